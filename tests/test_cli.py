@@ -34,11 +34,14 @@ def test_list_has_tables_and_figures(toy, capsys):
         (["run", "--all", "--time-limit", "0"], "for one experiment at a time"),
         (["run", "--all", "--scheduler", "pbs"], "unknown scheduler 'pbs'"),
         (["run", "--all", "--scheduler", "slurmm"], "unknown scheduler 'slurmm'; did you mean 'slurm'"),
-        (["run", "--all", "--shards", "0"], "Invalid value for '--shards': 0 is not in the range x>=1"),
+        (["run", "--all", "--jobs", "0"], "Invalid value for '--jobs': 0 is not in the range x>=1"),
+        (["run", "toy/mean", "--seed", "-1"], "Invalid value for '--seed': -1 is not in the range x>=0"),
         (["rum"], "Did you mean 'run'"),
         (["run", "--al"], "Did you mean one of: '--all'"),
         (["cache", "purge"], "Did you mean 'prune'"),
         (["scorecard", "--profile", "fast"], "'fast' is not one of 'smoke', 'quick', 'paper'"),
+        (["scorecard", "toy:table-2"], "found 'toy:table-2'; did you mean 'toy:table-1'"),
+        (["figures", "toy/table-1"], "expected a paper, or a table or figure as in adf/table-4, found 'toy/table-1'"),
         (["figures", "--write", "--output", "here"], "--write and --output exclude each other"),
         (["data", "describe"], "Missing"),
         ([], "Usage: fairlab"),
@@ -54,8 +57,7 @@ def test_wrong_calls_say_what_exists(toy, capsys, arguments, message):
     [
         (["--time-limit", "nan"], "fairlab: time limit: expected a positive number of minutes, found nan"),
         (["--time-limit", "0"], "fairlab: time limit: expected a positive number of minutes, found 0"),
-        (["--shards", "4"], "fairlab: --snakemake and --shards are for a cluster: --scheduler slurm"),
-        (["--snakemake", "--forceall"], "fairlab: --snakemake and --shards are for a cluster: --scheduler slurm"),
+        (["--snakemake", "--forceall"], "fairlab: --snakemake is for a cluster: --scheduler slurm"),
     ],
 )
 def test_options_that_cannot_be_are_refused_in_one_line(toy, capsys, options, line):
@@ -90,12 +92,12 @@ def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
     monkeypatch.setattr(
         "fairlab.suite.cluster.run_on_cluster", lambda *given, **more: calls.append((given, more)) or {}
     )
-    call = ["run", "--all", "--dry-run", "--scheduler", "slurm", "--shards", "4", "--jobs", "3"]
+    call = ["run", "--all", "--dry-run", "--scheduler", "slurm", "--jobs", "3"]
     assert main([*call, "--snakemake", "--default-resources", "a=b", "--jobs", "9", "-p"]) == 0
     [((names, *place), more)] = calls
     assert (names, place) == (["toy/mean"], ["quick", "slurm"])
     rest = ["--jobs", "3", "--default-resources", "a=b", "--jobs", "9", "-p"]
-    assert more == {"dry_run": True, "shards": 4, "arguments": rest}
+    assert more == {"dry_run": True, "arguments": rest}
 
 
 def test_a_data_set_is_described(toy, capsys):
@@ -112,8 +114,9 @@ def test_notebooks_must_be_without_outputs(toy, capsys):
     content["cells"][0]["execution_count"] = 1
     notebook.write_text(json.dumps(content))
     assert main(["notebooks"]) == 1
-    assert "cell 0 has outputs" in capsys.readouterr().err
+    assert "mean.ipynb has outputs" in capsys.readouterr().err
     assert main(["notebooks", "--clear"]) == 0
+    assert main(["notebooks"]) == 0
 
 
 MODEL = "import numpy as np\n\n\ndef predict(rows):\n    return np.where(rows['age'] > 40, 'yes', 'no')\n"

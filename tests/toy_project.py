@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from fairlab.benchmarks import figures
 from fairlab.plotting import titled
+from fairlab.suite.notebook import KERNEL_SPEC
 
 FIGURES_MODULE = "fairlab.papers.toy.figures"
 PUBLISHED = """
@@ -70,7 +71,7 @@ CELLS = [
     exp.figure("figure-1", line, data=pd.DataFrame({"x": range(n_trials), "y": means}), caption="Means by trial.")
     exp.record("table-1", "mean", means)
     exp.record("table-1", "rows", len(berkeley.features))
-    exp.claim("table-1", "positive", min(means) > 0)
+    exp.claims("table-1", {"positive": (min(means) > 0, "")})
     """,
     "exp.compare()",
 ]
@@ -87,9 +88,8 @@ def line(frame, *, color="black"):
 
 def write_notebook(path: Path, cells) -> Path:
     """Write a notebook of code cells, the first of them tagged as the parameters."""
-    notebook = nbformat.v4.new_notebook(
-        metadata={"kernelspec": {"name": "python3", "display_name": "", "language": ""}}
-    )
+    metadata = {"kernelspec": KERNEL_SPEC, "language_info": {"name": "python"}}
+    notebook = nbformat.v4.new_notebook(metadata=metadata)
     notebook.cells = [nbformat.v4.new_code_cell(textwrap.dedent(cell).strip()) for cell in cells]
     notebook.cells[0].metadata["tags"] = ["parameters"]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -120,4 +120,4 @@ def fill(experiment):
     experiment.load("berkeley")
     experiment.figure("figure-1", figures.line, data=pd.DataFrame({"x": [0, 1], "y": [0, 1]}))
     experiment.record("table-1", "mean", [0.5, 0.6])
-    experiment.claim("table-1", "positive", True, detail="0.5 and 0.6")
+    experiment.claims("table-1", {"positive": (True, "0.5 and 0.6")})

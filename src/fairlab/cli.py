@@ -177,26 +177,18 @@ def _print_table(header, rows):
 @click.option("--dry-run", is_flag=True, help="show what would run")
 @click.option("--scheduler", default="local", help="on a cluster: a folder of experiments/profiles, as slurm")
 @click.option(
-    "--shards",
-    type=AT_LEAST_ONE,
-    default=1,
-    metavar="N",
-    help="distribute the trials of a large experiment over up to N cluster jobs",
-)
-@click.option("--shard", default="0/1", hidden=True)  # of a cluster's job: which trials it computes first
-@click.option(
     "--snakemake",
     multiple=True,
     metavar="ARGUMENTS...",
     help="on a cluster: all that follows goes to Snakemake, as --default-resources slurm_partition=long",
 )
-def run(names, everything, profile, jobs, cores, dry_run, scheduler, shards, snakemake, **of_one):
+def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, **of_one):
     """Run experiments: one directly, several in parallel."""
     if bool(names) == everything:
         raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
     on_cluster = scheduler != "local"
-    if not on_cluster and (snakemake or shards > 1):
-        raise ValueError("--snakemake and --shards are for a cluster: --scheduler slurm")
+    if snakemake and not on_cluster:
+        raise ValueError("--snakemake is for a cluster: --scheduler slurm")
     if len(names) == 1 and not dry_run and not on_cluster:
         return _run_one(*names, profile, jobs, cores, **of_one)
     if of_one["parameters"] or of_one["seed"] or of_one["time_limit"] is not None:
@@ -205,8 +197,8 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, shards, sna
     if on_cluster:
         from fairlab.suite.cluster import run_on_cluster
 
-        own = {"shards": shards, "arguments": [*_for_snakemake(jobs, cores), *snakemake]}
-        failed = run_on_cluster(names, profile, scheduler, dry_run=dry_run, **own)
+        arguments = [*_for_snakemake(jobs, cores), *snakemake]
+        failed = run_on_cluster(names, profile, scheduler, dry_run=dry_run, arguments=arguments)
     else:
         from fairlab.suite.batch import run_batch
 
@@ -219,7 +211,7 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, shards, sna
     return int(bool(failed))
 
 
-def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit, shard) -> int:
+def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int:
     """Run one experiment and return its exit status."""
     from fairlab.suite.machine import memory_left_gb, n_cores
     from fairlab.suite.notebook import run_experiment
@@ -233,11 +225,10 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit, shard)
             n_jobs = 1
         if reason := refusal(name, profile, n_jobs, left):
             raise RuntimeError(f"{name} {reason}")
-    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit, "shard": shard}
+    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit}
     folder = run_experiment(specification(name), profile, n_jobs=n_jobs, **own)
-    if folder.exists():  # not of a shard of the trials, which are kept
-        print(f"{name}: done, see {short(folder)}")
-        _print_surrogates(folder)
+    print(f"{name}: done, see {short(folder)}")
+    _print_surrogates(folder)
     return 0
 
 
@@ -251,7 +242,7 @@ def _literal(text):
 def _for_snakemake(jobs, cores) -> list[str]:
     """Return Snakemake's arguments for our words for jobs and cores."""
     given = ["--jobs", str(jobs)] if jobs else []
-    return [*given, *(["--set-threads", f"experiment={cores}", f"shard={cores}"] if cores else [])]
+    return [*given, *(["--set-threads", f"experiment={cores}"] if cores else [])]
 
 
 def _print_surrogates(folder):
@@ -392,40 +383,18 @@ def scorecard(rows, as_json, profile, write, crate):
 
 @fairlab.group()
 def cache():
-    """Show, verify or prune the cached trials."""
-
-
-@cache.command("status")
-def cache_status():
-    """List cached trials by function."""
-    from fairlab.suite.cache import status
-
-    frame = status()
-    print(frame.to_string(index=False, float_format="{:.1f}".format) if len(frame) else "no cached trials")
-
-
-@cache.command("verify")
-def verify_cache():
-    """Check all checksums."""
-    from fairlab.suite.cache import CORRUPTED, entries
-
-    frame = entries()
-    frame = frame[frame["state"] == CORRUPTED]
-    for row in frame.itertuples():
-        print(f"{row.state}: {short(row.file)}")
-    print(f"{len(frame)} corrupted" + (": they will be computed again when needed" if len(frame) else ""))
-    return int(len(frame) > 0)
+    """Prune the cached trials."""
 
 
 @cache.command()
 def prune():
-    """Remove corrupted trials, and stale ones of other code or library versions."""
+    """Remove corrupted trials, and those of other code or library versions."""
     from fairlab.suite.cache import prune
 
-    frame = prune()
-    for row in frame.itertuples():
-        print(f"removed, {row.state}: {short(row.file)}")
-    print(f"{len(frame)} files removed, {frame['mb'].sum():.1f} MB")
+    removed = prune()
+    for file in removed:
+        print(f"removed: {short(file)}")
+    print(f"{len(removed)} files removed")
 
 
 # Models of users
@@ -882,26 +851,29 @@ def send(file, investigation, event_id, look, url, token):
 
 
 @fairlab.command()
-@click.option("--clear", "cleared", is_flag=True, help="remove outputs and execution counts")
-def notebooks(cleared):
+@click.option("--clear", is_flag=True, help="remove outputs and execution counts")
+def notebooks(clear):
     """Check that notebooks can be committed."""
-    from fairlab.suite.notebook import check_committed, clear
+    from fairlab.suite.notebook import cleared
 
     bad = 0
     for notebook in sorted(paths.project().notebooks.rglob("*.ipynb")):
         if ".ipynb_checkpoints" in notebook.parts:
             continue
-        if cleared:
-            clear(notebook)
-        for problem in check_committed(notebook):
+        text = cleared(notebook)
+        if json.loads(text) == json.loads(notebook.read_text(encoding="utf-8")):
+            continue
+        if clear:
+            paths.write_text(notebook, text)
+        else:
             bad += 1
-            print(f"{short(notebook)}: {problem}; fix with `make format`", file=sys.stderr)
+            print(f"{short(notebook)} has outputs, counts or other metadata; fix with `make format`", file=sys.stderr)
     return int(bool(bad))
 
 
 @fairlab.command()
 @click.argument("names", nargs=-1, metavar="[PAPER[/FIGURE]]...", help="adf or adf/table-4 (default: all)")
-@click.option("--write", "to_project", is_flag=True, help="write to figures/, except figures of better runs")
+@click.option("--write", "to_project", is_flag=True, help="write to figures/")
 @click.option("--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)")
 def figures(names, to_project, output):
     """Redraw figures from their data, of runs or else committed."""
@@ -912,10 +884,6 @@ def figures(names, to_project, output):
     target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
     chosen = redrawing.chosen(names)
     left = redrawing.write(chosen, target)
-    if to_project:
-        from fairlab.suite.archiving import write_manifest
-
-        write_manifest()
     print("\n".join(left), file=sys.stderr, end="\n" * bool(left))
     print(f"{len(chosen) - len(left)} of {len(chosen)} figures redrawn in {target}")
     return int(bool(left))

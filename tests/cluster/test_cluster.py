@@ -39,9 +39,8 @@ def four(toy):
     cells = [CELLS[0].replace("toy/mean", "toy/bad"), "raise OSError('no such luck')"]
     write_notebook(toy / "notebooks" / "toy" / "bad.ipynb", cells)
     for name in (*NAMES, "bad"):
-        minutes = 10 if name == "mean" else 1  # enough for two shards
         with (toy / "experiments" / "toy" / f"{name}.yaml").open("a") as file:
-            file.write(f"minutes: {{smoke: {minutes}, quick: 1, paper: 1}}\n")
+            file.write("minutes: {smoke: 1, quick: 1, paper: 1}\n")
             file.write("after: [toy/second]\n" * (name == "third"))
 
 
@@ -54,7 +53,7 @@ def numbers(results, monkeypatch):
 
 def test_a_cancelled_job_runs_again_and_one_that_fails_leaves_the_others(four, cluster, results, tmp_path, monkeypatch):
     command = [sys.executable, "-m", "fairlab", "run", "--profile", "smoke"]
-    on_cluster = ["--scheduler", "slurm", "--jobs", "3", "--cores", "2", "--shards", "2"]
+    on_cluster = ["--scheduler", "slurm", "--jobs", "3", "--cores", "2"]
     quick = ["--slurm-init-seconds-before-status-checks", "5", "--seconds-between-status-checks", "5"]
     batch = subprocess.Popen(
         [*command, "--all", *on_cluster, "--snakemake", "--retries", "1", *quick],

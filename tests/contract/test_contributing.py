@@ -12,6 +12,7 @@ import nbformat
 import pytest
 
 from fairlab.paths import project
+from fairlab.suite.notebook import KERNEL_SPEC
 
 ROOT = project().root
 
@@ -28,9 +29,7 @@ def files_of_the_text(section):
 
 def as_notebook(script):
     """Return the notebook that a script with ``# %%`` lines describes."""
-    notebook = nbformat.v4.new_notebook(
-        metadata={"kernelspec": {"name": "python3", "display_name": "", "language": ""}}
-    )
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": KERNEL_SPEC, "language_info": {"name": "python"}})
     for head, body in re.findall(r"^# %%(.*)\n((?:(?!# %%).*\n?)*)", script, flags=re.MULTILINE):
         if "markdown" in head:
             text = re.sub(r"^# ?", "", body.strip(), flags=re.MULTILINE)

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 import re
 from fnmatch import fnmatchcase
 from functools import cache
@@ -17,7 +18,7 @@ from fairlab.paths import project
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.deviations import sections, unexplained
-from fairlab.suite.notebook import check_committed, code_of, notebook_parameters
+from fairlab.suite.notebook import cleared, code_of, notebook_parameters
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.redrawing import read_index
 from fairlab.suite.scorecard import writers
@@ -116,7 +117,7 @@ def test_recording_is_library_code_of_the_same_name_and_figures_have_captions(na
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_notebook_is_committed_without_outputs(notebook):
-    assert check_committed(notebook) == []
+    assert json.loads(notebook.read_text(encoding="utf-8")) == json.loads(cleared(notebook))
 
 
 def test_every_notebook_that_records_results_has_an_experiment():

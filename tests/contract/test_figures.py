@@ -15,7 +15,7 @@ import pytest
 from fairlab.paths import project
 from fairlab.plotting import SOURCE_MARKS, WIDEST
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.drawing import Drawing, function, name_of
+from fairlab.suite.drawing import function, name_of, paint
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.notebook import code_of
 from fairlab.suite.published import paper_keys
@@ -77,16 +77,14 @@ def test_every_committed_figure_comes_with_its_numbers_and_its_run(key):
 @EVERY
 def test_every_committed_figure_says_how_it_is_drawn_and_what_it_shows(name):
     entry = COMMITTED[name]
-    drawing = Drawing.read(entry)
-    taken = list(inspect.signature(function(drawing.draw)).parameters)[1:]
-    assert set(drawing.options) <= set(taken)
-    assert len(drawing.caption.split()) > 4
-    assert drawing.alternative
+    taken = list(inspect.signature(function(entry["draw"])).parameters)[1:]
+    assert set(entry["options"]) <= set(taken)
+    assert len(entry["caption"].split()) > 4
     remark = SOURCE_MARKS.get(entry["data"], "")
-    assert remark[1:] in drawing.caption
-    assert ("smaller than the paper profile" not in drawing.caption) or entry["profile"] != "paper"
-    assert re.fullmatch(r"[A-Z\d][^\n]{20,250}\.", drawing.sentence)
-    assert drawing.alternative.endswith(drawing.sentence)
+    assert remark[1:] in entry["caption"]
+    assert ("smaller than the paper profile" not in entry["caption"]) or entry["profile"] != "paper"
+    assert re.fullmatch(r"[A-Z\d][^\n]{20,250}\.", entry["sentence"])
+    assert entry["alternative"].endswith(entry["sentence"])
 
 
 DRAWN_BY = sorted({entry["draw"] for entry in COMMITTED.values()})
@@ -148,8 +146,7 @@ def test_every_committed_figure_is_narrow_enough(name):
 def test_every_committed_figure_is_what_its_numbers_draw(name, tmp_path):
     paper, stem = name.split("/")
     entry = COMMITTED[name]
-    drawing = Drawing.read(entry)
-    assert drawing.paint(FIGURES / paper / stem, tmp_path / stem, salt=entry["experiment"]) == drawing
+    assert paint(entry, FIGURES / paper / stem, tmp_path / stem, salt=entry["experiment"]) == entry
     assert (tmp_path / f"{stem}.svg").read_bytes() == (FIGURES / f"{name}.svg").read_bytes()
     assert plt.get_fignums() == []
 

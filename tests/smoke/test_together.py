@@ -31,24 +31,13 @@ def end(process):
     return output
 
 
-def folders():
-    """Return the folders of the published runs, all of them complete and none beside them unfinished."""
-    found = [run_folder(f"toy/{name}", "smoke") for name in NAMES]
-    for folder in found:
-        assert len(Run.read(folder).records[0]["values"]) == N_TRIALS
-        assert all((other / "sums.json").exists() for other in folder.parent.glob("*/"))
-    return found
-
-
-def test_of_two_batches_one_waits_and_computes_nothing_again(three, results):
-    outputs = list(map(end, [start("--all"), start("--all")]))
+def test_two_batches_and_one_experiment_twice_at_once_lose_nothing_and_compute_nothing_again(three, results):
+    alone = [start("toy/mean"), start("toy/mean")]
+    outputs = list(map(end, [start("--all"), start("--all"), *alone]))
     (waited,) = (output for output in outputs if f"another batch runs in {results}; waiting until it ends\n" in output)
     assert "3 of 3 experiments done" in waited
     assert "toy/mean " not in waited, "it ran nothing"
-    assert all(list(folder.parent.glob("*/")) == [folder] for folder in folders())
-
-
-def test_one_experiment_twice_at_once_and_beside_a_batch_loses_nothing(three, results):
-    for process in [start("toy/mean"), start("toy/mean"), start("--all")]:
-        end(process)
-    folders()
+    for name in NAMES:
+        folder = run_folder(f"toy/{name}", "smoke")
+        assert len(Run.read(folder).records[0]["values"]) == N_TRIALS
+        assert all((other / "sums.json").exists() for other in folder.parent.glob("*/")), "none is unfinished"

@@ -39,7 +39,6 @@ def test_counts_come_first_then_what_differs_then_the_rest_folded(comparison):
     counts, differs, folded = (page.index(part) for part in ("1 agrees, 1 differs, 1 fails", ">rows<", "<details>"))
     assert counts < differs < folded < page.index(">lost<")
     assert page.index("fails</td>") < folded < page.index(">+10%<")  # 0.50 published, 0.55 ours
-    assert [line.split("  ")[1].split(":")[0] for line in str(comparison).splitlines()[1:]] == ["differs", "fails"]
 
 
 def test_rows_not_run_have_a_reason(comparison):
@@ -63,7 +62,7 @@ def test_json_is_a_list_of_plain_rows(comparison, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"verdict": "fine"}, "rows.json: row 1 > verdict: .*'agrees'"),
+        ({"verdict": "fine"}, "0.verdict\n.*'agrees'"),
         ({"kind": "p-value"}, "'number' or 'claim'"),
         ({"published": None}, "published"),
         ({"verdikt": "agrees"}, "verdikt"),
@@ -122,9 +121,7 @@ def test_the_median_is_of_the_sizes_of_what_was_judged():
         ([row(str(k), verdict) for k, verdict in enumerate(JUDGED)], "2 of 6 numbers agree"),
         ([row("a"), row("b", "setting"), row("c", "impossible"), claim("d", "fails")], "1 of 1 numbers agree"),
         ([row("a", "not comparable"), claim("b", "holds"), claim("c", "fails")], "1 of 2 claims hold"),
-        ([row("a", "surrogate")], "surrogate data: nothing judged"),
-        ([row("a", "not run")], "nothing judged"),
-        ([], "nothing to compare"),
+        ([row("a", "surrogate"), row("b", "not run")], "nothing judged"),
     ],
 )
 def test_a_run_in_a_few_words(rows, line):

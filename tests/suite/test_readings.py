@@ -1,7 +1,7 @@
 import toy_project
 
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.readings import count_by_reading, rows_by_reading
+from fairlab.suite.readings import count_by_artefact, count_by_reading, numbers_by_reading
 
 
 def test_numbers_are_judged_in_both_readings(toy):
@@ -15,8 +15,9 @@ def test_numbers_are_judged_in_both_readings(toy):
     assert published["not run"] == described["not run"] > 0
     assert (table.loc["all numbers"] == 3).all()
     assert len(experiment.run.records) == 1 + sum(r["reading"] == "as_published" for r in experiment.run.records)
-    [row] = [row for row in rows_by_reading([experiment.run])["as described"] if row.id == "mean"]
-    assert (row.ours, row.verdict) == (0.9, "differs")
+    numbers = numbers_by_reading([experiment.run]).set_index(["reading", "id"])
+    assert numbers.loc[("as described", "mean"), ["ours", "verdict"]].tolist() == [0.9, "differs"]
+    assert count_by_artefact([experiment.run]).loc[("as described", "table-1"), "differs"] == 1
 
 
 def test_inference_applies_to_one_variant_only(toy):

@@ -17,7 +17,6 @@ from fairlab.cli import main
 from fairlab.paths import project
 from fairlab.seeds import Trial
 from fairlab.suite import cache
-from fairlab.suite import trials as trials_module
 from fairlab.suite.processes import WORKER_ENVIRONMENT
 from fairlab.suite.trials import WorkerDiedError, run_trials, trial_keys
 
@@ -25,14 +24,13 @@ from fairlab.suite.trials import WorkerDiedError, run_trials, trial_keys
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 TRIALS = [Trial("toy/mean", index) for index in range(5)]
-ABOUT = {"function": "toy_trials:mean", "code": "as it was", "versions": {"numpy": "2"}, "host": "a", "seconds": 2.0}
+ABOUT = {"function": "toy_trials:mean", "code": "as it was", "seconds": 2.0}
 RESULT = {"mean": 0.5, "draws": np.arange(5.0), "text": ["a", None]}
 
 TABLE = pd.DataFrame(
     {
         "text": ["x", None],
         "number": [1.5, np.nan],
-        "category": pd.Categorical(["u", "v"], categories=["v", "u"], ordered=True),
         "day": pd.to_datetime(["2020-01-01", None]),
         "whole": pd.array([1, 2], dtype="Int64"),
         "anything": pd.Series([(1, 2), ["a", None]], dtype=object),
@@ -40,7 +38,6 @@ TABLE = pd.DataFrame(
         ("two", 1): [True, False],
     }
 )
-LEVELS = TABLE.set_index(["text", "number"])
 VALUES = [
     *(None, True, 1, 10**30, -0.0, float("inf"), float("nan"), 0.1 + 0.2, "é", "\ud800"),
     *(np.float32(1.1), np.bool_(True), np.int64(-3), np.str_("ab"), np.datetime64("2020-01-01")),
@@ -50,15 +47,13 @@ VALUES = [
         pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}, index=["x", "y"]),
         TABLE[["whole"]],
         TABLE,
-        LEVELS,
         TABLE[["text", "number"]].T,
         pd.DataFrame(),
         pd.DataFrame(index=["a"]),
         pd.DataFrame(columns=["a"]),
     ),
-    *(TABLE["text"], TABLE["category"], pd.Series([1, 2], index=pd.RangeIndex(0, 4, 2, name="r"), name=("a", 1))),
-    *(LEVELS.index, pd.Index(["a", "b"], name="n"), pd.CategoricalIndex(["a", "b", "a"])),
-    *(pd.Index([(1, 2), (3, 4)], tupleize_cols=False), pd.DatetimeIndex(["2020-01-01"])),
+    *(pd.RangeIndex(0, 4, 2, name="r"), pd.Index(["a", "b"], name="n"), pd.DatetimeIndex(["2020-01-01"])),
+    pd.Index([(1, 2), (3, 4)], tupleize_cols=False),
 ]
 
 
@@ -80,7 +75,7 @@ def test_entry_has_provenance(kept):
 def test_what_is_not_the_file_of_its_key_is_refused(kept):
     content = kept[0].read_bytes()
     damaged = [content[:length] for length in range(0, len(content), 17)]
-    for bit in random.Random(0).sample(range(8 * len(content)), 200):
+    for bit in random.Random(0).sample(range(8 * len(content)), 400):
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
         damaged.append(bytes(flipped))
@@ -90,9 +85,7 @@ def test_what_is_not_the_file_of_its_key_is_refused(kept):
             cache.read(kept[0])
 
 
-def test_status_verify_and_prune(kept, capsys):
-    assert [main(["cache", verb]) for verb in ("verify", "status")] == [0, 0]
-    assert "toy_trials:mean current" in " ".join(capsys.readouterr().out.split())
+def test_prune_removes_what_is_corrupted_or_of_other_code_and_nothing_else(kept, capsys):
     kept[0].write_bytes(kept[0].read_bytes()[:-1])
     stale = kept[0].with_name("ef56" * 6 + ".trial")
     cache.write(stale, RESULT, ABOUT | {"function": "fairlab.seeds:Trial"})
@@ -100,13 +93,8 @@ def test_status_verify_and_prune(kept, capsys):
     others = [project().trials / name for name in names]
     for file in others:
         file.write_text("mine")
-    assert main(["cache", "verify"]) == 1
-    assert f"corrupted: {kept[0]}\n1 corrupted: they will be computed again" in capsys.readouterr().out
-    assert set(cache.status()["state"]) == {"current", "stale", "corrupted"}
     assert main(["cache", "prune"]) == 0
-    *removed, total = capsys.readouterr().out.splitlines()
-    assert removed == [f"removed, corrupted: {kept[0]}", f"removed, stale: {stale}"]
-    assert total.startswith("2 files removed")
+    assert capsys.readouterr().out.splitlines() == [f"removed: {kept[0]}", f"removed: {stale}", "2 files removed"]
     assert [file.read_text() for file in others] == ["mine"] * len(others)
     assert {file for file in project().trials.rglob("*") if file.is_file()} == {kept[1], *others}
 
@@ -137,8 +125,6 @@ def assert_same(a, b):
         pd.testing.assert_frame_equal(a, b, check_exact=True)
         for k in range(a.shape[1]):
             assert_same(list(a.iloc[:, k]), list(b.iloc[:, k]))
-    elif isinstance(a, pd.Series):
-        pd.testing.assert_series_equal(a, b, check_exact=True)
     elif isinstance(a, pd.Index):
         pd.testing.assert_index_equal(a, b, exact=True)
     else:
@@ -170,6 +156,9 @@ class Special(np.ndarray):
         ({len: 1}, r"result.keys\(\)\[0\], a builtin"),
         (np.void(b"ab"), "result, a void"),
         ([pd.Timestamp("2020-01-01")], r"result\[0\], a Timestamp"),
+        (TABLE["number"], "result, a Series"),
+        ([TABLE.set_index(["text", "number"])], r"result\[0\].index, a MultiIndex"),
+        (pd.DataFrame({"a": pd.Categorical(["u"]), "b": 1}), "a column of categories, 'a'"),
     ],
 )
 def test_other_objects_are_named_in_the_error(value, message, tmp_path):
@@ -342,17 +331,16 @@ def test_a_trial_whose_worker_is_killed_again_and_again_fails(tmp_path):
         run(die, TRIALS, {"deaths": {2: 4}, "folder": str(tmp_path)}, cache=tmp_path / "cache", n_jobs=2)
 
 
-def draw_while_another_job_works(trial, told, other):
-    """Compute trial 4, while another job writes the result of trial 2."""
-    if trial.index == 4:
+def draw_while_another_works(trial, told, other):
+    """Compute trial 1, while another process writes the result of trial 2."""
+    if trial.index == 1:
         cache.write(other, 2, {"seconds": 0})
     return draw_and_tell(trial, told)
 
 
-def test_a_shard_computes_its_own_and_then_what_the_others_have_not_done(tmp_path, monkeypatch):
-    monkeypatch.setattr(trials_module, "_IS_WORKER", True)  # so that all is computed here
-    monkeypatch.setattr(trials_module, "trial_keys", lambda *_: [f"{k:024}" for k in range(5)])
+def test_what_another_process_has_done_meanwhile_is_not_done_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("fairlab.suite.trials._IS_WORKER", True)  # so that all is computed here
+    monkeypatch.setattr("fairlab.suite.trials.trial_keys", lambda *_: [f"{k:024}" for k in range(5)])
     log, other = tmp_path / "told", tmp_path / "cache" / f"{2:024}.trial"
-    asked = {"told": log, "other": other}
-    assert run(draw_while_another_job_works, TRIALS, asked, cache=other.parent, shard="1/3") == [0, 1, 2, 3, 4]
-    assert log.read_text().split() == ["1", "4", "0", "3"]
+    assert run(draw_while_another_works, TRIALS, {"told": log, "other": other}, cache=other.parent) == [0, 1, 2, 3, 4]
+    assert log.read_text().split() == ["0", "1", "3", "4"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.suite.published import Value
-from fairlab.suite.verdicts import JUDGED, VERDICTS, Ours, excess, judge, relative_difference
+from fairlab.suite.verdicts import JUDGED, VERDICTS, Ours, judge, relative_difference
 
 KINDS = ["count", "statistic", "coefficient", "proportion", "percent"]
 WHY = "below what themis/pruning needs at least"
@@ -205,23 +205,6 @@ def test_nearer_is_never_judged_worse(number, difference, part, kind, std):
     published = value(value=number, kind=kind, std=std, n=None if std is None else 10)
     near, far = (JUDGED.index(verdict(published, number + step)) for step in (part * difference, difference))
     assert near <= far
-
-
-@given(st.floats(-1000, 1000), st.floats(-2000, 2000), st.sampled_from(KINDS))
-def test_more_than_the_excess_of_one_does_not_agree(number, difference, kind):
-    published, own = value(value=number, kind=kind), ours(number + difference)
-    beyond = excess(published, own)
-    if abs(beyond - 1) > 1e-6 and verdict(published, number + difference) != "exact":
-        assert (beyond < 1) == (verdict(published, number + difference) == "agrees")
-
-
-def test_an_uncertain_number_is_not_called_far_off():
-    published = value(value=0.1)
-    assert excess(published, ours(1.0)) == pytest.approx(90)
-    assert excess(published, ours(0.0, 2.0)) == pytest.approx(0.3)  # the standard error is 1
-    assert excess(value(low=1, high=3, kind="interval"), ours((3, 4))) == 1.5
-    assert excess(value(value=0.03, kind="p-value"), ours(0.9)) == 1
-    assert excess(value(value=0), ours(1.0)) == math.inf
 
 
 def test_relative_difference():

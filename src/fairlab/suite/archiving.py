@@ -1,4 +1,4 @@
-"""What archives say about their files: the runs behind a scorecard as an RO-Crate, the figures for a CODECHECK.
+"""The runs behind a scorecard as an RO-Crate, to archive.
 
 The crate follows RO-Crate 1.1 and the Process Run Crate 0.5 (https://w3id.org/ro/wfrun/process/0.5): each run is an
 action, with its notebook as instrument, data and parameters as objects, files with their SHA-256 as results.
@@ -9,16 +9,12 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-import yaml
-
-from fairlab.paths import project, write_text
+from fairlab.paths import write_text
 from fairlab.suite.comparison import Comparison
-from fairlab.suite.published import paper_keys
-from fairlab.suite.redrawing import read_index
 from fairlab.suite.run import CURRENT, SUMS, Run, run_folder
 from fairlab.suite.scorecard import published_runs, written_files
 
-METADATA, MANIFEST = "ro-crate-metadata.json", "codecheck.yml"
+METADATA = "ro-crate-metadata.json"
 CRATE, PROCESS = "https://w3id.org/ro/crate/1.1", "https://w3id.org/ro/wfrun/process/0.5"
 LICENSE = "https://spdx.org/licenses/BSD-3-Clause"
 CONTEXT = [f"{CRATE}/context", "https://w3id.org/ro/terms/workflow-run/context"]
@@ -131,25 +127,3 @@ def _file(path, sha256=None) -> dict:
 
 def _when(moment) -> str:
     return (moment or datetime.now(UTC)).isoformat(timespec="seconds")
-
-
-def manifest(text: str) -> str:
-    """Return the text of ``codecheck.yml`` with the committed scorecard and figures, each with its command."""
-    head, _, _ = text.partition("manifest:\n")
-    entries = [
-        {"file": "REPRODUCTION.json", "comment": "every published number, our result, the verdict: make reproduce"}
-    ]
-    for paper in paper_keys():
-        for stem, entry in read_index(project().figures / paper).items():
-            command = f"fairlab run {entry['experiment']} --profile {entry['profile']}"
-            for suffix, what in (("csv", "numbers"), ("png", "picture")):
-                comment = f"{what} of {paper}'s {stem}: {command}"
-                entries.append({"file": f"figures/{paper}/{stem}.{suffix}", "comment": comment})
-    return f"{head}{yaml.safe_dump({'manifest': entries}, sort_keys=False, width=1_000)}"
-
-
-def write_manifest() -> None:
-    """Bring the list of files in ``codecheck.yml`` up to date with the committed figures."""
-    file = project().root / MANIFEST
-    if file.exists():
-        write_text(file, manifest(file.read_text(encoding="utf-8")))

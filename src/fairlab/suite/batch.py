@@ -124,12 +124,11 @@ class _Batch:
         blocked = [earlier for earlier in self.after[name] if earlier in self.failed]
         if blocked:
             return self._leave_out(name, f"not run, since {blocked[0]} failed")
-        needed = sum(need_gb(other, self.profile, self.cores[other]) for other in self.running)
-        if self.running and (
-            self.cores[name] > self.free or refusal(name, self.profile, self.cores[name], self.left_gb - needed)
-        ):
-            return False
-        if not self.running:
+        if self.running:
+            left_gb = self.left_gb - sum(need_gb(other, self.profile, self.cores[other]) for other in self.running)
+            if self.cores[name] > self.free or refusal(name, self.profile, self.cores[name], left_gb):
+                return False
+        else:
             self.left_gb = memory_left_gb()
             if refusal(name, self.profile, self.cores[name], self.left_gb):
                 self.cores[name] = 1

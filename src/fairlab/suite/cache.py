@@ -2,13 +2,12 @@
 
 A file ``<key>.trial`` has the SHA-256 of its key and content, then the content: the length of a JSON text, the text,
 and the arrays of the result, each padded to a multiple of `ALIGNMENT` bytes. ``{"array": [type, shape, order, k]}``
-stands for one of them in the text, which also has the metadata: function, code, versions, host, time, seconds. (An
+stands for one of them in the text, which also has the metadata: function, code, time, seconds. (An
 ``.npz`` archive would do, and is read several times as slowly.)
 """
 
 import hashlib
 import json
-import platform
 import re
 import time
 from functools import cache
@@ -18,29 +17,17 @@ import numpy as np
 import pandas as pd
 
 from fairlab.paths import atomic_path, project
-from fairlab.suite.fingerprint import PACKAGE, code_fingerprint, library_versions, modules_fingerprint
+from fairlab.suite.fingerprint import PACKAGE, modules_fingerprint
 
 KINDS = "biufcSUMm"  # of NumPy's types: all whose bytes are the value
 PLAIN = (bool, int, float, str, type(None))
 DIGEST_BYTES, LENGTH_BYTES, ALIGNMENT = 32, 8, 64
 KEY_LENGTH, SUFFIX = 24, ".trial"
 NAME = re.compile(rf"[0-9a-f]{{{KEY_LENGTH}}}{re.escape(SUFFIX)}")
-CURRENT, STALE, CORRUPTED = "current", "stale", "corrupted"
 
 
 class CorruptedError(ValueError):
     """A file of the cache does not match its checksum, or is not a cached trial."""
-
-
-def provenance(function) -> dict:
-    """Return what the results of a function depend on besides its arguments, and the host."""
-    module = function.__module__
-    return {
-        "function": f"{module}:{function.__qualname__}",
-        "code": code_fingerprint(function),
-        "versions": library_versions([module]),
-        "host": platform.node(),
-    }
 
 
 def write(file: Path, result, metadata: dict) -> None:
@@ -124,12 +111,8 @@ def _as_json(value, where, arrays):
         return {"scalar": inner(np.array(value), "")}
     if isinstance(value, pd.RangeIndex):
         return {"range": [value.start, value.stop, value.step, inner(value.name, ".name")]}
-    if isinstance(value, pd.MultiIndex):
-        return {"levels": [inner(level, ".levels") for level in map(value.get_level_values, range(value.nlevels))]}
-    if isinstance(value, pd.Index):
+    if isinstance(value, pd.Index) and not isinstance(value, pd.MultiIndex):
         return {"index": [_values(value, inner), inner(value.name, ".name")]}
-    if isinstance(value, pd.Series):
-        return {"series": [inner(value.index, ".index"), _values(value, inner), inner(value.name, ".name")]}
     if isinstance(value, pd.DataFrame):
         dtypes = set(value.dtypes)
         if len(dtypes) == 1 and isinstance(*dtypes, np.dtype) and dtypes.pop().kind in KINDS:
@@ -144,8 +127,7 @@ def _as_json(value, where, arrays):
 def _values(column, inner):
     """Return the values of a column or an index: its type, then an array, or a list of values."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.array
-        return ["category", inner(column.codes, ".codes"), inner(column.categories, ".categories"), column.ordered]
+        raise TypeError(f"a column of categories, {column.name!r}")
     plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in KINDS
     return [str(column.dtype), inner(column.to_numpy() if plain else list(column), ".values")]
 
@@ -173,14 +155,9 @@ def _from_json(tree, arrays):
             return outer(content)[()]
         case "range":
             return pd.RangeIndex(*content[:3], name=outer(content[3]))
-        case "levels":
-            return pd.MultiIndex.from_arrays(list(map(outer, content)))
         case "index":
             values = _column(content[0], outer)
             return pd.Index(values, dtype=values.dtype, name=outer(content[1]), tupleize_cols=False)
-        case "series":
-            values = _column(content[1], outer)
-            return pd.Series(values, index=outer(content[0]), dtype=values.dtype, name=outer(content[2]))
         case "matrix":
             index, columns, values = map(outer, content)
             return pd.DataFrame(values.T, index=index, columns=columns, copy=False)
@@ -194,11 +171,7 @@ def _from_json(tree, arrays):
 
 def _column(content, outer):
     """Return the values of a column or an index; see `_values`."""
-    dtype, values, *rest = content
-    if dtype == "category":
-        categories, ordered = rest
-        return pd.Categorical.from_codes(outer(values), outer(categories), ordered=ordered)
-    values = outer(values)
+    dtype, values = content[0], outer(content[1])
     if dtype != "object":
         return values if isinstance(values, np.ndarray) else pd.array(values, dtype=dtype)
     column = np.empty(len(values), dtype=object)
@@ -207,40 +180,21 @@ def _column(content, outer):
     return column
 
 
-def entries() -> pd.DataFrame:
-    """Return the cached trials, one row per file: ``file``, ``mb``, ``function``, ``seconds``, ``host``, ``state``.
-
-    The state is current; stale, if the code of the function or its libraries have changed since; or corrupted, also for
-    files of another version. Files with other names are ignored.
-    """
-    files = sorted(project().trials.rglob(f"*{SUFFIX}"))
-    rows = [_entry(file) for file in files if NAME.fullmatch(file.name) and file.is_file()]
-    return pd.DataFrame(rows, columns=["file", "mb", "function", "seconds", "host", "state"])
-
-
-def status() -> pd.DataFrame:
-    """Return files, MB and seconds of a core by function and state."""
-    sums = entries().groupby(["function", "state"], sort=True)
-    return sums.agg(trials=("file", "size"), mb=("mb", "sum"), seconds=("seconds", "sum")).reset_index()
-
-
-def prune() -> pd.DataFrame:
-    """Remove the trials that are not current, and no other file; return their rows."""
-    frame = entries()
-    gone = frame[frame["state"] != CURRENT]
-    for file in gone["file"]:
+def prune() -> list[Path]:
+    """Remove the trials of other code or library versions, and corrupted ones, but no other file; return them."""
+    trials = [file for file in sorted(project().trials.rglob(f"*{SUFFIX}")) if NAME.fullmatch(file.name)]
+    removed = [file for file in trials if file.is_file() and not _is_current(file)]
+    for file in removed:
         file.unlink(missing_ok=True)
-    return gone
+    return removed
 
 
-def _entry(file):
-    row = {"file": file, "mb": file.stat().st_size / 1e6, "function": file.parent.name, "seconds": 0.0, "host": ""}
+def _is_current(file) -> bool:
     try:
-        metadata = _content(file)[0]["about"]
+        about = _content(file)[0]["about"]
     except (OSError, ValueError):
-        return row | {"state": CORRUPTED}
-    state = CURRENT if _current_code(metadata["function"]) in (metadata["code"], None) else STALE
-    return row | {key: metadata[key] for key in ("function", "seconds", "host")} | {"state": state}
+        return False
+    return _current_code(about["function"]) in (about["code"], None)
 
 
 @cache

@@ -161,6 +161,23 @@ def experiment_names(paper: str = "*") -> list[str]:
     return sorted(f"{path.parent.name}/{path.stem}" for path in files if path.parent.name != "profiles")
 
 
+def selected(names: Iterable[str], known: list[str], mark: str) -> list[str]:
+    """Return those of `known`, such as ``adf:table-4``, that `names` name, or their paper; all if there are no names.
+
+    Raises
+    ------
+    KeyError
+        For a name that is neither; the message suggests known ones.
+    """
+    papers = list(dict.fromkeys(one.partition(mark)[0] for one in known))
+    for name in names:
+        if name not in (*known, *papers):
+            of_paper = [one for one in known if one.partition(mark)[0] == name.partition(mark)[0]]
+            expected = f"expected a paper, or a table or figure as in adf{mark}table-4"
+            raise KeyError(f"{expected}, found {name!r}{suggestion(name, of_paper or papers)}")
+    return [one for one in known if not names or {one, one.partition(mark)[0]}.intersection(names)]
+
+
 def other_notebooks() -> list[str]:
     """Return the names of the notebooks that belong to no experiment and no lab, such as ``your_model``, sorted."""
     folder = project().notebooks

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, Strict, TypeAdapter, ValidationError
+from pydantic import Field, Strict, TypeAdapter
 
 from fairlab.data.dataset import SOURCES
 from fairlab.data.documents import Entry
@@ -23,7 +23,6 @@ from fairlab.suite.verdicts import (
     LABELS,
     LOOKS,
     OPEN,
-    excess,
     judge,
     label_of,
     relative_difference,
@@ -88,8 +87,6 @@ class Row(Entry):
     experiment, as_described : str
         Not written to the file: the experiment, and our number by the protocol as specified in the paper's text, if it
         was recorded separately.
-    excess : float
-        Not written, either: how far off a number is, see `fairlab.suite.verdicts.excess`; 1 for a claim.
     """
 
     paper: str
@@ -114,7 +111,6 @@ class Row(Entry):
     reason: str | None = None
     experiment: str = Field("", exclude=True)
     as_described: str = Field("", exclude=True)
-    excess: float = Field(1.0, exclude=True)
 
     @property
     def is_inferred(self) -> bool:
@@ -175,14 +171,9 @@ class Comparison:
         Raises
         ------
         ValueError
-            If the file is not a list of rows; the message says which row is wrong, and how.
+            If the file is not a list of rows.
         """
-        try:
-            return cls(TypeAdapter(list[Row]).validate_json(Path(path).read_bytes()))
-        except ValidationError as refused:
-            first = refused.errors(include_url=False)[0]
-            place = " > ".join(f"row {part + 1}" if isinstance(part, int) else part for part in first["loc"])
-            raise ValueError(f"{path}: {place}: {first['msg']}") from refused
+        return cls(TypeAdapter(list[Row]).validate_json(Path(path).read_bytes()))
 
     def to_json(self) -> str:
         """Return the rows as the text of ``REPRODUCTION.json``: a list, one row a line."""
@@ -215,13 +206,10 @@ class Comparison:
         sizes = [abs(difference) for difference in judged if difference is not None]
         return float(np.median(sizes)) if sizes else None
 
-    def __str__(self) -> str:
-        return "\n".join([self.headline(), *(row.to_text() for row in self._open())])
-
     def _repr_html_(self) -> str:
         """Return the counts, then the rows that differ or fail, then all others folded."""
-        rows = self._open()
-        rest = [row for row in self.rows if row not in rows]
+        rows = [row for row in self.rows if row.verdict in OPEN]
+        rest = [row for row in self.rows if row.verdict not in OPEN]
         parts = [f"<p>{self.headline()}</p>"]
         parts += [_html(rows)] if rows else []
         parts += [f"<details><summary>the other {len(rest)} rows</summary>{_html(rest)}</details>"] if rest else []
@@ -247,9 +235,6 @@ class Comparison:
         parts += [f"of the exact numbers {', '.join(rest)}"] if rest else []
         return "; ".join(parts)
 
-    def _open(self) -> list[Row]:
-        return [row for row in self.rows if row.verdict in OPEN]
-
 
 def short_line(comparison: Comparison) -> str:
     """Return a short summary of a run: ``59 of 62 numbers agree``.
@@ -264,9 +249,7 @@ def short_line(comparison: Comparison) -> str:
         return f"{agreeing} of {judged} numbers agree"
     if claims := counts["holds"] + counts["fails"]:
         return f"{counts['holds']} of {claims} claims hold"
-    if counts["surrogate"]:
-        return "surrogate data: nothing judged"
-    return "nothing to compare" if not comparison.rows else "nothing judged"
+    return "nothing judged"
 
 
 def percent(share: float) -> str:
@@ -324,7 +307,6 @@ def _value_row(artefact, value, run, claims_hold):
     row |= _provenance(run, record["data"]) | _numbers(ours, value.kind)
     row |= {
         "relative_difference": relative_difference(value, ours),
-        "excess": excess(value, ours),
         "reading": INFERRED if inferred else "as_published",
         "evidence": run.specification.evidence(artefact.id, value.id),
     }

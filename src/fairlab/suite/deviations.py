@@ -22,7 +22,7 @@ class Deviation:
 
     Attributes
     ----------
-    artefact, title : str
+    artefact : str
     text : str
         The section below its title, as Markdown; its own headings are of the fourth level.
     summary : str
@@ -34,7 +34,6 @@ class Deviation:
     """
 
     artefact: str
-    title: str
     text: str
     summary: str
     patterns: frozenset[str]
@@ -78,4 +77,4 @@ def _section(paper, part) -> Deviation:
     anchor = re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
     artefact = re.match(r"[\w.-]+", title)[0].rstrip(":")
     link = f"experiments/{paper}/deviations.md#{anchor}"
-    return Deviation(artefact, title.strip(), text, summary, frozenset(ID.findall(body)), link)
+    return Deviation(artefact, text, summary, frozenset(ID.findall(body)), link)

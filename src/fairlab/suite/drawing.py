@@ -1,11 +1,15 @@
-"""Drawing a figure from the numbers that are stored beside it."""
+"""Drawing a figure from the numbers that are stored beside it: in a run, and again without one.
+
+The entry of a figure is a dictionary: ``draw`` (full name of a function), ``options`` (its keywords, as JSON has them),
+``caption`` (in Markdown), ``data`` (provenance of the numbers, one of `fairlab.data.dataset.SOURCES`), ``sentence``
+(title in the picture, made by the function from the numbers) and ``alternative`` (alternative text).
+"""
 
 import importlib
 import inspect
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -13,92 +17,45 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fairlab import plotting
-from fairlab.paths import write_text
-from fairlab.suite.catalogue import PROFILES
+from fairlab.suite.run import CUSTOM
 
-MODULE = "figures"  # name of the modules with drawing functions
+DRAWS = re.compile(r"fairlab\.(\w+\.)+figures\.[a-zA-Z]\w*")  # the functions that may draw
 MARKED = ("reconstructed", "surrogate")  # data whose provenance is written into the picture
 MARK_COLUMN = "data"  # column of tables from surrogates
 FIRST_SENTENCE = re.compile(r"^.*?[.!?](?=\s|$)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """Function and options of a figure, its caption, and what its numbers say.
+def entry_of(run, draw: Callable, options: dict, caption: str, source: str, numbers: pd.DataFrame) -> dict:
+    """Return the entry of a figure of a run, without title; see `Experiment.figure` for the errors."""
+    if not isinstance(caption, str):
+        raise TypeError(f"caption: expected text, found {caption!r}")
+    for key, value in options.items():
+        if not _is_plain(value):
+            raise TypeError(
+                f"{key}: expected a plain value (a number, text, True, False, None, or lists and dictionaries of "
+                f"these), found {value!r}; put numbers into `data`"
+            )
+    caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
+    return {"draw": name_of(draw), "options": options, "caption": caption, "data": source}
 
-    Attributes
-    ----------
-    draw : str
-        Full name of the function.
-    options : dict
-        Its keywords, as JSON has them.
-    caption : str
-        In Markdown, with remarks on the data, the sizes and what was published.
-    data : str
-        Provenance of the data behind the numbers, one of `fairlab.data.dataset.SOURCES`; written into the picture if
-        it is one of `MARKED`.
-    sentence : str
-        Title in the picture, made by the function from the numbers.
-    alternative : str
-        Alternative text: the first sentence of the caption and the title.
+
+def paint(entry: dict, numbers: Path, stem: Path, *, salt: str) -> dict:
+    """Draw a figure from ``<numbers>.csv`` as ``<stem>.png`` and ``.svg``; return its entry with title.
+
+    The same numbers give the same files, independent of matplotlib's current style.
     """
-
-    draw: str
-    options: dict
-    caption: str
-    data: str = "real"
-    sentence: str = ""
-    alternative: str = ""
-
-    @classmethod
-    def of(cls, draw, options, caption, source, remarks) -> "Drawing":
-        """Return the drawing of an experiment's figure; see `Experiment.figure` for the errors."""
-        if not isinstance(caption, str):
-            raise TypeError(f"caption: expected text, found {caption!r}")
-        name = name_of(draw)
-        _check_options(name, options)
-        return cls(name, options, " ".join(filter(None, [caption, *remarks])), source)
-
-    @classmethod
-    def read(cls, entry: dict) -> "Drawing":
-        """Return the drawing of an entry of ``index.json``.
-
-        Raises
-        ------
-        ValueError
-            If the entry does not name a function, as in runs of earlier versions.
-        """
-        if not entry.get("draw"):
-            raise ValueError("its run did not store the drawing function; run its experiment again")
-        return cls(**{name: entry[name] for name in cls.__dataclass_fields__ if name in entry})
-
-    def write(self, stem: Path) -> None:
-        """Write ``<stem>.json``."""
-        text = json.dumps(asdict(self), indent=1, allow_nan=False)
-        write_text(stem.with_name(f"{stem.name}.json"), text + "\n")
-
-    def paint(self, numbers: Path, stem: Path | None = None, *, salt: str) -> "Drawing":
-        """Draw the figure from ``<numbers>.csv`` as ``<stem>.png`` and ``.svg``; return the drawing with its title.
-
-        The same numbers give the same files, independent of matplotlib's current style.
-        """
-        frame = read_numbers(numbers.with_name(f"{numbers.name}.csv"))
-        with plt.style.context("default"):
-            figure = function(self.draw)(frame, **self.options)
-            if not isinstance(figure, Figure):
-                raise TypeError(f"{self.draw}: expected it to return a matplotlib Figure, found {figure!r}")
-            marks = [plotting.SOURCE_MARKS[self.data]] if self.data in MARKED else []
-            plotting.save(figure, stem or numbers, salt=salt, marks=marks)
-        plt.close(figure)  # or a notebook would show it a second time
-        sentence = figure.get_label()
-        alternative = " ".join(filter(None, [first_sentence(self.caption), sentence]))
-        return replace(self, sentence=sentence, alternative=alternative)
-
-
-def first_sentence(caption: str) -> str:
-    """Return the first sentence of a caption without its Markdown."""
+    frame = read_numbers(numbers.with_name(f"{numbers.name}.csv"))
+    with plt.style.context("default"):
+        figure = function(entry["draw"])(frame, **entry["options"])
+        if not isinstance(figure, Figure):
+            raise TypeError(f"{entry['draw']}: expected it to return a matplotlib Figure, found {figure!r}")
+        marks = [plotting.SOURCE_MARKS[entry["data"]]] if entry["data"] in MARKED else []
+        plotting.save(figure, stem, salt=salt, marks=marks)
+    plt.close(figure)  # or a notebook would show it a second time
+    caption, sentence = entry["caption"], figure.get_label()
     found = FIRST_SENTENCE.match(caption)
-    return " ".join((found[0] if found else caption).replace("*", "").replace("`", "").split())
+    first = " ".join((found[0] if found else caption).replace("*", "").replace("`", "").split())
+    return entry | {"sentence": sentence, "alternative": " ".join(filter(None, [first, sentence]))}
 
 
 def name_of(draw: Callable) -> str:
@@ -110,8 +67,8 @@ def name_of(draw: Callable) -> str:
         If it is not a public function of a module ``figures`` of fairlab.
     """
     name = f"{getattr(draw, '__module__', '')}.{getattr(draw, '__qualname__', '')}"
-    if not inspect.isfunction(draw) or not _may_draw(name):
-        raise TypeError(f"draw: expected a public function of a module `{MODULE}` of fairlab, found {draw!r}")
+    if not inspect.isfunction(draw) or not DRAWS.fullmatch(name):
+        raise TypeError(f"draw: expected a public function of a module `figures` of fairlab, found {draw!r}")
     return name
 
 
@@ -124,12 +81,10 @@ def function(name: str) -> Callable:
         If there is none.
     """
     module, _, own = name.rpartition(".")
-    if _may_draw(name):
-        try:
-            return getattr(importlib.import_module(module), own)
-        except (ModuleNotFoundError, AttributeError):
-            pass
-    raise ValueError(f"no function {name!r} of a module `{MODULE}` of fairlab draws")
+    found = getattr(importlib.import_module(module), own, None) if DRAWS.fullmatch(name) else None
+    if found is None:
+        raise ValueError(f"no function {name!r} of a module `figures` of fairlab draws")
+    return found
 
 
 def read_numbers(file: Path) -> pd.DataFrame:
@@ -147,40 +102,18 @@ def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
     """Return what a caption says of unreal data, of smaller sizes, and of figures without published numbers."""
     remarks = [plotting.SOURCE_MARKS[source]] if source != "real" else []
-    published = run.specification.parameters("paper") | run.specification.protocol
-    if run.profile in PROFILES and run.profile != "paper" and run.parameters != published:
-        remarks.append(f"profile {run.profile}: smaller than the paper profile")
-    elif run.profile != "paper" and run.parameters != published:
-        remarks.append("sizes other than published")
-    if not shows_published(numbers):
+    if run.profile != "paper" and run.parameters != run.specification.parameters("paper") | run.specification.protocol:
+        smaller = f"profile {run.profile}: smaller than the paper profile"
+        remarks.append("sizes other than published" if run.profile == CUSTOM else smaller)
+    published = numbers.filter(regex="^(published|printed)").notna()
+    if not (published.any(axis=None) or numbers.isin(["published", "printed"]).any(axis=None)):
         remarks.append("the paper has no numbers of what is drawn")
     return [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
 
 
-def shows_published(numbers: pd.DataFrame) -> bool:
-    """Return whether a table has published numbers, in columns or rows of their own."""
-    columns = numbers.filter(regex="^(published|printed)")
-    return bool(columns.notna().any(axis=None) or numbers.isin(["published", "printed"]).any(axis=None))
-
-
-def _may_draw(name) -> bool:
-    module, _, own = name.rpartition(".")
-    inside = module.startswith("fairlab.") and module.endswith(f".{MODULE}")
-    return inside and own.isidentifier() and not own.startswith("_")
-
-
-def _check_options(name, options) -> None:
-    """Reject options that JSON cannot store, or that the function does not take."""
-    for key, value in options.items():
-        try:
-            same = json.loads(json.dumps(value, allow_nan=False)) == value
-        except (TypeError, ValueError):
-            same = False
-        if not same:
-            raise TypeError(
-                f"{key}: expected a plain value (a number, text, True, False, None, or lists and dictionaries of "
-                f"these), found {value!r}; put numbers into `data`"
-            )
-    taken = list(inspect.signature(function(name)).parameters)[1:]
-    if odd := [key for key in options if key not in taken]:
-        raise TypeError(f"{name} takes the options {', '.join(taken) or 'none'}, found {', '.join(odd)}")
+def _is_plain(value) -> bool:
+    """Return whether JSON stores a value as it is."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False)) == value
+    except (TypeError, ValueError):
+        return False

@@ -1,6 +1,7 @@
 """The interface of a notebook: open an experiment, load data, run trials, record, show, compare."""
 
 import atexit
+import json
 import re
 import shutil
 import sys
@@ -22,7 +23,7 @@ from fairlab.suite import processes
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
-from fairlab.suite.drawing import Drawing, remarks_of, with_mark
+from fairlab.suite.drawing import entry_of, paint, with_mark
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.planning import state
 from fairlab.suite.trials import run_trials
@@ -88,12 +89,11 @@ class Experiment:
             check_count(n_jobs, "n_jobs")
         task = processes.kernel_task  # of a batch, which publishes the run itself
         self.n_jobs = n_jobs or (task.n_jobs if task else n_cores())
-        self.shard = task.shard if task else processes.WHOLE
         changed = any(expected[key] != value for key, value in parameters.items())
         self.run = runs.Run(name, runs.CUSTOM if changed else profile, seed, expected | parameters)
         self.in_batch = task is not None
         # When it is opened: code may change while it runs.
-        self.state = (task.state or state(name)) if task else None
+        self.run.about = environment() | {"state": (task.state or state(name)) if task else None}
         self.folder = Path(task.folder) if task else runs.new_folder(name, self.run.profile, self.run.seed)
         if not task:
             atexit.register(runs.discard, self.folder)
@@ -216,7 +216,6 @@ class Experiment:
             each=each,
             n_jobs=self.n_jobs,
             batch=batch,
-            shard=self.shard,
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),
         )
         self._saved += saved / self.n_jobs
@@ -269,32 +268,6 @@ class Experiment:
             raise ValueError(f"{artefact}:{id}: recorded twice ({reading})")
         entry = {"artefact": artefact, "id": id, "reading": reading, "values": values.tolist(), "note": note}
         self.run.records.append(entry | {"data": self._variants(data)})
-
-    def claim(
-        self, artefact: str, id: str, holds: bool, *, detail: str = "", data: Sequence[str] | None = None
-    ) -> None:
-        """Record whether a published claim holds.
-
-        Parameters
-        ----------
-        artefact, id : str
-            As in the paper's ``published.yaml``.
-        holds : bool
-            Result of the check.
-        detail : str
-            The numbers behind the result, in a few words.
-        data : list of str or None
-            As for `record`.
-        """
-        self._declared(artefact, id, "claims")
-        if not isinstance(holds, bool | np.bool_):
-            raise TypeError(f"{artefact}:{id}: expected True or False, found {holds!r}")
-        if not isinstance(detail, str):
-            raise TypeError(f"{artefact}:{id}: expected the detail as text, found {detail!r}")
-        if any((claim["artefact"], claim["id"]) == (artefact, id) for claim in self.run.claims):
-            raise ValueError(f"{artefact}:{id}: claimed twice")
-        entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail}
-        self.run.claims.append(entry | {"data": self._variants(data)})
 
     def record_frame(
         self,
@@ -360,6 +333,7 @@ class Experiment:
         Parameters
         ----------
         artefact : str
+            As in the paper's ``published.yaml``.
         judged : dict of str to (bool or None, str)
             By id: whether the claim holds, and the numbers behind the result. None with a reason if it cannot be
             judged.
@@ -367,10 +341,18 @@ class Experiment:
             As for `record`.
         """
         for id, (holds, detail) in judged.items():
+            self._declared(artefact, id, "claims")
+            if not isinstance(detail, str):
+                raise TypeError(f"{artefact}:{id}: expected the detail as text, found {detail!r}")
             if holds is None:
                 self.skip(artefact, id, detail)
-            else:
-                self.claim(artefact, id, holds, detail=detail, data=data)
+                continue
+            if not isinstance(holds, bool | np.bool_):
+                raise TypeError(f"{artefact}:{id}: expected True or False, found {holds!r}")
+            if any((claim["artefact"], claim["id"]) == (artefact, id) for claim in self.run.claims):
+                raise ValueError(f"{artefact}:{id}: claimed twice")
+            entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail}
+            self.run.claims.append(entry | {"data": self._variants(data)})
 
     def beside(self, artefact: str, id: str = "{id}", *, reading: str = "as_published") -> pd.DataFrame:
         """Return the published numbers of a table or figure beside those that this run has recorded so far.
@@ -448,11 +430,12 @@ class Experiment:
             If the figure breaks a rule of `fairlab.plotting.save`.
         """
         source = self.run.source(self._variants(rests_on))
-        drawing = Drawing.of(draw, options, caption, source, remarks_of(self.run, source, data))
+        entry = entry_of(self.run, draw, options, caption, source, data)
         stem = self._file("figures", artefact, part)
         _write_csv(with_mark(data, source), stem.with_name(f"{stem.name}.csv"))
-        drawing.paint(stem, salt=self.name).write(stem)
-        _show(stem.with_name(f"{stem.name}.png"), f"**{stem.name}.** {drawing.caption}" if caption else "")
+        entry = paint(entry, stem, stem, salt=self.name)
+        write_text(stem.with_name(f"{stem.name}.json"), json.dumps(entry, indent=1) + "\n")
+        _show(stem.with_name(f"{stem.name}.png"), f"**{stem.name}.** {entry['caption']}" if caption else "")
 
     def table(self, artefact: str, frame: pd.DataFrame, *, part: str | None = None) -> pd.DataFrame:
         """Save a table as CSV; return it."""
@@ -479,9 +462,7 @@ class Experiment:
         The last call of a notebook. In a batch the runner publishes the run when the notebook has succeeded; in a
         session it is published here, if every declared table and figure was written.
         """
-        self.run.about = (
-            {"state": self.state} if self.in_batch else environment()
-        ) | {  # a batch notes the latter once
+        self.run.about |= {
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
             "peak_memory_gb": round(peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,
@@ -532,12 +513,10 @@ def fields_of(id: str) -> list[str]:
 
 def _sides(value, ours) -> dict:
     """Return a published number and our result, with their intervals, as a row."""
-    row = dict.fromkeys(("published", "published_low", "published_high", "ours", "low", "high", "n_trials"), np.nan)
-    if value.kind == "interval":
-        row |= {"published": (value.low + value.high) / 2, "published_low": value.low, "published_high": value.high}
-    else:
-        spread = np.nan if value.std is None else value.std
-        row |= {"published": value.value, "published_low": value.value - spread, "published_high": value.value + spread}
+    spread = np.nan if value.std is None else value.std
+    ends = (value.low, value.high) if value.kind == "interval" else (value.value - spread, value.value + spread)
+    row = dict(zip(("published", "published_low", "published_high"), (value.centre, *ends), strict=True))
+    row |= dict.fromkeys(("ours", "low", "high", "n_trials"), np.nan)
     if ours is not None:
         low, high = ours.mean if value.kind == "interval" else ours.interval or (np.nan, np.nan)
         row |= {"ours": np.mean(ours.mean), "low": low, "high": high, "n_trials": ours.n}

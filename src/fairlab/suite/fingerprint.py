@@ -86,11 +86,6 @@ def notebook_fingerprint(source: str, *texts: str) -> str:
     return _digest("\n".join([own, _fingerprint(*imported), *texts]))
 
 
-def library_versions(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of the distributions that modules of this package import, directly or through each other."""
-    return _versions(_closure(frozenset(names))[1])
-
-
 def _fingerprint(names, libraries, left_out=frozenset()) -> str:
     reached, imported = _closure(frozenset(names), left_out)
     lines = [f"{name} {_read(name)[0]}" for name in sorted(reached)]

@@ -17,10 +17,6 @@ from fairlab.paths import project
 
 MEMORY = "FAIRLAB_MEMORY_GB"
 CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-LIMITS = {  # limit, use, and the part of it that is files, by the name of the groups in either version
-    "": ("memory.max", "memory.current", "inactive_file"),
-    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-}
 
 
 def n_cores() -> int:
@@ -42,7 +38,7 @@ def peak_memory_gb() -> float:
 def memory_left_gb() -> float:
     """Return the memory available to a run, in GB: ``FAIRLAB_MEMORY_GB`` if set, else the free memory.
 
-    A container's limit counts, and that of a cluster's job, of either version of Linux' control groups.
+    A container's limit counts, and that of a cluster's job (Linux' control groups, version 2).
     """
     if given := os.environ.get(MEMORY):
         try:
@@ -53,26 +49,22 @@ def memory_left_gb() -> float:
 
 
 def _left_by_control_groups() -> list[int]:
-    """Return the bytes that each limit on this process leaves: of its own group and of all above."""
+    """Return the bytes that each limit on this process leaves: of its own group (version 2) and of all above."""
     left = [sys.maxsize]
-    with suppress(OSError, ValueError):
-        for line in MEMBERSHIP.read_text(encoding="utf-8").splitlines():
-            _, controllers, path = line.split(":", 2)
-            version = "memory" if "memory" in controllers.split(",") else controllers
-            top = CONTROL_GROUPS / version
-            own = top / path.lstrip("/")
-            for folder in (own, *own.parents) if version in LIMITS else ():
-                if folder.is_relative_to(top):  # in a container the path may be one of the host's, which is not there
-                    with suppress(OSError, ValueError):  # "max"
-                        left.append(_left(folder, *LIMITS[version]))
+    with suppress(OSError):
+        own = CONTROL_GROUPS / MEMBERSHIP.read_text(encoding="utf-8").partition("0::/")[2].strip()
+        for folder in (own, *own.parents):
+            with suppress(OSError, ValueError):  # none there, as of the host's in a container; or "max"
+                left.append(_left(folder))
     return left
 
 
-def _left(folder, limit, usage, of_files) -> int:
-    room = int((folder / limit).read_text())
+def _left(folder) -> int:
+    room = int((folder / "memory.max").read_text())
     with suppress(OSError, ValueError):
         counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        room -= max(0, int((folder / usage).read_text()) - int(counts.get(of_files, 0)))  # the system drops those
+        files = int(counts.get("inactive_file", 0))  # which the system drops
+        room -= max(0, int((folder / "memory.current").read_text()) - files)
     return room
 
 

@@ -21,9 +21,7 @@ from fairlab.checks import optional, required
 from fairlab.paths import project, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
-from fairlab.suite.fingerprint import syntax_tree
-from fairlab.suite.machine import environment
-from fairlab.suite.processes import KERNEL_ENVIRONMENT, WHOLE, KernelTask, stopping
+from fairlab.suite.processes import KERNEL_ENVIRONMENT, KernelTask, stopping
 
 # What nbformat's checker of schemas loads for formats that no notebook has, longer than papermill itself takes.
 sys.modules |= dict.fromkeys({"rfc3987_syntax", "isoduration", "webcolors", "uri_template"} - sys.modules.keys())
@@ -32,6 +30,7 @@ papermill = optional("papermill")
 logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print is in our errors
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
+KERNEL_SPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}  # in every notebook
 MOST_TRIES = 2  # of a notebook whose kernel is killed; what its trials computed is kept
 
 
@@ -52,7 +51,6 @@ def run_experiment(
     overrides: dict | None = None,
     time_limit: float | None = None,
     state: str | None = None,
-    shard: str = WHOLE,
 ) -> Path:
     """Run an experiment's notebook in batch and publish its result.
 
@@ -69,13 +67,11 @@ def run_experiment(
         Minutes for the whole notebook; None takes the profile's.
     state : str or None
         Digest of code and data, by which a batch sees later whether the run is up to date; None if it is not known yet.
-    shard : str
-        "3/16" computes the fourth shard of sixteen of the trials first, and publishes nothing.
 
     Returns
     -------
     Path
-        The folder of the published run; of a job that computes a shard of the trials, nothing is published.
+        The folder of the published run.
 
     Raises
     ------
@@ -85,8 +81,6 @@ def run_experiment(
         If the notebook failed, stopped early, took too long, was killed twice, or did not write a declared table or
         figure. Nothing is published then; the reason and the executed notebook are stored beside the results.
     """
-    if seed < 0:
-        raise ValueError(f"seed: expected a whole number from 0 on, found {seed}")
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise ValueError(f"time limit: expected a positive number of minutes, found {time_limit:g}")
     overrides = overrides or {}
@@ -94,8 +88,6 @@ def run_experiment(
     named = {"experiment": specification.name, "profile": profile, "seed": seed}
     parameters = named | specification.parameters(profile) | overrides
     known = notebook_parameters(specification.notebook)
-    if "experiment" not in known:
-        del parameters["experiment"]
     if set(known) != set(parameters):
         raise ValueError(
             f"{specification.notebook}: its parameters cell has {sorted(known)}, its experiment {sorted(parameters)}"
@@ -107,13 +99,10 @@ def run_experiment(
         folder = runs.new_folder(*own)
         runs.failure_file(*own).unlink(missing_ok=True)
         executed, log = folder / "notebook.ipynb", runs.log_file(*own)
-        task = KernelTask(str(folder), n_jobs, shard, state)
+        task = KernelTask(str(folder), n_jobs, state)
         try:
             execute(specification.notebook, executed, parameters, task=task, time_limit=limit, log=log)
-            if shard != WHOLE:  # the trials are what it was run for
-                runs.discard(folder)
-                return folder
-            _complete(folder)
+            _check_complete(folder)
             return runs.publish(folder)
         except Exception as error:
             if stopping.is_set():
@@ -126,15 +115,11 @@ def run_experiment(
                 runs.discard(folder)
 
 
-def _complete(folder) -> None:
-    """Check that a run is complete, and note the versions that it belongs to."""
-    file = folder / "run.json"
-    if not file.exists():
+def _check_complete(folder) -> None:
+    if not (folder / "run.json").exists():
         raise NotebookError("the notebook ended without calling compare(), so no run was written")
     if missing := runs.missing_artefacts(folder):
         raise NotebookError(f"nothing was written for {', '.join(missing)}")
-    content = json.loads(file.read_text(encoding="utf-8")) | environment()
-    write_text(file, json.dumps(content, indent=1) + "\n")
 
 
 def _note_failure(error, executed, file) -> None:
@@ -234,7 +219,7 @@ def _tidy(executed) -> list:
     """Remove machine paths and run times from an executed notebook, so that it can be shared; return its cells."""
     content = nbformat.read(executed, as_version=4)
     content.metadata.pop("papermill", None)
-    content.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    content.metadata["kernelspec"] = KERNEL_SPEC
     for cell in content.cells:
         cell.metadata.pop("papermill", None)
         cell.metadata.pop("execution", None)
@@ -247,26 +232,9 @@ def _tidy(executed) -> list:
 
 
 def notebook_parameters(path: Path) -> dict:
-    """Return names and default values of the cell tagged ``parameters`` of a notebook.
-
-    Raises
-    ------
-    ValueError
-        If not exactly one cell has the tag, or it holds anything but assignments of literals.
-    """
-    notebook = nbformat.read(path, as_version=4)
-    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
-    if len(tagged) != 1 or tagged[0].cell_type != "code":
-        raise ValueError(f"{path}: expected one code cell tagged `parameters`, found {len(tagged)}")
-    parameters = {}
-    for statement in syntax_tree(tagged[0].source).body:
-        try:
-            (target,) = statement.targets
-            parameters[target.id] = ast.literal_eval(statement.value)
-        except (AttributeError, ValueError, TypeError) as error:
-            line = ast.unparse(statement)
-            raise ValueError(f"{path}: the parameters cell may only assign literals, found `{line}`") from error
-    return parameters
+    """Return names and default values, which are literals, of the cell tagged ``parameters`` of a notebook."""
+    found = papermill.inspect_notebook(_literal(path))
+    return {name: ast.literal_eval(parameter["default"]) for name, parameter in found.items()}
 
 
 def code_of(notebook: Path) -> str:
@@ -275,27 +243,12 @@ def code_of(notebook: Path) -> str:
     return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
-def check_committed(notebook: Path) -> list[str]:
-    """Return the problems of a notebook as a committed file: outputs, execution counts, or another kernel."""
-    content = nbformat.read(notebook, as_version=4)
-    problems = []
-    for number, cell in enumerate(content.cells):
-        if cell.cell_type == "code" and (cell.outputs or cell.execution_count is not None):
-            problems.append(f"cell {number} has outputs or an execution count")
-    if content.metadata.get("kernelspec", {}).get("name") != "python3":
-        problems.append("its kernel is not `python3`")
-    return problems
-
-
-def clear(notebook: Path) -> None:
-    """Prepare a notebook for committing: no outputs, no counts, the default kernel. Metadata of nbgrader stay."""
+def cleared(notebook: Path) -> str:
+    """Return the text of a notebook as it is committed: without outputs and counts. Tags and marks of nbgrader stay."""
     content = nbformat.read(notebook, as_version=4)
     for cell in content.cells:
         cell.metadata = {key: value for key, value in cell.metadata.items() if key in ("tags", "nbgrader")}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    content.metadata = {
-        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-        "language_info": {"name": "python"},
-    }
-    write_text(notebook, nbformat.writes(content) + "\n")
+    content.metadata = {"kernelspec": KERNEL_SPEC, "language_info": {"name": "python"}}
+    return nbformat.writes(content) + "\n"

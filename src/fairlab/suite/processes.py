@@ -23,7 +23,6 @@ WORKER_ENVIRONMENT = {
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
 KERNEL_ENVIRONMENT = WORKER_ENVIRONMENT | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-WHOLE = "0/1"  # the shard of all trials
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 KILL_SECONDS = 5.0  # that killed processes get to go
 kernel_task: "KernelTask | None" = None  # of this process, if it is the kernel of a batch's notebook
@@ -40,15 +39,12 @@ class KernelTask:
         Of the run, which the batch publishes.
     n_jobs : int
         Workers that compute trials.
-    shard : str
-        Which of the trials come first: "3/16" is the fourth shard of sixteen.
     state : str or None
         Of code and data; None if the kernel is to find out.
     """
 
     folder: str
     n_jobs: int
-    shard: str
     state: str | None
 
 

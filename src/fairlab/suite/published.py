@@ -129,9 +129,9 @@ class Value(Entry):
         return f"{'<' * self.less_than}{self.printed_value}{spread}".lower()
 
     @property
-    def step(self) -> float:
-        """Half a unit of the last published digit."""
-        return half_step(self.printed_value)
+    def centre(self) -> float:
+        """The number, or the middle of an interval."""
+        return (self.low + self.high) / 2 if self.kind == "interval" else float(self.value)
 
 
 class Claim(Entry):

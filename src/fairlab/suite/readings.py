@@ -5,47 +5,51 @@ from dataclasses import replace
 
 import pandas as pd
 
-from fairlab.suite.comparison import INFERRED, Row, compare
+from fairlab.suite.comparison import INFERRED, compare
 from fairlab.suite.run import Run, run_folder
 from fairlab.suite.verdicts import VERDICTS
 
+READINGS = ["as published", "as described"]
 
-def rows_by_reading(runs: Iterable[Run]) -> dict[str, list[Row]]:
-    """Return the rows of all numbers of some runs by reading; one that was recorded once counts in both."""
-    runs = list(runs)
-    return {
-        "as published": [row for run in runs for row in _numbers(run)],
-        "as described": [_apart(row, run) for run in runs for row in _numbers(_described(run))],
-    }
+
+def numbers_by_reading(runs: Iterable[Run]) -> pd.DataFrame:
+    """Return the numbers of some runs in both readings; one that was recorded once is in both.
+
+    Columns: ``reading``, ``artefact``, ``id``, ``ours`` and ``verdict``, of which *inferred* is one, as published.
+    """
+    rows = []
+    for run in runs:
+        described = {(each["artefact"], each["id"]) for each in run.records if each["reading"] == "as_described"}
+        for row in compare(run).rows:
+            rows.append([READINGS[0], row, row.column])
+        for row in compare(_as_described(run, described)).rows:
+            # Claims are judged as published, and say nothing of a number of its own.
+            has_own = (row.artefact, row.id) in described and row.verdict == "same conclusion"
+            rows.append([READINGS[1], row, "differs" if has_own else row.verdict])
+    found = [[key, row.artefact, row.id, row.ours, verdict] for key, row, verdict in rows if row.kind == "number"]
+    return pd.DataFrame(found, columns=["reading", "artefact", "id", "ours", "verdict"])
 
 
 def count_by_reading(runs: Iterable[Run]) -> pd.DataFrame:
     """Count the numbers of some runs by verdict, one column a reading, inferred ones apart; the last row has sums."""
-    counts = {
-        reading: pd.Series([row.column for row in rows], dtype=object).value_counts()
-        for reading, rows in rows_by_reading(runs).items()
-    }
-    table = pd.DataFrame(counts).reindex([*VERDICTS, INFERRED]).dropna(how="all").fillna(0).astype(int)
+    numbers = numbers_by_reading(runs)
+    counts = pd.crosstab(numbers["verdict"], numbers["reading"])
+    table = counts.reindex(index=[*VERDICTS, INFERRED], columns=READINGS).dropna(how="all").fillna(0).astype(int)
     table.loc["all numbers"] = table.sum()
-    return table.rename_axis("verdict")
+    return table
 
 
 def count_by_artefact(runs: Iterable[Run]) -> pd.DataFrame:
     """Count the numbers of some runs by reading and artefact (rows) and verdict (columns)."""
-    tables = {
-        reading: pd.crosstab([row.artefact for row in rows], [row.column for row in rows])
-        for reading, rows in rows_by_reading(runs).items()
-        if rows
-    }
-    return pd.concat(tables, names=["reading", "artefact"]).fillna(0).astype(int)
+    numbers = numbers_by_reading(runs)
+    return pd.crosstab([numbers["reading"], numbers["artefact"]], numbers["verdict"]).reindex(READINGS, level="reading")
 
 
 def claims_of(runs: Iterable[Run]) -> pd.DataFrame:
     """Return the claims of some runs with their verdicts and what these rest on, one row a claim."""
-    rows = [row for run in runs for row in compare(run).rows if row.kind == "claim"]
+    rows = pd.concat([compare(run).to_frame() for run in runs])
     columns = {"artefact": "artefact", "id": "claim", "verdict": "verdict", "reason": "on what"}
-    found = [{name: getattr(row, field) for field, name in columns.items()} for row in rows]
-    return pd.DataFrame(found, columns=list(columns.values()))
+    return rows.loc[rows["kind"] == "claim", [*columns]].rename(columns=columns).reset_index(drop=True)
 
 
 def runs_of_paper(exp) -> list[Run]:
@@ -54,20 +58,8 @@ def runs_of_paper(exp) -> list[Run]:
     return [*(Run.read(folder) for folder in folders if (folder / "run.json").exists()), exp.run]
 
 
-def _numbers(run: Run) -> list[Row]:
-    return [row for row in compare(run).rows if row.kind == "number"]
-
-
-def _apart(row: Row, run: Run) -> Row:
-    """Return a row as described without what holds of the other reading: what that was inferred from, its claims."""
-    has_own = run.ours(row.artefact, row.id, "as_described") is not None
-    verdict = "differs" if has_own and row.verdict == "same conclusion" else row.verdict
-    return row.model_copy(update={"reading": None, "verdict": verdict})
-
-
-def _described(run: Run) -> Run:
+def _as_described(run: Run, described) -> Run:
     """Return a run that has as published what it has as described, where it has that."""
-    described = {(r["artefact"], r["id"]) for r in run.records if r["reading"] == "as_described"}
     kept = [
         record | {"reading": "as_published"}
         for record in run.records

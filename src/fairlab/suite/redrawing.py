@@ -5,124 +5,80 @@ The numbers are those of the best runs in the results folder, and the committed 
 
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 
 from filelock import FileLock
 
-from fairlab.checks import suggestion
 from fairlab.paths import PARTIAL, project
-from fairlab.suite.drawing import Drawing
+from fairlab.suite.catalogue import selected
+from fairlab.suite.drawing import paint
 from fairlab.suite.published import paper_keys
 from fairlab.suite.run import run_folder
-from fairlab.suite.scorecard import published_runs, rank
+from fairlab.suite.scorecard import published_runs
 
 FORMATS = ("csv", "png", "svg")
-INDEX, LOCK = "index.json", "lock"
+INDEX = "index.json"
 
 
 def figures(paper: str) -> dict[str, tuple[Path, dict]]:
     """Return the figures of a paper by name, each with the folder of its files and its entry in ``index.json``.
 
-    An entry has ``experiment``, ``profile``, ``seed``, ``data``, ``commit`` of the run that the figure is from, and
-    where that kept it ``draw`` (the name of a function), ``options``, ``caption``, ``sentence`` (its title) and
-    ``alternative``. Figures of an experiment without a run in the results folder are the committed ones.
+    An entry has ``experiment``, ``profile``, ``seed`` and ``commit`` of the run that the figure is from, and what
+    `fairlab.suite.drawing` describes. Figures of an experiment without a run in the results folder are the committed
+    ones.
     """
     runs, folder = published_runs(paper=paper), project().figures / paper
-    committed = {stem: (folder, entry) for stem, entry in read_index(folder).items() if entry["experiment"] not in runs}
-    found = committed | {stem: figure for one in runs.values() for stem, figure in _figures_of(one)}
+    found = {stem: (folder, entry) for stem, entry in read_index(folder).items() if entry["experiment"] not in runs}
+    for run in runs.values():
+        own = run_folder(run.name, run.profile) / "figures"
+        about = {"experiment": run.name, "profile": run.profile, "seed": run.seed}
+        for file in own.glob("*.json"):
+            entry = json.loads(file.read_text(encoding="utf-8"))
+            found[file.stem] = own, about | entry | {"commit": run.about.get("commit")}
     return {stem: found[stem] for stem in sorted(found) if (found[stem][0] / f"{stem}.png").exists()}
 
 
 def chosen(names: list[str]) -> list[str]:
-    """Return the figures, as ``<paper>/<figure>``, selected by names of papers or figures; all if there are none.
-
-    Raises
-    ------
-    KeyError
-        For a name that is neither.
-    """
-    known = [f"{paper}/{stem}" for paper in paper_keys() for stem in figures(paper)]
-    papers = list(dict.fromkeys(name.partition("/")[0] for name in known))
-    for name in names:
-        if name not in known and name not in papers:
-            of_paper = [one for one in known if one.partition("/")[0] == name.partition("/")[0]]
-            raise KeyError(f"no figure or paper with figures {name!r}{suggestion(name, of_paper or papers)}")
-    return [name for name in known if not names or name in names or name.partition("/")[0] in names]
+    """Return the figures, as ``<paper>/<figure>``, selected by names of papers or figures; all if there are none."""
+    return selected(names, [f"{paper}/{stem}" for paper in paper_keys() for stem in figures(paper)], "/")
 
 
 def write(names: list[str], target: Path) -> list[str]:
     """Draw figures from their data into `target`, a folder per paper; return the reasons for failures.
 
-    A figure of a better run stays and is redrawn from its own data. If all figures of a paper are drawn, those that
-    their experiment no longer draws are deleted. One process at a time writes, and files are replaced atomically: if
-    killed, all figures still exist, and the next call continues.
+    One process at a time writes, and files are replaced one by one, complete: if killed, all figures still exist, and
+    the next call continues.
     """
     left, partial = [], target / PARTIAL
     partial.mkdir(parents=True, exist_ok=True)
-    with FileLock(partial / LOCK):
-        for file in partial.iterdir():
-            if file.name != LOCK:  # of a process that was killed
-                file.unlink()
+    with FileLock(partial / "lock"):
+        new = partial / "new"
+        shutil.rmtree(new, ignore_errors=True)  # of a process that was killed
+        new.mkdir()
         for paper in dict.fromkeys(name.partition("/")[0] for name in names):
-            left += _write_paper(paper, names, target / paper, partial)
+            for stem, figure in figures(paper).items():
+                if f"{paper}/{stem}" in names:
+                    try:
+                        _write(stem, *figure, target / paper, new)
+                    except (ValueError, LookupError, TypeError, AttributeError, ImportError, OSError) as error:
+                        message = error.args[0] if isinstance(error, KeyError) and error.args else error
+                        left.append(f"{paper}/{stem}: not redrawn: {message}")
+        shutil.rmtree(new)
     return left
 
 
-def _write_paper(paper, names, target, partial) -> list[str]:
-    left, known, index = [], figures(paper), read_index(target)
-    wanted = {stem: figure for stem, figure in known.items() if f"{paper}/{stem}" in names}
+def _write(stem, folder, entry, target, new) -> None:
+    """Draw one figure into the folder `new`, then move its files into place."""
+    entry = paint(entry, folder / stem, new / stem, salt=entry["experiment"])
+    shutil.copyfile(folder / f"{stem}.csv", new / f"{stem}.csv")
+    index = dict(sorted((read_index(target) | {stem: entry}).items()))
+    (new / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
     target.mkdir(exist_ok=True)
-    for stem, (folder, entry) in wanted.items():
-        if stem in index and _rank(index[stem]) > _rank(entry):
-            folder, entry = target, index[stem]
-        try:
-            drawing = Drawing.read(entry).paint(folder / stem, partial / stem, salt=entry["experiment"])
-            shutil.copyfile(folder / f"{stem}.csv", partial / f"{stem}.csv")
-        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-            message = error.args[0] if isinstance(error, KeyError) and error.args else error
-            left.append(f"{paper}/{stem}: not redrawn: {message}")
-            continue
-        for suffix in FORMATS:
-            (partial / f"{stem}.{suffix}").replace(target / f"{stem}.{suffix}")
-        index[stem] = entry | asdict(drawing)
-        _write_index(target, index, partial)
-    if wanted == known:
-        for stem in _no_longer_drawn(paper, known, index):
-            for suffix in FORMATS:
-                (target / f"{stem}.{suffix}").unlink(missing_ok=True)
-            del index[stem]
-            _write_index(target, index, partial)
-    return left
-
-
-def _no_longer_drawn(paper, known, index) -> list[str]:
-    """Return the figures of an index whose experiment has a run of at least their rank that does not draw them."""
-    runs = {name: rank(one.source(), one.profile) for name, one in published_runs(paper=paper).items()}
-    gone = {stem: entry for stem, entry in index.items() if stem not in known and entry["experiment"] in runs}
-    return [stem for stem, entry in gone.items() if _rank(entry) <= runs[entry["experiment"]]]
-
-
-def _write_index(folder, index, partial) -> None:
-    file = partial / INDEX
-    file.write_text(json.dumps(dict(sorted(index.items())), indent=1) + "\n", encoding="utf-8")
-    file.replace(folder / INDEX)
+    for name in (*(f"{stem}.{suffix}" for suffix in FORMATS), INDEX):
+        (new / name).replace(target / name)
 
 
 def read_index(folder: Path) -> dict[str, dict]:
     """Return the entries of ``index.json`` of a folder by figure; see `figures`."""
     file = folder / INDEX
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-
-
-def _rank(entry) -> tuple[bool, int]:
-    return rank(entry["data"], entry["profile"])
-
-
-def _figures_of(one):
-    """Yield the figures of a run by name, each with its folder and its entry."""
-    folder = run_folder(one.name, one.profile) / "figures"
-    about = {"experiment": one.name, "profile": one.profile, "seed": one.seed, "data": one.source()}
-    for drawing in folder.glob("*.json"):
-        kept = json.loads(drawing.read_text(encoding="utf-8"))
-        yield drawing.stem, (folder, about | kept | {"commit": one.about.get("commit")})

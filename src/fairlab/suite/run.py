@@ -242,20 +242,17 @@ def discard(folder: Path) -> None:
 
 def _clear(home) -> None:
     """Delete the unfinished runs of dead processes, and old ones but for the published run and the one before it."""
-    finished, published = {}, _published(home)
-    for file in home.glob(f"*/{SUMS}"):
-        with suppress(OSError):  # another process has deleted it
-            finished[file.parent] = file.stat().st_mtime_ns
-    kept = {published, *sorted(finished.keys() - {published}, key=finished.get)[-1:]}
-    for folder in home.iterdir():
-        if folder in kept or not (parts := ID.fullmatch(folder.name)):
-            continue
-        with suppress(OSError):
-            age = time.time() - folder.stat().st_mtime
-            is_dead = parts["host"] == platform.node() and not psutil.pid_exists(int(parts["process"]))
-            patience = READING_SECONDS if folder in finished else 0
-            if age > (patience if is_dead else FORGOTTEN_SECONDS):
-                discard(folder)
+    published = _published(home)
+    with suppress(OSError):  # another process clears it, too
+        finished = [file.parent for file in sorted(home.glob(f"*/{SUMS}"), key=lambda file: file.stat().st_mtime_ns)]
+        kept = {published, *[folder for folder in finished if folder != published][-1:]}
+        for folder in home.iterdir():
+            if folder not in kept and (parts := ID.fullmatch(folder.name)):
+                age = time.time() - folder.stat().st_mtime
+                is_dead = parts["host"] == platform.node() and not psutil.pid_exists(int(parts["process"]))
+                patience = READING_SECONDS if folder in finished else 0
+                if age > (patience if is_dead else FORGOTTEN_SECONDS):
+                    discard(folder)
 
 
 def _sums(folder) -> dict[str, str]:

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from textwrap import shorten
 
 import pandas as pd
 
-from fairlab.checks import suggestion
 from fairlab.data.dataset import SOURCES
 from fairlab.paths import project, write_text
-from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite.catalogue import experiment_names, selected, specification
 from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_artefact, not_run
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
@@ -19,9 +18,7 @@ from fairlab.suite.verdicts import LABELS, OPEN
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 NAME = "REPRODUCTION"
-LONGEST_LINE = 240
 MEDIAN = "median difference"
-BASES_BEGIN, BASES_END = "<!-- exact numbers -->", "<!-- end of exact numbers -->"  # around the table in the README
 NOTE = (
     "Numbers are `exact` to `differs`, claims `holds` and `fails`; the other columns are counted separately. "
     "`inferred` are rows whose protocol was inferred from the published values and that do not differ; those that "
@@ -37,12 +34,7 @@ def published_runs(profile: str | None = None, paper: str = "*") -> dict[str, Ru
     one. Runs that cannot be read are left out; see `unreadable`.
     """
     readable = {name: [run for run in _runs(name, profile) if isinstance(run, Run)] for name in experiment_names(paper)}
-    return {name: max(runs, key=lambda run: rank(run.source(), run.profile)) for name, runs in readable.items() if runs}
-
-
-def rank(data: str, profile: str) -> tuple[bool, int]:
-    """Return a key by which a run on such data, at such a profile, is better than others."""
-    return data != "surrogate", -RANKED_PROFILES.index(profile)
+    return {name: max(runs, key=lambda run: run.source() != "surrogate") for name, runs in readable.items() if runs}
 
 
 def unreadable(profile: str | None = None) -> list[str]:
@@ -52,7 +44,7 @@ def unreadable(profile: str | None = None) -> list[str]:
 
 
 def _runs(name, profile) -> Iterator[Run | UnreadableRunError]:
-    """Yield the published runs of an experiment, or why they cannot be read."""
+    """Yield the published runs of an experiment, the largest profile first, or why they cannot be read."""
     for one in RANKED_PROFILES if profile is None else (profile,):
         if (place(name, one) / CURRENT).exists():
             try:
@@ -145,58 +137,25 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Iterable]) -> str:
     return "\n".join([head, "|---" * len(columns) + "|", *lines])
 
 
-def chosen(card: Comparison, names: list[str]) -> list[Row]:
-    """Return the rows of papers or artefacts, such as ``adf`` or ``adf:table-4``; a KeyError suggests a known name."""
-    known = list(dict.fromkeys(name for row in card.rows for name in (row.paper, f"{row.paper}:{row.artefact}")))
-    for name in names:
-        if name not in known:
-            of_paper = [other for other in known if other.startswith(f"{name.partition(':')[0]}:")]
-            near = of_paper or [other for other in known if ":" not in other]
-            raise KeyError(
-                f"expected a paper, or a table or figure as in adf:table-4, found {name!r}{suggestion(name, near)}"
-            )
-    return [row for row in card.rows if {row.paper, f"{row.paper}:{row.artefact}"}.intersection(names)]
-
-
-def largest_differences(card: Comparison, n: int = 5) -> list[Row]:
-    """Return the rows with the largest differences, one per table or figure: rows that differ or fail.
-
-    Rows that ``deviations.md`` does not explain come first, then the largest `fairlab.suite.verdicts.excess`.
-    A table or figure is represented by a claim that fails, else by the number with the largest excess.
-    """
-    odd = set(map(id, unexplained(card)))
-    off = [row for row in card.rows if row.verdict in OPEN]
-    groups = [list(rows) for _, rows in groupby(off, key=lambda row: (row.paper, row.artefact))]
-    groups.sort(key=lambda rows: (any(id(row) in odd for row in rows), max(row.excess for row in rows)), reverse=True)
-    return [max(rows, key=lambda row: (id(row) in odd, row.kind == "claim", row.excess)) for rows in groups[:n]]
+def chosen(card: Comparison, names: Sequence[str]) -> list[Row]:
+    """Return the rows of papers, or of tables and figures as in ``adf:table-4``; a KeyError suggests a known name."""
+    known = dict.fromkeys(f"{row.paper}:{row.artefact}" for row in card.rows)
+    named = selected(names, list(known), ":")
+    return [row for row in card.rows if f"{row.paper}:{row.artefact}" in named]
 
 
 def ending(card: Comparison) -> str:
-    """Return the summary that ends a batch or the command: table of verdicts, largest differences, next steps."""
+    """Return the summary that ends a batch or the command: table of verdicts, next steps."""
     frame = table(card)
     frame = frame[[name for name in frame if name == MEDIAN or frame[name].any()]]
     parts = [frame.rename(columns=LABELS).replace(0, "·").to_string()]
-    if rows := largest_differences(card):
-        writing = writers()
-        parts.append(
-            "\n".join(["Largest differences, one row per table or figure:", *(_format(row, writing) for row in rows)])
-        )
     if lost := len(unexplained(card)):
         parts.append(f"{lost} rows differ or fail without an entry in experiments/<paper>/deviations.md.")
-    results = project().results
     parts.append(
-        f"Next: see all rows in {NAME}.json and the reasons for differences in {NAME}.md (both in {results}); "
+        f"Next: see all rows in {NAME}.json, reasons for differences in {NAME}.md (both in {project().results}); "
         "`fairlab scorecard PAPER` shows the rows of a paper; executed notebooks are in the results folder."
     )
     return "\n\n".join(parts)
-
-
-def _format(row, writing) -> str:
-    section = sections(row.paper).get(row.artefact)
-    lines = [shorten(row.to_text(), LONGEST_LINE, placeholder=" ...")]
-    lines += [section.summary if section and section.explains(row.id) else "not explained in deviations.md yet"]
-    lines += [f"notebooks/{name}.ipynb" for name in writing.get((row.paper, row.artefact), [])[:1]]
-    return "  " + "\n      ".join(lines)
 
 
 def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
@@ -216,24 +175,18 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
 
 def _differences(card) -> str:
     lines = []
-    for key in paper_keys():
-        known = sections(key)
-        for artefact in load_paper(key).artefacts:
-            rows = [row for row in card.rows if (row.paper, row.artefact) == (key, artefact)]
-            off = [row for row in rows if row.verdict in OPEN]
-            if not off:
-                continue
-            numbers, claims = ([row for row in off if row.kind == kind] for kind in ("number", "claim"))
-            n_numbers = sum(row.kind == "number" for row in rows)
-            differ = f"{len(numbers)} of {n_numbers}" if numbers else "·"
-            worst = max(numbers, key=lambda row: row.excess, default=None)
-            farthest = f"`{worst.id}` {worst.difference}".strip() if worst else f"`{claims[0].id}`"
-            why = (
-                f"{known[artefact].summary} [more]({known[artefact].link})"
-                if artefact in known
-                else "not explained yet"
-            )
-            lines.append([f"{key} {artefact}", differ, len(claims) or "·", farthest, why])
+    for (key, artefact), group in groupby(card.rows, key=attrgetter("paper", "artefact")):
+        rows = list(group)
+        numbers, claims = ([row for row in rows if row.verdict == verdict] for verdict in OPEN)
+        if not numbers and not claims:
+            continue
+        n_numbers = sum(row.kind == "number" for row in rows)
+        differ = f"{len(numbers)} of {n_numbers}" if numbers else "·"
+        worst = max(numbers, key=lambda row: abs(row.relative_difference or 0), default=None)
+        farthest = f"`{worst.id}` {worst.difference}".strip() if worst else f"`{claims[0].id}`"
+        known = sections(key).get(artefact)
+        why = f"{known.summary} [more]({known.link})" if known else "not explained yet"
+        lines.append([f"{key} {artefact}", differ, len(claims) or "·", farthest, why])
     columns = ["table or figure", "differs", "fails", "largest difference", "reason"]
     return markdown_table(columns, lines) if lines else "No row differs or fails."
 
@@ -265,26 +218,15 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         As `scorecard` returns it for `profile`.
     profile : str or None
     publish : bool
-        Whether to write the two committed files, and the table in the README, too.
+        Whether to write the two committed files, too.
     """
-    texts, written, own = written_files(card, profile), [], project()
-    for folder in [own.results, own.root] if publish else [own.results]:
-        for name, text in texts.items():
-            write_text(folder / name, text)
-            written.append(folder / name)
-    if publish:
-        readme = own.root / "README.md"
-        write_text(readme, with_bases(readme.read_text(encoding="utf-8"), card))
-        written.append(readme)
-    return written
+    folders = [project().results, project().root] if publish else [project().results]
+    written = {folder / name: text for folder in folders for name, text in written_files(card, profile).items()}
+    for file, text in written.items():
+        write_text(file, text)
+    return list(written)
 
 
 def written_files(card: Comparison, profile: str | None = None) -> dict[str, str]:
     """Return the content of ``REPRODUCTION.json`` and ``REPRODUCTION.md`` by their names."""
     return {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
-
-
-def with_bases(readme: str, card: Comparison) -> str:
-    """Return the text of the README with the table of what the exact numbers rest on."""
-    before, _, rest = readme.partition(BASES_BEGIN)
-    return f"{before}{BASES_BEGIN}\n{_markdown(bases_table(card))}\n{BASES_END}{rest.partition(BASES_END)[2]}"

@@ -22,7 +22,7 @@ from tqdm import tqdm
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
-from fairlab.suite.processes import WHOLE, WORKER_ENVIRONMENT, end_with_parent
+from fairlab.suite.processes import WORKER_ENVIRONMENT, end_with_parent
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
@@ -57,7 +57,6 @@ def run_trials(
     each: Mapping[str, Sequence] | None = None,
     n_jobs: int = 1,
     batch: int | None = None,
-    shard: str = WHOLE,
     progress: bool = True,
 ) -> tuple[list, float]:
     """Return ``function(trial, **parameters)`` for every trial, computing only what `cache` does not hold.
@@ -79,8 +78,6 @@ def run_trials(
         Worker processes.
     batch : int or None
         Most trials that one call may take.
-    shard : str
-        "3/16" computes the fourth shard of sixteen first, then what other jobs have not done.
     progress : bool
         Whether to show a bar.
 
@@ -108,27 +105,19 @@ def run_trials(
     files = [cache / f"{key}{kept.SUFFIX}" for key in trial_keys(function, trials, parameters, each)]
     found = _found(files, function.__name__)
     missing = [k for k in range(len(trials)) if k not in found]
-    metadata = kept.provenance(function) if missing else {}
+    metadata = {"function": f"{function.__module__}:{function.__qualname__}", "code": code_fingerprint(function)}
 
     def task(piece):
         own = {name: [column[k] for k in piece] for name, column in each.items()}
         return function, [trials[k] for k in piece], own, [files[k] for k in piece], batch, metadata
 
     with tqdm(total=len(trials), initial=len(found), unit="trial", disable=not progress) as bar:
-        for part in _by_shard(missing, shard):
-            tasks = [task(piece) for piece in _pieces(part, n_jobs, batch)]
-            for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
-                bar.update(count)
+        tasks = [task(piece) for piece in _pieces(missing, n_jobs, batch)]
+        for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
+            bar.update(count)
     saved = sum(metadata["seconds"] for _, metadata in found.values())
     found |= {k: kept.read(files[k]) for k in missing}
     return [found[k][0] for k in range(len(trials))], saved
-
-
-def _by_shard(missing, shard) -> list[list[int]]:
-    """Return the missing trials, those of this job's shard first, then those of the next, as others go on."""
-    first, n_shards = map(int, shard.split("/"))
-    order = [(first + step) % n_shards for step in range(n_shards)]
-    return [[k for k in missing if k % n_shards == number] for number in order]
 
 
 def _found(files, name) -> dict[int, tuple[object, dict]]:
@@ -194,7 +183,7 @@ def _compute_packed(packed, task) -> int:
 
 def _compute(parameters, function, trials, each, files, batch, metadata) -> int:
     """Compute one piece of work, write its results and their seconds at once, and return their number."""
-    if all(file.exists() for file in files):  # another job has been here meanwhile
+    if all(file.exists() for file in files):  # by another process, or before a worker died
         return len(trials)
     started = time.perf_counter()
     if batch is None:

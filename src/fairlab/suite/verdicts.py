@@ -128,23 +128,10 @@ def relative_difference(published: Value, ours: Ours) -> float | None:
     """
     if published.kind == "p-value":
         return None
-    theirs, own = _centre(published), float(np.mean(ours.mean))
+    theirs, own = published.centre, float(np.mean(ours.mean))
     if own == theirs or (published.less_than and _equals_as_printed(published, ours)):
         return 0.0
     return (own - theirs) / abs(theirs) if theirs else None
-
-
-def excess(published: Value, ours: Ours) -> float:
-    """Return the difference in units of the largest difference that agrees; at most 1 if ours agrees.
-
-    If three of our standard errors are wider, they are the unit, so that an uncertain number does not count as far off.
-    A p-value on the other side of 0.05 has 1, because its distance is not judged.
-    """
-    if published.kind == "p-value":
-        return 1.0
-    difference = abs(float(np.mean(ours.mean)) - _centre(published))
-    limit = max(_limit(published, ours)[0], STANDARD_ERRORS * ours.error)
-    return difference / limit if limit else math.inf if difference else 0.0
 
 
 def _agrees(published, ours) -> tuple[bool, str]:
@@ -153,7 +140,7 @@ def _agrees(published, ours) -> tuple[bool, str]:
         is_below = published.value < SIGNIFICANCE
         return (ours.mean < SIGNIFICANCE) == is_below, f"{'below' if is_below else 'above'} {SIGNIFICANCE}"
     limit, rule = _limit(published, ours)
-    return abs(np.mean(ours.mean) - _centre(published)) <= limit * ROUNDING, rule
+    return abs(np.mean(ours.mean) - published.centre) <= limit * ROUNDING, rule
 
 
 def _is_near(published, ours) -> bool:
@@ -259,13 +246,9 @@ def label_of(verdict: str) -> str:
     return LABELS.get(verdict, verdict)
 
 
-def _centre(published) -> float:
-    return (published.low + published.high) / 2 if published.kind == "interval" else float(published.value)
-
-
 def _equals_as_printed(published, ours) -> bool:
     if published.less_than:
-        return bool(ours.mean <= published.value + published.step * ROUNDING)
+        return bool(ours.mean <= published.value + half_step(published.printed_value) * ROUNDING)
     interval = published.kind == "interval"
     numbers = (published.printed_low, published.printed_high) if interval else (published.printed_value,)
     pairs = zip(numbers, np.atleast_1d(ours.mean), strict=True)

@@ -103,7 +103,7 @@ def test_the_sentence_on_a_paper_is_true_of_its_rows_and_gone_if_they_change(car
     )
     worse = Comparison(row.model_copy(update={"verdict": WORST[row.kind]}) for row in card.rows)
     assert finding_of(key, worse) == f"{short_line(worse.of(key))}."
-    assert finding_of(key, Comparison([])) == "nothing to compare."
+    assert finding_of(key, Comparison([])) == "nothing judged."
 
 
 def test_the_numbers_of_the_sentences_are_those_of_the_rows(card):
