@@ -11,12 +11,11 @@ import pytest
 
 from fairlab import benchmarks, plotting
 from fairlab.adf import ADF
-from fairlab.benchmarks import __main__, adf, auditing, figures, individual_fairness, peers, suite
-from fairlab.benchmarks.symbolic import WithLibraries, lime_tabular, solve_by_z3
+from fairlab.benchmarks import __main__, adf, auditing, figures, peers, suite
+from fairlab.benchmarks.symbolic import WithLibraries, solve_by_z3
 from fairlab.cases import Schema
 from fairlab.networks import Network
-from fairlab.papers.adf.symbolic import Explainer, PathCondition, SymbolicGeneration, intervals, solve
-from fairlab.papers.individual_fairness import sensr
+from fairlab.papers.adf.symbolic import PathCondition, SymbolicGeneration, intervals, solve
 
 
 @pytest.fixture
@@ -135,16 +134,6 @@ def test_one_at_a_time_is_the_same_network_and_search():
         assert find(ADF(network, schema, "sex", n_local=20, random_state=0), X, 5) >= 5
 
 
-def test_both_attacks_of_sensr_end_with_one_network(monkeypatch):
-    [(people, labels, network, batches, *others)] = individual_fairness.sensr_like_adult(1, 2)
-    work = people, labels, network, batches[:, 490:510], *others
-    ours, *_ = sensr.train(*work)
-    monkeypatch.setattr(sensr, "compiled_attack", individual_fairness.dense_attack)
-    dense, *_ = sensr.train(*work)
-    for part, expected in zip(ours, dense, strict=True):
-        np.testing.assert_allclose(part, expected, atol=4e-5)  # two of Adam's steps of 1e-5, at worst either way
-
-
 def test_numbers_are_cut_into_parts_and_the_rest_is_text():
     table = peers.in_parts(PEOPLE.drop(columns="income"))
     assert table["age"].value_counts().tolist() == [80] * peers.PARTS
@@ -207,19 +196,6 @@ BOUNDS = list(SCHEMA.bounds.values())
 def classify(X):
     """Sex matters where c is about a third of the domain."""
     return (X[:, 0] + 3 * X[:, 2] + X[:, 3] / 4 > 9) | (X[:, 1] == 5)
-
-
-def test_rows_have_the_frequencies_of_limes():
-    X = np.random.default_rng(0).choice([0, 1, 1, 2, 7], size=(500, 3))
-    lime = lime_tabular.LimeTabularExplainer(
-        X, categorical_features=[0, 1, 2], discretize_continuous=False, random_state=np.random.RandomState(0)
-    )
-    _, theirs = lime._LimeTabularExplainer__data_inverse(X[3], 20_000)
-    options = {"n_neighbours": 10, "n_pool": 20_000, "rng": np.random.default_rng(0)}
-    explainer = Explainer(lambda rows: np.zeros(len(rows), int), X, [(0, 7)] * 3, **options)
-    ours = explainer.counts.value[explainer._bins]
-    shares = [[(rows == value).mean(axis=0) for value in (0, 1, 2, 7)] for rows in (ours, theirs)]
-    np.testing.assert_allclose(*shares, atol=0.015)
 
 
 @pytest.mark.parametrize("n_columns", [1, 3])

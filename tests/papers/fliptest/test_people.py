@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
 from scipy.stats import norm, poisson
-from sklearn.linear_model import LogisticRegression
 
 from fairlab.data import load
 from fairlab.data.dataset import Dataset, Provenance
@@ -46,7 +45,6 @@ from fairlab.papers.fliptest.strategic_subjects import (
 )
 from fairlab.papers.fliptest.zafar import EqualRatesLogistic
 from fairlab.seeds import Trial
-from fairlab.transport import ExactTransport, squared_l1
 
 TRIALS = [Trial("x/y", k, 0) for k in range(2)]
 
@@ -262,13 +260,6 @@ def test_monotone_rearrangement_by_hand():
     np.testing.assert_array_equal(monotone_rearrangement([1, 1, 0], [5, 6, 7]), [6, 7, 5])  # equals keep their order
 
 
-def test_the_rearrangement_costs_as_little_as_the_exact_plan():
-    source, target = np.random.default_rng(0).normal(size=(2, 50))
-    mean_cost = np.square(monotone_rearrangement(source, target) - source).mean()
-    exact = ExactTransport("hungarian", cost=squared_l1).fit(source[:, None], target[:, None])
-    assert mean_cost == pytest.approx(exact.cost_, rel=1e-9)
-
-
 TRUE = pd.DataFrame(
     [[3.3, -0.4, -0.1, 0.3], [3.6, -0.25, 0.05, 0.3]],
     index=["gpa", "lsat"],
@@ -422,16 +413,8 @@ def draw(n, seed=0):
 X, Y, GROUP = draw(500)
 
 
-@pytest.mark.parametrize("bound", [10.0, np.inf])
-def test_a_loose_bound_is_plain_logistic_regression(bound):
-    model = EqualRatesLogistic(bound).fit(X, Y, sensitive_features=GROUP)
-    plain = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(X, Y)
-    assert [*model.coef_, model.intercept_] == pytest.approx([*plain.coef_[0], plain.intercept_[0]], rel=1e-4)
-    assert (model.predict(X) == plain.predict(X)).all()
-
-
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.05, 0.5]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.05, 0.5, np.inf]))
 def test_optimality_conditions(seed, bound):
     X, y, group = draw(100, seed)
     model = EqualRatesLogistic(bound).fit(X, y, sensitive_features=group)

@@ -488,8 +488,7 @@ def people():
 
 def test_a_map_has_the_grid_of_theta_1_in_its_rows():
     grid = simulation.weight_grid()
-    expected = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(441, 2)
-    np.testing.assert_allclose(grid, expected, atol=1e-9)
+    np.testing.assert_allclose(grid[[0, 1, 21, 440]], [[-4, -4], [-4, -3.6], [-3.6, -4], [4, 4]])
     np.testing.assert_allclose(simulation.as_map(grid[:, 0])[0.0], AXIS, atol=1e-9)
 
 

@@ -23,7 +23,6 @@ from fairlab.papers.themis.learners import (
     balancing_weights,
     changes_for_equal_shares,
     massage,
-    mean_entropy,
 )
 from fairlab.papers.themis.programs import pruned_sets
 from fairlab.papers.themis.systems import (
@@ -48,11 +47,6 @@ def table(seed, n_rows=60, n_columns=4, n_values=3):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.integers(n_values, size=(n_rows, n_columns)), columns=list("abcdefg")[:n_columns])
     return X, rng.integers(2, size=n_rows)
-
-
-def test_mean_entropy_by_hand():
-    # Branch 0 has classes 0, 1 (one bit), branch 1 only class 1; two of four rows each.
-    assert mean_entropy(np.array([0, 1, 1, 1]), np.array([0, 0, 1, 1])) == pytest.approx(0.5)
 
 
 def entropy_within(rows, column, target):
