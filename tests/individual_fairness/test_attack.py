@@ -129,24 +129,6 @@ def test_a_sigmoid_network_on_raw_units_that_reads_no_sensitive_feature():
     assert [found.loss_ratio.rejected, found.error_rate_ratio.rejected, unfair.loss_ratio.rejected] == [0, 0, 1]
 
 
-def test_units_do_not_matter_within_a_learned_metric():
-    rng = np.random.default_rng(1)
-    people = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
-    group = pd.DataFrame({"group": (people["a"] + rng.normal(size=200) > 0).astype(int)})
-    options = {"regularizer": 5.0, "step_size": 0.02, "n_steps": 50, "dtype": "float64"}
-
-    def attacked(units):
-        model = LinearClassifier(np.array([1.0, 2.0, -1.0]) / units, 0.1)
-        metric = FairMetric.learned(people * units, group, confidence_level=None)
-        return gradient_flow_attack(model, metric, people * units, (people["b"] > 0).astype(int), **options)
-
-    units = np.array([1.0, 1000.0, 0.01])
-    plain, scaled = attacked(np.ones(3)), attacked(units)
-    np.testing.assert_allclose(scaled.X, plain.X * units, rtol=1e-5)
-    np.testing.assert_allclose(scaled.attacked_loss, plain.attacked_loss, rtol=1e-6)
-    np.testing.assert_allclose(scaled.squared_distance, plain.squared_distance, rtol=1e-5, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -295,16 +294,6 @@ def test_no_more_rows_are_asked_than_said():
     before = case.queries.n_queries
     log_odds_slopes(Scorer(case), np.arange(20))
     assert 0 < case.queries.n_queries - before <= 20 * rows_per_person(case)
-
-
-def test_networks_give_gradients():
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, "sigmoid")])
-    model.set_weights([np.float32([[0.5], [-2.0]]), np.zeros(1, np.float32)])
-    numbers = pd.DataFrame({"a": RNG.normal(size=N), "b": RNG.normal(5, 3, N), "group": RNG.integers(0, 2, N)})
-    case = Case(model, numbers, sensitive_features="group", features=["a", "b"])
-    found = log_odds_slopes(Scorer(case), np.arange(4))
-    np.testing.assert_allclose(found, np.tile([0.5, -2.0] * case.encoding.scale, (4, 1)), rtol=1e-5)
-    assert rows_per_person(case) == 1
 
 
 def test_scores_that_are_no_probabilities_go_by_their_spread():

@@ -313,33 +313,6 @@ def test_definitions_by_brute_force(table):
         assert group_score(table, positions) <= causal_score(table, positions) + 1e-12  # theorem 4.3
 
 
-@settings(max_examples=40, deadline=None)
-@given(PROGRAMS)
-def test_supersets_score_at_least_as_high(table):  # theorems 4.1 and 4.2
-    for score in (group_score, causal_score):
-        scores = {positions: score(table, positions) for positions in subsets(range(table.ndim))}
-        for small, large in product(scores, scores):
-            if set(small) <= set(large):
-                assert scores[small] <= scores[large] + 1e-12
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.data())
-def test_more_discrimination_means_more_pruning(data):  # theorem 5.1
-    shape = data.draw(array_shapes(min_dims=2, max_dims=3, min_side=2, max_side=3))
-    first, second = (data.draw(arrays(bool, shape)) for _ in range(2))
-    threshold = data.draw(st.sampled_from([0.25, 0.5, 0.75]))
-    for score in (group_score, causal_score):
-        every = subsets(range(len(shape)))
-        scores = [{positions: score(table, positions) for positions in every} for table in (first, second)]
-        if all(scores[0][positions] >= scores[1][positions] for positions in every):
-            pruned = [
-                {large for large in every for small in every if set(small) < set(large) and known[small] >= threshold}
-                for known in scores
-            ]
-            assert pruned[0] >= pruned[1]
-
-
 def test_a_domain_too_large_to_enumerate():
     schema = Schema.from_dict({f"x{i}": range(100) for i in range(5)})
     with pytest.raises(DomainTooLargeError, match="10,000,000,000 inputs, more than 10,000,000: estimate"):

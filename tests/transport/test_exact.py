@@ -5,7 +5,6 @@ import numpy as np
 import ot
 import pandas as pd
 import psutil
-import pulp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from fairlab.transport import ColumnCosts, ExactTransport, SolverError, solvers, squared_l1
-from fairlab.transport.cost import check_mixed, codes_of, cost_matrix
+from fairlab.transport.cost import check_mixed, cost_matrix
 from fairlab.transport.maps import TransportMap
 from fairlab.transport.solvers import (
     MARGINAL_TOLERANCE,
@@ -107,12 +106,6 @@ def test_rows_that_were_not_fitted_or_without_weight_have_no_counterparts(change
     model = ExactTransport().fit(source, target, source_weight=weight)
     with pytest.raises(ValueError, match=message):
         model.transform(change(source))
-
-
-def test_status_of_the_linear_program_counts(monkeypatch):
-    monkeypatch.setattr(pulp.LpProblem, "solve", lambda *_: pulp.LpStatusNotSolved)
-    with pytest.raises(SolverError, match="'Not Solved'"):
-        ExactTransport("lp").fit(*draw_groups(2, 2))
 
 
 def test_memory_is_refused_before_it_is_taken(monkeypatch):
@@ -277,12 +270,6 @@ def test_bad_tables(cost, table, message):
 def test_tables_that_do_not_match(source, target, message):
     with pytest.raises(ValueError, match=message):
         check_mixed(source, target)
-
-
-def test_codes_of_both_columns_together():
-    first, second = (pd.Series(values, dtype="string") for values in (["x", None, "y"], ["y", "x", None]))
-    x, y = codes_of(first, second)
-    assert (x[:, None] == y).tolist() == [[False, True, False], [False, False, True], [True, False, False]]
 
 
 def test_squared_l1_by_hand():

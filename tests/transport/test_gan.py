@@ -20,6 +20,17 @@ from fairlab.transport.gan_training import train_map
 
 pytest.importorskip("numba")
 
+# Smallest networks; one recipe and one size of sample for all tests that may share what is compiled.
+SMALL = {"hidden_layers": (8,), "n_steps": 6, "batch_size": 4, "critic_steps": 1, "log_every": 3}
+RNG = np.random.default_rng(0)
+GROUPS = RNG.normal(size=(50, 2)), RNG.normal(size=(60, 2)) + 1
+
+
+@pytest.fixture(scope="module")
+def ensemble():
+    """Three small maps, fitted."""
+    return fit_gans([GANTransport(random_state=seed, **SMALL) for seed in (3, 4, 5)], *GROUPS, n_threads=1)
+
 
 def test_learns_a_shift():
     rng = np.random.default_rng(1)
@@ -31,10 +42,10 @@ def test_learns_a_shift():
     assert np.isfinite(model.history_).all(axis=None)
 
 
-def test_a_map_rebuilt_from_arrays_is_the_same(groups, ensemble, small):
-    frames = [pd.DataFrame(X, columns=["a", "b"]) for X in groups]
-    alone = GANTransport(random_state=9, progress=False, **small).fit(*frames)
-    for fitted, X in ((ensemble[1], groups[0]), (alone, frames[0])):
+def test_a_map_rebuilt_from_arrays_is_the_same(ensemble):
+    frames = [pd.DataFrame(X, columns=["a", "b"]) for X in GROUPS]
+    alone = GANTransport(random_state=9, progress=False, **SMALL).fit(*frames)
+    for fitted, X in ((ensemble[1], GROUPS[0]), (alone, frames[0])):
         arrays = fitted.to_arrays()
         rebuilt = GANTransport.from_arrays(pickle.loads(pickle.dumps(arrays)))
         assert (is_plain(arrays), rebuilt.get_params()) == (True, fitted.get_params())
@@ -45,18 +56,18 @@ def test_a_map_rebuilt_from_arrays_is_the_same(groups, ensemble, small):
 
 
 @pytest.mark.parametrize("options", [{}, {"n_steps": 4, "hidden_layers": (4, 4), "random_state": 8}])
-def test_a_second_fit_is_that_of_a_fresh_object(groups, options, small):
-    again = GANTransport(**small).fit(*groups)
-    again.set_params(**options).fit(groups[1], groups[0])
-    fresh = GANTransport(**small | options).fit(groups[1], groups[0])
-    np.testing.assert_array_equal(again.transform(groups[0]), fresh.transform(groups[0]))
+def test_a_second_fit_is_that_of_a_fresh_object(options):
+    again = GANTransport(**SMALL).fit(*GROUPS)
+    again.set_params(**options).fit(GROUPS[1], GROUPS[0])
+    fresh = GANTransport(**SMALL | options).fit(GROUPS[1], GROUPS[0])
+    np.testing.assert_array_equal(again.transform(GROUPS[0]), fresh.transform(GROUPS[0]))
     pd.testing.assert_frame_equal(again.history_, fresh.history_)
 
 
-def test_divergence_of_the_only_map_is_an_error(groups, small):
+def test_divergence_of_the_only_map_is_an_error():
     said = "weights of 1 of 1 maps did not stay finite, those of random_state 0; scale"
     with pytest.raises(DivergenceError, match=said):
-        GANTransport(penalty=1e38, **small).fit(groups[0] * 10, groups[1])
+        GANTransport(penalty=1e38, **SMALL).fit(GROUPS[0] * 10, GROUPS[1])
 
 
 def test_a_rebuilt_map_needs_no_numba_and_training_no_other_array_library(ensemble, tmp_path):
@@ -98,31 +109,31 @@ def several(seeds, X_source, X_target, n_threads=None, **options):
 # On networks of this size, products on several threads, or of several maps as one, would round differently.
 @pytest.mark.parametrize("hidden_layers", [(128, 128), (256,)])
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_a_map_is_the_same_alone_and_among_others(groups, hidden_layers, n_threads):
+def test_a_map_is_the_same_alone_and_among_others(hidden_layers, n_threads):
     settings = {"hidden_layers": hidden_layers, "n_steps": 10, "critic_steps": 1}
-    alone = GANTransport(random_state=4, **settings).fit(*groups).transform(groups[0])
+    alone = GANTransport(random_state=4, **settings).fit(*GROUPS).transform(GROUPS[0])
     for seeds in ([3, 4], [9, 8, 4, 7, 6, 5, 3]):
-        images = several(seeds, *groups, n_threads=n_threads, **settings)
+        images = several(seeds, *GROUPS, n_threads=n_threads, **settings)
         np.testing.assert_array_equal(images[seeds.index(4)], alone)
 
 
-def test_maps_with_their_own_samples(groups, small):
-    source, target = groups
-    own = fit_gans([GANTransport(random_state=s, **small) for s in (3, 4)], [source, source[::-1]], target)
+def test_maps_with_their_own_samples():
+    source, target = GROUPS
+    own = fit_gans([GANTransport(random_state=s, **SMALL) for s in (3, 4)], [source, source[::-1]], target)
     for one, sample in zip(own, (source, source[::-1]), strict=True):
-        alone = GANTransport(random_state=one.random_state, **small).fit(sample, target)
+        alone = GANTransport(random_state=one.random_state, **SMALL).fit(sample, target)
         np.testing.assert_array_equal(one.transform(source), alone.transform(source))
 
 
-def test_a_map_that_diverged_is_named_and_maps_to_nan(groups, small):
-    maps = [GANTransport(random_state=3, **small), GANTransport(random_state=4, penalty=1e38, **small)]
+def test_a_map_that_diverged_is_named_and_maps_to_nan():
+    maps = [GANTransport(random_state=3, **SMALL), GANTransport(random_state=4, penalty=1e38, **SMALL)]
     with pytest.warns(ConvergenceWarning, match=r"1 of 2 maps did not stay finite, those of random_state 4; scale"):
-        fit_gans(maps, groups[0] * 10, groups[1])
-    images = [one.transform(groups[0]) for one in maps]
+        fit_gans(maps, GROUPS[0] * 10, GROUPS[1])
+    images = [one.transform(GROUPS[0]) for one in maps]
     assert (np.isfinite(images[0]).all(), np.isnan(images[1]).all()) == (True, True)
 
 
-def test_short_memory_trains_fewer_at_once_with_the_same_result(groups, small, monkeypatch):
+def test_short_memory_trains_fewer_at_once_with_the_same_result(monkeypatch):
     running, most, train = [], [], gan_training.train_map
 
     def counted(*args, **options):
@@ -140,16 +151,16 @@ def test_short_memory_trains_fewer_at_once_with_the_same_result(groups, small, m
     images = []
     for n_maps in (2, 1):
         memory.available = 1_000 * n_maps + 500
-        images.append(several(range(6), *groups, n_threads=2, **small))
+        images.append(several(range(6), *GROUPS, n_threads=2, **SMALL))
         assert max(most) == n_maps
         most.clear()
     np.testing.assert_array_equal(*images)
     memory.available = 999
     with pytest.raises(MemoryError, match=r"training one map needs .* smaller batch_size"):
-        GANTransport(**small).fit(*groups)
+        GANTransport(**SMALL).fit(*GROUPS)
 
 
-def test_matrix_products_have_one_thread_in_training_and_as_many_as_before_after_it(groups, small):
+def test_matrix_products_have_one_thread_in_training_and_as_many_as_before_after_it():
     def threads(*args, **options):
         seen.append({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
         return mock.DEFAULT
@@ -157,7 +168,7 @@ def test_matrix_products_have_one_thread_in_training_and_as_many_as_before_after
     seen = []
     watched = mock.patch.object(gan_training, "train_map", wraps=gan_training.train_map, side_effect=threads)
     with gan.threadpool_limits(2, "blas"), watched:
-        GANTransport(**small).fit(*groups)
+        GANTransport(**SMALL).fit(*GROUPS)
         threads()
     assert seen == [{1}, {2}]
     assert "scipy" in str([pool["filepath"] for pool in threadpool_info()])
