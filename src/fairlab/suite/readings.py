@@ -1,5 +1,6 @@
 """Summary of a paper: how the numbers of its runs come out in both readings, as published and as described."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -43,6 +44,17 @@ def count_by_artefact(runs: Iterable[Run]) -> pd.DataFrame:
     """Count the numbers of some runs by reading and artefact (rows) and verdict (columns)."""
     numbers = numbers_by_reading(runs)
     return pd.crosstab([numbers["reading"], numbers["artefact"]], numbers["verdict"]).reindex(READINGS, level="reading")
+
+
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the words that readers see in place of keys: "as specified" and "published"."""
+
+    def label(key):
+        if not isinstance(key, str):
+            return key
+        return re.sub(r"\bas.described\b", "as specified", key).replace("printed", "published")
+
+    return table.rename(index=label, columns=label).rename_axis(index=label, columns=label)
 
 
 def claims_of(runs: Iterable[Run]) -> pd.DataFrame:
