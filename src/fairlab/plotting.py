@@ -77,7 +77,12 @@ TITLE_SIZE, CHARACTERS = 10, 11.5  # of the title: points, and how many fit into
 _MARK_GREY = "#666666"  # readable as a line of text
 _NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 # Of reports as pages: what an audit writes, and what a monitor serves.
-PAGE_STYLE = ":root {color-scheme: light dark;} body {margin: 0;}"
+# Figures are drawn on white: on a dark page, which a notebook may not be, their lightness is turned around.
+PAGE_STYLE = """
+:root {color-scheme: light dark;} body {margin: 0; background: Canvas;}
+@media screen and (prefers-color-scheme: dark) {
+  main .fairlab img {background: transparent; filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen;}}
+"""
 REPORT_STYLE = """
 .fairlab {color-scheme: light dark; --line: #8886; --mark: #D55E00; font: 15px/1.5 system-ui, sans-serif;
   max-width: 62rem; margin: 0 auto; padding: 0 1rem 2rem;}
