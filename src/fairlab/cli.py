@@ -368,7 +368,7 @@ def scorecard(rows, as_json, profile, write, crate):
     else:
         written = scorecard.write(card, profile, publish=write)
         if write:
-            from fairlab.suite.site.papers import names
+            from fairlab.suite.site.pages import names
             from fairlab.suite.site.rows import write_bars
 
             written.append(write_bars(card, names()))
@@ -896,9 +896,9 @@ def site(out, jobs):
     """Build the site: scorecard, papers, notebooks, gallery, guide, reference."""
     if missing := [name for name in NEEDED_BY_SITE if find_spec(name) is None]:
         raise MissingExtraError(f"the site needs {', '.join(missing)}: pip install 'fairlab[site,labs]'")
-    from fairlab.suite.site.building import build, describe
+    from fairlab.suite.site.building import build
 
-    print(describe(build(out, n_jobs=jobs)))
+    print(f"open {build(out, n_jobs=jobs) / 'index.html'}")
 
 
 # Labs
@@ -923,7 +923,8 @@ course_number = click.option(
 @labs.command("list")
 def list_labs():
     """List the labs: minutes, points, data."""
-    from fairlab.suite.labs.masters import cards, exercises, read
+    from fairlab.suite.labs.course import cards
+    from fairlab.suite.labs.masters import exercises, read
 
     for lab in cards():
         points = sum(exercise.points for exercise in exercises(read(lab.notebook)))
@@ -955,7 +956,7 @@ def zip_labs(names, out, seed):
 
 
 def _labs(names) -> list:
-    from fairlab.suite.labs.masters import card, cards
+    from fairlab.suite.labs.course import card, cards
 
     return [card(name) for name in names] or list(cards())
 

@@ -4,9 +4,10 @@ import pytest
 from graded_labs import secrets
 
 from fairlab.paths import project
-from fairlab.suite.labs.masters import cards, exercises, read
+from fairlab.suite.labs.course import cards
+from fairlab.suite.labs.masters import exercises, read
 from fairlab.suite.site import building
-from fairlab.suite.site.notebooks import write_labs
+from fairlab.suite.site.pages import write_labs
 
 ROOT = project().root
 

@@ -4,7 +4,7 @@ from toy_project import fill
 
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import publish, run_folder
-from fairlab.suite.site import notebooks
+from fairlab.suite.site.pages import write_notebooks
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# As it was run")])
     nbformat.write(page, run_folder("toy/mean", "quick") / "notebook.ipynb")
     publish(run_folder("toy/mean", "quick"))
-    notebooks.write_notebooks(tmp_path / "pages", {"toy": []})
+    write_notebooks(tmp_path / "pages", {"toy": []})
     text = text_of(tmp_path / "pages")
     assert text.startswith("# As it was run")
     assert "`quick` with seed 0 on " in text

@@ -4,8 +4,8 @@ import pytest
 
 from fairlab.paths import project
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.site.papers import drawing_cell, gallery_page, paper_page, pictures
-from fairlab.suite.site.rows import anchor, artefact_name
+from fairlab.suite.site.pages import drawing_cell, paper_page, pictures
+from fairlab.suite.site.rows import PAGES, anchor, artefact_name
 
 FIGURES = project().figures
 
@@ -67,7 +67,7 @@ def test_a_figure_belongs_to_the_cell_with_its_name_part_and_function(stem, draw
 
 def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(results):
     for paper in paper_keys():
-        own, page = pictures(paper), gallery_page(paper, pictures(paper))
+        own, page = pictures(paper), PAGES.gallery(paper, pictures(paper))
         assert {one.stem for one in own} == {file.stem for file in (FIGURES / paper).glob("*.png")}
         assert page.count("```python") == len(own)
         for one in own:

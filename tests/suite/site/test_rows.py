@@ -6,7 +6,7 @@ import pytest
 from fairlab.paths import project
 from fairlab.suite.comparison import Comparison, short_line
 from fairlab.suite.published import paper_keys
-from fairlab.suite.site.papers import finding_of, names, page_text
+from fairlab.suite.site.pages import finding_of, names, page_text
 from fairlab.suite.site.rows import HTML, anchor, artefact_name, bar, grouped, off_most, place
 from fairlab.suite.verdicts import LOOKS
 

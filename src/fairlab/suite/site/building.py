@@ -12,24 +12,22 @@ from threadpoolctl import threadpool_limits
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.comparison import Comparison
-from fairlab.suite.labs.masters import cards, exercises, read
+from fairlab.suite.labs.course import cards
+from fairlab.suite.labs.masters import exercises, read
 from fairlab.suite.published import paper_keys
 from fairlab.suite.redrawing import FORMATS, figures
-from fairlab.suite.site.notebooks import write_labs, write_notebooks
-from fairlab.suite.site.papers import finding_of, gallery_page, names, page_text, paper_page, pictures
-from fairlab.suite.site.reference import PACKAGES, package_page, packages
-from fairlab.suite.site.rows import HTML, raw
+from fairlab.suite.site.pages import finding_of, names, page_text, paper_page, pictures, write_labs, write_notebooks
+from fairlab.suite.site.reference import package_page, packages
+from fairlab.suite.site.rows import HTML, PAGES, raw
 
 MARK = ".buildinfo"  # Sphinx writes this file into its output folder
 REPRODUCTION = "REPRODUCTION.json"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
-# What a drawing does without: digits below a hundredth of a point, and indentation.
-FINE = re.compile(rb"(?<=\d\d\.\d\d)\d+|(?<=\n) +")
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Files of the project that are pages, and the paths of these pages.
-PAGES = {
+FILES = {
     "README.md": "index",
     "CONTRIBUTING.md": "contributing",
     "CHANGELOG.md": "changelog",
@@ -95,22 +93,13 @@ def sample_report():
         return given["report"], Path("audit.html").read_text(encoding="utf-8")
 
 
-def describe(folder: Path) -> str:
-    """Return the size of a built site and the page to open."""
-    sizes = {file: file.stat().st_size for file in folder.rglob("*") if file.is_file()}
-    pages, megabytes = sum(file.suffix == ".html" for file in sizes), sum(sizes.values()) / 1e6
-    return f"{pages} pages, {megabytes:.0f} MB: open {folder / 'index.html'}"
-
-
 def copy_figures(target: Path) -> None:
-    """Copy the files of all figures into a folder per paper, without what is `FINE`."""
+    """Copy the files of all figures into a folder per paper."""
     for paper in paper_keys():
         for stem, (folder, _) in figures(paper).items():
             (target / paper).mkdir(parents=True, exist_ok=True)
-            for file in (folder / f"{stem}.{suffix}" for suffix in FORMATS):
-                content = file.read_bytes()
-                short = FINE.sub(b"", content) if file.suffix == ".svg" else content
-                (target / paper / file.name).write_bytes(short)
+            for suffix in FORMATS:
+                shutil.copy(folder / f"{stem}.{suffix}", target / paper)
 
 
 def card_file() -> Path:
@@ -121,32 +110,31 @@ def card_file() -> Path:
 
 def write_sources(folder: Path, report) -> None:
     """Write all sources of the site into `folder`; `report` is that of the sample audit."""
-    card, papers = Comparison.read(card_file()), names()
+    card, papers, listed = Comparison.read(card_file()), names(), packages()
     shutil.copytree(project().docs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("truth", "labs.md"))
-    for file, page in PAGES.items():
+    for file, page in FILES.items():
         if file != "README.md":
             text = (project().root / file).read_text(encoding="utf-8")
             write_text(folder / f"{page}.md", within_site(text, file, page))
-    drawn, heads = {key: pictures(key) for key in papers}, {key: page_text(key)[0] for key in papers}
-    experiments = {key: [specification(name) for name in experiment_names(key)] for key in papers}
+    drawn = {key: pictures(key) for key in papers}
     given = {
         "card": card,
         "names": papers,
-        "heads": heads,
+        "heads": {key: page_text(key)[0] for key in papers},
         "sentences": {key: finding_of(key, card) for key in papers},
         "drawn": drawn,
-        "experiments": experiments,
+        "experiments": {key: [specification(name) for name in experiment_names(key)] for key in papers},
         "report": report,
         "labs": [(lab, exercises(read(lab.notebook))) for lab in cards()],
-        "packages": packages(),
+        "packages": listed,
     }
     for file in folder.rglob("*.md"):
         text = file.read_text(encoding="utf-8")
         write_text(file, MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(given)), text))
     for key, name in papers.items():
         write_text(folder / "papers" / f"{key}.md", paper_page(key, card.rows, drawn[key]))
-        write_text(folder / "gallery" / f"{key}.md", gallery_page(name, drawn[key]))
-    for package in PACKAGES:
+        write_text(folder / "gallery" / f"{key}.md", PAGES.gallery(name, drawn[key]))
+    for package, _ in listed:
         write_text(folder / "reference" / f"{package}.rst", package_page(package))
     write_notebooks(folder / "notebooks", drawn)
     write_labs(folder / "labs")
@@ -161,7 +149,7 @@ def within_site(text: str, file: str, page: str) -> str:
         path = (project().root / file).parent.joinpath(target).resolve()
         name = path.relative_to(project().root).as_posix() if path.is_relative_to(project().root) else ""
         own = name.removeprefix("docs/").removesuffix(".md") if name.startswith("docs/") and path.is_file() else ""
-        page = PAGES.get(name, own)
+        page = FILES.get(name, own)
         return f"[{words}]({up}{page}.md{'#' + anchor if anchor else ''})" if page else words
 
     return LINK.sub(replaced, text)

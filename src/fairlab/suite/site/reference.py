@@ -6,6 +6,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from fairlab.suite.site.rows import PAGES
+
 SOURCE = Path(__file__).parents[3]
 FIRST = ("fairlab", "fairlab.auditing", "fairlab.auditing.probes", "fairlab.cases")
 
@@ -27,19 +29,19 @@ def described(package: str, name: str):
 
 
 @cache
-def _places() -> dict[int, tuple[str, str]]:
-    """Return the package that documents each public object, and its name there, by the object's id."""
+def _places() -> dict[int, str]:
+    """Return where each public object is documented, by its id: in `fairlab` if in no other package."""
     places = {}
     for package in [*PACKAGES[1:], PACKAGES[0]]:
         for name in importlib.import_module(package).__all__:
-            places.setdefault(id(described(package, name)), (package, name))
+            places.setdefault(id(described(package, name)), f"{package}.{name}")
     return places
 
 
 def public_names(package: str) -> list[str]:
-    """Return the public names that a package documents: each in one package, in `fairlab` if in no other."""
+    """Return the public names that a package documents: each object is documented in one place."""
     names = importlib.import_module(package).__all__
-    return [name for name in names if _places()[id(described(package, name))][0] == package]
+    return [name for name in names if _places()[id(described(package, name))] == f"{package}.{name}"]
 
 
 def packages() -> list[tuple[str, str]]:
@@ -49,17 +51,16 @@ def packages() -> list[tuple[str, str]]:
 
 def package_page(package: str) -> str:
     """Return the page of a package as reStructuredText."""
-    title, names = f"``{package}``", public_names(package)
-    parts = [title, "=" * len(title), "", f".. automodule:: {package}", "   :no-members:", ""]
-    for name in importlib.import_module(package).__all__:
-        if name not in names:
-            place = ".".join(_places()[id(described(package, name))])
-            parts += [f"* ``{package}.{name}`` is :obj:`{place}`"]
-    parts += ["", f".. currentmodule:: {package}", "", ".. autosummary::", "   :nosignatures:", ""]
-    parts += [f"   {name}" for name in names]
-    for name in names:
-        thing = described(package, name)
-        directive = "autoclass" if inspect.isclass(thing) else "autofunction" if callable(thing) else "autodata"
-        members = ["   :members:"] if directive == "autoclass" and not issubclass(thing, BaseException) else []
-        parts += ["", name, "-" * len(name), "", f".. {directive}:: {package}.{name}", *members]
-    return "\n".join(parts) + "\n"
+    own = {name: described(package, name) for name in public_names(package)}
+    elsewhere = [name for name in importlib.import_module(package).__all__ if name not in own]
+    return PAGES.package(
+        package,
+        {name: _places()[id(described(package, name))] for name in elsewhere},
+        {name: _directive(thing) for name, thing in own.items()},
+    )
+
+
+def _directive(thing) -> str:
+    if inspect.isclass(thing):
+        return "autoexception" if issubclass(thing, BaseException) else "autoclass"
+    return "autofunction" if callable(thing) else "autodata"

@@ -1,4 +1,4 @@
-"""The scorecard on the site: its rows as text, its bars, and the HTML that ``macros.html`` makes from them."""
+"""The scorecard on the site: its rows as text, its bars, and the HTML and Markdown that templates make from them."""
 
 import json
 import math
@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from fairlab import __version__, plotting
 from fairlab.paths import project, write_text
+from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.comparison import Comparison, Row, short_line
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import LABELS, LOOKS, OPEN, label_of
@@ -51,23 +52,8 @@ def anchor(row: Row) -> str:
 
 def published(row: Row) -> str:
     """Return the published number with its unit and digits, or the claim."""
-    value = _value(row)
-    if value is None:
-        return plain(row.published)
-    numbers = (value.low, value.high) if value.kind == "interval" else value.value
-    text = value.printed if numbers == row.published else plain(row.published)
-    return f"{text} {UNITS.get(value.kind, '')}".strip()
-
-
-def _value(row):
-    return load_paper(row.paper).artefact(row.artefact).values.get(row.id)
-
-
-def plain(number) -> str:
-    """Return a number, a pair of them or text as text: whole numbers without a point."""
-    if isinstance(number, tuple):
-        return f"[{', '.join(map(plain, number))}]"
-    return f"{int(number)}" if isinstance(number, float) and number.is_integer() else str(number)
+    value = load_paper(row.paper).artefact(row.artefact).values.get(row.id)
+    return f"{row.printed or row.published} {UNITS.get(value.kind, '') if value else ''}".strip()
 
 
 def grouped(text: str) -> str:
@@ -137,6 +123,11 @@ def finding(card: Comparison, text: str, condition: str) -> str:
     return ENVIRONMENT.from_string(text).render(given) if holds else f"{short_line(card)}."
 
 
+def raw(html: str) -> str:
+    """Return HTML as a part of a page in Markdown, which itself is returned as it is."""
+    return html if not html or html.startswith("```") else f"```{{raw}} html\n{html}\n```"
+
+
 CAPTION = MarkdownIt("zero").enable(["emphasis", "backticks"])
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -166,13 +157,14 @@ ENVIRONMENT.globals |= {
     "open": OPEN,
     "place": place,
     "points": points,
+    "profiles": PROFILES,
     "published": published,
+    "raw": raw,
     "version": __version__,
 }
 # The macros of ``macros.html`` as functions; what they are given is escaped.
 HTML = ENVIRONMENT.get_template("macros.html").module
-
-
-def raw(html: str) -> str:
-    """Return HTML as a part of a page in Markdown, which itself is returned as it is."""
-    return html if not html or html.startswith("```") else f"```{{raw}} html\n{html}\n```"
+ENVIRONMENT.globals["HTML"] = HTML
+# Those of ``macros.md``, and the pages of papers, are Markdown, in which nothing is escaped.
+MARKDOWN = ENVIRONMENT.overlay(autoescape=False, keep_trailing_newline=True)
+PAGES = MARKDOWN.get_template("macros.md").module

@@ -1,50 +1,39 @@
-"""Pages of a paper: its question, method and results with reasons for differences; the gallery of its figures."""
+"""Pages of papers and of notebooks: text, rows of the scorecard, figures, and outputs of runs; and labs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import jinja2
 import yaml
 
-from fairlab.paths import project
-from fairlab.suite.catalogue import PROFILES, experiment_names, specification
+from fairlab.checks import optional, required
+from fairlab.paths import project, write_text
+from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.deviations import ID, introduction, sections
-from fairlab.suite.labs.masters import read
+from fairlab.suite.labs.course import cards, guide
+from fairlab.suite.labs.masters import exercises, read, without_guide
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.redrawing import figures
-from fairlab.suite.scorecard import markdown_table
-from fairlab.suite.site.rows import HTML, artefact_name, finding, off_most, raw
+from fairlab.suite.run import run_folder
+from fairlab.suite.scorecard import published_runs
+from fairlab.suite.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding, off_most, raw
 from fairlab.suite.verdicts import OPEN
 
-UP = "../"
+nbformat = optional("nbformat")
+
+UP = "../"  # from the page of a paper to the site's root
 CALL = "exp.figure("
-SHORT = """# {{ name }}
-
-{{ head }}
-
-## Results
-
-{{ picture }}
-
-{{ artefacts }}
-
-## Experiments
-
-{{ running }}
-"""
-WITHOUT_TEXT = {"figure": "", "finding": "", "condition": "false", "ids": {}}  # of a paper without a page of its own
 
 
 def page_text(key: str) -> tuple[dict, str]:
-    """Return the front matter and the text of ``docs/papers/<key>.md``."""
-    file = project().docs / "papers" / f"{key}.md"
-    if not file.exists():
-        return WITHOUT_TEXT | {"name": key, "idea": load_paper(key).about.title}, SHORT
+    """Return the front matter and the text of ``docs/papers/<key>.md``, else those of ``paper.md`` beside this file."""
+    own = project().docs / "papers" / f"{key}.md"
+    file = own if own.exists() else Path(__file__).with_name("paper.md")
     _, head, text = file.read_text(encoding="utf-8").split("---\n", 2)
-    return yaml.safe_load(head), text
+    return {"name": key} | yaml.safe_load(head), text
 
 
 def names() -> dict[str, str]:
@@ -61,36 +50,17 @@ def finding_of(key: str, card: Comparison) -> str:
 def paper_page(key: str, rows: Sequence[Row], drawn: Sequence["Picture"]) -> str:
     """Return the page of a paper as Markdown, from its text, the rows of the scorecard and its figures."""
     head, text = page_text(key)
-    own = Comparison(rows).of(key)
-    first = [HTML.figure(picture, UP) for picture in drawn if picture.stem == head["figure"]]
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=True)
-    return environment.from_string(text).render(
+    own, paper, names = Comparison(rows).of(key), load_paper(key), experiment_names(key)
+    return MARKDOWN.from_string(text).render(
         name=head["name"],
-        head=raw(HTML.head_of(load_paper(key), own, head["name"], finding_of(key, own))),
-        figure=raw("".join(first)),
+        head=raw(HTML.head_of(paper, own, head["name"], finding_of(key, own))),
+        figure=raw("".join(HTML.figure(picture, UP) for picture in drawn if picture.stem == head["figure"])),
         picture=raw(f"{HTML.symbols()}<p>{own.headline()}.</p>{HTML.marks(own.rows, UP)}"),
-        artefacts=_artefacts(key, head, own.rows, drawn),
+        artefacts=PAGES.artefacts(paper, head, own.rows, drawn, sections(key), with_ids),
         claims=raw(HTML.claims(own.rows, UP)),
         deviations=introduction(key).partition("\n\n")[2],
-        running=running(key),
+        running=PAGES.experiments([specification(name) for name in names]),
     )
-
-
-def _artefacts(key, head, rows, drawn) -> str:
-    """Return a section for each table or figure: its protocol, rows, reasons for differences and figures."""
-    parts, reasons = [], sections(key)
-    for id, artefact in load_paper(key).artefacts.items():
-        name = artefact_name(id)
-        # An entry of the index is what a search for "ADF table 4" finds.
-        entry, place = f"{head['name']} {name}", raw(f'<div id="{id}" class="fl-anchor"></div>')
-        parts += [place, f"```{{index}} ! single: {entry}\n:name: {entry}\n```"]
-        parts += [f"### {name}: {artefact.title}", artefact.protocol.strip()]
-        if own := [row for row in rows if row.artefact == id]:
-            parts += [raw(HTML.marks(own, UP) + HTML.remarks(own, head["ids"], UP))]
-            parts += [f"**Differences and reasons.** {with_ids(reasons[id].text, own)}"] if id in reasons else []
-            parts += [raw(HTML.folded_table(own, UP))]
-        parts += [raw(HTML.figure(picture, UP)) for picture in drawn if picture.artefact == id]
-    return "\n\n".join(parts)
 
 
 def with_ids(text: str, rows: Sequence[Row]) -> str:
@@ -105,23 +75,6 @@ def with_ids(text: str, rows: Sequence[Row]) -> str:
         return f"`{(off_most(off) or own[0]).id}`" + (f" and {like} like it" if like else "")
 
     return ID.sub(named, text)
-
-
-def running(key: str) -> str:
-    """Return a table of a paper's experiments: tables and figures, data and minutes."""
-    lines, names = [], experiment_names(key)
-    for name in names:
-        spec = specification(name)
-        minutes = spec.minutes.model_dump() if spec.minutes else {}
-        line = [
-            f"[{spec.title}](../notebooks/{name})",
-            ", ".join(map(artefact_name, spec.artefacts)),
-            ", ".join(f"`{variant}`" for variant in spec.data) or "none",
-            " / ".join(f"{minutes[profile]:g}" if profile in minutes else "?" for profile in PROFILES),
-        ]
-        lines.append(line)
-    table = markdown_table(["experiment", "tables and figures", "data", f"minutes ({', '.join(PROFILES)})"], lines)
-    return f"{table}\n\n```\nfairlab run {' '.join(names)}\n```"
 
 
 @dataclass(frozen=True)
@@ -184,11 +137,58 @@ def drawing_cell(stem: str, draw: str, cells: list[str]) -> str:
     return max(own, key=lambda cell: (named[cell], function in cell), default="")
 
 
-def gallery_page(name: str, own: Sequence[Picture]) -> str:
-    """Return the page of one paper's figures as Markdown: each with its caption, its files and its source code."""
-    parts = [f"# Figures of {name}", f"{len(own)} figures, each with its data as CSV."]
-    for picture in own:
-        parts += [f"## {picture.title}", raw(HTML.gallery_entry(picture))]
-        if picture.code:
-            parts += [f":::{{dropdown}} Source code\n```python\n{picture.code}\n```\n:::"]
-    return "\n\n".join(parts) + "\n"
+def write_notebooks(folder: Path, drawn: Mapping[str, Sequence[Picture]]) -> None:
+    """Write every experiment's notebook, and those of no experiment, below `folder`; `drawn` are figures by paper."""
+    runs = published_runs()
+    for name in experiment_names():
+        run = runs.get(name)
+        path = run and run_folder(run.name, run.profile) / "notebook.ipynb"
+        if path and path.exists():
+            date = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%d %B %Y")
+            page, note = read(path), PAGES.executed(run, date)
+        else:
+            page, note = read(specification(name).notebook), PAGES.without_results(name)
+            insert_figures(page, [own for own in drawn[name.split("/")[0]] if own.entry["experiment"] == name])
+        for cell in page.cells:
+            cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
+        _write(page, note, folder / f"{name}.ipynb")
+    for name in other_notebooks():
+        page = read(project().notebooks / f"{name}.ipynb")
+        _write(page, PAGES.unexecuted(name), folder / f"{name}.ipynb")
+
+
+def write_labs(folder: Path) -> None:
+    """Write the labs as students receive them, without solutions and hidden tests: to download, and as pages."""
+    required("nbgrader")
+    from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
+
+    for card in cards():
+        released = without_guide(read(card.notebook))
+        for step in (ClearSolutions(), ClearHiddenTests()):
+            released, _ = step.preprocess(released, {})
+        write_text(folder / "students" / card.notebook.name, nbformat.writes(released))
+        sample = guide(card, read(card.notebook), 0).partition("## Free-text answers")[0].partition("\n")[2]
+        below_title(released, HTML.lab_head(card, exercises(released), sample))
+        write_text(folder / card.notebook.name, nbformat.writes(released))
+
+
+def below_title(notebook, text: str) -> None:
+    """Put a text below the title of a notebook."""
+    first = notebook.cells[0]
+    title, _, rest = first.source.partition("\n")
+    first.source = f"{title}\n\n{text}\n{rest}"
+
+
+def insert_figures(notebook, committed) -> None:
+    """Put committed figures below the cells that draw them."""
+    cells = []
+    for cell in notebook.cells:
+        own = [HTML.figure(picture, 2 * UP) for picture in committed if picture.code == cell.source]
+        cells += [cell, *map(nbformat.v4.new_markdown_cell, own)]
+    notebook.cells = cells
+
+
+def _write(notebook, note, path: Path) -> None:
+    """Write a notebook with a note below its title."""
+    below_title(notebook, f":::{{note}}\n{note}\n:::")
+    write_text(path, nbformat.writes(notebook))
