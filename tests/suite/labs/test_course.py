@@ -7,8 +7,8 @@ import pytest
 from graded_labs import secrets
 
 from fairlab.paths import project
-from fairlab.suite.labs.course import build, pack
-from fairlab.suite.labs.masters import card, cards, read
+from fairlab.suite.labs.course import build, card, cards, zip_course
+from fairlab.suite.labs.masters import read
 
 LAB = card("berkeley")
 
@@ -58,13 +58,14 @@ def test_work_is_never_written_over(course):
         build(course)
 
 
-@pytest.fixture
-def unzipped(course, tmp_path):
+@pytest.fixture(scope="module")
+def unzipped(tmp_path_factory):
     """The folder of a student who unzipped a lab."""
-    (written,) = pack(course, [LAB], tmp_path / "zips")
+    folder = tmp_path_factory.mktemp("student")
+    (written,) = zip_course(folder / "zips", course=3, labs=[LAB])
     with zipfile.ZipFile(written) as archive:
-        archive.extractall(tmp_path)
-    return tmp_path / LAB.assignment
+        archive.extractall(folder)
+    return folder / LAB.assignment
 
 
 def install(python, folder, *options):

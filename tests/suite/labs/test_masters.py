@@ -5,7 +5,8 @@ from textwrap import dedent
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from fairlab.suite.labs.masters import card, cards, exercises, for_course, marks, read, solved, without_guide
+from fairlab.suite.labs.course import card, cards
+from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved, without_guide
 
 GRADED = [lab for lab in cards() if lab.mistakes]
 EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)

@@ -10,19 +10,116 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from unittest import mock
 
-from fairlab.checks import optional, required
+from pydantic import Field
+
+from fairlab.checks import optional, required, suggestion
+from fairlab.data.documents import Entry, Several, read_document
 from fairlab.paths import project, write_text
-from fairlab.suite.labs.masters import Card, cards, exercises, for_course, marks, read, solved
+from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved
 
 jinja2 = optional("jinja2")
 nbformat = optional("nbformat")
 
 REQUIREMENTS, README = "requirements-labs.txt", "README.md"
 LOCK = "requirements.lock"  # of what students install; `make lock` writes it beside the masters
+
+
+class Mistake(Entry):
+    """A common mistake.
+
+    Attributes
+    ----------
+    test : str
+        The test that sees it: the ``grade_id`` of its cell.
+    what : str
+        The mistake, described for a teacher.
+    message : str
+        The message of the test, or a part of it.
+    """
+
+    test: str
+    what: str
+    message: str
+
+
+class Card(Entry):
+    """The description of a lab, and its notebook.
+
+    Attributes
+    ----------
+    number : int
+        Place in the course, from 1.
+    title, idea : str
+    aims, prerequisites : tuple of str
+    minutes : int
+        For a student.
+    data : str
+        Which data, and whether it is real or generated.
+    tables : tuple of str
+        The functions of the lab's module that return them for a course; students get them as CSV, too.
+    paper : str
+    time : tuple of str
+        A plan of the minutes.
+    mistakes : tuple of Mistake
+        None where nothing is graded.
+    key : str
+        Name of its files, without the ending.
+    """
+
+    number: int = Field(ge=1)
+    title: str
+    idea: str
+    aims: Several[str]
+    prerequisites: Several[str]
+    minutes: int = Field(gt=0)
+    data: str
+    tables: Several[str] = ()
+    paper: str
+    time: Several[str]
+    mistakes: Several[Mistake] = ()
+    key: str = ""
+
+    @property
+    def notebook(self) -> Path:
+        """The master."""
+        return project().labs / f"{self.key}.ipynb"
+
+    @property
+    def assignment(self) -> str:
+        """Name of the lab in nbgrader, and of its folder."""
+        return f"lab{self.number}-{self.key}"
+
+
+@lru_cache
+def cards() -> tuple[Card, ...]:
+    """Return the cards of all labs, in the order of the course.
+
+    Raises
+    ------
+    ValueError
+        If a description is invalid.
+    """
+    found = [read_document(path, Card).model_copy(update={"key": path.stem}) for path in project().labs.glob("*.yaml")]
+    return tuple(sorted(found, key=lambda card: card.number))
+
+
+def card(name: str) -> Card:
+    """Return the card of one lab, by its number, key or assignment.
+
+    Raises
+    ------
+    KeyError
+        If there is no such lab; the message suggests known ones.
+    """
+    for each in cards():
+        if name in (str(each.number), each.key, each.assignment):
+            return each
+    raise KeyError(f"unknown lab {name!r}{suggestion(name, [each.key for each in cards()])}")
 
 
 def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = None) -> Path:
@@ -152,24 +249,18 @@ def write_requirements(folder: Path) -> None:
     write_text(folder / REQUIREMENTS, "\n".join([head, own, (project().labs / LOCK).read_text(encoding="utf-8")]))
 
 
-def pack(course: Path, labs: Iterable[Card], folder: Path) -> list[Path]:
-    """Write one zip file per lab of a built course: its notebook and all that is needed to run it."""
-    students, written = course / "students", []
+def zip_course(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = None) -> list[Path]:
+    """Write one zip file per lab for a learning platform: its notebook and all that is needed to run it."""
+    labs = list(cards() if labs is None else labs)
     with tempfile.TemporaryDirectory(prefix="fairlab-labs-") as place:
+        students = build(Path(place, "course"), course=course, labs=labs) / "students"
         for card in labs:
-            own = shutil.copytree(students / card.assignment, Path(place, card.assignment))
+            own = students / card.assignment
             for shared in (students / REQUIREMENTS, *students.glob("*.whl")):
                 shutil.copy(shared, own)
             write_text(own / README, students_page([card], alone=True))
-            written.append(Path(shutil.make_archive(folder / card.assignment, "zip", place, card.assignment)))
-    return written
-
-
-def zip_course(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = None) -> list[Path]:
-    """Build a course in a temporary folder, and write one zip file per lab for a learning platform."""
-    labs = list(cards() if labs is None else labs)
-    with tempfile.TemporaryDirectory(prefix="fairlab-labs-") as place:
-        return pack(build(Path(place, "course"), course=course, labs=labs), labs, Path(folder).resolve())
+        to = Path(folder).resolve()
+        return [Path(shutil.make_archive(to / card.assignment, "zip", students, card.assignment)) for card in labs]
 
 
 def _page(template: str, **content) -> str:

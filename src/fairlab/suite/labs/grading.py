@@ -4,13 +4,10 @@ nbgrader restores tests whose text was changed, but neither a test that was dele
 skipped, nor a notebook whose kernel ended; and it takes a number that a test shows for its points.
 """
 
-import symtable
 from random import random
 
-from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 
@@ -36,14 +33,7 @@ class Restore(NbGraderPreprocessor):
         lab, name = (resources["nbgrader"][key] for key in ("assignment", "notebook"))
         course = self.parent.parent.coursedir
         released = read(f"{course.format_path(course.release_directory, '.', lab)}/{name}.ipynb")
-        with Gradebook(resources["nbgrader"]["db_url"]) as gradebook:
-            tests = [cell.source for cell in gradebook.find_notebook(name, lab).source_cells if cell.locked]
         nb, warnings = restore_cells(nb, released)
-        anew = sorted(reassigned_names(nb, released) & set().union(*map(names_read, tests)))
-        warnings += [
-            f"`{each}` is a given variable and was reassigned; tests that use it may test something else."
-            for each in anew
-        ]
         nb.metadata[WARNINGS] = warnings
         return nb, resources
 
@@ -109,29 +99,6 @@ def restore_cells(notebook, released) -> tuple:
     return from_dict({**notebook, "cells": cells}), warnings
 
 
-def reassigned_names(notebook, released) -> set[str]:
-    """Return the names that both given cells and cells of a student set."""
-
-    def names(sources):
-        return set().union(*map(names_set, sources))
-
-    given = {cell.source: marks(cell).get("solution") for cell in released.cells if cell.cell_type == "code"}
-    own = [cell.source for cell in notebook.cells if cell.cell_type == "code" and given.get(cell.source, True)]
-    answers = names(source for source, is_answer in given.items() if is_answer)
-    fixed = names(source for source, is_answer in given.items() if not is_answer)
-    return names(own) & fixed - answers
-
-
-def names_set(source) -> set[str]:
-    """Return the names that a cell sets."""
-    return {name.get_name() for name in _table(source).get_symbols() if name.is_local()}
-
-
-def names_read(source) -> set[str]:
-    """Return the names that a cell reads and does not set."""
-    return _globals(_table(source)) - names_set(source)
-
-
 def _without_points(output):
     # nbgrader gives no point to a test that warns, and to one that shows a number as many as the number says.
     if output.output_type == "stream":
@@ -139,15 +106,3 @@ def _without_points(output):
     if output.output_type == "execute_result":
         output = from_dict({"output_type": "display_data", "data": output.data, "metadata": output.metadata})
     return output
-
-
-def _table(source) -> symtable.SymbolTable:
-    try:
-        return symtable.symtable(TransformerManager().transform_cell(source), "cell", "exec")
-    except SyntaxError:
-        return symtable.symtable("", "cell", "exec")
-
-
-def _globals(table) -> set[str]:
-    own = {name.get_name() for name in table.get_symbols() if name.is_global()}
-    return own.union(*map(_globals, table.get_children()))

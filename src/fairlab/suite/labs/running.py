@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from math import ceil
-from time import monotonic
 
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
@@ -21,26 +19,26 @@ class ResilientExecute(ExecutePreprocessor):
     """Run all cells that can be run.
 
     A cell that takes too long is interrupted. If that fails, or a cell ends the kernel, the notebook is run again
-    without it. What is left when the notebook's time is over is not run. Such cells have an error as their output. Of
-    what a cell shows the first million letters are kept, and all errors.
+    without it. Such cells have an error as their output. Of what a cell shows the first million letters are kept, and
+    all errors.
 
     Attributes
     ----------
-    timeout, notebook_timeout : int
-        Seconds for one cell, and for a notebook.
+    timeout : int
+        Seconds for one cell.
     lost : dict of int to str
         Why a cell was not run to its end, by its place in the notebook.
     """
 
     timeout = Integer(CELL_SECONDS, allow_none=True).tag(config=True)
-    notebook_timeout = Integer(NOTEBOOK_SECONDS, help="Seconds for a notebook").tag(config=True)
     allow_errors = Bool(True).tag(config=True)
     interrupt_on_timeout = Bool(True).tag(config=True)
     raise_on_iopub_timeout = Bool(True).tag(config=True)
 
     def preprocess(self, nb, resources=None, km=None):
         """Run a copy of a notebook and return it."""
-        self._left_out, self._end = {}, None
+        self._left_out = {}
+        self.error_on_timeout = _error("CellTimeoutError", f"stopped: it took longer than {self.timeout} seconds")
         while True:
             self.lost, self._running, self._shown = {}, None, Counter()
             try:
@@ -52,17 +50,11 @@ class ResilientExecute(ExecutePreprocessor):
                 self._left_out[self._running] = _error(type(error).__name__, f"{why}; the others were run without it")
 
     def preprocess_cell(self, cell, resources, index):
-        """Run a cell, unless it is to be left out or there is no time left."""
-        self._end = self._end or monotonic() + self.notebook_timeout  # the start of a kernel does not count
-        left = self._end - monotonic()
-        over = _error("CellTimeoutError", f"not run: the notebook took longer than {self.notebook_timeout} seconds")
-        error = self._left_out.get(index) or (over if left <= 0 else None)
-        if error and cell.cell_type == "code":
-            self._note(cell, index, error)
+        """Run a cell, unless it is to be left out."""
+        if index in self._left_out:
+            self._note(cell, index, self._left_out[index])
             return cell, resources
-        seconds = min(self.timeout, ceil(left))
-        self._running, self.timeout_func = index, lambda cell: seconds
-        self.error_on_timeout = _error("CellTimeoutError", f"stopped: it took longer than {seconds} seconds")
+        self._running = index
         return super().preprocess_cell(cell, resources, index)
 
     def on_cell_executed(self, cell, cell_index, execute_reply):
