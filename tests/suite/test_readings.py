@@ -1,7 +1,8 @@
+import pandas as pd
 import toy_project
 
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.readings import count_by_artefact, count_by_reading, numbers_by_reading
+from fairlab.suite.readings import count_by_artefact, count_by_reading, in_words, numbers_by_reading
 
 
 def test_numbers_are_judged_in_both_readings(toy):
@@ -32,3 +33,13 @@ def test_inference_applies_to_one_variant_only(toy):
         value.__dict__["inferred"] = False
     assert table.loc["inferred"].tolist() == [1, 0]
     assert table.loc["differs"].tolist() == [0, 1]
+
+
+def test_readers_see_words_in_place_of_keys():
+    table = pd.DataFrame(
+        {"printed": [1], "as described high": [2], 3: [4]}, index=pd.Index(["as_described"], name="printed score")
+    )
+    shown = in_words(table)
+    assert list(shown) == ["published", "as specified high", 3]
+    assert list(shown.index) == ["as specified"] and shown.index.name == "published score"
+    assert list(table) == ["printed", "as described high", 3]
