@@ -27,6 +27,8 @@ def test_without_its_packages_no_site_is_made_and_they_are_named(tmp_path, capsy
     for name in set(lite.NEEDED) - {"scipy"}:
         (folder / f"{name}.whl").write_bytes(b"wheel")
     (folder / "pandas.whl").write_bytes(b"another file")
+    for file in lite.CORE[:-1]:
+        (folder / file).touch()
     for requirement in lite.MORE:
         (folder / f"{requirement.partition('<')[0].replace('-', '_')}-1-py3-none-any.whl").touch()
     (folder / "nbformat-1-py3-none-any.whl").unlink()

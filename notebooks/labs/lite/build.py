@@ -21,8 +21,8 @@ from fairlab.suite.labs.course import cards, write_requirements
 from fairlab.suite.site.pages import write_labs
 
 LABS = (1, 2, 3, 5, 6, 7, 9)  # the others need POT, or take too long
-PYODIDE, PYTHON = "0.27.7", "3.12"
-CORE = ["pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"]
+PYODIDE, PYTHON = "0.27.7", "3.12"  # what jupyterlite-pyodide-kernel 0.6 is for
+CORE = ["pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"]
 # What the labs, `check` and the kernel import: of Pyodide's distribution, and of PyPI (without a compiler).
 NEEDED = ["numpy", "pandas", "scipy", "scikit-learn", "matplotlib", "ipython", "jedi", "micropip", "packaging"]
 MORE = ["lazy-loader", "narwhals", "nbformat", "fastjsonschema", "jsonschema<4.18", "pyrsistent", "attrs"]
@@ -73,7 +73,7 @@ def fetch(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
-        if not (folder / CORE[-1]).exists():
+        if not all((folder / file).exists() for file in CORE):
             subprocess.run(["npm", "pack", "--silent", f"pyodide@{PYODIDE}"], cwd=place, check=True, stdout=sys.stderr)
             shutil.unpack_archive(next(place.glob("*.tgz")), place, filter="data")
             for file in CORE:
@@ -95,7 +95,7 @@ def fetch(folder: Path) -> None:
 
 def lacking(folder: Path) -> str:
     """Return what is missing in a folder, in one line."""
-    if not (folder / CORE[-1]).exists():
+    if not all((folder / file).exists() for file in CORE):
         return f"JupyterLite is left out: {folder} has no Pyodide {PYODIDE} (docs/labs.md, In a browser)"
     missing = [name for name, entry in needed(read_lock(folder)).items() if not is_there(folder, entry)]
     missing += [requirement.partition("<")[0] for requirement in MORE if not wheel(folder, requirement)]

@@ -25,6 +25,8 @@ REPRODUCTION = "REPRODUCTION.json"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
+# What a drawing does without: digits below a hundredth of a point, and indentation.
+FINE = re.compile(rb"(?<=\d\d\.\d\d)\d+|(?<=\n) +")
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Files of the project that are pages, and the paths of these pages.
 FILES = {
@@ -94,12 +96,14 @@ def sample_report():
 
 
 def copy_figures(target: Path) -> None:
-    """Copy the files of all figures into a folder per paper."""
+    """Copy the files of all figures into a folder per paper, without what is `FINE`."""
     for paper in paper_keys():
         for stem, (folder, _) in figures(paper).items():
             (target / paper).mkdir(parents=True, exist_ok=True)
-            for suffix in FORMATS:
-                shutil.copy(folder / f"{stem}.{suffix}", target / paper)
+            for file in (folder / f"{stem}.{suffix}" for suffix in FORMATS):
+                content = file.read_bytes()
+                short = FINE.sub(b"", content) if file.suffix == ".svg" else content
+                (target / paper / file.name).write_bytes(short)
 
 
 def card_file() -> Path:
