@@ -32,7 +32,7 @@ def test_own_results_come_before_the_committed_ones(results):
 def test_corrupted_scorecard_is_rejected_with_its_row(results, tmp_path):
     results.mkdir()
     (results / "REPRODUCTION.json").write_text(json.dumps([{"paper": "adf"}]))
-    with pytest.raises(ValueError, match="row 1 > artefact"):
+    with pytest.raises(ValueError, match=r"0\.artefact\n  Field required"):
         building.write_sources(tmp_path / "sources", None)
 
 
