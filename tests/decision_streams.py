@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from fairlab.monitoring import adaptive_level, difference_sequence, look_level, looks
+from fairlab.fairtest import adaptive_level, difference_sequence, look_level
+from fairlab.fairtest.sequential import evidence
+from fairlab.monitoring import looks
 from fairlab.monitoring.registration import Registration
-from fairlab.monitoring.sequences import evidence
 
 ALPHA = 0.05
 LIMIT = -np.log(ALPHA)

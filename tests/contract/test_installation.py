@@ -39,7 +39,7 @@ LOCKS = (
 )
 NOT_LIBRARY = ("papers", "bakeoff", "suite", "benchmarks", "cli.py", "__main__.py")
 # Of the monitor, what is statistics; the service is imported by commands only, which name its extra.
-STATISTICS = ("__init__", "effects", "looks", "registration", "sequences")
+STATISTICS = ("__init__", "effects", "looks", "registration")
 LIBRARY = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))

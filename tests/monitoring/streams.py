@@ -1,10 +1,20 @@
 """Streams of decisions with an effect in one town, and a monitor that takes them."""
 
+import io
 import json
+import os
 import random
+import signal
+import socket
+import subprocess
+import sys
+import time
 import uuid
 from types import SimpleNamespace
 
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
 from fastapi.testclient import TestClient
 
 from fairlab.monitoring import migrations
@@ -37,6 +47,52 @@ def decisions(n, seed=0, *, effect=0.4, town="a"):
         lower = effect * (row["sex"] == "f" and row["town"] == town)
         rows.append(row | {"offer": draw.random() < 0.6 - lower})
     return rows
+
+
+def parquet(table, **settings):
+    """Return a table as a Parquet file."""
+    sink = io.BytesIO()
+    pq.write_table(table, sink, **settings)
+    return sink.getvalue()
+
+
+def arrow(table, **settings):
+    """Return a table as an Arrow stream."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**settings)) as stream:
+        stream.write_table(table)
+    return sink.getvalue()
+
+
+def command(*arguments):
+    """Return a command of the monitor."""
+    return [sys.executable, "-m", "fairlab", "monitor", *arguments]
+
+
+class Server:
+    """A server in a process of its own, which can be killed and started again at the same address."""
+
+    def __init__(self, database, log=subprocess.DEVNULL):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url, self._log = f"http://127.0.0.1:{self.port}", log
+        self._command = command("serve", "--database", database, "--port", str(self.port))
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self._command, stderr=self._log, start_new_session=True)
+        for _ in range(1200):
+            try:
+                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise TimeoutError("the server does not start")
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
 class Monitor:

@@ -1,19 +1,13 @@
 """What was acknowledged is there once, whoever is killed: servers with ``kill -9``, PostgreSQL as if it had been."""
 
-import os
 import random
-import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 
-import httpx
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from monitoring.streams import REGISTRATION, decisions
+from monitoring.streams import REGISTRATION, Server, decisions
 
 from fairlab.monitoring import Client, migrations
 from fairlab.monitoring.registration import keyed
@@ -22,33 +16,6 @@ from fairlab.monitoring.store import decisions as stored
 
 KILLS = 25  # of each kind
 SENDERS = 3
-
-
-class Server:
-    """A server in a process of its own, which can be killed and started again at the same address."""
-
-    def __init__(self, database):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._command = [sys.executable, "-m", "fairlab", "monitor", "serve", "--database", database]
-        self.start()
-
-    def start(self):
-        command = [*self._command, "--port", str(self.port)]
-        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-        for _ in range(1200):
-            try:
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
-                    return
-            except httpx.TransportError:
-                time.sleep(0.05)
-        raise TimeoutError("the server does not start")
-
-    def kill(self):
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -33,7 +33,7 @@ from joblib import Parallel, delayed
 from scipy.stats import binom
 from truth import FOLDER, check, tabulate
 
-from fairlab.monitoring.sequences import evidence
+from fairlab.fairtest.sequential import evidence
 from fairlab.paths import project
 from fairlab.plotting import LINES, legend_above, log_ticks, panels, save
 from fairlab.statistics import exact_interval

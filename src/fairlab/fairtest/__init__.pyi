@@ -14,3 +14,8 @@ from .report import Subgroup as Subgroup
 from .sample import Column as Column
 from .sample import DataSource as DataSource
 from .sample import Sample as Sample
+from .sequential import adaptive_level as adaptive_level
+from .sequential import difference_sequence as difference_sequence
+from .sequential import group_sequences as group_sequences
+from .sequential import look_level as look_level
+from .sequential import rate_sequence as rate_sequence

@@ -1,9 +1,7 @@
-"""FairTest as a service (its section 5): what may be looked at again and again on a stream of decisions.
+"""FairTest as a service (its section 5): the decisions of a running model are received, and tested again and again.
 
-FairTest's paper (section 5) runs investigations periodically on new data. Each look tests, and every test may be wrong:
-a level for each look (`look_level`, `adaptive_level`) keeps the chance of any false report in the whole life of an
-investigation at the stated one, and a confidence sequence (`rate_sequence`, `difference_sequence`, `group_sequences`)
-may be read after every decision.
+`Client` and `monitored` send decisions to a monitor, which ``fairlab monitor serve`` starts. Its statistics need no
+service: `fairlab.fairtest.look_level`, `adaptive_level` and `group_sequences`.
 """
 
 import lazy_loader as lazy

@@ -2,8 +2,3 @@ from .client import Client as Client
 from .client import MonitorError as MonitorError
 from .client import monitored as monitored
 from .client import registration_of as registration_of
-from .sequences import adaptive_level as adaptive_level
-from .sequences import difference_sequence as difference_sequence
-from .sequences import group_sequences as group_sequences
-from .sequences import look_level as look_level
-from .sequences import rate_sequence as rate_sequence

@@ -22,13 +22,10 @@ def backup(store: Store, file: str) -> None:
     """
     if store.is_sqlite:
         _open(store.path).close()
-    target = Path(file)
-    with target.open("xb"):
-        pass  # nobody else may read it before it holds secrets
-    target.chmod(0o600)
+    Path(file).touch(mode=0o600, exist_ok=False)  # nobody else may read it: it holds secrets
     if not store.is_sqlite:
-        return _run(store, "pg_dump", "--format=custom", f"--file={target}")
-    with closing(_open(store.path)) as source, closing(sqlite3.connect(target)) as copy:
+        return _run(store, "pg_dump", "--format=custom", f"--file={file}")
+    with closing(_open(store.path)) as source, closing(sqlite3.connect(file)) as copy:
         source.backup(copy)
 
 
@@ -37,7 +34,7 @@ def restore(store: Store, file: str) -> None:
 
     Raises
     ------
-    DatabaseInUseError
+    RuntimeError
         If a server runs.
     ValueError
         If the file is no backup, or is corrupted. Nothing is changed then.

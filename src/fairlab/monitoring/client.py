@@ -6,6 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
 
 import numpy as np
@@ -47,7 +48,7 @@ class MonitorError(RuntimeError):
         self.status, self.errors = status, list(errors)
 
 
-class Client:
+class Client(AbstractContextManager):
     """A connection to a monitor.
 
     Rows are sent in batches, each with an idempotency key. A batch without an answer, or with one that says that the
@@ -89,9 +90,6 @@ class Client:
         self._registered: dict[int, dict] = {}
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(base_url=url, headers=headers, timeout=30, transport=transport)
-
-    def __enter__(self) -> "Client":
-        return self
 
     def __exit__(self, *_) -> None:
         self.close()
@@ -158,28 +156,26 @@ class Client:
         MonitorError
             If a row does not fit; the batches before are stored.
         """
-        return self._send(number, decisions, "decisions", PERSON)
+        return self._send(number, decisions, "decisions")
 
     def send_labels(self, number: int, labels: pd.DataFrame) -> dict[str, int]:
         """Send true labels, a row of ``event_id`` and label each; see `send`."""
         return self._send(number, labels, "labels")
 
-    def _send(self, number, frame, kind, *optional) -> dict[str, int]:
+    def _send(self, number, frame, kind) -> dict[str, int]:
         if number not in self._registered:  # it never changes
             self._registered[number] = self.investigation(number)
         about, totals = self._registered[number], {}
-        if kind == "labels" and about["true_label"] is None:
-            raise ValueError(f"labels: investigation {number} has no true label")
-        types = {name: column["type"] for name, column in about["columns"].items()}
-        wanted = {
-            EVENT: "category",
-            **({about["true_label"]: types[about["true_label"]]} if kind == "labels" else types),
-        }
-        optional = {*optional, *([about["true_label"]] if kind == "decisions" else [])}
-        if missing := [name for name in wanted if name not in frame.columns and name not in optional]:
-            raise ValueError(f"{kind}: expected columns {', '.join(wanted)}, found no {', '.join(missing)}")
-        wanted |= {PERSON: "category"} if PERSON in optional else {}
-        columns = {name: _plain(frame[name], kind_of) for name, kind_of in wanted.items() if name in frame.columns}
+        label = about["true_label"]
+        types = {EVENT: "category", PERSON: "category"}
+        types |= {name: column["type"] for name, column in about["columns"].items()}
+        if kind == "labels":
+            types = {name: of for name, of in types.items() if name in (EVENT, label)}
+        if missing := [
+            name for name in types if name not in frame.columns and (kind == "labels" or name not in (PERSON, label))
+        ]:
+            raise ValueError(f"{kind}: expected columns {', '.join(types)}, found no {', '.join(missing)}")
+        columns = {name: _plain(frame[name], of) for name, of in types.items() if name in frame.columns}
         for start in range(0, max(len(frame), 1), self.batch_size):
             part = [values[start : start + self.batch_size] for values in columns.values()]
             rows = [dict(zip(columns, row, strict=True)) for row in zip(*part, strict=True)]
@@ -290,7 +286,7 @@ def monitored(
     *,
     output: str,
     full: str = "drop",
-    queue_size: int = 10_000,
+    queue_size: int = 100_000,
     event_ids: Callable | None = None,
 ) -> Callable:
     """Return a decorator that sends what a function of a table returns, and does not wait for the monitor.
@@ -303,10 +299,10 @@ def monitored(
     output : str
         Name of the column of what the function returns, one value a row.
     full : {"drop", "wait", "raise"}
-        What happens when `queue_size` calls wait to be sent: the rows are dropped and counted, the call waits, or it
-        raises `queue.Full`.
+        What happens when `queue_size` rows wait to be sent: those of the call are dropped and counted, the call waits,
+        or it raises `queue.Full`.
     queue_size : int
-        Calls, not rows.
+        Rows; those of one call more may wait.
     event_ids : callable or None
         Returns the event ids of a table; None: the column ``event_id`` if there is one, else random ones.
 
@@ -349,36 +345,43 @@ def monitored(
 
 
 class _Sender:
-    """A thread that sends tables from a bounded queue."""
+    """A thread that sends tables, of which a bounded number of rows waits."""
 
     def __init__(self, client, number, full, queue_size):
-        self._client, self._number, self._full = client, number, full
-        self._queue = queue.Queue(queue_size)
+        self._client, self._number, self._full, self._queue_size = client, number, full, queue_size
+        self._tables, self._n_unsent, self._changed = [], 0, threading.Condition()
         self.sent = self.dropped = self.failed = 0
         self.last_error = None
         threading.Thread(target=self._run, name="monitored", daemon=True).start()
 
     def put(self, rows) -> None:
         """Queue the rows of a call."""
-        try:
-            self._queue.put(rows, block=self._full == "wait")
-        except queue.Full:
-            if self._full == "raise":
-                raise
-            self.dropped += len(rows)
+        with self._changed:
+            if self._full == "wait":
+                self._changed.wait_for(lambda: self._n_unsent < self._queue_size)
+            if self._n_unsent < self._queue_size:
+                self._tables.append(rows)
+                self._n_unsent += len(rows)
+                self._changed.notify_all()
+            elif self._full == "raise":
+                raise queue.Full
+            else:
+                self.dropped += len(rows)
 
     def flush(self) -> None:
         """Wait until all that is queued was sent or has failed."""
-        self._queue.join()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._tables and not self._n_unsent)
 
     def _run(self) -> None:
         while True:
-            tables = [self._queue.get()]
-            while not self._queue.empty() and sum(map(len, tables)) < self._client.batch_size:
-                tables.append(self._queue.get())
+            with self._changed:
+                self._changed.wait_for(lambda: self._tables)
+                tables, self._tables = self._tables, []
             self._send(tables)
-            for _ in tables:
-                self._queue.task_done()
+            with self._changed:
+                self._n_unsent -= sum(map(len, tables))
+                self._changed.notify_all()
 
     def _send(self, tables) -> None:
         n_rows = sum(map(len, tables))
@@ -387,8 +390,8 @@ class _Sender:
             self.sent += n_rows
         except Exception as error:  # a model must go on whatever the monitor says
             if len(tables) > 1 and getattr(error, "status", 0) is not None:  # one call's bad row is not another's
-                for one in tables:
-                    self._send([one])
+                for half in (tables[: len(tables) // 2], tables[len(tables) // 2 :]):
+                    self._send(half)
             else:
                 self.fail(n_rows, error)
 

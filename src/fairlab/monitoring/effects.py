@@ -1,36 +1,28 @@
 """The effect among everyone, from running counts: how often each group gets each output, with confidence sequences."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
+from fairlab.fairtest import group_sequences
 from fairlab.monitoring.logs import iso
 from fairlab.monitoring.registration import Registration
-from fairlab.monitoring.sequences import group_sequences
 from fairlab.statistics import bonferroni_level
 
 
 def indicators(registration: Registration, content: np.ndarray, true=None) -> dict[str, np.ndarray]:
     """Return what rates are counted of, from 0 to 1: each label or category, a bounded number, or the error."""
-    outputs = registration.outputs
-    if registration.true_label:
-        (name,) = outputs
-        column = registration.columns[name]
-        if column.type != "number":
-            return {f"error of {name}": (content[name] != (np.nan if true is None else true)).astype(float)}
-        if not column.is_bounded:
-            return {}
-        return {f"error of {name}": np.abs(content[name] - true) / (column.high - column.low)}
     found = {}
-    for name in outputs:
-        column = registration.columns[name]
-        if column.type == "number":
-            if column.is_bounded:
-                found[name] = (content[name] - column.low) / (column.high - column.low)
-        elif len(column.labels) == 2:
-            found[f"{name}: {column.labels[1]}"] = content[name] == 1
+    for name in registration.outputs:
+        column, values = registration.columns[name], content[name]
+        if column.type == "number" and not column.is_bounded:
+            continue
+        if registration.true_label:
+            error = values - true if column.type == "number" else values != true
+            found[f"error of {name}"] = np.abs(error) / column.width
+        elif column.type == "number":
+            found[name] = (values - column.low) / column.width
         else:
-            found |= {f"{name}: {label}": content[name] == code for code, label in enumerate(column.labels)}
+            codes = list(enumerate(column.labels))
+            found |= {f"{name}: {label}": values == code for code, label in codes[len(codes) == 2 :]}
     return found
 
 
@@ -40,14 +32,10 @@ def add_counts(counts: dict, registration: Registration, content: np.ndarray, hi
     People whose group is missing are not counted.
     """
     counts = dict(counts)
-    for name in registration.sensitive_features if hits else ():
-        column = registration.columns[name]
-        if column.type == "number":
-            continue
-        n_groups, groups = len(column.labels), content[name] + 1
-        sums = [np.bincount(groups, weights, n_groups + 1)[1:] for weights in (None, *hits.values())]
-        now = np.stack(sums, axis=1)
-        counts[name] = (now + np.array(counts[name]) if name in counts else now).tolist()
+    for name, labels in registration.groups.items() if hits else ():
+        groups = content[name] + 1
+        sums = [np.bincount(groups, weights, len(labels) + 1)[1:] for weights in (None, *hits.values())]
+        counts[name] = (np.stack(sums, axis=1) + np.array(counts.get(name, 0))).tolist()
     return counts
 
 
@@ -55,11 +43,10 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
     """Return the effect of each output and group at some moments, given by their running counts.
 
     All confidence sequences hold together with the registration's confidence level. Points at which a side has fewer
-    people than the smallest cell have no values.
+    people than the smallest cell have no values. Values are in the output's own units.
     """
     names = list(indicators(registration, np.zeros(0, registration.dtype), np.zeros(0)))
-    types = {name: registration.columns[name] for name in registration.sensitive_features}
-    groups = {name: column.labels for name, column in types.items() if column.type != "number" and names}
+    groups = registration.groups if names else {}
     level = bonferroni_level(registration.confidence_level, max(len(groups), 1))
     found = []
     for feature, labels in groups.items():
@@ -67,27 +54,33 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
         counts = np.array([moment.get(feature, np.zeros(shape)) for _, moment in moments]).reshape(-1, *shape)
         totals, hits = np.broadcast_arrays(counts[..., :1], counts[..., 1:])
         totals, hits = (np.moveaxis(each, 1, 2) for each in (totals, np.minimum(hits, totals)))
-        low, high = group_sequences(hits, totals, confidence_level=level)
+        rest, other_hits = (each.sum(axis=-1, keepdims=True) - each for each in (totals, hits))
+        estimates = hits / np.maximum(totals, 1) - other_hits / np.maximum(rest, 1)
+        bounds = group_sequences(hits, totals, confidence_level=level)
         for place, name in enumerate(names):
+            column = registration.columns.get(name.removeprefix("error of "))
+            unit = column.width if column else 1.0
             for code, group in enumerate(labels[:1] if len(labels) == 2 else labels):
-                about = {"sensitive_feature": feature, "output": name, "group": group}
-                about["against"] = labels[1] if len(labels) == 2 else "all others"
-                here = (totals[:, place], hits[:, place], low[:, place, code], high[:, place, code])
-                points = _points(registration, name, code, *here)
-                timed = [point | {"time": iso(time)} for point, (time, _) in zip(points, moments, strict=True)]
-                found.append(about | {"points": timed})
+                sizes, values = (
+                    np.stack([each[:, place, code] for each in several], axis=-1).tolist()
+                    for several in ((totals, rest), (unit * estimates, *(unit * bound for bound in bounds)))
+                )
+                found.append(
+                    {
+                        "sensitive_feature": feature,
+                        "output": name,
+                        "group": group,
+                        "against": labels[1] if len(labels) == 2 else "all others",
+                        "points": [
+                            {"time": iso(time)} | _point(n, value, registration.smallest_cell)
+                            for (time, _), n, value in zip(moments, sizes, values, strict=True)
+                        ],
+                    }
+                )
     return found
 
 
-def _points(registration, name, code, totals, hits, low, high) -> Iterator[dict]:
-    """Yield people on both sides, difference and bounds at each moment, in the output's own units."""
-    column = registration.columns.get(name.removeprefix("error of "))
-    unit = column.high - column.low if column and column.is_bounded else 1.0
-    for total, hit, *bounds in zip(totals, hits, low, high, strict=True):
-        n = [int(total[code]), int(total.sum() - total[code])]
-        if min(n) < registration.smallest_cell:
-            yield dict.fromkeys(("n", "estimate", "low", "high"))
-            continue
-        estimate = hit[code] / n[0] - (hit.sum() - hit[code]) / n[1]
-        estimate, low_end, high_end = (float(value) * unit for value in (estimate, *bounds))
-        yield {"n": n, "estimate": estimate, "low": low_end, "high": high_end}
+def _point(sizes: list[float], values: list[float], smallest_cell: int) -> dict:
+    """Return people on both sides, difference and bounds, as far as both sides have enough people."""
+    shown = [[int(n) for n in sizes], *values] if min(sizes) >= smallest_cell else [None] * 4
+    return dict(zip(("n", "estimate", "low", "high"), shown, strict=True))

@@ -2,7 +2,9 @@
 
 import json
 import logging
+import traceback
 from datetime import UTC, datetime
+from pathlib import Path
 
 LOG = logging.getLogger("fairlab.monitoring")
 
@@ -16,23 +18,17 @@ def iso(milliseconds: int | None) -> str | None:
 
 def place(caught: BaseException) -> dict:
     """Return the type of an error and where it was raised; its message may hold what a row holds."""
-    places, step = [], caught.__traceback__
-    while step:
-        places.append(f"{step.tb_frame.f_code.co_filename.rpartition('/')[2]}:{step.tb_lineno}")
-        step = step.tb_next
-    return {"error": type(caught).__name__, "where": places[-5:]}
+    steps = traceback.extract_tb(caught.__traceback__)[-5:]
+    return {"error": type(caught).__name__, "where": [f"{Path(step.filename).name}:{step.lineno}" for step in steps]}
 
 
 class JsonLines(logging.Formatter):
     """Log records as JSON, one a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line; of an error only its type and place."""
+        """Return one line; an error's traceback is left out, as its message may hold what a row holds."""
         line = {"time": iso(int(record.created * 1000)), "level": record.levelname, "event": record.getMessage()}
-        line |= getattr(record, "fields", {})
-        if record.exc_info and record.exc_info[1]:
-            line |= place(record.exc_info[1])
-        return json.dumps(line)
+        return json.dumps(line | getattr(record, "fields", {}))
 
 
 def log_as_json() -> None:

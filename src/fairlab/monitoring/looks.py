@@ -107,20 +107,40 @@ def _context(subgroup, level, smallest_cell) -> dict:
         "size": subgroup.size,
         "effect": finite(subgroup.effect),
         "significant": _is_significant(subgroup, level),
-        "tests": [
-            {
-                "part": one.part,
-                "size": one.size,
-                "metric": one.metric_name,
-                "low": finite(one.low),
-                "high": finite(one.high),
-                "p_value": one.p_value,
-                "table": _counts(one.sample, smallest_cell),
-            }
-            for one in subgroup.associations
-            if one.size >= smallest_cell
-        ],
+        "tests": [_test(one, smallest_cell) for one in subgroup.associations if one.size >= smallest_cell],
     }
+
+
+def _test(association, smallest_cell) -> dict:
+    table = _counts(association.sample, smallest_cell)
+    is_whole = table is not None and not table["hidden"]
+    return {
+        "part": association.part,
+        "size": association.size,
+        "metric": association.metric_name,
+        "low": finite(association.low),
+        "high": finite(association.high),
+        "estimate": _estimate(association) if is_whole else None,
+        "p_value": association.p_value,
+        "direction": _direction(table) if table and association.sample.explanatory is None else None,
+        "table": table,
+    }
+
+
+def _estimate(association) -> float | None:
+    """Return the metric itself, which lies in its interval."""
+    tables = association.metric.of_all(association.sample)
+    return finite(association.metric.estimate_given(tables[tables.any(axis=(-2, -1))]))
+
+
+def _direction(table: dict) -> str | None:
+    """Say which of the groups shown gets the last output least and which most often, unless it is all the same."""
+    (least, low), *_, (most, high) = sorted(zip(table["groups"], table["shares"], strict=True), key=lambda one: one[1])
+    return (
+        None
+        if low == high
+        else f"{table['outputs'][-1]} less often among {least} ({low:.1%}) than among {most} ({high:.1%})"
+    )
 
 
 def finite(number: float) -> float | None:
@@ -197,6 +217,7 @@ def _by_key(sections) -> dict[tuple, dict]:
 
 
 def interval(test: dict) -> str:
-    """Return the interval of a test as text."""
+    """Return the interval of a test as text, with the estimate where it is shown."""
     low, high = ("without bound" if end is None else f"{end:.4f}" for end in (test["low"], test["high"]))
-    return f"{test['metric']} from {low} to {high}"
+    estimate = "" if test["estimate"] is None else f", estimate {test['estimate']:.4f}"
+    return f"{test['metric']} from {low} to {high}{estimate}"

@@ -45,6 +45,7 @@ _TEMPLATES.filters |= {
     "count_of": _count_of,
     "interval": interval,
     "table": _table,
+    "findings": findings,
 }
 
 
@@ -54,10 +55,9 @@ def style() -> str:
     return f"{PAGE_STYLE}\n{REPORT_STYLE}\n{own}"
 
 
-def index(investigations: list[tuple[dict, dict | None]]) -> str:
-    """Return the page of all investigations, each with its last finished look."""
-    shown = [(one, last and _with_findings(last)) for one, last in investigations]
-    return _TEMPLATES.get_template("index.html").render(investigations=shown)
+def render(template: str, **shown) -> str:
+    """Return a page, or a report as text."""
+    return _TEMPLATES.get_template(template).render(shown)
 
 
 def investigation(about: dict, looks: list[dict], last: dict | None, effects: dict) -> str:
@@ -65,25 +65,9 @@ def investigation(about: dict, looks: list[dict], last: dict | None, effects: di
     start, end = (datetime.fromisoformat(effects[name]) for name in ("start", "end"))
     finished = [datetime.fromisoformat(one["finished"]) for one in looks if one["finished"]]
     charts = [one | _chart(one["points"], start, end, finished) for one in effects["effects"]]
-    shown = {"about": about, "looks": looks, "last": last and _with_findings(last), "charts": charts}
     # The form has minutes: the last one is to be whole.
-    shown |= {"start": effects["start"][:16], "end": (end + timedelta(seconds=59.999)).isoformat()[:16]}
-    return _TEMPLATES.get_template("investigation.html").render(shown)
-
-
-def look(about: dict, report: dict) -> str:
-    """Return the page of one look."""
-    shown = _with_findings({"reason": ""} | report)
-    return _TEMPLATES.get_template("look.html").render(id=about["id"], name=about["name"], look=shown)
-
-
-def text(report: dict) -> str:
-    """Return a look as text."""
-    return _TEMPLATES.get_template("look.txt").render(report)
-
-
-def _with_findings(report: dict) -> dict:
-    return report | {"findings": findings(report.get("sections", []))}
+    times = {"start": effects["start"][:16], "end": (end + timedelta(seconds=59.999)).isoformat()[:16]}
+    return render("investigation.html", about=about, looks=looks, last=last, charts=charts, **times)
 
 
 def _chart(points: list[dict], start: datetime, end: datetime, looks: list[datetime]) -> dict:

@@ -1,41 +1,50 @@
 """What is registered: an investigation, the types of its columns, and the check of rows against them."""
 
 import hmac
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
+from pydantic_core import SchemaValidator, core_schema
 
 MOST_COLUMNS, MOST_CATEGORIES, LONGEST_TEXT = 100, 1_000, 200
-MOST_ERRORS = 20  # of a batch that are listed
+MOST_ERRORS = 20  # of an answer
 EVENT, PERSON = "event_id", "person"
 MISSING = -1  # code of a missing category
+MISFIT = "rows do not fit what is registered; nothing of the batch is kept"
+STORABLE = r"^[^\x00]*$"  # PostgreSQL stores no NUL
 
-
-def _storable(text: str) -> str:
-    """Return a text as it is; a ValueError if it has a NUL, which PostgreSQL does not store, or half a character."""
-    if "\0" in text:
-        raise ValueError("expected text without a NUL character")
-    text.encode()  # an error if it has half of a surrogate pair
-    return text
-
-
-Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT), AfterValidator(_storable)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=STORABLE)]
+Secret = Annotated[str, StringConstraints(min_length=16, max_length=LONGEST_TEXT, pattern=STORABLE)]
+Address = Annotated[str, StringConstraints(max_length=LONGEST_TEXT, pattern=r"^https?://[A-Za-z0-9\[][!-~]*$")]
 Number = Annotated[float, Field(allow_inf_nan=False)]
+STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+class RefusedError(Exception):
+    """A request that is refused: the status of its answer, the reason, and what is wrong in which rows or fields."""
+
+    def __init__(self, status: int, reason: str, errors: Iterable[dict] = ()):
+        super().__init__(reason)
+        self.status, self.errors = status, list(errors)
 
 
-class ColumnType(_Strict):
+def error(row: int | None, column: str, reason: str) -> dict:
+    """Return one entry of a refusal; values of rows are not repeated in it."""
+    return {"row": row, "column": as_ascii(column), "reason": as_ascii(reason)}
+
+
+def as_ascii(text: str) -> str:
+    """Return a text that any answer can hold."""
+    return text.encode("ascii", "backslashreplace").decode()[:LONGEST_TEXT]
+
+
+class ColumnType(BaseModel):
     """Type of a column: texts of which some may be missing, numbers, or true and false."""
 
+    model_config = STRICT
     type: Literal["category", "number", "boolean"]
     categories: Annotated[list[Text], Field(min_length=2, max_length=MOST_CATEGORIES)] | None = None
     low: Number | None = None
@@ -59,14 +68,29 @@ class ColumnType(_Strict):
         return self.low is not None and self.high is not None
 
     @property
+    def width(self) -> float:
+        """From bound to bound; 1 where there are not both."""
+        return self.high - self.low if self.is_bounded else 1.0
+
+    @property
     def labels(self) -> list[str] | None:
         """The declared categories; those of a boolean are false and true."""
         return ["false", "true"] if self.type == "boolean" else self.categories
 
+    def of_values(self, *, missing: bool):
+        """Return the type of its values for pydantic; only categories may ever be missing."""
+        if self.type == "number":
+            return Annotated[float, Field(ge=self.low, le=self.high, allow_inf_nan=False)]
+        if self.type == "boolean":
+            return bool
+        texts = Literal[*self.categories] if self.categories else Text
+        return texts | None if missing else texts
 
-class LookEvery(_Strict):
+
+class LookEvery(BaseModel):
     """When to look: every so many rows, or every so many seconds."""
 
+    model_config = STRICT
     rows: Annotated[int, Field(ge=10, le=10**12)] | None = None
     seconds: Annotated[int, Field(ge=1, le=10**9)] | None = None
 
@@ -77,23 +101,18 @@ class LookEvery(_Strict):
         return self
 
 
-class Webhook(_Strict):
+class Webhook(BaseModel):
     """Where new significant findings are posted to, and the secret that signs them."""
 
-    url: Text
-    secret: Annotated[str, StringConstraints(min_length=16, max_length=LONGEST_TEXT), AfterValidator(_storable)]
-
-    @model_validator(mode="after")
-    def _check(self):
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or not self.url.isascii():
-            raise ValueError("url: expected one that begins with http:// or https://")
-        return self
+    model_config = STRICT
+    url: Address
+    secret: Secret
 
 
-class Registration(_Strict):
+class Registration(BaseModel):
     """An investigation as it is registered. It never changes afterwards: that would break its promise."""
 
+    model_config = STRICT
     name: Text
     kind: Literal["testing", "discovery", "error profiling"] = "testing"
     columns: Annotated[dict[Text, ColumnType], Field(min_length=2, max_length=MOST_COLUMNS)]
@@ -115,32 +134,30 @@ class Registration(_Strict):
 
     @model_validator(mode="after")
     def _check(self):
-        if isinstance(self.output, str) == (self.kind == "discovery"):
-            raise ValueError("output: expected a list of labels for a discovery, else one column")
-        if (self.true_label is None) == (self.kind == "error profiling"):
-            raise ValueError("true_label: expected for error profiling, and for nothing else")
-        if self.kind == "discovery" and self.explanatory is not None:
-            raise ValueError("explanatory: not for a discovery")
         used = [*self.sensitive_features, *self.outputs, *filter(None, (self.true_label, self.explanatory))]
-        for name in [*used, *(self.context or ())]:
-            if name not in self.columns:
-                raise ValueError(f"columns: no type of {name!r}")
-        if doubled := [name for name in used if used.count(name) > 1]:
-            raise ValueError(f"{doubled[0]!r} has two roles; expected one")
-        if {EVENT, PERSON} & set(self.columns):
-            raise ValueError(f"columns: {EVENT} and {PERSON} name the event and the person; expected other names")
+        unknown = [name for name in [*used, *(self.context or ())] if name not in self.columns]
+        doubled = [name for name in used if used.count(name) > 1]
+        is_discovery, is_profiling = self.kind == "discovery", self.kind == "error profiling"
+        for is_wrong, reason in [
+            (is_discovery == isinstance(self.output, str), "output: expected labels for a discovery, else one column"),
+            (is_profiling == (self.true_label is None), "true_label: expected for error profiling, for nothing else"),
+            (is_discovery and self.explanatory, "explanatory: not for a discovery"),
+            (unknown, f"columns: no type of {', '.join(map(repr, unknown))}"),
+            (doubled, f"{', '.join(map(repr, doubled))}: expected one role, found two"),
+            ({EVENT, PERSON} & set(self.columns), f"columns: {EVENT} and {PERSON} name the event and the person"),
+        ]:
+            if is_wrong:
+                raise ValueError(reason)
         for name in [*self.sensitive_features, *self.outputs]:
             if self.columns[name].type == "category" and not self.columns[name].categories:
                 raise ValueError(f"columns: expected the categories of {name!r} to be declared")
         if self.true_label and self.columns[self.true_label] != self.columns[self.output]:
             raise ValueError("columns: expected the same type for true_label as for output")
-        sides = [*self.sensitive_features, *(() if self.true_label else self.outputs)]
-        for name in sides if self.is_pairwise else ():
+        takes_numbers = not is_discovery and self.metric not in ("Difference", "Ratio")
+        for name in [*self.sensitive_features, *([] if self.true_label else self.outputs)] * self.is_pairwise:
             column = self.columns[name]
             n = len(column.labels or ())
-            if n != 2 and (
-                column.type != "number" or self.metric in ("Difference", "Ratio") or self.kind == "discovery"
-            ):
+            if n != 2 and not (takes_numbers and column.type == "number"):
                 of = self.metric or "the metric of these columns"
                 raise ValueError(
                     f"{of}: expected two categories of {name!r}, found {n or 'numbers'}; NMI takes any number"
@@ -154,129 +171,64 @@ class Registration(_Strict):
         return self.kind == "discovery" or (numbers if self.metric is None else self.metric != "NMI")
 
     @property
-    def never_missing(self) -> list[str]:
-        """Columns of which every row must have a value."""
-        return [*self.outputs, *(self.sensitive_features if self.is_pairwise else ())]
-
-    @property
     def outputs(self) -> list[str]:
         """The output, or all labels of a discovery."""
         return [self.output] if isinstance(self.output, str) else self.output
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """The groups of each sensitive feature that has some."""
+        return {name: self.columns[name].labels for name in self.sensitive_features if self.columns[name].labels}
 
     @cached_property
     def stored(self) -> dict[str, ColumnType]:
         """Columns that are stored with a decision: all but the true label."""
         return {name: column for name, column in self.columns.items() if name != self.true_label}
 
-    def names(self, kind: str) -> tuple[list, list]:
-        """Return which columns rows of decisions, or labels, must have, and which they may have."""
-        if kind == "labels":
-            return [EVENT, self.true_label], []
-        return [EVENT, *self.stored], [PERSON, *filter(None, [self.true_label])]
-
     @cached_property
     def dtype(self) -> np.dtype:
         """Of a row as it is stored: codes of categories, and numbers."""
         return np.dtype([(name, "<f8" if c.type == "number" else "<i2") for name, c in self.stored.items()])
 
+    @cached_property
+    def _rows(self) -> dict[str, SchemaValidator]:
+        """What rows of decisions and of labels must be."""
+        needed = {*self.outputs, *(self.sensitive_features if self.is_pairwise else ())}
+        types = {name: column.of_values(missing=name not in needed) for name, column in self.stored.items()}
+        rows = {"decisions": ({EVENT: Text} | types, {PERSON: Text | None})}
+        if self.true_label:
+            true = self.columns[self.true_label].of_values(missing=False)
+            rows["decisions"][1][self.true_label] = true | None
+            rows["labels"] = ({EVENT: Text, self.true_label: true}, {})
+        return {kind: SchemaValidator(_rows_of(*columns)) for kind, columns in rows.items()}
 
-class RowsError(ValueError):
-    """Rows that do not fit what is registered; `errors` says which."""
+    def check(self, kind: str, rows: list) -> list[dict]:
+        """Return rows of decisions or labels whose numbers are floats.
 
-    def __init__(self, errors: Iterable[dict]):
-        super().__init__("rows do not fit what is registered; nothing of the batch is kept")
-        self.errors = list(islice(errors, MOST_ERRORS))
-
-
-def error(row: int | None, column: str, reason: str) -> dict:
-    """Return one entry of a RowsError; values of rows are not repeated in it."""
-    return {"row": row, "column": column, "reason": reason}
-
-
-def as_columns(rows: Sequence[Mapping], required: Sequence[str], optional: Sequence[str]) -> dict[str, list]:
-    """Return rows as columns; a RowsError names a column that is missing or not registered."""
-    needed, known = set(required), {*required, *optional}
-    if not all(needed <= set(names) <= known for names in set(map(tuple, rows))):
-        raise RowsError(_wrong_names(rows, required, known))
-    return {name: [row.get(name) for row in rows] for name in [*required, *optional]}
-
-
-def _wrong_names(rows, required, known) -> Iterator[dict]:
-    for number, row in enumerate(rows):
-        for name in row:
-            if name not in known:
-                yield error(number, as_ascii(name), "this column is not registered")
-        for name in required:
-            if name not in row:
-                yield error(number, name, "expected a value, found no such column")
-
-
-def as_ascii(text: str) -> str:
-    """Return a text that any answer can hold."""
-    return text.encode("ascii", "backslashreplace").decode()[:LONGEST_TEXT]
-
-
-def check_texts(name: str, values: list, *, missing: bool = False) -> None:
-    """Raise a RowsError unless all values are texts that can be stored, or missing where that is allowed."""
-    if not set(map(type, values)) <= {str, type(None)} or (not missing and None in values):
-        raise RowsError(
-            error(row, name, f"expected a text{' or nothing' * missing}, found {_kind(value)}")
-            for row, value in enumerate(values)
-            if not (isinstance(value, str) or (missing and value is None))
-        )
-    for text in {value for value in values if value is not None}:
-        if not 0 < len(text) <= LONGEST_TEXT:
-            reason = f"expected 1 to {LONGEST_TEXT} characters, found {len(text)}"
-            raise RowsError([error(values.index(text), name, reason)])
+        Raises
+        ------
+        RefusedError
+            If a row is none, or a value is missing, of another type, out of bounds, infinite, or none of the declared
+            categories; or if the investigation has no true label.
+        """
+        if kind not in self._rows:
+            raise RefusedError(409, "the investigation has no true label")
         try:
-            _storable(text)
-        except ValueError:
-            reason = "expected text without NUL and without half of a surrogate pair"
-            raise RowsError([error(values.index(text), name, reason)]) from None
+            return self._rows[kind].validate_python(rows, strict=True)
+        except ValidationError as found:
+            places = [(one["loc"], one["msg"]) for one in found.errors(include_url=False, include_input=False)]
+            raise RefusedError(
+                422, MISFIT, [error(row, ".".join(name), reason) for (row, *name), reason in places[:MOST_ERRORS]]
+            ) from None
 
 
-def _kind(value) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a text", type(None): "nothing"}
-    return names.get(type(value), "a list or an object")
-
-
-def check_column(name: str, column: ColumnType, values: list, *, missing: bool = True) -> list | np.ndarray:
-    """Return numbers as an array, codes of declared categories as an array, and other categories as they are.
-
-    Raises
-    ------
-    RowsError
-        If a value is of another type, out of bounds, infinite, none of the declared categories, or missing where it
-        must not be: numbers and booleans never are.
-    """
-    if column.type == "category":
-        check_texts(name, values, missing=missing)
-        if column.categories is None:
-            return values
-        codes = {label: code for code, label in enumerate(column.categories)} | {None: MISSING}
-        if strange := set(values) - set(codes):
-            reason = f"expected one of the {len(column.categories)} declared categories"
-            raise RowsError(error(row, name, reason) for row, value in enumerate(values) if value in strange)
-        return np.array([codes[value] for value in values], dtype="<i2")
-    allowed, expected = ({bool}, "true or false") if column.type == "boolean" else ({int, float}, "a number")
-    if not set(map(type, values)) <= allowed:
-        raise RowsError(
-            error(row, name, f"expected {expected}, found {_kind(value)}")
-            for row, value in enumerate(values)
-            if type(value) not in allowed
-        )
-    if column.type == "boolean":
-        return np.array(values, dtype="<i2")
-    try:
-        numbers = np.array(values, dtype=float)
-    except OverflowError:
-        raise RowsError([error(None, name, "expected numbers that fit into 64 bits")]) from None
-    low = -math.inf if column.low is None else column.low
-    high = math.inf if column.high is None else column.high
-    if (bad := ~(np.isfinite(numbers) & (numbers >= low) & (numbers <= high))).any():
-        reason = f"expected a finite number from {low:g} to {high:g}"
-        raise RowsError(error(int(row), name, reason) for row in np.flatnonzero(bad))
-    return numbers
+def _rows_of(required: dict, optional: dict) -> core_schema.ListSchema:
+    """Return the schema of rows, given by the types of their columns; it ends at the first row that does not fit."""
+    fields = {
+        name: core_schema.typed_dict_field(TypeAdapter(kind).core_schema, required=name in required)
+        for name, kind in (required | optional).items()
+    }
+    return core_schema.list_schema(core_schema.typed_dict_schema(fields, extra_behavior="forbid"), fail_fast=True)
 
 
 def keyed(key: bytes, purpose: bytes, texts: Sequence[str | None]) -> list[bytes | None]:

@@ -6,11 +6,12 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 
 from fairlab.monitoring import looks
 from fairlab.monitoring.logs import LOG, log_as_json, place
-from fairlab.monitoring.registration import keyed
-from fairlab.monitoring.store import DONE, FAILED, NotFoundError, PostponedError, Store
+from fairlab.monitoring.registration import RefusedError, keyed
+from fairlab.monitoring.store import DONE, FAILED, Store
 
 SECONDS = 0.5  # between two checks whether a look is due
 SECONDS_OF_RETENTION = 3600
@@ -27,13 +28,12 @@ def take_look(store: Store, number: int, look: int) -> None:
         store.finish_look(begun, FAILED, about | {"reason": f"{MOST_ATTEMPTS} attempts ended before the report"})
         return
     with store.read() as connection:
-        row = store.row(connection, number)
         position, training, content, true = store.rows(connection, number, begun.until)
     train = training | (position <= begun.after)
     about |= {"n_train": int(train.sum()), "n_test": int((~train).sum())}
     (seed,) = keyed(investigation.key, b"look ", [str(look)])
     try:
-        table = looks.as_table(registration, content, row.categories, true)
+        table = looks.as_table(registration, content, investigation.row.categories, true)
         report = looks.look(registration, table, train, begun.level, int.from_bytes(seed[:4], "big"))
     except ValueError as error:
         store.finish_look(begun, FAILED, about | {"reason": str(error)})
@@ -64,31 +64,13 @@ def _look_in_process(url: str, number: int, look: int) -> None:
         sys.exit(1)
 
 
-class Worker(threading.Thread):
-    """A thread that does one job again and again until it is stopped; what goes wrong is logged and tried again.
-
-    Parameters
-    ----------
-    job : callable
-        Is given the event that is set when the thread is to stop.
-    """
-
-    def __init__(self, job):
-        super().__init__(name=type(job).__name__, daemon=True)
-        self._job, self._stopping = job, threading.Event()
-
-    def run(self) -> None:
-        """Do the job, and wait a little, until stopped."""
-        while not self._stopping.wait(SECONDS):
-            try:
-                self._job(self._stopping)
-            except Exception:
-                LOG.exception("error")
-
-    def stop(self) -> None:
-        """Stop; what is not finished is done at the next start."""
-        self._stopping.set()
-        self.join()
+def repeated(job, stopping: threading.Event) -> None:
+    """Do a job again and again until it is to stop; what goes wrong is logged and tried again."""
+    while not stopping.wait(SECONDS):
+        try:
+            job(stopping)
+        except Exception as caught:
+            LOG.error("error", extra={"fields": place(caught)})
 
 
 class Scheduler:
@@ -112,10 +94,8 @@ class Scheduler:
             if deleted := self._store.retain():
                 LOG.info("rows deleted by age", extra={"fields": {"rows": deleted}})
         for number in self._store.numbers():
-            try:
+            with suppress(RefusedError):  # not due, or deleted
                 self._store.plan_look(number)
-            except (PostponedError, NotFoundError):
-                continue
         while (running := self._store.running_look()) and not stopping.is_set():
             with self._store.claim_looks() as is_ours:
                 if not is_ours:

@@ -1,6 +1,7 @@
 """The monitor over HTTP: who may do what, limits, problem documents (RFC 9457), metrics and endpoints."""
 
 import hashlib
+import threading
 import time
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
@@ -14,29 +15,30 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBasic, HTTPBasicCredentials, HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 
 from fairlab.monitoring import migrations, pages
-from fairlab.monitoring.bodies import READERS, BodyError, read_json
+from fairlab.monitoring.bodies import READERS, read_json, read_rows
 from fairlab.monitoring.effects import over_time
 from fairlab.monitoring.logs import LOG, iso, log_as_json, place
 from fairlab.monitoring.looks import CHANGES
 from fairlab.monitoring.registration import (
     EVENT,
     LONGEST_TEXT,
+    MOST_ERRORS,
     PERSON,
+    STORABLE,
+    RefusedError,
     Registration,
-    RowsError,
+    Text,
     as_ascii,
-    check_texts,
     error,
 )
-from fairlab.monitoring.scheduler import Scheduler, Worker
-from fairlab.monitoring.store import DONE, KeyReusedError, NotFoundError, PostponedError, Store
+from fairlab.monitoring.scheduler import Scheduler, repeated
+from fairlab.monitoring.store import DONE, Store
 from fairlab.monitoring.webhooks import Deliveries
 
 MOST_BYTES = 16 * 2**20  # of a body
@@ -55,13 +57,17 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
 }
-# What an error of the layers below is answered with.
-STATUSES = {
-    BodyError: 400,
-    NotFoundError: 404,
-    PostponedError: 409,
-    RowsError: 422,
-    KeyReusedError: 422,
+TEXT = {"type": "string"}
+ROW_ERROR = {"type": "object", "properties": {"row": {"type": ["integer", "null"]}, "column": TEXT, "reason": TEXT}}
+PROBLEM = {
+    "type": "object",
+    "required": ["title", "status", "detail"],
+    "properties": {
+        "title": TEXT,
+        "status": {"type": "integer"},
+        "detail": TEXT,
+        "errors": {"type": "array", "items": ROW_ERROR},
+    },
 }
 # What `/metrics` counts; it holds nothing about people.
 REQUESTS = Counter("monitor_requests", "Requests", ["method", "route", "status"])
@@ -71,34 +77,9 @@ LOOKS = Counter("monitor_looks", "Looks that ended", ["state"])
 DELIVERIES = Counter("monitor_deliveries", "Notices to webhooks", ["outcome"])
 
 
-class ProblemError(HTTPException):
-    """A request that is refused, and how."""
-
-    def __init__(self, status: int, detail: str, errors=(), headers=None):
-        super().__init__(status, detail, headers)
-        self.errors = errors
-
-
-class RowError(BaseModel):
-    """What is wrong in a row, or in a field of a registration."""
-
-    row: int | None
-    column: str
-    reason: str
-
-
-class Problem(BaseModel):
-    """A problem document."""
-
-    title: str
-    status: int
-    detail: str
-    errors: list[RowError] | None = None
-
-
 def problem(status: int, detail: str, errors=(), headers=None) -> Response:
     """Return a problem document."""
-    content = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    content = {"title": HTTPStatus(status).phrase, "status": status, "detail": as_ascii(detail)}
     content |= {"errors": list(errors)} if errors else {}
     made = JSONResponse(content, status, headers, media_type="application/problem+json")
     for challenge in CHALLENGES if status == 401 else ():
@@ -106,42 +87,25 @@ def problem(status: int, detail: str, errors=(), headers=None) -> Response:
     return made
 
 
-class Observed:
-    """Logs and counts each request, adds headers, and turns what nobody expected into a problem document.
+async def observe(request: Request, call_next) -> Response:
+    """Log and count a request, add headers, and turn what nobody expected into a problem document.
 
     Neither bodies nor paths are logged, as a path may name a person: the route's pattern is.
     """
-
-    def __init__(self, app):
-        self._app = app
-
-    async def __call__(self, scope, receive, send):
-        """Handle one request."""
-        if scope["type"] != "http":
-            return await self._app(scope, receive, send)
-        started, status = time.perf_counter(), 0
-
-        async def sending(message):
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
-
-        try:
-            await self._app(scope, receive, sending)
-        except Exception as caught:
-            LOG.error("error", extra={"fields": place(caught)})
-            if not status:
-                await problem(500, "an error of the monitor; its log says where")(scope, receive, sending)
-        route = getattr(scope.get("route"), "path", "none")
-        seconds = time.perf_counter() - started
-        method = scope["method"] if scope["method"] in (*SAFE, "POST", "DELETE") else "other"
-        REQUESTS.labels(method, route, status).inc()
-        SECONDS.labels(route).observe(seconds)
-        token = scope.get("state", {}).get("token")
-        fields = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1), "token": token}
-        LOG.info("request", extra={"fields": fields})
+    started = time.perf_counter()
+    try:
+        answer = await call_next(request)
+    except Exception as caught:
+        LOG.error("error", extra={"fields": place(caught)})
+        answer = problem(500, "an error of the monitor; its log says where")
+    answer.headers.update(HEADERS)
+    seconds, route = time.perf_counter() - started, getattr(request.scope.get("route"), "path", "none")
+    method = request.method if request.method in (*SAFE, "POST", "DELETE") else "other"
+    REQUESTS.labels(method, route, answer.status_code).inc()
+    SECONDS.labels(route).observe(seconds)
+    fields = {"method": method, "route": route, "status": answer.status_code, "ms": round(seconds * 1000, 1)}
+    LOG.info("request", extra={"fields": fields | {"token": getattr(request.state, "token", None)}})
+    return answer
 
 
 def allowed(*roles: str) -> list:
@@ -159,10 +123,10 @@ def allowed(*roles: str) -> list:
             found = store.token(bearer.credentials.strip()) if bearer else None
         if found is None:
             given = basic or bearer
-            raise ProblemError(401, "expected a token that is known and not revoked" if given else NO_TOKEN)
+            raise RefusedError(401, "expected a token that is known and not revoked" if given else NO_TOKEN)
         request.state.token, role = found
         if role not in (*roles, "admin"):
-            raise ProblemError(403, f"expected a token with the role {' or '.join((*roles, 'admin'))}, found {role}")
+            raise RefusedError(403, f"expected a token with the role {' or '.join((*roles, 'admin'))}, found {role}")
 
     return [Depends(check)]
 
@@ -171,8 +135,7 @@ async def read_body(request: Request) -> bytes:
     """Return the body, as long as it is not compressed and not too long."""
     most = request.app.state.most_bytes
     if (coding := request.headers.get("content-encoding", "identity")) != "identity":
-        detail = f"expected a body without compression, found {as_ascii(coding)}"
-        raise ProblemError(415, detail, headers={"accept-encoding": "identity"})
+        raise RefusedError(415, f"expected a body without compression, found {coding}")
     body, size = bytearray(), int(request.headers.get("content-length", 0))
     if size <= most:
         async for part in request.stream():
@@ -180,7 +143,7 @@ async def read_body(request: Request) -> bytes:
             if len(body) > most:
                 break
     if max(size, len(body)) > most:
-        raise ProblemError(413, f"expected a body of at most {most:,} bytes")
+        raise RefusedError(413, f"expected a body of at most {most:,} bytes")
     return bytes(body)
 
 
@@ -192,17 +155,17 @@ TheStore = Annotated[Store, Depends(_store)]
 Body = Annotated[bytes, Depends(read_body)]
 Number = Annotated[int, Path(ge=1, lt=2**31)]
 Time = Annotated[str, Query(pattern=TIME, description="of ISO 8601; UTC where it names no zone")]
-Key = Annotated[str | None, Header(min_length=1, max_length=LONGEST_TEXT, alias="Idempotency-Key")]
+Key = Annotated[str | None, Header(min_length=1, max_length=LONGEST_TEXT, pattern=STORABLE, alias="Idempotency-Key")]
 BEARER = HTTPBearer(scheme_name="bearer", auto_error=False)
 BASIC = HTTPBasic(scheme_name="basic", auto_error=False)
-FAILED = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-router = APIRouter(responses={"default": {"description": "problem document", "content": FAILED}})
+FAILED = {"description": "problem document", "content": {"application/problem+json": {"schema": PROBLEM}}}
+router = APIRouter(responses={"default": FAILED})
 
 
 def _content_type(request: Request, *known: str) -> str:
     found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if found not in known:
-        raise ProblemError(415, f"expected Content-Type {' or '.join(known)}, found {as_ascii(found) or 'none'}")
+        raise RefusedError(415, f"expected Content-Type {' or '.join(known)}, found {found or 'none'}")
     return found
 
 
@@ -221,16 +184,18 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
 
     @asynccontextmanager
     async def lifespan(_):
+        stopping = threading.Event()
         jobs = [
             Scheduler(store, lambda state: LOOKS.labels(state).inc()),
             Deliveries(store, lambda outcome: DELIVERIES.labels(outcome).inc()),
         ]
-        workers = [Worker(job) for job in jobs if looks]
+        workers = [threading.Thread(target=repeated, args=(job, stopping), daemon=True) for job in jobs if looks]
         for worker in workers:
             worker.start()
         yield
+        stopping.set()
         for worker in workers:
-            await run_in_threadpool(worker.stop)
+            await run_in_threadpool(worker.join)
 
     app = FastAPI(
         title="fairlab monitor",
@@ -240,45 +205,30 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
         redoc_url=None,
         redirect_slashes=False,
         routes=router.routes,
+        exception_handlers={
+            RefusedError: lambda _, found: problem(found.status, str(found), found.errors),
+            RequestValidationError: _misfit,
+            HTTPException: lambda _, found: problem(found.status_code, found.detail, headers=found.headers),
+            sa.exc.DBAPIError: _unavailable,
+            sa.exc.TimeoutError: _unavailable,
+        },
     )
     app.state.store, app.state.most_bytes = store, most_bytes
-    app.add_middleware(Observed)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    for kind, status in STATUSES.items():
-        app.add_exception_handler(kind, partial(_failed, status))
-    for kind in (sa.exc.DBAPIError, sa.exc.TimeoutError):
-        app.add_exception_handler(kind, _unavailable)
-    app.openapi = partial(_openapi, app)
+    app.middleware("http")(observe)
+    schemas = models_json_schema([(Registration, "validation")], ref_template="#/components/schemas/{model}")[1]
+    app.openapi()["components"]["schemas"] = schemas["$defs"]  # the service reads registrations itself
     return app
 
 
-def _refused(_, caught: HTTPException) -> Response:
-    return problem(caught.status_code, caught.detail, getattr(caught, "errors", ()), caught.headers)
+def _misfit(_, found: RequestValidationError) -> Response:
+    parts = [(".".join(map(str, one["loc"])), one["msg"]) for one in found.errors()]
+    return problem(422, "the request does not fit", [error(None, *part) for part in parts[:MOST_ERRORS]])
 
 
-def _failed(status: int, _, caught: Exception) -> Response:
-    return problem(status, as_ascii(str(caught.args[0])), getattr(caught, "errors", ()))
-
-
-def _invalid(_, caught: RequestValidationError) -> Response:
-    parts = [(".".join(map(str, one["loc"])), one["msg"]) for one in caught.errors()]
-    return problem(422, "the request does not fit", [error(None, *map(as_ascii, part)) for part in parts])
-
-
-def _unavailable(_, caught: Exception) -> Response:
-    LOG.error("database", extra={"fields": place(caught)})
+def _unavailable(_, found: Exception) -> Response:
+    LOG.error("database", extra={"fields": place(found)})
     headers = {"retry-after": str(SECONDS_TO_RETRY)}
     return problem(503, "the database cannot do this now; nothing was kept", headers=headers)
-
-
-def _openapi(app: FastAPI) -> dict:
-    """Return the OpenAPI document with the models of what the service reads itself, and of problems."""
-    document, models = FastAPI.openapi(app), [(Registration, "validation"), (Problem, "validation")]
-    document["components"]["schemas"] = models_json_schema(models, ref_template="#/components/schemas/{model}")[1][
-        "$defs"
-    ]
-    return document
 
 
 def _body(**content) -> dict:
@@ -306,7 +256,7 @@ def ready(store: TheStore) -> dict[str, str]:
     with store.read() as connection:
         found = migrations.current(connection)
     if found != migrations.newest():
-        raise ProblemError(503, f"expected tables of version {migrations.newest()}, found {found}")
+        raise RefusedError(503, f"expected tables of version {migrations.newest()}, found {found}")
     return {"status": "ok", "tables": found}
 
 
@@ -345,10 +295,8 @@ def show_investigation(store: TheStore, number: Number) -> dict:
 
 
 def _about(store: Store, number: int) -> dict:
-    found = store.investigation(number)
-    with store.read() as connection:
-        row = store.row(connection, number)
-    shown = found.registration.model_dump(mode="json", exclude={"webhook": {"secret"}})
+    registration, _, row = store.investigation(number)
+    shown = registration.model_dump(mode="json", exclude={"webhook": {"secret"}})
     n_looks = len(store.look_list(number))
     counted = {"decisions": row.decided, "labels": row.labelled, "looks": n_looks, "created": iso(row.created)}
     return {"id": number} | shown | counted
@@ -361,22 +309,16 @@ def delete_investigation(store: TheStore, number: Number) -> None:
 
 
 @router.delete("/investigations/{number}/people/{person}", dependencies=allowed())
-def delete_person(store: TheStore, number: Number, person: str) -> dict[str, int]:
+def delete_person(store: TheStore, number: Number, person: Text) -> dict[str, int]:
     """Delete the rows of a person; running counts and the reports of past looks stay."""
-    check_texts(PERSON, [person])
     return {"deleted": store.delete_person(number, person)}
 
 
 async def _add(kind: str, store: Store, number: int, request: Request, body: bytes, key: str | None) -> dict[str, int]:
-    reader = READERS[_content_type(request, *READERS)]
-    if key is not None:
-        check_texts("Idempotency-Key", [key])
+    content_type = _content_type(request, *READERS)
 
     def add():
-        names = store.investigation(number).registration.names(kind)
-        if None in names[0]:
-            raise ProblemError(409, "the investigation has no true label")
-        return store.add(kind, number, reader(body, *names), key, hashlib.sha256(body).digest())
+        return store.add(kind, number, read_rows(content_type, body), key, hashlib.sha256(body).digest())
 
     counted = await run_in_threadpool(add)
     for outcome in ("new", "repeated"):
@@ -412,12 +354,11 @@ def list_looks(store: TheStore, number: Number) -> dict[str, list]:
 def show_look(store: TheStore, number: Number, look: Number, request: Request):
     """Return the report of a look, as JSON or, by the header Accept, as text."""
     found = find_look(store, number, look)
-    kind = wanted(request, "application/json", "text/plain", "text/html")
-    if kind == "text/html":
-        return HTMLResponse(pages.look(_about(store, number), found))
-    if kind == "text/plain":
-        return PlainTextResponse(pages.text(found))
-    return found
+    return (
+        PlainTextResponse(pages.render("look.txt", **found))
+        if "text/plain" in request.headers.get("accept", "")
+        else found
+    )
 
 
 @router.get("/investigations/{number}/effects", dependencies=allowed("reader"))
@@ -444,7 +385,8 @@ page = partial(router.get, include_in_schema=False, response_class=HTMLResponse,
 @page("/")
 def show_index(store: TheStore) -> str:
     """Return the page of all investigations."""
-    return pages.index([(_about(store, number), _last(store, number)) for number in store.numbers()])
+    shown = [(_about(store, number), _last(store, number)) for number in store.numbers()]
+    return pages.render("index.html", investigations=shown)
 
 
 @page("/pages/investigations/{number}")
@@ -457,7 +399,8 @@ def show_page(store: TheStore, number: Number, start: Time = "", end: Time = "")
 @page("/pages/investigations/{number}/looks/{look}")
 def show_report(store: TheStore, number: Number, look: Number) -> str:
     """Return the page of a look."""
-    return pages.look(_about(store, number), find_look(store, number, look))
+    about = _about(store, number)
+    return pages.render("look.html", id=number, name=about["name"], look=find_look(store, number, look))
 
 
 def _last(store: Store, number: int) -> dict | None:
@@ -475,11 +418,11 @@ def look_summary(row: sa.Row) -> dict:
 
 
 def find_look(store: Store, number: int, look: int) -> dict:
-    """Return the report of a look with its state and times; a NotFoundError if there is no such look."""
+    """Return the report of a look with its state and times; a RefusedError if there is no such look."""
     for row in store.look_list(number):
         if row.number == look:
             return look_summary(row) | (row.report or {})
-    raise NotFoundError(f"investigation {number} has no look {look}")
+    raise RefusedError(404, f"investigation {number} has no look {look}")
 
 
 def effects_of(store: Store, number: int, start: str = "", end: str = "", bucket: int | None = None) -> dict:
@@ -489,7 +432,7 @@ def effects_of(store: Store, number: int, start: str = "", end: str = "", bucket
     first, last = _milliseconds(start, first), _milliseconds(end, last + 1)
     width = bucket * 1000 if bucket else max((last - first) // 100 + 1, 1)
     if (last - first) // width > MOST_POINTS:
-        raise ProblemError(422, f"bucket: expected at most {MOST_POINTS} of them between start and end")
+        raise RefusedError(422, f"bucket: expected at most {MOST_POINTS} of them between start and end")
     found = over_time(registration, store.batch_counts(number, first, last, width))
     return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": found}
 
@@ -500,15 +443,9 @@ def _milliseconds(text: str, otherwise: int) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as found:
-        raise ProblemError(422, f"expected a time, found {text}: {found}") from None
+        raise RefusedError(422, f"expected a time, found {text}: {found}") from None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return min(max((aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1), 0), LATEST)
-
-
-def wanted(request: Request, *offered: str) -> str:
-    """Return the first of the types offered that the header Accept names, in its order; else the first offered."""
-    named = [part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(",")]
-    return next((kind for kind in named if kind in offered), offered[0])
 
 
 def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:

@@ -5,36 +5,34 @@ clock. Event and person are stored as keyed hashes only.
 """
 
 import hashlib
-import hmac
 import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
-from functools import partial
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 from filelock import FileLock, Timeout
 
 from fairlab.checks import check_choice
+from fairlab.fairtest import adaptive_level, look_level
 from fairlab.monitoring.effects import add_counts, indicators
 from fairlab.monitoring.registration import (
     EVENT,
+    MISFIT,
     MISSING,
     MOST_CATEGORIES,
     PERSON,
+    RefusedError,
     Registration,
-    RowsError,
-    check_column,
-    check_texts,
     error,
     for_training,
     keyed,
 )
-from fairlab.monitoring.sequences import adaptive_level, look_level
 
 AT_ONCE = 10_000  # values of one query, rows of one fetch
 SECONDS_TO_WAIT = 5  # for a locked database
@@ -53,10 +51,6 @@ metadata = sa.MetaData()
 _id, _big, _json = sa.Integer, sa.BigInteger, sa.JSON(none_as_null=True)
 
 
-def _table(name, *columns, **settings):
-    return sa.Table(name, metadata, *columns, sqlite_autoincrement=settings.pop("counted", False), **settings)
-
-
 def _of(primary_key=True):
     return sa.Column("investigation", _id, primary_key=primary_key, nullable=False, autoincrement=False)
 
@@ -65,20 +59,22 @@ def _position(name="position"):
     return sa.Column(name, _big, primary_key=True, autoincrement=False)
 
 
-tokens = _table(
+tokens = sa.Table(
     "tokens",
+    metadata,
     sa.Column("id", _id, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
     sa.Column("created", _big, nullable=False),
     sa.Column("revoked", _big),
-    counted=True,
+    sqlite_autoincrement=True,
 )
-investigations = _table(
+investigations = sa.Table(
     "investigations",
+    metadata,
     sa.Column("id", _id, primary_key=True),
-    sa.Column("registration", _json, nullable=False),
+    sa.Column("registration", sa.Text, nullable=False),
     sa.Column("key", _Bytes, nullable=False),
     sa.Column("created", _big, nullable=False),
     # What changes with each batch: the categories met, positions given, the running counts and the latest time.
@@ -87,10 +83,11 @@ investigations = _table(
     sa.Column("labelled", _big, nullable=False),
     sa.Column("counts", _json, nullable=False),
     sa.Column("time", _big, nullable=False),
-    counted=True,
+    sqlite_autoincrement=True,
 )
-decisions = _table(
+decisions = sa.Table(
     "decisions",
+    metadata,
     _of(),
     _position(),
     sa.Column("event", _Bytes, nullable=False),
@@ -107,8 +104,9 @@ decisions = _table(
     ),
     sqlite_with_rowid=False,
 )
-labels = _table(
+labels = sa.Table(
     "labels",
+    metadata,
     _of(),
     _position(),
     sa.Column("decision", _big, nullable=False),
@@ -116,8 +114,9 @@ labels = _table(
     sa.Index("labels_decision", "investigation", "decision", unique=True),
     sqlite_with_rowid=False,
 )
-batches = _table(
+batches = sa.Table(
     "batches",
+    metadata,
     sa.Column("id", _id().with_variant(_big, "postgresql"), primary_key=True),
     _of(primary_key=False),
     sa.Column("kind", sa.Text, nullable=False),
@@ -129,10 +128,11 @@ batches = _table(
     sa.Column("counts", _json, nullable=False),
     sa.Index("batches_key", "investigation", "kind", "key", unique=True),
     sa.Index("batches_time", "investigation", "time"),
-    counted=True,
+    sqlite_autoincrement=True,
 )
-looks = _table(
+looks = sa.Table(
     "looks",
+    metadata,
     _of(),
     sa.Column("number", _id, primary_key=True, autoincrement=False),
     sa.Column("state", sa.Text, nullable=False),
@@ -145,41 +145,28 @@ looks = _table(
     sa.Column("largest_p_value", sa.Float),
     sa.Column("report", _json),
 )
-deliveries = _table(
+deliveries = sa.Table(
     "deliveries",
+    metadata,
     sa.Column("id", _id, primary_key=True),
     _of(primary_key=False),
     sa.Column("body", _json, nullable=False),
     sa.Column("attempts", _id, nullable=False),
     sa.Column("due", _big),  # none: delivered, or given up
     sa.Column("answer", sa.Text),
-    counted=True,
+    sqlite_autoincrement=True,
 )
 
 
-class NotFoundError(KeyError):
-    """There is no such investigation or look."""
+_registered = lru_cache(Registration.model_validate_json)  # it never changes
 
 
-class KeyReusedError(ValueError):
-    """An idempotency key came again with another body."""
+class Investigation(NamedTuple):
+    """What is registered, the secret key of its split, and its stored row at some moment."""
 
-
-class PostponedError(RuntimeError):
-    """There is no look now; it spends nothing."""
-
-
-class DatabaseInUseError(RuntimeError):
-    """Another server uses the database file."""
-
-
-@dataclass(frozen=True)
-class Investigation:
-    """What is registered, by its number, with the secret key of its split."""
-
-    id: int
     registration: Registration
     key: bytes
+    row: sa.Row
 
 
 class Store:
@@ -214,7 +201,6 @@ class Store:
             every["connect_args"] = {"connect_timeout": SECONDS_TO_WAIT}
             self.engine = self._writer = sa.create_engine(self.url, pool_size=40, pool_pre_ping=True, **every)
         self._clock = clock
-        self._known: dict[int, Investigation] = {}
 
     @property
     def path(self) -> Path:
@@ -225,11 +211,9 @@ class Store:
         """Return milliseconds since 1970."""
         return int(self._clock() * 1000)
 
-    @contextmanager
-    def read(self) -> Iterator[sa.Connection]:
+    def read(self):
         """Lend a connection that sees one state of the database."""
-        with self.engine.connect() as connection, connection.begin():
-            yield connection
+        return self.engine.begin()
 
     def write(self):
         """Lend a connection for one transaction."""
@@ -249,37 +233,22 @@ class Store:
             engine.dispose()
 
     def claim_file(self):
-        """Keep other servers from a SQLite file until the context or the process ends.
-
-        Raises
-        ------
-        DatabaseInUseError
-            If another server has it.
-        """
+        """Keep other servers from a SQLite file until the context or the process ends; a RuntimeError if one has it."""
         if not self.is_sqlite:
             return nullcontext()
-        lock = FileLock(f"{self.path}.lock")
         try:
-            lock.acquire(blocking=False)
+            return FileLock(f"{self.path}.lock").acquire(blocking=False)
         except Timeout:
-            raise DatabaseInUseError(f"another server uses {self.path}; several can share a PostgreSQL") from None
-        return lock
+            raise RuntimeError(f"another server uses {self.path}; several can share a PostgreSQL") from None
 
     @contextmanager
     def claim_looks(self) -> Iterator[bool]:
-        """Say whether it is this server that looks: one of those on a PostgreSQL, until its connection ends."""
+        """Say whether it is this server that looks: one of those on a PostgreSQL, until its transaction ends."""
         if self.is_sqlite:
             yield True
-            return
-        with self.engine.connect() as connection:
-            query = sa.select(sa.func.pg_try_advisory_lock(LOOK_LOCK))
-            is_ours = connection.execution_options(isolation_level="AUTOCOMMIT").scalar(query)
-            try:
-                yield bool(is_ours)
-            finally:  # the end of the session would give the lock back, too, a little later
-                with suppress(sa.exc.DBAPIError):
-                    connection.execute(sa.select(sa.func.pg_advisory_unlock(LOOK_LOCK)))
-                connection.invalidate()
+        else:
+            with self.engine.begin() as connection:
+                yield connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(LOOK_LOCK)))
 
     # Tokens
 
@@ -293,12 +262,10 @@ class Store:
     def token(self, text: str) -> tuple[int, str] | None:
         """Return number and role of a token; None if there is none like it or it is revoked."""
         number, _, secret = text.partition(".")
-        if not (number.isascii() and number.isdigit() and len(number) < 10 and secret.isascii()):
+        if not (number.isascii() and number.isdigit() and len(number) < 10):
             return None
-        for found in self._all(sa.select(tokens).where(tokens.c.id == int(number), tokens.c.revoked.is_(None))):
-            if hmac.compare_digest(_digest(secret), found.hash):
-                return found.id, found.role
-        return None
+        same = (tokens.c.id == int(number), tokens.c.hash == _digest(secret), tokens.c.revoked.is_(None))
+        return next(map(tuple, self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))), None)
 
     def token_list(self) -> list[dict]:
         """Return all tokens without their hashes."""
@@ -316,7 +283,7 @@ class Store:
         """Store an investigation and return its number."""
         known = {name: column.labels or [] for name, column in registration.columns.items()}
         values = {
-            "registration": registration.model_dump(mode="json"),
+            "registration": registration.model_dump_json(),
             "key": secrets.token_bytes(32),
             "created": self.now(),
             "categories": known,
@@ -328,21 +295,17 @@ class Store:
         return self._change(sa.insert(investigations).values(values)).inserted_primary_key[0]
 
     def investigation(self, number: int) -> Investigation:
-        """Return an investigation; a KeyError if there is none of this number."""
-        if number not in self._known:
-            with self.read() as connection:
-                row = self.row(connection, number)
-            registration = Registration.model_validate(row.registration)
-            self._known[number] = Investigation(row.id, registration, row.key)
-        return self._known[number]
+        """Return an investigation; a RefusedError if there is none of this number."""
+        with self.read() as connection:
+            row = self.row(connection, number)
+        return Investigation(_registered(row.registration), row.key, row)
 
     def row(self, connection, number: int, *, lock: bool = False) -> sa.Row:
-        """Return the stored row of an investigation; a KeyError if there is none."""
+        """Return the stored row of an investigation; a RefusedError if there is none."""
         query = sa.select(investigations).where(investigations.c.id == number)
         row = connection.execute(query.with_for_update() if lock else query).first()
         if row is None:
-            self._known.pop(number, None)
-            raise NotFoundError(f"no investigation {number}")
+            raise RefusedError(404, f"no investigation {number}")
         return row
 
     def numbers(self) -> list[int]:
@@ -356,11 +319,10 @@ class Store:
             for table in (decisions, labels, batches, looks, deliveries):
                 connection.execute(sa.delete(table).where(table.c.investigation == number))
             connection.execute(sa.delete(investigations).where(investigations.c.id == number))
-        self._known.pop(number, None)
 
     # Rows
 
-    def add(self, kind: str, number: int, columns: dict[str, list], key: str | None = None, body: bytes = b"") -> dict:
+    def add(self, kind: str, number: int, rows: list, key: str | None = None, body: bytes = b"") -> dict[str, int]:
         """Store what is new of a batch, all or none, and return how many rows were received, new and repeated.
 
         Of an event that comes twice the first content counts, and the first label. Labels of events that are not
@@ -370,8 +332,7 @@ class Store:
         ----------
         kind : {"decisions", "labels"}
         number : int
-        columns : dict of str to list
-            Those of `Registration.names`.
+        rows : list of dict
         key : str or None
             The same key with the same body gets the answer that it got before.
         body : bytes
@@ -379,62 +340,69 @@ class Store:
 
         Raises
         ------
-        RowsError
-            If a value does not fit.
-        KeyReusedError
-            If the key came before with another body.
+        RefusedError
+            If a row does not fit, or the key came before with another body.
         """
         investigation = self.investigation(number)
-        registration, n = investigation.registration, len(columns[EVENT])
-        check_texts(EVENT, columns[EVENT])
-        check_texts(PERSON, columns.get(PERSON, []), missing=True)
-        checked = {
-            name: check_column(name, column, columns[name], missing=name not in registration.never_missing)
-            for name, column in registration.stored.items()
-            if kind == "decisions"
-        }
-        true = _check_labels(registration, columns.get(registration.true_label), missing=kind == "decisions")
-        events = keyed(investigation.key, b"event ", columns[EVENT])
-        people = keyed(investigation.key, b"person ", columns.get(PERSON, []))
-        first = {event: row for row, event in reversed(list(enumerate(events)))}
+        registration, secret = investigation.registration, investigation.key
+        rows = registration.check(kind, rows)
+        events, first = keyed(secret, b"event ", [row[EVENT] for row in rows]), {}
+        for event, row in zip(events, rows, strict=True):
+            first.setdefault(event, row)
         with self.write() as connection:
-            row = self.row(connection, number, lock=True)  # one batch of an investigation at a time
+            before = self.row(connection, number, lock=True)  # one batch of an investigation at a time
             if key is not None:
                 same = (batches.c.investigation == number, batches.c.kind == kind, batches.c.key == key)
                 if earlier := connection.execute(sa.select(batches).where(*same)).first():
                     if earlier.body != body:
-                        raise KeyReusedError(f"the key was used for a batch with another body ({kind})")
+                        raise RefusedError(422, f"the key was used for a batch with another body ({kind})")
                     return earlier.answer
-            state = {name: row._mapping[name] for name in ("decided", "labelled", "categories", "counts")}
-            state["time"] = max(self.now(), row.time)  # also where the clock was set back
+            state = {name: before._mapping[name] for name in ("decided", "labelled", "categories", "counts")}
+            state["time"] = max(self.now(), before.time)  # also where the clock was set back
             known = _values(connection, number, decisions.c.event, first, decisions.c.position)
             if kind == "decisions":
-                rows = sorted(row for event, row in first.items() if event not in known)
-                content = _encoded(registration, checked, state["categories"], n)[rows]
-                positions = state["decided"] + 1 + np.arange(len(rows))
-                state["decided"] += len(rows)
-                events, people = ([texts[row] for row in rows] for texts in (events, people))
-                training = for_training(events, registration.train_size).tolist()
-                parts = (positions.tolist(), events, people, training, content.view(f"V{content.itemsize}").tolist())
-                _insert(connection, decisions, number, ("position", "event", "person", "training", "content"), parts)
-                n_unknown = 0
+                new = [event for event in first if event not in known]
+                kept = [first[event] for event in new]
+                content = _encoded(registration, kept, state["categories"])
+                positions = np.arange(len(new)) + state["decided"] + 1
+                state["decided"] += len(new)
+                _insert(
+                    connection,
+                    decisions,
+                    investigation=[number] * len(new),
+                    position=positions.tolist(),
+                    event=new,
+                    person=keyed(secret, b"person ", [row.get(PERSON) for row in kept]),
+                    training=for_training(new, registration.train_size).tolist(),
+                    content=content.view(f"V{content.itemsize}").tolist(),
+                )
             else:
                 labelled = _values(connection, number, labels.c.decision, known.values(), labels.c.position)
-                rows = sorted(first[event] for event, position in known.items() if position not in labelled)
-                positions = np.array([known[events[row]] for row in rows], int)
+                new = [event for event in first if event in known and known[event] not in labelled]
+                kept = [first[event] for event in new]
+                positions = np.array([known[event] for event in new], int)
                 found = _values(connection, number, decisions.c.position, positions.tolist(), decisions.c.content)
                 content = np.frombuffer(b"".join(map(found.get, positions.tolist())), registration.dtype)
-                n_unknown = sum(event not in known for event in events)
-            if true is not None:
-                given = ~np.isnan(true[rows])
-                content, true = content[given], true[rows][given]
-                parts = (range(state["labelled"] + 1, state["labelled"] + 1 + len(true)), positions[given].tolist())
-                _insert(connection, labels, number, ("position", "decision", "value"), (*parts, true.tolist()))
+            true = None
+            if registration.true_label:
+                true = _true_labels(registration, kept)
+                given = ~np.isnan(true)
+                content, true = content[given], true[given]
+                numbers = range(state["labelled"] + 1, state["labelled"] + 1 + len(true))
                 state["labelled"] += len(true)
+                _insert(
+                    connection,
+                    labels,
+                    investigation=[number] * len(true),
+                    position=numbers,
+                    decision=positions[given].tolist(),
+                    value=true.tolist(),
+                )
             hits = indicators(registration, content, true)
             state["counts"] = add_counts(state["counts"], registration, content, hits)
-            answer = {"received": n, "new": len(rows), "repeated": n - len(rows) - n_unknown}
-            answer |= {"unknown": n_unknown} if kind == "labels" else {}
+            n_unknown = 0 if kind == "decisions" else sum(event not in known for event in events)
+            answer = {"received": len(rows), "new": len(new), "repeated": len(rows) - len(new) - n_unknown}
+            answer |= {} if kind == "decisions" else {"unknown": n_unknown}
             stored = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
             stored |= {name: state[name] for name in ("decided", "counts", "time")}
             connection.execute(sa.insert(batches).values(stored))
@@ -497,12 +465,7 @@ class Store:
     def look_list(self, number: int) -> list[sa.Row]:
         """Return the looks of an investigation in order."""
         self.investigation(number)
-        with self.read() as connection:
-            return self._looks(connection, number)
-
-    def _looks(self, connection, number) -> list[sa.Row]:
-        query = sa.select(looks).where(looks.c.investigation == number).order_by(looks.c.number)
-        return list(connection.execute(query))
+        return self._all(sa.select(looks).where(looks.c.investigation == number).order_by(looks.c.number))
 
     def plan_look(self, number: int, *, is_wanted: bool = False) -> int:
         """Fix the rows and the level of the next look if it is due, or wanted now, and return its number.
@@ -511,24 +474,20 @@ class Store:
 
         Raises
         ------
-        PostponedError
+        RefusedError
             If it is not due, the last one is not finished, or there are too few rows.
         """
-        registration = self.investigation(number).registration
-        with self.read() as connection:
-            row, past = self.row(connection, number), self._looks(connection, number)
-            if past and past[-1].state == RUNNING:
-                raise PostponedError(f"look {past[-1].number} is not finished")
-            until = row.labelled if registration.true_label else row.decided
-            after, latest = (past[-1].until, past[-1].started) if past else (0, row.created)
-            every = registration.look_every
-            if not is_wanted:
-                waited = self.now() - latest  # less than nothing if the clock was set back
-                if until - after < every.rows if every.rows else 0 <= waited < every.seconds * 1000:
-                    raise PostponedError("the next look is not due")
-            for what, is_of, is_enough in self._enough(connection, number, registration, after, until):
-                if is_of < is_enough:
-                    raise PostponedError(f"{what}: expected at least {is_enough} rows, found {is_of}")
+        (registration, _, row), past = self.investigation(number), self.look_list(number)
+        if past and past[-1].state == RUNNING:
+            raise RefusedError(409, f"look {past[-1].number} is not finished")
+        until = row.labelled if registration.true_label else row.decided
+        after, latest = (past[-1].until, past[-1].started) if past else (0, row.created)
+        every = registration.look_every
+        waited = self.now() - latest  # less than nothing if the clock was set back
+        is_early = until - after < every.rows if every.rows else 0 <= waited < every.seconds * 1000
+        if is_early and not is_wanted:
+            raise RefusedError(409, "the next look is not due")
+        self._check_enough(number, registration, after, until)
         values = {"investigation": number, "number": len(past) + 1, "state": RUNNING, "attempts": 0}
         values |= {"level": level(registration, past), "after": after, "until": until, "started": self.now()}
         try:
@@ -536,18 +495,20 @@ class Store:
                 self.row(connection, number, lock=True)
                 connection.execute(sa.insert(looks).values(values))
         except sa.exc.IntegrityError:
-            raise PostponedError(f"look {len(past) + 1} is not finished") from None
+            raise RefusedError(409, f"look {len(past) + 1} is not finished") from None
         return len(past) + 1
 
-    def _enough(self, connection, number, registration, after, until) -> Iterator[tuple[str, int, int]]:
-        """Yield for training and test set how many rows there are, at most as many as are needed, and these."""
+    def _check_enough(self, number, registration, after, until) -> None:
+        """Refuse a look whose training set or fresh test set is too small."""
         table, source = self._ordered(registration)
         fresh = (table.c.position > after) & ~decisions.c.training
+        needed = max(registration.min_leaf_size, registration.smallest_cell)
         for what, which in (("training set", ~fresh), ("fresh test set", fresh)):
-            needed = max(registration.min_leaf_size, registration.smallest_cell)
             some = sa.select(table.c.position).select_from(source)
             some = some.where(table.c.investigation == number, table.c.position <= until, which).limit(needed)
-            yield what, connection.scalar(sa.select(sa.func.count()).select_from(some.subquery())), needed
+            ((found,),) = self._all(sa.select(sa.func.count()).select_from(some.subquery()))
+            if found < needed:
+                raise RefusedError(409, f"{what}: expected at least {needed} rows, found {found}")
 
     def _ordered(self, registration) -> tuple[sa.Table, sa.FromClause]:
         """Return the table whose positions order the rows of looks, and what to select from."""
@@ -601,10 +562,9 @@ class Store:
 
     def times(self, number: int) -> tuple[int, int]:
         """Return the times of the first batch and of the last; before the first one twice that of the registration."""
-        with self.read() as connection:
-            row = self.row(connection, number)
-            first = connection.scalar(sa.select(sa.func.min(batches.c.time)).where(batches.c.investigation == number))
-        return first or row.time, row.time
+        latest = self.investigation(number).row.time
+        ((first,),) = self._all(sa.select(sa.func.min(batches.c.time)).where(batches.c.investigation == number))
+        return first or latest, latest
 
     def batch_counts(self, number: int, start: int, end: int, bucket: int) -> list[tuple[int, dict]]:
         """Return the time and running counts of the last batch in each bucket of milliseconds that has one."""
@@ -624,15 +584,13 @@ def level(registration: Registration, past: list[sa.Row]) -> float:
     return adaptive_level([1.0 if one.largest_p_value is None else one.largest_p_value for one in past], alpha)
 
 
-def _check_labels(registration, values, *, missing=False) -> np.ndarray | None:
-    """Return true labels as numbers, nan where one is missing, which only some may be."""
-    if registration.true_label is None or values is None:
-        return None
-    name, column = registration.true_label, registration.columns[registration.true_label]
-    given = [row for row, value in enumerate(values) if value is not None] if missing else range(len(values))
-    true = np.full(len(values), np.nan)
-    true[given] = check_column(name, column, [values[row] for row in given], missing=False)
-    return true
+def _true_labels(registration: Registration, rows: list[dict]) -> np.ndarray:
+    """Return true labels as numbers, nan where one is missing."""
+    values, column = [row.get(registration.true_label) for row in rows], registration.columns[registration.true_label]
+    if column.type == "category":
+        codes = {label: code for code, label in enumerate(column.categories)}
+        values = [codes.get(value) for value in values]
+    return np.array(values, dtype=float)
 
 
 def _digest(secret: str) -> str:
@@ -648,30 +606,27 @@ def _values(connection, number, key: sa.Column, wanted, value: sa.Column) -> dic
     return found
 
 
-def _insert(connection, table: sa.Table, number: int, names, columns) -> None:
-    """Store rows of an investigation, given by their columns."""
-    rows = [{"investigation": number, **dict(zip(names, row, strict=True))} for row in zip(*columns, strict=True)]
-    if rows:
+def _insert(connection, table: sa.Table, **columns) -> None:
+    """Store rows, given by their columns."""
+    if rows := [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]:
         connection.execute(sa.insert(table), rows)
 
 
-def _encoded(registration: Registration, checked: dict, categories: dict[str, list], n: int) -> np.ndarray:
+def _encoded(registration: Registration, rows: list[dict], categories: dict[str, list]) -> np.ndarray:
     """Return rows as they are stored; categories that are met first get the next codes."""
-    content = np.zeros(n, registration.dtype)
-    for name, values in checked.items():
-        content[name] = _codes(name, values, categories[name]) if isinstance(values, list) else values
+    content = np.zeros(len(rows), registration.dtype)
+    for name, column in registration.stored.items():
+        values = [row[name] for row in rows]
+        if column.type == "category":
+            known, met = categories[name], {None, *categories[name]}
+            known += [value for value in dict.fromkeys(values) if value not in met]
+            if len(known) > MOST_CATEGORIES:
+                reason = f"more than {MOST_CATEGORIES} categories; group them"
+                raise RefusedError(422, MISFIT, [error(None, name, reason)])
+            codes = {label: code for code, label in enumerate(known)} | {None: MISSING}
+            values = [codes[value] for value in values]
+        content[name] = values
     return content
-
-
-def _codes(name: str, values: list, categories: list) -> list[int]:
-    known = {label: code for code, label in enumerate(categories)} | {None: MISSING}
-    for row, value in enumerate(values):
-        if value not in known:
-            if len(categories) >= MOST_CATEGORIES:
-                raise RowsError([error(row, name, f"more than {MOST_CATEGORIES} categories; group them")])
-            known[value] = len(categories)
-            categories.append(value)
-    return [known[value] for value in values]
 
 
 def _set_up_sqlite(connection, _, *, kilobytes) -> None:

@@ -9,7 +9,8 @@ import time
 import httpx
 
 from fairlab.monitoring.logs import LOG
-from fairlab.monitoring.store import NotFoundError, Store
+from fairlab.monitoring.registration import RefusedError
+from fairlab.monitoring.store import Store
 
 SIGNATURE = "Fairlab-Signature"
 SECONDS_TO_ANSWER = 10
@@ -56,7 +57,7 @@ class Deliveries:
         while not stopping.is_set() and (found := self._store.next_delivery(pause)):
             try:
                 answer = self._send(found)
-            except (httpx.HTTPError, httpx.InvalidURL, NotFoundError) as error:
+            except (httpx.HTTPError, httpx.InvalidURL, RefusedError) as error:
                 answer = type(error).__name__
             is_delivered = answer.startswith("2")
             is_over = is_delivered or found.attempts + 1 >= MOST_ATTEMPTS

@@ -1,6 +1,7 @@
-"""Confidence sequences of rates, valid at every moment at once, and levels of repeated looks."""
+"""Statistics for FairTest's continuous mode (section 5): levels of repeated looks, and bounds valid at every moment."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fairlab.checks import check_array, check_count, check_number
 from fairlab.statistics import bonferroni_level
@@ -36,7 +37,7 @@ def look_level(number: int, alpha: float) -> float:
 
     Examples
     --------
-    >>> from fairlab.monitoring import look_level
+    >>> from fairlab.fairtest import look_level
     >>> [round(look_level(number, 0.05), 4) for number in (1, 2, 50)]
     [0.0304, 0.0076, 0.0]
     >>> sum(look_level(number, 0.05) for number in range(1, 100_000)) < 0.05
@@ -47,7 +48,7 @@ def look_level(number: int, alpha: float) -> float:
     return alpha * 6 / (np.pi * number) ** 2
 
 
-def adaptive_level(largest_p_values, alpha: float) -> float:
+def adaptive_level(largest_p_values: ArrayLike, alpha: float) -> float:
     """Return the level of the next look, such that all looks together have at most `alpha`; some looks spend nothing.
 
     Parameters
@@ -87,7 +88,7 @@ def adaptive_level(largest_p_values, alpha: float) -> float:
 
     Examples
     --------
-    >>> from fairlab.monitoring import adaptive_level
+    >>> from fairlab.fairtest import adaptive_level
     >>> [round(adaptive_level(largest, 0.05), 4) for largest in ([], [0.01, 0.2], [0.01, 0.9])]
     [0.0228, 0.0228, 0.0057]
     """
@@ -97,7 +98,9 @@ def adaptive_level(largest_p_values, alpha: float) -> float:
     return (1 - SPARED) * look_level(1 + int((largest > SPARED).sum()), alpha)
 
 
-def rate_sequence(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def rate_sequence(
+    hits: ArrayLike, totals: ArrayLike, *, confidence_level: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds that hold the mean rate so far at all moments at once, with the stated probability.
 
     Decisions may depend on earlier ones and their rate may change: what is bounded is the mean, so far, of the chances
@@ -136,7 +139,7 @@ def rate_sequence(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.n
 
     Examples
     --------
-    >>> from fairlab.monitoring import rate_sequence
+    >>> from fairlab.fairtest import rate_sequence
     >>> low, high = rate_sequence([0, 7, 300], [0, 10, 1_000])
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.0, 0.193, 0.251], [1.0, 0.984, 0.352])
@@ -209,7 +212,9 @@ def _best_rate(hits, totals) -> np.ndarray:
     return (left + right) / 2
 
 
-def difference_sequence(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def difference_sequence(
+    hits: ArrayLike, totals: ArrayLike, *, confidence_level: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds of the mean rate of a first group so far less that of a second one, at all moments at once.
 
     Parameters
@@ -235,7 +240,7 @@ def difference_sequence(hits, totals, *, confidence_level: float = 0.95) -> tupl
 
     Examples
     --------
-    >>> from fairlab.monitoring import difference_sequence
+    >>> from fairlab.fairtest import difference_sequence
     >>> low, high = difference_sequence([[3, 5], [300, 450]], [[10, 10], [1_000, 1_000]])
     >>> low.round(2).tolist(), high.round(2).tolist()
     ([-0.86, -0.24], [0.62, -0.06])
@@ -283,7 +288,9 @@ def _largest_difference(first_counts, second_counts, limit: float) -> np.ndarray
     return np.min(bounds, axis=0)
 
 
-def group_sequences(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def group_sequences(
+    hits: ArrayLike, totals: ArrayLike, *, confidence_level: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds of each group's mean rate so far less that of everybody else, of all groups and moments at once.
 
     Parameters
@@ -305,7 +312,7 @@ def group_sequences(hits, totals, *, confidence_level: float = 0.95) -> tuple[np
 
     Examples
     --------
-    >>> from fairlab.monitoring import group_sequences
+    >>> from fairlab.fairtest import group_sequences
     >>> low, high = group_sequences([[3, 5, 4], [300, 450, 380]], [[10, 10, 10], [1_000, 1_000, 1_000]])
     >>> low[-1].round(2).tolist(), high[-1].round(2).tolist()
     ([-0.19, 0.03, -0.08], [-0.03, 0.19, 0.09])

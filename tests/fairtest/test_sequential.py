@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from fairlab.monitoring import (
+from fairlab.fairtest import (
     adaptive_level,
     difference_sequence,
     group_sequences,
     look_level,
     rate_sequence,
 )
-from fairlab.monitoring.sequences import BETS, evidence
+from fairlab.fairtest.sequential import BETS, evidence
 from fairlab.statistics import holm
 
 
