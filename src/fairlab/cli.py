@@ -882,10 +882,9 @@ def figures(names, to_project, output):
     if to_project and output:
         raise click.UsageError("--write and --output exclude each other")
     target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
-    chosen = redrawing.chosen(names)
-    left = redrawing.write(chosen, target)
+    n_figures, left = redrawing.redraw(names, target)
     print("\n".join(left), file=sys.stderr, end="\n" * bool(left))
-    print(f"{len(chosen) - len(left)} of {len(chosen)} figures redrawn in {target}")
+    print(f"{n_figures - len(left)} of {n_figures} figures redrawn in {target}")
     return int(bool(left))
 
 

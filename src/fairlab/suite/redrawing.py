@@ -5,6 +5,7 @@ The numbers are those of the best runs in the results folder, and the committed 
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -38,37 +39,45 @@ def figures(paper: str) -> dict[str, tuple[Path, dict]]:
     return {stem: found[stem] for stem in sorted(found) if (found[stem][0] / f"{stem}.png").exists()}
 
 
-def chosen(names: list[str]) -> list[str]:
-    """Return the figures, as ``<paper>/<figure>``, selected by names of papers or figures; all if there are none."""
-    return selected(names, [f"{paper}/{stem}" for paper in paper_keys() for stem in figures(paper)], "/")
-
-
-def write(names: list[str], target: Path) -> list[str]:
-    """Draw figures from their data into `target`, a folder per paper; return the reasons for failures.
+def redraw(names: Sequence[str], target: Path) -> tuple[int, list[str]]:
+    """Draw figures from their data into `target`, a folder per paper.
 
     One process at a time writes, and files are replaced one by one, complete: if killed, all figures still exist, and
     the next call continues.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Papers, or figures as in ``adf/table-4``; all if there are none.
+    target : Path
+
+    Returns
+    -------
+    n_figures : int
+        That were to be drawn.
+    left : list of str
+        Those that could not be drawn, each with the reason.
     """
-    left, partial = [], target / PARTIAL
-    partial.mkdir(parents=True, exist_ok=True)
-    with FileLock(partial / "lock"):
-        new = partial / "new"
+    known = {f"{paper}/{stem}": figure for paper in paper_keys() for stem, figure in figures(paper).items()}
+    chosen, left = selected(names, list(known), "/"), []
+    new = target / PARTIAL / "new"
+    new.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(new.with_name("lock")):
         shutil.rmtree(new, ignore_errors=True)  # of a process that was killed
         new.mkdir()
-        for paper in dict.fromkeys(name.partition("/")[0] for name in names):
-            for stem, figure in figures(paper).items():
-                if f"{paper}/{stem}" in names:
-                    try:
-                        _write(stem, *figure, target / paper, new)
-                    except (ValueError, LookupError, TypeError, AttributeError, ImportError, OSError) as error:
-                        message = error.args[0] if isinstance(error, KeyError) and error.args else error
-                        left.append(f"{paper}/{stem}: not redrawn: {message}")
+        for name in chosen:
+            try:
+                _redraw(target / name, *known[name], new)
+            except (ValueError, LookupError, TypeError, AttributeError, ImportError, OSError) as error:
+                message = error.args[0] if isinstance(error, KeyError) and error.args else error
+                left.append(f"{name}: not redrawn: {message}")
         shutil.rmtree(new)
-    return left
+    return len(chosen), left
 
 
-def _write(stem, folder, entry, target, new) -> None:
+def _redraw(place, folder, entry, new) -> None:
     """Draw one figure into the folder `new`, then move its files into place."""
+    target, stem = place.parent, place.name
     entry = paint(entry, folder / stem, new / stem, salt=entry["experiment"])
     shutil.copyfile(folder / f"{stem}.csv", new / f"{stem}.csv")
     index = dict(sorted((read_index(target) | {stem: entry}).items()))
