@@ -1,8 +1,8 @@
 """Drawing a figure from the numbers that are stored beside it: in a run, and again without one.
 
-The entry of a figure is a dictionary: ``draw`` (full name of a function), ``options`` (its keywords, as JSON has them),
-``caption`` (in Markdown), ``data`` (provenance of the numbers, one of `fairlab.data.dataset.SOURCES`), ``sentence``
-(title in the picture, made by the function from the numbers) and ``alternative`` (alternative text).
+The entry of a figure is a dictionary: ``data`` (provenance of the numbers, one of `fairlab.data.dataset.SOURCES`),
+``draw`` (full name of a function), ``options`` (its keywords, as JSON has them), ``caption`` (in Markdown),
+``sentence`` (title in the picture, made by the function from the numbers) and ``alternative`` (alternative text).
 """
 
 import importlib
@@ -36,7 +36,7 @@ def entry_of(run, draw: Callable, options: dict, caption: str, source: str, numb
                 f"these), found {value!r}; put numbers into `data`"
             )
     caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
-    return {"draw": name_of(draw), "options": options, "caption": caption, "data": source}
+    return {"data": source, "draw": name_of(draw), "options": options, "caption": caption}
 
 
 def paint(entry: dict, numbers: Path, stem: Path, *, salt: str) -> dict:
