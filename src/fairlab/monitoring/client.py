@@ -171,10 +171,9 @@ class Client(AbstractContextManager):
         types |= {name: column["type"] for name, column in about["columns"].items()}
         if kind == "labels":
             types = {name: of for name, of in types.items() if name in (EVENT, label)}
-        if missing := [
-            name for name in types if name not in frame.columns and (kind == "labels" or name not in (PERSON, label))
-        ]:
-            raise ValueError(f"{kind}: expected columns {', '.join(types)}, found no {', '.join(missing)}")
+        needed = [name for name in types if kind == "labels" or name not in (PERSON, label)]
+        if missing := [name for name in needed if name not in frame.columns]:
+            raise ValueError(f"{kind}: expected columns {', '.join(needed)}, found no {', '.join(missing)}")
         columns = {name: _plain(frame[name], of) for name, of in types.items() if name in frame.columns}
         for start in range(0, max(len(frame), 1), self.batch_size):
             part = [values[start : start + self.batch_size] for values in columns.values()]

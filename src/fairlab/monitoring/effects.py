@@ -57,26 +57,19 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
         rest, other_hits = (each.sum(axis=-1, keepdims=True) - each for each in (totals, hits))
         estimates = hits / np.maximum(totals, 1) - other_hits / np.maximum(rest, 1)
         bounds = group_sequences(hits, totals, confidence_level=level)
+        people, values = np.stack([totals, rest], axis=-1), np.stack([estimates, *bounds], axis=-1)
         for place, name in enumerate(names):
             column = registration.columns.get(name.removeprefix("error of "))
             unit = column.width if column else 1.0
             for code, group in enumerate(labels[:1] if len(labels) == 2 else labels):
-                sizes, values = (
-                    np.stack([each[:, place, code] for each in several], axis=-1).tolist()
-                    for several in ((totals, rest), (unit * estimates, *(unit * bound for bound in bounds)))
-                )
-                found.append(
-                    {
-                        "sensitive_feature": feature,
-                        "output": name,
-                        "group": group,
-                        "against": labels[1] if len(labels) == 2 else "all others",
-                        "points": [
-                            {"time": iso(time)} | _point(n, value, registration.smallest_cell)
-                            for (time, _), n, value in zip(moments, sizes, values, strict=True)
-                        ],
-                    }
-                )
+                here = people[:, place, code].tolist(), (unit * values[:, place, code]).tolist()
+                points = [
+                    {"time": iso(time)} | _point(n, value, registration.smallest_cell)
+                    for (time, _), n, value in zip(moments, *here, strict=True)
+                ]
+                about = {"sensitive_feature": feature, "output": name, "group": group}
+                about["against"] = labels[1] if len(labels) == 2 else "all others"
+                found.append(about | {"points": points})
     return found
 
 
