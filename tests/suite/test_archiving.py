@@ -10,6 +10,7 @@ from fairlab.paths import project
 from fairlab.suite.archiving import METADATA
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import paper_keys
+from fairlab.suite.redrawing import read_index
 from fairlab.suite.scorecard import scorecard
 
 
@@ -36,8 +37,13 @@ def test_a_crate_lists_its_files_with_hashes_and_is_a_results_folder(toy, tmp_pa
     assert scorecard().to_json() == rows
 
 
-def test_the_list_for_a_codecheck_has_all_papers():
-    listed = yaml.safe_load((project().root / "codecheck.yml").read_text(encoding="utf-8"))["manifest"]
-    figures = {f"figures/{paper}/index.json" for paper in paper_keys()}
-    assert {entry["file"] for entry in listed} == {"REPRODUCTION.json", *figures}
-    assert all((project().root / entry["file"]).exists() for entry in listed)
+def test_the_list_for_a_codecheck_has_the_numbers_and_the_picture_of_every_figure():
+    manifest = yaml.safe_load((project().root / "codecheck.yml").read_text(encoding="utf-8"))["manifest"]
+    expected = {"REPRODUCTION.json": "every published number, our result, the verdict: make reproduce"}
+    for paper in paper_keys():
+        for stem, entry in read_index(project().figures / paper).items():
+            by = f"of {paper}'s {stem}: fairlab run {entry['experiment']} --profile {entry['profile']}"
+            stem = f"figures/{paper}/{stem}"
+            expected |= {f"{stem}.csv": f"numbers {by}", f"{stem}.png": f"picture {by}"}
+    assert {entry["file"]: entry["comment"] for entry in manifest} == expected
+    assert all((project().root / file).exists() for file in expected)
