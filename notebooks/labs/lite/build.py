@@ -20,8 +20,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from fairlab.suite.labs.course import cards, write_requirements
 from fairlab.suite.site.pages import write_labs
 
-# Those that pass their checks in Pyodide (with Node; JupyterLite's kernel did not answer in Chromium). FairTest and Themis count by 64-bit codes, which NumPy refuses on 32 bits; 4 and 8
-# need POT, or take too long.
+# Those that pass their checks in Pyodide (with Node; JupyterLite's kernel did not answer in Chromium). FairTest and
+# Themis count by 64-bit codes, which NumPy refuses on 32 bits; 4 and 8 need POT, or take too long.
 LABS = (5, 6)
 PYODIDE, PYTHON = "0.27.7", "3.12"  # what jupyterlite-pyodide-kernel 0.6 is for
 CORE = ["pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"]
