@@ -166,6 +166,7 @@ def test_the_table_counts_every_row_once(toy):
 
 def test_the_ending_has_the_table_and_what_is_not_explained(toy, capsys):
     publish(mean=3.0, holds=False)
+    capsys.readouterr()
     assert main(["scorecard"]) == 0
     text = capsys.readouterr().out
     assert text.split()[:4] == ["exact", "differs", "fails", "not"]

@@ -20,13 +20,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from fairlab.suite.labs.course import cards, write_requirements
 from fairlab.suite.site.pages import write_labs
 
-# Those that pass their checks in Pyodide (with Node; JupyterLite's kernel did not answer in Chromium). FairTest and
-# Themis count by 64-bit codes, which NumPy refuses on 32 bits; 4 and 8 need POT, or take too long.
-LABS = (5, 6)
+LABS = (1, 2, 3, 5, 6, 7, 9)  # 4 needs POT, which Pyodide does not have; 8 takes too long there
 PYODIDE, PYTHON = "0.27.7", "3.12"  # what jupyterlite-pyodide-kernel 0.6 is for
 CORE = ["pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"]
 # What the labs, `check` and the kernel import: of Pyodide's distribution, and of PyPI (without a compiler).
 NEEDED = ["numpy", "pandas", "scipy", "scikit-learn", "matplotlib", "ipython", "jedi", "micropip", "packaging"]
+NEEDED += ["ssl", "sqlite3"]  # that the kernel asks for
 MORE = ["lazy-loader", "narwhals", "nbformat", "fastjsonschema", "jsonschema<4.18", "pyrsistent", "attrs"]
 MORE += ["jupyter-core", "platformdirs", "comm", "cloudpickle"]
 # PyPI has no compiled packages for this Pyodide by themselves. This one carries files of Pyodide's distribution; of
@@ -130,7 +129,7 @@ def build(folder: Path, site: Path) -> None:
         write_notebooks(own / "files")
         kernel = {
             "disablePyPIFallback": True,
-            "loadPyodideOptions": {"packages": ["fairlab", "comm", "jedi", "ipython"]},
+            "loadPyodideOptions": {"packages": ["fairlab", "comm", "jedi", "ipython", "ssl", "sqlite3"]},
         }
         settings = {"@jupyterlite/pyodide-kernel-extension:kernel": kernel}
         config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": {"litePluginSettings": settings}}

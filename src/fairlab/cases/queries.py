@@ -285,7 +285,7 @@ class AnswerCache:
         if self._numbers is None:
             self._numbers = dict(zip(self.keys.tolist(), range(self._n), strict=True))
         numbers = self._numbers
-        found = np.fromiter((numbers.setdefault(key, len(numbers)) for key in asked.tolist()), np.int64, len(asked))
+        found = np.fromiter((numbers.setdefault(key, len(numbers)) for key in asked.tolist()), np.intp, len(asked))
         is_new = np.diff(np.maximum.accumulate(found), prepend=self._n - 1) > 0
         is_new &= found >= self._n
         self._keys[self._n : len(numbers)] = asked[is_new]

@@ -375,7 +375,8 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
     else:
         found = _ordered(name, values, found, as_text=not most_codes)
     feature = Feature(name, [*missing, *found])
-    return Column(name, feature.find(values), tuple(feature.labels))
+    codes = feature.find(values).astype(np.intp)  # as counting takes them, on 32 bits too, as in a browser
+    return Column(name, codes, tuple(feature.labels))
 
 
 def _ordered(name, values, found, *, as_text) -> list:

@@ -132,7 +132,7 @@ class Looks(Limits):
 
     def rounds(self, n_series: int, query: Callable[[np.ndarray], Queries]) -> Queries:
         """Sample until every proportion is known well enough; see `Sampling.rounds`."""
-        counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.int64)
+        counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.intp)
         active, taken = np.arange(n_series), 0
         for size, spent in self.sizes.items():
             block = size - taken
@@ -189,7 +189,7 @@ class Sampling(Limits):
         counts, samples : ndarray of shape (n_series,)
             Sum of the outcomes that count, and how many these are.
         """
-        counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.int64)
+        counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.intp)
         active, block = np.arange(n_series), np.full(n_series, self.min_samples + 1)
         z = z_value(self.confidence_level)
         while len(active):
@@ -212,7 +212,7 @@ class Sampling(Limits):
             needed = samples_needed(counts[active], taken, z, self.error_bound, rule=self.rule) - taken
             # At least a few, or the last would come one by one; at most as many again, since needs fall with the share.
             block = np.clip(needed, np.maximum(taken // 20, 1), taken)
-            block = np.minimum(block, self.max_samples - taken).astype(np.int64)
+            block = np.minimum(block, self.max_samples - taken).astype(np.intp)
         return counts, samples
 
 
