@@ -121,7 +121,8 @@ def test_the_median_is_of_the_sizes_of_what_was_judged():
         ([row(str(k), verdict) for k, verdict in enumerate(JUDGED)], "2 of 6 numbers agree"),
         ([row("a"), row("b", "setting"), row("c", "impossible"), claim("d", "fails")], "1 of 1 numbers agree"),
         ([row("a", "not comparable"), claim("b", "holds"), claim("c", "fails")], "1 of 2 claims hold"),
-        ([row("a", "surrogate"), row("b", "not run")], "nothing judged"),
+        ([row("a", "surrogate"), row("b", "not run")], "surrogate data: nothing judged"),
+        ([row("a", "not run")], "nothing judged"),
     ],
 )
 def test_a_run_in_a_few_words(rows, line):

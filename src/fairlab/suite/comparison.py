@@ -249,7 +249,7 @@ def short_line(comparison: Comparison) -> str:
         return f"{agreeing} of {judged} numbers agree"
     if claims := counts["holds"] + counts["fails"]:
         return f"{counts['holds']} of {claims} claims hold"
-    return "nothing judged"
+    return "surrogate data: nothing judged" if counts["surrogate"] else "nothing judged"
 
 
 def percent(share: float) -> str:
