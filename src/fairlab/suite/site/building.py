@@ -25,8 +25,8 @@ REPRODUCTION = "REPRODUCTION.json"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
-# What a drawing does without: digits below a hundredth of a point, and indentation.
-FINE = re.compile(rb"(?<=\d\d\.\d\d)\d+|(?<=\n) +")
+# What a drawing does without: digits below a tenth of a point, and spaces around lines.
+FINE = re.compile(rb"(?<=\d\d\.\d)\d+|(?<=\n) +| +(?=\n)")
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Files of the project that are pages, and the paths of these pages.
 FILES = {
