@@ -2,22 +2,18 @@
 
 import functools
 import http.server
-import importlib.util
 import threading
 from urllib.parse import quote
 
 import nbformat
 import pytest
+from lite_site import lite
 
 from fairlab.paths import project
 from fairlab.suite.labs.course import cards
 from fairlab.suite.labs.masters import read, solved, without_guide
 
 pytestmark = pytest.mark.browser
-pytest.importorskip("jupyterlite_pyodide_kernel")
-spec = importlib.util.spec_from_file_location("lite", project().labs / "lite" / "build.py")
-lite = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(lite)
 LABS = [card for card in cards() if card.number in lite.LABS]
 
 

@@ -1,17 +1,9 @@
 """The labs in a browser tab: what is missing is said in one line, and only labs that can run there are written."""
 
 import hashlib
-import importlib.util
 import json
 
-import pytest
-
-from fairlab.paths import project
-
-pytest.importorskip("jupyterlite_pyodide_kernel")
-spec = importlib.util.spec_from_file_location("lite", project().labs / "lite" / "build.py")
-lite = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(lite)
+from lite_site import lite
 
 
 def test_without_its_packages_no_site_is_made_and_they_are_named(tmp_path, capsys):

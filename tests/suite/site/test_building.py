@@ -36,6 +36,18 @@ def test_corrupted_scorecard_is_rejected_with_its_row(results, tmp_path):
         building.write_sources(tmp_path / "sources", None)
 
 
+def test_a_picture_of_the_gallery_is_not_kept_twice(tmp_path):
+    for name, content in {"figures/adf/a.png": b"one", "_images/1.png": b"one", "_images/2.png": b"two"}.items():
+        building.write_text(tmp_path / name, content.decode())
+    building.write_text(
+        tmp_path / "notebooks/adf/n.html", '<img src="../../_images/1.png"><img src="../../_images/2.png">'
+    )
+    building.share_pictures(tmp_path)
+    page = (tmp_path / "notebooks/adf/n.html").read_text()
+    assert page == '<img src="../../figures/adf/a.png"><img src="../../_images/2.png">'
+    assert [file.name for file in tmp_path.glob("_images/*")] == ["2.png"]
+
+
 def test_labs_have_no_solutions(tmp_path):
     write_labs(tmp_path)
     for card in cards():

@@ -27,6 +27,7 @@ MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro o
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
 # What a drawing does without: digits below a tenth of a point, and spaces around lines.
 FINE = re.compile(rb"(?<=\d\d\.\d)\d+|(?<=\n) +| +(?=\n)")
+IMAGE = re.compile(r"_images/[\w.-]+\.png")
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Files of the project that are pages, and the paths of these pages.
 FILES = {
@@ -75,6 +76,7 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
         if messages := warnings.getvalue().strip():
             raise SiteError(messages.replace(f"{sources}/", ""))
         copy_figures(made / "figures")
+        share_pictures(made)
         shutil.copytree(sources / "labs" / "students", made / "labs", dirs_exist_ok=True)
         write_text(made / "sample_report.html", page.replace("<main>", f"<main>{SAMPLE}", 1))
         for unused in (made / "_static" / "webpack-macros.html", *made.rglob("_static/**/*.map")):
@@ -104,6 +106,18 @@ def copy_figures(target: Path) -> None:
                 content = file.read_bytes()
                 short = FINE.sub(b"", content) if file.suffix == ".svg" else content
                 (target / paper / file.name).write_bytes(short)
+
+
+def share_pictures(made: Path) -> None:
+    """Let pages of executed notebooks show the files of figures instead of copies of them."""
+    figures = {file.read_bytes(): file.relative_to(made).as_posix() for file in made.glob("figures/*/*.png")}
+    copies = {file: figures.get(file.read_bytes()) for file in made.glob("_images/*.png")}
+    places = {f"_images/{file.name}": own for file, own in copies.items() if own}
+    for page in made.rglob("*.html") if places else ():
+        text = page.read_text(encoding="utf-8")
+        write_text(page, IMAGE.sub(lambda found: places.get(found[0], found[0]), text))
+    for place in places:
+        (made / place).unlink()
 
 
 def card_file() -> Path:
