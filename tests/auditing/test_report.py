@@ -254,7 +254,7 @@ def verdicts(found):
     }
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", [*range(10), *(pytest.param(k, marks=pytest.mark.slow) for k in range(10, 100))])
 def test_python_and_every_export_say_the_same(number):
     found = audit(generated_case(number), methods=["rates", "themis"], budget=1_500, progress=False)
     expected = "not assessed" if number % 5 == 0 else "difference found" if number % 2 else "no difference found"
