@@ -15,18 +15,15 @@ import pytest
 from fairlab.data import available
 from fairlab.data.registry import project_registry
 from fairlab.paths import project
+from fairlab.suite import comparison, deviations, redrawing, scorecard
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
-from fairlab.suite.comparison import Comparison
-from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.notebook import cleared, code_of, notebook_parameters
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.redrawing import read_index
-from fairlab.suite.scorecard import writers
 from fairlab.suite.verdicts import JUDGED
 
 FIGURES = project().figures
 ROOT = project().root
-CARD = Comparison.read(ROOT / "REPRODUCTION.json")
+CARD = comparison.Comparison.read(ROOT / "REPRODUCTION.json")
 
 MOST_LINES = 15
 LONGEST_SUMMARY = 260
@@ -130,7 +127,7 @@ def test_every_notebook_that_records_results_has_an_experiment():
 @pytest.mark.parametrize("key", paper_keys())
 def test_deviations_explain_what_is_published(key):
     paper = load_paper(key)
-    for artefact, section in sections(key).items():
+    for artefact, section in deviations.sections(key).items():
         assert artefact in paper.artefacts
         known = {*paper.artefacts[artefact].values, *paper.artefacts[artefact].claims}
         empty = [pattern for pattern in section.patterns if not any(fnmatchcase(id, pattern) for id in known)]
@@ -143,7 +140,7 @@ def test_deviations_explain_what_is_published(key):
 @pytest.mark.parametrize("key", paper_keys())
 def test_a_wildcard_is_for_what_often_differs(key):
     judged = [row for row in CARD.of(key).rows if row.verdict in JUDGED]
-    for artefact, section in sections(key).items():
+    for artefact, section in deviations.sections(key).items():
         for pattern in (pattern for pattern in section.patterns if "*" in pattern):
             assert re.search(r"\w", pattern), f"{artefact}: {pattern} names nothing"
             meant = [row for row in judged if row.artefact == artefact and fnmatchcase(row.id, pattern)]
@@ -160,7 +157,7 @@ def test_inconsistent_numbers_name_a_notebook(key):
 
 
 def test_what_differs_in_the_committed_scorecard_is_explained():
-    assert [f"{row.paper}:{row.artefact}:{row.id}" for row in unexplained(CARD)] == []
+    assert [f"{row.paper}:{row.artefact}:{row.id}" for row in deviations.unexplained(CARD)] == []
 
 
 def test_the_committed_scorecard_has_every_published_row_and_no_fixed_parameter_differs():
@@ -176,11 +173,11 @@ def test_the_committed_scorecard_has_every_published_row_and_no_fixed_parameter_
 def test_what_rests_on_people_made_up_is_nowhere_called_real():
     sources = {name: variant.source for name, variant in project_registry().variants.items()}
     made_up = {name for name in experiment_names() if "real" not in {sources[v] for v in specification(name).data}}
-    of_them = {place for place, names in writers().items() if made_up.issuperset(names)}
+    of_them = {place for place, names in scorecard.writers().items() if made_up.issuperset(names)}
     rows = [row for row in CARD.rows if row.data]
     called = {(row.paper, row.artefact): row.data for row in rows if (row.paper, row.artefact) in of_them}
     for key in paper_keys():
-        index = read_index(FIGURES / key).items()
+        index = redrawing.read_index(FIGURES / key).items()
         called |= {(key, stem): entry["data"] for stem, entry in index if entry["experiment"] in made_up}
     assert {("fairtest", "figure-2"), ("fliptest", "figure-1"), ("individual_fairness", "section-4")} <= set(called)
     assert [place for place, word in called.items() if word == "real"] == []

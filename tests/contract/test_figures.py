@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import json
 import os
 import re
 import subprocess
@@ -14,18 +13,18 @@ import pytest
 
 from fairlab.paths import project
 from fairlab.plotting import SOURCE_MARKS, WIDEST
+from fairlab.suite import drawing, experiment, notebook, published, redrawing
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.drawing import function, name_of, paint
-from fairlab.suite.experiment import Experiment
-from fairlab.suite.notebook import code_of
-from fairlab.suite.published import paper_keys
-from fairlab.suite.redrawing import read_index
 
 FIGURES = project().figures
 
-COMMITTED = {f"{key}/{stem}": entry for key in paper_keys() for stem, entry in read_index(FIGURES / key).items()}
+COMMITTED = {
+    f"{key}/{stem}": entry
+    for key in published.paper_keys()
+    for stem, entry in redrawing.read_index(FIGURES / key).items()
+}
 EVERY = pytest.mark.parametrize("name", sorted(COMMITTED))
-OWN = set(inspect.signature(Experiment.figure).parameters)
+OWN = set(inspect.signature(experiment.Experiment.figure).parameters)
 POINTS = 72  # to an inch, as SVG files count
 
 
@@ -52,32 +51,28 @@ def resolved(node, known):
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_every_figure_names_a_function_that_draws_it(name):
-    tree = ast.parse(code_of(specification(name).notebook))
+    tree = ast.parse(notebook.code_of(specification(name).notebook))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "exp.figure"]
     known = imported(tree) if calls else {}
     for call in calls:
         draw = resolved(call.args[1], known)
-        assert name_of(draw)
+        assert drawing.name_of(draw)
         options = {word.arg for word in call.keywords if word.arg} - OWN
         assert options <= set(inspect.signature(draw).parameters), ast.unparse(call.func)
 
 
-@pytest.mark.parametrize("key", paper_keys())
+@pytest.mark.parametrize("key", published.paper_keys())
 def test_every_committed_figure_comes_with_its_numbers_and_its_run(key):
-    pictures = {picture.stem: picture for picture in (FIGURES / key).glob("*.png")}
-    for picture in pictures.values():
-        assert picture.with_suffix(".svg").exists()
-        assert picture.with_suffix(".csv").exists()
-    file = FIGURES / key / "index.json"
-    index = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    assert set(index) == set(pictures)
+    index = redrawing.read_index(FIGURES / key)
+    files = {f"{stem}.{suffix}" for stem in index for suffix in redrawing.FORMATS}
+    assert {file.name for file in (FIGURES / key).glob("*.*")} - {redrawing.INDEX} == files
     assert {entry["experiment"] for entry in index.values()} <= set(experiment_names())
 
 
 @EVERY
 def test_every_committed_figure_says_how_it_is_drawn_and_what_it_shows(name):
     entry = COMMITTED[name]
-    taken = list(inspect.signature(function(entry["draw"])).parameters)[1:]
+    taken = list(inspect.signature(drawing.function(entry["draw"])).parameters)[1:]
     assert set(entry["options"]) <= set(taken)
     assert len(entry["caption"].split()) > 4
     remark = SOURCE_MARKS.get(entry["data"], "")
@@ -85,9 +80,6 @@ def test_every_committed_figure_says_how_it_is_drawn_and_what_it_shows(name):
     assert ("smaller than the paper profile" not in entry["caption"]) or entry["profile"] != "paper"
     assert re.fullmatch(r"[A-Z\d][^\n]{20,250}\.", entry["sentence"])
     assert entry["alternative"].endswith(entry["sentence"])
-
-
-DRAWN_BY = sorted({entry["draw"] for entry in COMMITTED.values()})
 
 
 def nodes_of(function):
@@ -103,35 +95,11 @@ def nodes_of(function):
 
 @pytest.mark.parametrize("name", sorted({entry["draw"] for entry in COMMITTED.values()}))
 def test_title_of_a_figure_is_computed_and_holds_no_typed_number(name):
-    nodes = nodes_of(function(name))
-    assigned = [
-        (part.id, node.value)
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        for part in ast.walk(target)
-        if isinstance(part, ast.Name)
-    ]
-    assigned += [
-        (node.name, part.value)
-        for node in nodes
-        if isinstance(node, ast.FunctionDef)
-        for part in ast.walk(node)
-        if isinstance(part, ast.Return) and part.value
-    ]
-    left = [node.args[1] for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "titled"]
-    assert left, f"{name} gives its figure no title; see fairlab.plotting.titled"
-    parts, seen = [], set()
-    while left:  # the title, what the names in it are set to, and what its functions return
-        parts += (own := list(ast.walk(left.pop())))
-        new = {node.id for node in own if isinstance(node, ast.Name)} - seen
-        seen |= new
-        left += [value for name, value in assigned if name in new]
-    formats = {id(one) for node in parts if getattr(node, "format_spec", None) for one in ast.walk(node.format_spec)}
-    words = [node.value for node in parts if isinstance(node, ast.Constant) and id(node) not in formats]
-    typed = [text for text in words if isinstance(text, str) and re.search(r"\d", re.sub(r"{.*?}", "", text))]
-    assert not typed
-    assert any(isinstance(node, ast.FormattedValue) for node in parts)
+    nodes = nodes_of(drawing.function(name))
+    assert "titled" in {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}, "see fairlab.plotting"
+    parts = [part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values]
+    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+    assert not [text for text in texts if re.search(r"\d", text) and " " in text]  # formats have no spaces
 
 
 @EVERY
@@ -141,12 +109,17 @@ def test_every_committed_figure_is_narrow_enough(name):
     assert float(width) <= WIDEST * POINTS + 0.5
 
 
-@pytest.mark.slow
-@EVERY
+# One figure of each function, and the others where there is time.
+DRAWN = {entry["draw"]: name for name, entry in COMMITTED.items()}.values()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in DRAWN else pytest.mark.slow) for name in sorted(COMMITTED)]
+)
 def test_every_committed_figure_is_what_its_numbers_draw(name, tmp_path):
     paper, stem = name.split("/")
     entry = COMMITTED[name]
-    assert paint(entry, FIGURES / paper / stem, tmp_path / stem, salt=entry["experiment"]) == entry
+    assert drawing.paint(entry, FIGURES / paper / stem, tmp_path / stem, salt=entry["experiment"]) == entry
     assert (tmp_path / f"{stem}.svg").read_bytes() == (FIGURES / f"{name}.svg").read_bytes()
     assert plt.get_fignums() == []
 

@@ -1,7 +1,6 @@
 """What an installation needs: a light core without what the extras bring, and one set of versions everywhere."""
 
 import ast
-import json
 import os
 import re
 import shutil
@@ -26,8 +25,6 @@ ROOT = project().root
 PACKAGE = Path(fairlab.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCKED_EXTRAS = ("networks", "symbolic", "suite", "cluster", "labs", "peers", "site", "monitor", "dev")
-SETTLED = {"jupyterlab", "papermill", "numpy", "pandas", "scikit-learn", "tensorflow"}
-SETTLED |= {"pot", "pulp", "matplotlib", "seaborn"}
 CONTAINERS = ROOT / "experiments" / "containers"
 BATCH_IMAGE = CONTAINERS / "Dockerfile"
 IMAGES = (BATCH_IMAGE, CONTAINERS / "monitor.Dockerfile", ROOT / "notebooks/labs/course/container/Dockerfile")
@@ -261,26 +258,14 @@ def test_everything_but_pytorch_is_locked():
     assert set(re.findall(r"--extra (\w+)", makefile)) == {*LOCKED_EXTRAS, "gpu"}
 
 
-def test_conda_users_get_fairlab_and_the_locked_versions_by_one_command(tmp_path):
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    *conda, pip = environment["dependencies"]
+def test_conda_users_get_fairlab_and_the_locked_versions_by_one_command():
+    *conda, pip = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert pip == {"pip": ["-e .", *re.findall(r"^(\S.*) \\$", lock, flags=re.MULTILINE)]}
     assert len(pip["pip"]) == len(locked()) + 1
-    # What conda does with the section, but for the network: it runs this beside the file. All that is needed is in it.
-    section, report = tmp_path / "requirements.txt", tmp_path / "report.json"
-    section.write_text("\n".join(pip["pip"]))
-    command = [sys.executable, "-m", "pip", "install", "-U", "-r", section, "--dry-run", "--report", report]
-    command += ["--no-index", "--no-build-isolation", "--no-deps"]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert answer.returncode == 0, answer.stderr
-    [installed] = json.loads(report.read_text())["install"]  # all others are here, in these versions
-    assert installed["metadata"]["name"] == "fairlab"
-    assert installed["download_info"] == {"url": ROOT.as_uri(), "dir_info": {"editable": True}}
     python = next(Requirement(text.replace("=", "==")) for text in conda if text.startswith("python"))
     (version,) = (clause.version for clause in python.specifier)
     assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(version)
-    assert locked().keys() >= SETTLED
 
 
 # Packages that conda calls otherwise.

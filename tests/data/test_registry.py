@@ -9,9 +9,7 @@ import yaml
 from pydantic import model_validator
 
 from fairlab import data
-from fairlab.data import DataError, Dataset, Provenance, RegistryError
-from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document, read_yaml
-from fairlab.data.files import cache_folder
+from fairlab.data import DataError, Dataset, Provenance, RegistryError, documents, files
 from fairlab.data.registry import project_registry, read_registry
 from fairlab.paths import project
 
@@ -155,7 +153,7 @@ def test_status_has_a_row_for_every_file_and_variant(altered):
     assert list(status.index) == [*registry.variants, *registry.files]
     assert status.loc[["law/law_data.csv", "adult/adult.data"], "state"].tolist() == ["corrupt", "missing"]
     assert "has 6 bytes, expected 1,087,805" in status.loc["law/law_data.csv", "detail"]
-    assert (status.loc["adult/adult.data", "bytes"], cache_folder().exists()) == (3974305, False)
+    assert (status.loc["adult/adult.data", "bytes"], files.cache_folder().exists()) == (3974305, False)
 
 
 def test_fetch_keeps_going_when_asked():
@@ -172,11 +170,11 @@ def test_verify_finds_what_was_altered():
     assert data.verify().empty
     data.fetch("berkeley")
     (name,) = data.verify().index
-    path = cache_folder() / name
+    path = files.cache_folder() / name
     states = [data.verify().loc[name, "state"]]
     path.write_bytes(path.read_bytes().replace(b"Yes", b"No ", 1))
     assert [*states, data.verify().loc[name, "state"]] == ["ok", "corrupt"]
-    raw = cache_folder() / "adult" / "adult.names"
+    raw = files.cache_folder() / "adult" / "adult.names"
     raw.parent.mkdir()
     raw.write_text("short")
     assert "has 5 bytes, expected 5,229" in data.verify("adult/adult.names").loc["adult/adult.names", "detail"]
@@ -224,7 +222,7 @@ def test_parts_that_do_not_fit(parts, change, message):
 # documents
 
 
-class Number(Entry):
+class Number(documents.Entry):
     id: str
     value: Decimal | int | None = None
     n: int | None = None
@@ -232,14 +230,14 @@ class Number(Entry):
     @model_validator(mode="after")
     def _positive(self):
         if self.n is not None and self.n < 0:
-            raise EntryError(f"is {self.n}, expected no negative number", "n")
+            raise documents.EntryError(f"is {self.n}, expected no negative number", "n")
         return self
 
 
-class Table(Entry):
+class Table(documents.Entry):
     title: str
-    data: Several[str] = ()
-    numbers: Several[Number] = ()
+    data: documents.Several[str] = ()
+    numbers: documents.Several[Number] = ()
     shares: dict[str, Decimal | str] | None = None
     best: Number | None = None
 
@@ -261,13 +259,13 @@ def parse(tmp_path):
     def parse(text, **options):
         path = tmp_path / "table.yaml"
         path.write_text(text, encoding="utf-8")
-        return read_document(path, Table, **options)
+        return documents.read_document(path, Table, **options)
 
     return parse
 
 
 def test_values_and_types(parse):
-    table = parse(GOOD, loader=DecimalLoader)
+    table = parse(GOOD, loader=documents.DecimalLoader)
     assert (table.title, table.data, table.shares) == ("A table", ("adult",), {"women": Decimal("0.4"), "men": "most"})
     assert [type(number.value) for number in table.numbers] == [Decimal, int]
     with pytest.raises(ValueError, match="frozen"):
@@ -313,10 +311,10 @@ def test_values_and_types(parse):
 def test_a_mistake_names_file_line_and_what_was_expected(parse, old, new, message):
     assert old in GOOD
     with pytest.raises(ValueError) as caught:
-        parse(GOOD.replace(old, new), loader=DecimalLoader)
+        parse(GOOD.replace(old, new), loader=documents.DecimalLoader)
     assert message in str(caught.value)
 
 
 def test_a_document_of_the_project_is_read_as_pyyaml_does():
     path = project().data_scripts / "registry.yaml"
-    assert read_yaml(path) == yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    assert documents.read_yaml(path) == yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)

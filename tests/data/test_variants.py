@@ -9,11 +9,8 @@ from scipy.special import expit
 from scipy.stats import geom
 from subject_statistics import check
 
-from fairlab.data import DataError, load, tables
-from fairlab.data.documents import read_yaml
-from fairlab.data.encoding import Rule, check_published, codes, encode, published_text
+from fairlab.data import DataError, documents, encoding, load, registry, tables
 from fairlab.data.files import git_blob_sha1
-from fairlab.data.registry import ColumnSpec, Registry, Sensitive, Variant, project_registry
 from fairlab.data.surrogates.copula import Copula, Counts, Stratum
 from fairlab.data.surrogates.patients import SMALLEST_RISK, PatientModel
 from fairlab.data.surrogates.subjects import (
@@ -111,17 +108,17 @@ def make(raw):
     """Read the toy."""
     return pd.read_csv(raw["toy/raw.csv"], sep=";")
 '''
-VARIANT = Variant(
+VARIANT = registry.Variant(
     name="toy",
     description="a toy",
     source="real",
     rows=3,
     label="y",
-    sensitive_features={"sex": Sensitive(privileged="m")},
+    sensitive_features={"sex": registry.Sensitive(privileged="m")},
     columns={
-        "sex": ColumnSpec(type="category", categories=("f", "m")),
-        "x": ColumnSpec(type="float", min=0, max=5),
-        "y": ColumnSpec(type="category", categories=("no", "yes")),
+        "sex": registry.ColumnSpec(type="category", categories=("f", "m")),
+        "x": registry.ColumnSpec(type="float", min=0, max=5),
+        "y": registry.ColumnSpec(type="category", categories=("no", "yes")),
     },
     citation="Anon",
     positive_label="yes",
@@ -146,7 +143,7 @@ def toy(tmp_path, monkeypatch, make_file):
     (tmp_path / "data_scripts").mkdir()
     (tmp_path / "data_scripts" / "make_toy.py").write_text(SCRIPT)
     monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
-    monkeypatch.setattr(tables, "project_registry", lambda: Registry({"toy/raw.csv": raw}, {"toy": VARIANT}))
+    monkeypatch.setattr(tables, "project_registry", lambda: registry.Registry({"toy/raw.csv": raw}, {"toy": VARIANT}))
     return tmp_path / "data_scripts"
 
 
@@ -186,7 +183,7 @@ def test_any_one_of_several_sources_will_do(toy, monkeypatch, make_file):
         for path in ("toy/other.csv", "toy/raw.csv")
     }
     variant = changed(VARIANT, raw=tuple(raw), any_raw=True, sha256=None)
-    monkeypatch.setattr(tables, "project_registry", lambda: Registry(raw, {"toy": variant}))
+    monkeypatch.setattr(tables, "project_registry", lambda: registry.Registry(raw, {"toy": variant}))
     (toy / "make_toy.py").write_text(SCRIPT.replace('raw["toy/raw.csv"]', "*raw.values()"))
     table, files, _ = tables.prepare(variant)
     assert (list(files), len(table)) == (["toy/raw.csv"], 3)
@@ -220,7 +217,7 @@ def test_columns_that_identify_people_are_refused(column):
 
 def test_text_that_looks_missing_is_kept(tmp_path):
     variant = changed(
-        VARIANT, columns=VARIANT.columns | {"y": ColumnSpec(type="category", categories=("NA", "nan", "?"))}
+        VARIANT, columns=VARIANT.columns | {"y": registry.ColumnSpec(type="category", categories=("NA", "nan", "?"))}
     )
     table = TABLE.assign(y=["NA", "nan", "?"])
     tables.write_table(table, tmp_path / "t.csv")
@@ -232,36 +229,36 @@ PEOPLE = pd.DataFrame({"age": [17, 30], "balance": [-51, 9000], "pdays": ["-1", 
 
 def test_rules_by_hand():
     rules = {
-        "balance": Rule(width=50, clip=(-20, 179)),
-        "sex": Rule(codes={"f": 0, "m": 1}),
-        "age": Rule(),
-        "pdays": Rule(equals=-1),
+        "balance": encoding.Rule(width=50, clip=(-20, 179)),
+        "sex": encoding.Rule(codes={"f": 0, "m": 1}),
+        "age": encoding.Rule(),
+        "pdays": encoding.Rule(equals=-1),
     }
-    table = encode(PEOPLE, rules)
+    table = encoding.encode(PEOPLE, rules)
     assert table.to_dict("list") == {"balance": [-2, 179], "sex": ["0", "1"], "age": [17, 30], "pdays": [1, 0]}
-    assert published_text(table, final_newline=True) == "a,b,c,d\n-2,0,17,1\n179,1,30,0\n"
+    assert encoding.published_text(table, final_newline=True) == "a,b,c,d\n-2,0,17,1\n179,1,30,0\n"
 
 
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"race": Rule()}, "the raw table lacks the columns race"),
-        ({"sex": Rule(codes={"f": 0})}, "column 'sex': 'm' has no code"),
-        ({"sex": Rule()}, "column 'sex': Unable to parse"),
+        ({"race": encoding.Rule()}, "the raw table lacks the columns race"),
+        ({"sex": encoding.Rule(codes={"f": 0})}, "column 'sex': 'm' has no code"),
+        ({"sex": encoding.Rule()}, "column 'sex': Unable to parse"),
     ],
 )
 def test_rules_that_do_not_fit(rules, message):
     with pytest.raises(DataError, match=message):
-        encode(PEOPLE, rules)
+        encoding.encode(PEOPLE, rules)
 
 
 def test_another_table_than_the_published_one_is_an_error():
-    file = project_registry().file("encoded/census")
-    table = encode(PEOPLE, {"age": Rule()})
+    file = registry.project_registry().file("encoded/census")
+    table = encoding.encode(PEOPLE, {"age": encoding.Rule()})
     same = file.model_copy(update={"sha256": hashlib.sha256(b"a\n17\n30").hexdigest()})
-    assert check_published(table, same, final_newline=False) is table
+    assert encoding.check_published(table, same, final_newline=False) is table
     with pytest.raises(DataError, match=r"the encoded table has SHA-256 .*, encoded/census has"):
-        check_published(table, file, final_newline=False)
+        encoding.check_published(table, file, final_newline=False)
 
 
 @pytest.mark.parametrize(
@@ -278,8 +275,8 @@ def test_another_table_than_the_published_one_is_an_error():
 def test_encoded_variants_have_the_published_bytes(mirror, tmp_path, name, path, in_words, final_newline, blob):
     dataset, made = load(name, surrogate=False), tmp_path / "made"
     table = dataset.features.join(dataset.target)
-    made.write_text(published_text(codes(table) if in_words else table, final_newline=final_newline))
-    assert git_blob_sha1(made) == blob == project_registry().file(path).git_blob_sha1
+    made.write_text(encoding.published_text(encoding.codes(table) if in_words else table, final_newline=final_newline))
+    assert git_blob_sha1(made) == blob == registry.project_registry().file(path).git_blob_sha1
 
 
 # subjects
@@ -341,7 +338,7 @@ ROWS = 60_000  # enough for errors of a few percent
 
 
 def test_surrogate_is_like_the_list():
-    content = read_yaml(project().data_scripts / "surrogates" / "ssl.yaml")
+    content = documents.read_yaml(project().data_scripts / "surrogates" / "ssl.yaml")
     table = SubjectModel.model_validate(content["subjects"]).sample(ROWS, random_state=0)
     published = content["published"]
     for name in published["held out"]:

@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.papers.individual_fairness import simulation, tables
-from fairlab.papers.individual_fairness.figures import stopping_time_curves, weight_maps
-from fairlab.papers.individual_fairness.learners import METHODS, BalancedMLP
+from fairlab.papers.individual_fairness import learners, simulation, tables
 from fairlab.suite.published import load_paper
 
 ARTEFACTS = load_paper("individual_fairness").artefacts
@@ -18,9 +16,9 @@ def printed_rows(artefact):
     """Return the printed means as the numbers of every split, indexed by method and split."""
     values = {id: float(v.value) for id, v in ARTEFACTS[artefact].values.items() if not id.endswith(".std")}
     columns = list(dict.fromkeys(id.split(".", 1)[1] for id in values))
-    table = pd.DataFrame({column: {m: values[f"{m}.{column}"] for m in METHODS} for column in columns})
+    table = pd.DataFrame({column: {m: values[f"{m}.{column}"] for m in learners.METHODS} for column in columns})
     rows = pd.concat(dict.fromkeys(range(10), table), names=["split", "method"])
-    return rows.swaplevel().loc[list(METHODS)]
+    return rows.swaplevel().loc[list(learners.METHODS)]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +42,7 @@ def test_adult(recorded, place, value, failing):
         own.loc[place] = value
     rows = pd.concat({"as_published": own, "as_described": own}, names=["reading"])
     notes = {"project.bal": "plain networks", "project": "swapped"}
-    exp = recorded("individual_fairness/adult", rows, notes=notes, baseline=BalancedMLP(n_steps=2))
+    exp = recorded("individual_fairness/adult", rows, notes=notes, baseline=learners.BalancedMLP(n_steps=2))
     assert failing <= exp.failed
     assert bool(failing) == bool(exp.failed)
     exp.check_records({("table-1", "project.bal_acc"): [0.825] * 10, ("table-2", "num_steps"): [2]})
@@ -87,7 +85,7 @@ def test_means_and_deviations_by_hand(recorded):
 @pytest.mark.parametrize(("study", "artefacts"), [("adult", ["table-1", "table-3"]), ("compas", ["table-4"])])
 def test_without_the_stored_files_nothing_is_as_published(recorded, study, artefacts):
     rows = pd.concat({"as_described": printed_rows(artefacts[-1])}, names=["reading"])
-    options = {"notes": {}, "baseline": BalancedMLP()} if study == "adult" else {}
+    options = {"notes": {}, "baseline": learners.BalancedMLP()} if study == "adult" else {}
     exp = recorded(f"individual_fairness/{study}", rows, missing="no files", **options)
     assert {reading for artefact, _, reading in exp.records if artefact in artefacts} == {"as_described"}
     ids = [(name, id) for name in artefacts for part in ("values", "claims") for id in getattr(ARTEFACTS[name], part)]
@@ -98,7 +96,7 @@ def points(last, *, sensr=1.02, first=1.01):
     """Return bounds of two splits at two times; Reductions has later times than the others."""
     rows = [
         (method, split, time * (2.5 if method == "reduction" else 1), bound)
-        for method in METHODS
+        for method in learners.METHODS
         for split in (0, 1)
         for time, bound in ((0.1, first), (1.0, sensr if method == "sensr" else last))
     ]
@@ -143,12 +141,12 @@ STEPS = {"short_attack": 20, "long_attack": 50}
 
 def code(method, test, n_steps, split):
     """Return a bound that says where it comes from."""
-    return 1000 * METHODS.index(method) + 100 * (test == "error-rate ratio") + n_steps + split / 10
+    return 1000 * learners.METHODS.index(method) + 100 * (test == "error-rate ratio") + n_steps + split / 10
 
 
 @pytest.fixture
 def audits():
-    keys = itertools.product(METHODS, ("loss ratio", "error-rate ratio"), STEPS.values())
+    keys = itertools.product(learners.METHODS, ("loss ratio", "error-rate ratio"), STEPS.values())
     frame = pd.DataFrame(keys, columns=["method", "test", "n_steps"])
     bounds = {split: [code(*row, split) for row in frame.itertuples(index=False)] for split in (0, 1)}
     return tables.by_split([frame.assign(lower_bound=bounds[split], rejected=split == 1) for split in bounds])
@@ -156,7 +154,7 @@ def audits():
 
 @pytest.fixture
 def groups():
-    index = pd.MultiIndex.from_product([(0, 1), METHODS], names=["split", "method"])
+    index = pd.MultiIndex.from_product([(0, 1), learners.METHODS], names=["split", "method"])
     values = np.arange(8) % 4 + np.arange(8) // 4 / 10
     return pd.DataFrame(dict.fromkeys(tables.GROUP_COLUMNS, values), index=index)
 
@@ -177,7 +175,7 @@ def test_what_stands_in_a_row(audits, groups, reading, method, of, loss_steps, e
     columns = ["bal_acc", "entropy.t_n", "zero_one.t_n", "entropy.reject_prop", "zero_one.reject_prop"]
     for split in (0, 1):
         bounds = code(of, "loss ratio", loss_steps, split), code(error_of, "error-rate ratio", error_steps, split)
-        assert row.loc[split, columns].tolist() == [METHODS.index(of) + split / 10, *bounds, split, split]
+        assert row.loc[split, columns].tolist() == [learners.METHODS.index(of) + split / 10, *bounds, split, split]
 
 
 def stored_output(algo, step_size, splits=(1, 0)):
@@ -209,9 +207,11 @@ def test_steps_are_equal_for_all(audits):
 
 
 def test_curves_have_their_published_names():
-    points = pd.DataFrame({"method": METHODS, "split": 1, "step_size": 0.01, "lower_bound": [1.0, 2.0, 3.0, 4.0]})
+    points = pd.DataFrame(
+        {"method": learners.METHODS, "split": 1, "step_size": 0.01, "lower_bound": [1.0, 2.0, 3.0, 4.0]}
+    )
     curves = tables.with_published_names(points, stored_output("baseline", 0.01)).set_index("method")["lower_bound"]
-    assert curves.to_dict() == dict(zip(METHODS, [41, 1, 3, 4], strict=True))
+    assert curves.to_dict() == dict(zip(learners.METHODS, [41, 1, 3, 4], strict=True))
 
 
 def test_means_and_deviations_over_splits(audits, groups):
@@ -228,26 +228,3 @@ def test_first_rejections_by_hand():
     first = tables.first_rejections(flow, threshold=1.25).set_index(["method", "split"])["time"]
     assert len(first) == 8
     assert first.dropna().to_dict() == {("baseline", 0): 2, ("sensr", 0): 1}
-
-
-# figures
-
-AXIS = np.linspace(-2, 2, 5)
-GRID = pd.DataFrame([(a, b) for a in AXIS for b in AXIS], columns=["theta_1", "theta_2"])
-BOUNDS = GRID.assign(degrees=0, lower_bound=1 + GRID["theta_1"].abs() / 2)
-
-
-def test_maps_have_theta_1_across():
-    figure = weight_maps(pd.concat([BOUNDS, BOUNDS.assign(degrees=5, lower_bound=BOUNDS["lower_bound"] + 5)]))
-    values = figure.axes[0].collections[0].get_array().reshape(5, 5)
-    np.testing.assert_allclose(values, np.tile(1 + np.abs(AXIS) / 2, (5, 1)))
-
-
-def test_curves_are_means_over_splits_and_a_method_looks_the_same_whichever_others_are_drawn():
-    frame = pd.DataFrame(
-        {"method": ["b", "b", "b", "b", "a"], "time": [0.1, 0.1, 1, 1, 1], "lower_bound": [1, 1.2, 2, 4, 1.0]}
-    )
-    figure, alone = (stopping_time_curves(of, labels={"b": "Baseline", "a": "A"}) for of in (frame, frame[4:]))
-    [axis] = figure.axes
-    np.testing.assert_allclose(axis.lines[0].get_ydata(), [1.1, 3])
-    assert axis.lines[1].get_color() == alone.axes[0].lines[0].get_color() != axis.lines[0].get_color()

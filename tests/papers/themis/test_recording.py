@@ -1,6 +1,5 @@
 """Records and claims of every experiment, and the tables of published scores beside ours."""
 
-import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,6 @@ from fairlab.data import DataUnavailableError
 from fairlab.data.registry import project_registry
 from fairlab.papers.themis import recording, searches
 from fairlab.papers.themis import suites as suites_module
-from fairlab.papers.themis.figures import in_short, map_of_singles, pruning_factors, scores_beside_printed
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES
 from fairlab.papers.themis.recording import scores_of_suites
 from fairlab.papers.themis.suites import TABLE, SuiteCounts, as_table, count_suite, score_suite, stored_suites
@@ -211,61 +209,6 @@ def test_most_of_all_is_decided_only_if_what_is_missing_cannot_turn_it():
     unknown = score.mask(score.index.str.endswith("causal"))
     judged = [recording.of_figure_1(of)["many-do-not-discriminate"][0] for of in (score, large, unknown)]
     assert judged == [True, False, None]
-
-
-# figures
-
-DRAWN = pd.DataFrame(
-    {
-        "cell": ["a.credit.gender.age"] * 2 + ["e.census.unaware.race_marital"] * 3,
-        "series": ["printed", "as released"] * 2 + ["stored suite"],
-        "score": [3.0, 0.0, 98.0, 40.0, 98.01],
-        "low": [np.nan, 0.0, np.nan, 30.0, np.nan],
-        "high": [np.nan, 1.0, np.nan, 50.0, np.nan],
-        "measure": ["group", "group", "causal", "causal", "causal"],
-    }
-)
-FACTORS = pd.DataFrame(
-    {
-        "measure": ["group", "causal"],
-        "instance": ["a.census.race", "a.census.race"],
-        "factor": [100.0, 1.0],
-        "printed factor": [50.0, np.nan],
-    }
-)
-SINGLES = pd.DataFrame(
-    {
-        "instance": ["b.census.race", "b.census.race", "a.credit.gender"],
-        "characteristic": ["marital", "race", "race"],
-        "score": [80.0, 0.04, 5.0],
-        "printed": [36.1, np.nan, np.nan],
-    }
-)
-
-
-def test_a_score_of_zero_stands_at_zero_and_the_title_counts_what_agrees():
-    figure = scores_beside_printed(DRAWN.drop(columns="measure"))
-    [axis] = figure.axes
-    drawn = {line.get_label(): line.get_xdata().tolist() for line in axis.lines}
-    assert drawn == {"published": [3.0, 98.0], "stored output": [98.01], "this run": [0.0, 40.0]}
-    assert axis.transData.transform((0.0, 0)).tolist()[0] == axis.transAxes.transform((0, 0)).tolist()[0]
-    assert re.match("1 of 1 stored outputs.* 0 of 2 intervals", figure.get_label())
-    assert in_short("d.census.gender.gender_marital_race") == "D, Census, gender → gender, marital status and race"
-
-
-def test_a_map_shows_numbers_where_there_are_some_and_what_is_published_in_a_box():
-    figure = map_of_singles(SINGLES)
-    axis = figure.axes[0]
-    assert ([text.get_text() for text in axis.texts], len(axis.patches)) == (["80.0", "0.0", "5.0", "36.1"], 1)
-    assert figure.get_label().startswith("0 of 1 published scores")
-
-
-def test_what_pruning_saves_is_drawn_also_where_nothing_is_published():
-    figure = pruning_factors(FACTORS)
-    published, ours = (points.get_offsets()[:, 0] for points in figure.axes[1].collections[-2:])
-    assert np.ma.getmaskarray(published).all()
-    assert ours.tolist() == [1]
-    assert "1 to 100, median 50 (ours)" in figure.get_label()
 
 
 # suites
