@@ -38,7 +38,7 @@ def test_list_has_tables_and_figures(toy, capsys):
         (["run", "toy/mean", "--seed", "-1"], "Invalid value for '--seed': -1 is not in the range x>=0"),
         (["rum"], "Did you mean 'run'"),
         (["run", "--al"], "Did you mean one of: '--all'"),
-        (["cache", "purge"], "Did you mean 'prune'"),
+        (["data", "fetsh"], "Did you mean 'fetch'"),
         (["scorecard", "--profile", "fast"], "'fast' is not one of 'smoke', 'quick', 'paper'"),
         (["scorecard", "toy:table-2"], "found 'toy:table-2'; did you mean 'toy:table-1'"),
         (["figures", "toy/table-1"], "expected a paper, or a table or figure as in adf/table-4, found 'toy/table-1'"),

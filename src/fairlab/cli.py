@@ -1,4 +1,4 @@
-"""The command line: ``fairlab list | run | data | scorecard | cache | audit | notebooks | figures | site | labs``.
+"""The command line: ``fairlab list | run | data | scorecard | audit | notebooks | figures | site | labs``.
 
 A command imports what it needs when it is called, so that help and errors come at once.
 """
@@ -379,22 +379,6 @@ def scorecard(rows, as_json, profile, write, crate):
         print(scorecard.ending(card))
         print("scorecard: " + ", ".join(map(short, written)))
     return int(bool(unreadable))
-
-
-@fairlab.group()
-def cache():
-    """Prune the cached trials."""
-
-
-@cache.command()
-def prune():
-    """Remove corrupted trials, and those of other code or library versions."""
-    from fairlab.suite.cache import prune
-
-    removed = prune()
-    for file in removed:
-        print(f"removed: {short(file)}")
-    print(f"{len(removed)} files removed")
 
 
 # Models of users
@@ -877,12 +861,12 @@ def notebooks(clear):
 @click.option("--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)")
 def figures(names, to_project, output):
     """Redraw figures from their data, of runs or else committed."""
-    from fairlab.suite import redrawing
+    from fairlab.suite import drawing
 
     if to_project and output:
         raise click.UsageError("--write and --output exclude each other")
     target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
-    n_figures, left = redrawing.redraw(names, target)
+    n_figures, left = drawing.redraw(names, target)
     print("\n".join(left), file=sys.stderr, end="\n" * bool(left))
     print(f"{n_figures - len(left)} of {n_figures} figures redrawn in {target}")
     return int(bool(left))

@@ -13,7 +13,7 @@ import pytest
 
 from fairlab.paths import project
 from fairlab.plotting import SOURCE_MARKS, WIDEST
-from fairlab.suite import drawing, experiment, notebook, published, redrawing
+from fairlab.suite import drawing, experiment, notebook, published
 from fairlab.suite.catalogue import experiment_names, specification
 
 FIGURES = project().figures
@@ -21,7 +21,7 @@ FIGURES = project().figures
 COMMITTED = {
     f"{key}/{stem}": entry
     for key in published.paper_keys()
-    for stem, entry in redrawing.read_index(FIGURES / key).items()
+    for stem, entry in drawing.read_index(FIGURES / key).items()
 }
 EVERY = pytest.mark.parametrize("name", sorted(COMMITTED))
 OWN = set(inspect.signature(experiment.Experiment.figure).parameters)
@@ -63,9 +63,9 @@ def test_every_figure_names_a_function_that_draws_it(name):
 
 @pytest.mark.parametrize("key", published.paper_keys())
 def test_every_committed_figure_comes_with_its_numbers_and_its_run(key):
-    index = redrawing.read_index(FIGURES / key)
-    files = {f"{stem}.{suffix}" for stem in index for suffix in redrawing.FORMATS}
-    assert {file.name for file in (FIGURES / key).glob("*.*")} - {redrawing.INDEX} == files
+    index = drawing.read_index(FIGURES / key)
+    files = {f"{stem}.{suffix}" for stem in index for suffix in drawing.FORMATS}
+    assert {file.name for file in (FIGURES / key).glob("*.*")} - {drawing.INDEX} == files
     assert {entry["experiment"] for entry in index.values()} <= set(experiment_names())
 
 

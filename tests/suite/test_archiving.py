@@ -8,9 +8,9 @@ from toy_project import fill
 from fairlab.cli import main
 from fairlab.paths import project
 from fairlab.suite.archiving import METADATA
+from fairlab.suite.drawing import read_index
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import paper_keys
-from fairlab.suite.redrawing import read_index
 from fairlab.suite.scorecard import scorecard
 
 

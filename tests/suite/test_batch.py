@@ -20,7 +20,7 @@ from fairlab import data
 from fairlab.paths import project
 from fairlab.seeds import Trial
 from fairlab.suite import batch, cluster, machine, planning, processes
-from fairlab.suite.redrawing import FORMATS
+from fairlab.suite.drawing import FORMATS
 from fairlab.suite.run import Run, failure_file, run_folder
 
 GITIGNORE = project().root / ".gitignore"
@@ -135,7 +135,6 @@ def test_a_batch_changes_no_file_of_the_project_and_removes_none_of_the_users(to
         file.write_text("mine")
         os.utime(file, (0, 0))
     assert "3 of 3 experiments done at quick" in fairlab("run", "--all", cwd=toy).stdout
-    fairlab("cache", "prune", cwd=toy)
     assert git("status", "--short") == ""
     assert [file.read_text() for file in own] == ["mine"] * len(own)
     fairlab("figures", "--write", cwd=toy)

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.cli import main
 from fairlab.paths import project
 from fairlab.seeds import Trial
 from fairlab.suite import cache
@@ -24,7 +23,7 @@ from fairlab.suite.trials import WorkerDiedError, run_trials, trial_keys
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 TRIALS = [Trial("toy/mean", index) for index in range(5)]
-ABOUT = {"function": "toy_trials:mean", "code": "as it was", "seconds": 2.0}
+ABOUT = {"function": "toy_trials:mean", "seconds": 2.0}
 RESULT = {"mean": 0.5, "draws": np.arange(5.0), "text": ["a", None]}
 
 TABLE = pd.DataFrame(
@@ -83,20 +82,6 @@ def test_what_is_not_the_file_of_its_key_is_refused(kept):
         kept[0].write_bytes(wrong)
         with pytest.raises(cache.CorruptedError):
             cache.read(kept[0])
-
-
-def test_prune_removes_what_is_corrupted_or_of_other_code_and_nothing_else(kept, capsys):
-    kept[0].write_bytes(kept[0].read_bytes()[:-1])
-    stale = kept[0].with_name("ef56" * 6 + ".trial")
-    cache.write(stale, RESULT, ABOUT | {"function": "fairlab.seeds:Trial"})
-    names = ("notes.md", ".env.db_admin", "toy/notes", "toy/mean/my.trial", "toy/mean/ef56.pickle")
-    others = [project().trials / name for name in names]
-    for file in others:
-        file.write_text("mine")
-    assert main(["cache", "prune"]) == 0
-    assert capsys.readouterr().out.splitlines() == [f"removed: {kept[0]}", f"removed: {stale}", "2 files removed"]
-    assert [file.read_text() for file in others] == ["mine"] * len(others)
-    assert {file for file in project().trials.rglob("*") if file.is_file()} == {kept[1], *others}
 
 
 def again(value, folder):
@@ -307,6 +292,17 @@ def test_one_trial_runs_under_the_same_settings_as_one_of_many(tmp_path):
     # As in a notebook opened by hand, whose process was started with none of them.
     alone = run(settings, TRIALS[:1], {}, cache=tmp_path / "one")
     assert alone + alone == run(settings, TRIALS[:2], {}, cache=tmp_path / "two", n_jobs=2) == [WORKER_ENVIRONMENT] * 2
+
+
+def of_worker(trial, call):
+    time.sleep(0.2)
+    return os.getpid()
+
+
+def test_workers_stay_for_the_next_call(tmp_path):
+    first, second = (set(run(of_worker, TRIALS, {"call": k}, cache=tmp_path, n_jobs=2)) for k in range(2))
+    assert first == second
+    assert len(first) == 2
 
 
 def die(trial, deaths, folder):

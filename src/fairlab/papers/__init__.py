@@ -1,1 +1,1 @@
-"""The papers: code that only replays one of them."""
+"""The papers: code that only replays one of them, and the figure and the tables that their notebooks share."""

@@ -1,33 +1,28 @@
-"""Cache of trials on disk: one file each, JSON and the bytes of arrays, which cannot run code.
+"""Cache of trials on disk: one file each, of JSON and arrays, which cannot run code.
 
-A file ``<key>.trial`` has the SHA-256 of its key and content, then the content: the length of a JSON text, the text,
-and the arrays of the result, each padded to a multiple of `ALIGNMENT` bytes. ``{"array": [type, shape, order, k]}``
-stands for one of them in the text, which also has the metadata: function, code, time, seconds. (An
-``.npz`` archive would do, and is read several times as slowly.)
+A file ``<key>.trial`` has the SHA-256 of its key and content, then the content, an archive of NumPy's (``.npz``): first
+a JSON text with the result and its metadata, then the arrays to which ``{"array": k}`` in the text refers.
 """
 
 import hashlib
+import io
 import json
-import re
 import time
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from fairlab.paths import atomic_path, project
-from fairlab.suite.fingerprint import PACKAGE, modules_fingerprint
+from fairlab.paths import atomic_path
 
 KINDS = "biufcSUMm"  # of NumPy's types: all whose bytes are the value
 PLAIN = (bool, int, float, str, type(None))
-DIGEST_BYTES, LENGTH_BYTES, ALIGNMENT = 32, 8, 64
-KEY_LENGTH, SUFFIX = 24, ".trial"
-NAME = re.compile(rf"[0-9a-f]{{{KEY_LENGTH}}}{re.escape(SUFFIX)}")
+DIGEST_BYTES = 32
+SUFFIX = ".trial"
 
 
 class CorruptedError(ValueError):
-    """A file of the cache does not match its checksum, or is not a cached trial."""
+    """A file of the cache does not match its checksum."""
 
 
 def write(file: Path, result, metadata: dict) -> None:
@@ -38,16 +33,14 @@ def write(file: Path, result, metadata: dict) -> None:
     TypeError
         If it is not plain data: numbers, text, arrays and tables, in dictionaries, lists and tuples.
     """
-    arrays = []
+    arrays, archive = [], io.BytesIO()
     tree = _as_json(result, "result", arrays)
     about = metadata | {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    text = json.dumps({"about": about, "sizes": list(map(len, arrays)), "result": tree}).encode()
-    text = text.ljust(len(text) + _missing(len(text) + DIGEST_BYTES + LENGTH_BYTES))
-    content = [len(text).to_bytes(LENGTH_BYTES), text]
-    for array in arrays:
-        content += [array, bytes(_missing(len(array)))]
-    with atomic_path(file) as temporary, temporary.open("wb") as stream:
-        stream.writelines([_digest(file, content), *content])
+    text = json.dumps({"about": about, "result": tree}).encode()
+    np.savez(archive, np.frombuffer(text, np.uint8), *arrays)
+    content = archive.getvalue()
+    with atomic_path(file) as temporary:
+        temporary.write_bytes(_digest(file, content) + content)
 
 
 def read(file: Path) -> tuple[object, dict]:
@@ -59,34 +52,18 @@ def read(file: Path) -> tuple[object, dict]:
     CorruptedError
         If the checksum does not match, as after a flipped bit, a truncation or a renaming.
     """
-    text, arrays = _content(file)
+    whole = file.read_bytes()
+    content = whole[DIGEST_BYTES:]
+    if whole[:DIGEST_BYTES] != _digest(file, content):
+        raise CorruptedError(f"{file} does not match its checksum")
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        text, *arrays = (archive[name] for name in archive.files)
+    text = json.loads(text.tobytes())
     return _from_json(text["result"], arrays), text["about"]
 
 
-def _content(file):
-    """Return the JSON of a file and its arrays, as writable memory, after checking the checksum."""
-    whole = memoryview(np.fromfile(file, np.uint8))
-    content = whole[DIGEST_BYTES:]
-    if whole[:DIGEST_BYTES] != _digest(file, [content]):
-        raise CorruptedError(f"{file} does not match its checksum")
-    start = LENGTH_BYTES + int.from_bytes(content[:LENGTH_BYTES])
-    text, arrays = json.loads(bytes(content[LENGTH_BYTES:start])), []
-    for size in text["sizes"]:
-        arrays.append(content[start : start + size])
-        start += size + _missing(size)
-    return text, arrays
-
-
-def _missing(size) -> int:
-    """Return the bytes by which a size lacks of a multiple of `ALIGNMENT`."""
-    return -size % ALIGNMENT
-
-
-def _digest(file, parts) -> bytes:
-    digest = hashlib.sha256(file.stem.encode())
-    for part in parts:
-        digest.update(part)
-    return digest.digest()
+def _digest(file, content) -> bytes:
+    return hashlib.sha256(file.stem.encode() + content).digest()
 
 
 def _as_json(value, where, arrays):
@@ -94,6 +71,13 @@ def _as_json(value, where, arrays):
 
     def inner(part, name):
         return _as_json(part, f"{where}{name}", arrays)
+
+    def values(column):
+        """Return the type of a column or an index, and its values as an array or a list."""
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            raise TypeError(f"a column of categories, {column.name!r}")
+        plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in KINDS
+        return [str(column.dtype), inner(column.to_numpy() if plain else list(column), ".values")]
 
     if type(value) in PLAIN:
         return value
@@ -104,32 +88,19 @@ def _as_json(value, where, arrays):
     if isinstance(value, dict):
         return {"dict": [inner(list(value), ".keys()"), [inner(part, f"[{key!r}]") for key, part in value.items()]]}
     if type(value) is np.ndarray and value.dtype.kind in KINDS:
-        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
-        arrays.append(value.tobytes(order))
-        return {"array": [value.dtype.str, list(value.shape), order, len(arrays) - 1]}
+        arrays.append(value)
+        return {"array": len(arrays)}
     if isinstance(value, np.generic) and value.dtype.kind in KINDS:
         return {"scalar": inner(np.array(value), "")}
     if isinstance(value, pd.RangeIndex):
         return {"range": [value.start, value.stop, value.step, inner(value.name, ".name")]}
     if isinstance(value, pd.Index) and not isinstance(value, pd.MultiIndex):
-        return {"index": [_values(value, inner), inner(value.name, ".name")]}
+        return {"index": [values(value), inner(value.name, ".name")]}
     if isinstance(value, pd.DataFrame):
-        dtypes = set(value.dtypes)
-        if len(dtypes) == 1 and isinstance(*dtypes, np.dtype) and dtypes.pop().kind in KINDS:
-            labels = inner(value.index, ".index"), inner(value.columns, ".columns")
-            return {"matrix": [*labels, inner(value.to_numpy().T, ".values")]}  # a column's numbers in a row
-        columns = [_values(column, inner) for _, column in value.items()]
+        columns = [values(column) for _, column in value.items()]
         return {"table": [inner(value.index, ".index"), inner(value.columns, ".columns"), columns]}
     of = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
     raise TypeError(f"{where}, a {type(value).__name__}{of}")
-
-
-def _values(column, inner):
-    """Return the values of a column or an index: its type, then an array, or a list of values."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        raise TypeError(f"a column of categories, {column.name!r}")
-    plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in KINDS
-    return [str(column.dtype), inner(column.to_numpy() if plain else list(column), ".values")]
 
 
 def _from_json(tree, arrays):
@@ -138,10 +109,20 @@ def _from_json(tree, arrays):
     def outer(part):
         return _from_json(part, arrays)
 
+    def values(content):
+        """Return the values of a column or an index."""
+        dtype, found = content[0], outer(content[1])
+        if dtype != "object":
+            return found if isinstance(found, np.ndarray) else pd.array(found, dtype=dtype)
+        column = np.empty(len(found), dtype=object)
+        for k, value in enumerate(found):  # one by one: lists and tuples are not to become rows
+            column[k] = value
+        return column
+
     if isinstance(tree, PLAIN):
         return tree
     if isinstance(tree, list):
-        return [part if type(part) in PLAIN else outer(part) for part in tree]
+        return list(map(outer, tree))
     [(kind, content)] = tree.items()
     match kind:
         case "tuple":
@@ -149,56 +130,15 @@ def _from_json(tree, arrays):
         case "dict":
             return dict(zip(*map(outer, content), strict=True))
         case "array":
-            dtype, shape, order, k = content
-            return np.frombuffer(arrays[k], np.dtype(dtype)).reshape(shape, order=order)
+            return arrays[content - 1]
         case "scalar":
             return outer(content)[()]
         case "range":
             return pd.RangeIndex(*content[:3], name=outer(content[3]))
         case "index":
-            values = _column(content[0], outer)
-            return pd.Index(values, dtype=values.dtype, name=outer(content[1]), tupleize_cols=False)
-        case "matrix":
-            index, columns, values = map(outer, content)
-            return pd.DataFrame(values.T, index=index, columns=columns, copy=False)
+            own = values(content[0])
+            return pd.Index(own, dtype=own.dtype, name=outer(content[1]), tupleize_cols=False)
         case "table":
             index, columns = outer(content[0]), outer(content[1])
-            found = [_column(values, outer) for values in content[2]]
-            series = {k: pd.Series(values, index=index, dtype=values.dtype) for k, values in enumerate(found)}
+            series = {k: pd.Series(own, index=index, dtype=own.dtype) for k, own in enumerate(map(values, content[2]))}
             return pd.DataFrame(series, index=index).set_axis(columns, axis=1)
-    raise CorruptedError(f"unknown kind {kind!r}")
-
-
-def _column(content, outer):
-    """Return the values of a column or an index; see `_values`."""
-    dtype, values = content[0], outer(content[1])
-    if dtype != "object":
-        return values if isinstance(values, np.ndarray) else pd.array(values, dtype=dtype)
-    column = np.empty(len(values), dtype=object)
-    for k, value in enumerate(values):  # one by one: lists and tuples are not to become rows
-        column[k] = value
-    return column
-
-
-def prune() -> list[Path]:
-    """Remove the trials of other code or library versions, and corrupted ones, but no other file; return them."""
-    trials = [file for file in sorted(project().trials.rglob(f"*{SUFFIX}")) if NAME.fullmatch(file.name)]
-    removed = [file for file in trials if file.is_file() and not _is_current(file)]
-    for file in removed:
-        file.unlink(missing_ok=True)
-    return removed
-
-
-def _is_current(file) -> bool:
-    try:
-        about = _content(file)[0]["about"]
-    except (OSError, ValueError):
-        return False
-    return _current_code(about["function"]) in (about["code"], None)
-
-
-@cache
-def _current_code(function) -> str | None:
-    """Return the fingerprint of a function's current code; None, for unknown, if it is not of this package."""
-    module = function.partition(":")[0]
-    return modules_fingerprint([module]) if module.split(".")[0] == PACKAGE else None

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
-from functools import partial
 from pathlib import Path
 
 import cloudpickle
@@ -27,6 +26,7 @@ from fairlab.suite.processes import WORKER_ENVIRONMENT, end_with_parent
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
 WORKER_IDLE_SECONDS = 60
+KEY_LENGTH = 24
 MOST_TRIES = 2  # of a trial whose worker dies
 
 
@@ -44,7 +44,7 @@ def trial_keys(
     for k, trial in enumerate(trials):
         own = "".join(f"{name}={value_fingerprint(column[k])}\n" for name, column in sorted((each or {}).items()))
         text = f"{shared}\n{trial.name}\n{trial.root}\n{trial.index}\n{own}"
-        keys.append(hashlib.sha256(text.encode()).hexdigest()[: kept.KEY_LENGTH])
+        keys.append(hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH])
     return keys
 
 
@@ -105,7 +105,7 @@ def run_trials(
     files = [cache / f"{key}{kept.SUFFIX}" for key in trial_keys(function, trials, parameters, each)]
     found = _found(files, function.__name__)
     missing = [k for k in range(len(trials)) if k not in found]
-    metadata = {"function": f"{function.__module__}:{function.__qualname__}", "code": code_fingerprint(function)}
+    metadata = {"function": f"{function.__module__}:{function.__qualname__}"}
 
     def task(piece):
         own = {name: [column[k] for k in piece] for name, column in each.items()}
@@ -151,7 +151,8 @@ def _compute_all(tasks, parameters, n_jobs):
     options = {
         "env": WORKER_ENVIRONMENT,
         "timeout": WORKER_IDLE_SECONDS,
-        "initializer": partial(end_with_parent, os.getpid()),
+        "initializer": end_with_parent,
+        "initargs": (os.getpid(),),
     }
     packed = cloudpickle.dumps(parameters)  # once, however many tasks there are
     left, tries = dict(enumerate(map(cloudpickle.dumps, tasks))), 0

@@ -16,6 +16,7 @@ from fairlab.fairtest.report import SIGNIFICANCE, Association, Subgroup
 from fairlab.fairtest.sample import Sample
 from fairlab.fairtest.tree import Node
 from fairlab.papers.fairtest.contexts import short
+from fairlab.papers.figures import published_and_ours
 from fairlab.plotting import (
     BLACK,
     BLUE,
@@ -32,7 +33,6 @@ from fairlab.plotting import (
     titled,
 )
 from fairlab.statistics import wilson_interval
-from fairlab.suite.figures import published_and_ours
 
 WIDTH = 6.7  # inches, without the margin
 OURS = {"color": BLUE, "marker": "o", "linestyle": "", "label": "ours"}

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from fairlab.checks import optional
+from fairlab.papers.figures import published_and_ours
 from fairlab.plotting import (
     BLACK,
     BLUE,
@@ -27,7 +28,6 @@ from fairlab.plotting import (
     span,
     titled,
 )
-from fairlab.suite.figures import published_and_ours
 from fairlab.themis.score import score_intervals
 
 seaborn = optional("seaborn")

@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.comparison import Comparison
+from fairlab.suite.drawing import FORMATS, figures
 from fairlab.suite.labs.course import cards
 from fairlab.suite.labs.masters import exercises, read
 from fairlab.suite.published import paper_keys
-from fairlab.suite.redrawing import FORMATS, figures
 from fairlab.suite.site.pages import finding_of, names, page_text, paper_page, pictures, write_labs, write_notebooks
 from fairlab.suite.site.reference import package_page, packages
 from fairlab.suite.site.rows import HTML, PAGES, raw

@@ -13,10 +13,10 @@ from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.deviations import ID, introduction, sections
+from fairlab.suite.drawing import figures
 from fairlab.suite.labs.course import cards, guide
 from fairlab.suite.labs.masters import exercises, read, without_guide
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.redrawing import figures
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
 from fairlab.suite.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding, off_most, raw
@@ -87,7 +87,7 @@ class Picture:
     folder : Path
         Of its files.
     entry : dict
-        Its entry in ``index.json``, with caption and alternative text; see `fairlab.suite.redrawing.figures`.
+        Its entry in ``index.json``, with caption and alternative text; see `fairlab.suite.drawing.figures`.
     code : str
         The cell of a notebook that draws it.
     """

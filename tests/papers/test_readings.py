@@ -1,8 +1,8 @@
 import pandas as pd
 import toy_project
 
+from fairlab.papers.readings import count_by_artefact, count_by_reading, in_words, numbers_by_reading
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.readings import count_by_artefact, count_by_reading, in_words, numbers_by_reading
 
 
 def test_numbers_are_judged_in_both_readings(toy):
