@@ -1,4 +1,4 @@
-"""Checks of what users hand in and of what is installed.
+"""Checks of what users hand in, of what is installed, and of the memory that is left.
 
 Every error names the argument, the column and what was expected; that of a package which is not installed names the
 extra that brings it. ``tf = optional("tensorflow")`` at the top of a module stands for such a package, imported
@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import difflib
 import numbers
+import os
+import sys
 from collections.abc import Iterable, Mapping, Set
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +49,9 @@ EXTRAS = {
     "snakemake": "suite",
     "snakemake_executor_plugin_slurm": "cluster",
 }
+
+MEMORY = "FAIRLAB_MEMORY_GB"
+CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
@@ -412,3 +419,38 @@ def _as_series(values, name: str) -> pd.Series:
     values = list(values)  # a list of texts and numbers must not become one of texts
     column = pd.Series(values, dtype=object)
     return column.infer_objects() if len(set(map(type, values))) == 1 else column
+
+
+def memory_left_gb() -> float:
+    """Return the memory that this process may still take, in GB: ``FAIRLAB_MEMORY_GB`` if set, else the free memory.
+
+    A container's limit counts, and that of a cluster's job (Linux' control groups, version 2).
+    """
+    if given := os.environ.get(MEMORY):
+        try:
+            return float(given)
+        except ValueError:
+            raise ValueError(f"{MEMORY}: expected a number of GB, found {given!r}") from None
+    import psutil  # a browser has none
+
+    return min(psutil.virtual_memory().available, *_left_by_control_groups()) / 1e9
+
+
+def _left_by_control_groups() -> list[int]:
+    """Return the bytes that each limit on this process leaves: of its own group (version 2) and of all above."""
+    left = [sys.maxsize]
+    with suppress(OSError):
+        own = CONTROL_GROUPS / MEMBERSHIP.read_text(encoding="utf-8").partition("0::/")[2].strip()
+        for folder in (own, *own.parents):
+            with suppress(OSError, ValueError):  # none there, as of the host's in a container; or "max"
+                left.append(_left(folder))
+    return left
+
+
+def _left(folder) -> int:
+    room = int((folder / "memory.max").read_text())
+    with suppress(OSError, ValueError):
+        counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        files = int(counts.get("inactive_file", 0))  # which the system drops
+        room -= max(0, int((folder / "memory.current").read_text()) - files)
+    return room

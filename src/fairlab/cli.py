@@ -213,12 +213,14 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
 
 def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int:
     """Run one experiment and return its exit status."""
-    from fairlab.suite.machine import memory_left_gb, n_cores
+    import joblib
+
+    from fairlab.checks import memory_left_gb
     from fairlab.suite.notebook import run_experiment
     from fairlab.suite.planning import refusal
 
     overrides = {key: _literal(value) for key, value in parameters}
-    n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else n_cores()
+    n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
     if not overrides and profile in PROFILES:  # of other sizes nothing is known
         left = memory_left_gb()
         if not (jobs or cores) and refusal(name, profile, n_jobs, left):

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 import fairlab
 from fairlab.checks import EXTRAS
 from fairlab.paths import project
-from fairlab.suite import machine
+from fairlab.suite import run as runs
 
 ROOT = project().root
 
@@ -244,7 +244,7 @@ def test_runs_in_a_container_know_the_commit_that_it_was_built_from(tmp_path, mo
     assert subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, check=False).returncode
     subprocess.run(command, cwd=tmp_path, env={"COMMIT": "0123456789ab"}, check=True)
     monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
-    assert machine._commit() == "0123456789ab"
+    assert runs._commit() == "0123456789ab"
 
 
 def test_everything_but_pytorch_is_locked():

@@ -16,12 +16,13 @@ import pytest
 from filelock import FileLock
 from toy_project import CELLS, SPECIFICATION, TRIALS, add_experiment
 
-from fairlab import data
+from fairlab import checks, data
 from fairlab.paths import project
 from fairlab.seeds import Trial
-from fairlab.suite import batch, cluster, machine, planning, processes
+from fairlab.suite import batch, cluster, planning, processes
 from fairlab.suite.drawing import FORMATS
 from fairlab.suite.run import Run, failure_file, run_folder
+from fairlab.transport.maps import require_memory
 
 GITIGNORE = project().root / ".gitignore"
 SLOW_TRIALS = TRIALS.replace("    return", "    __import__('time').sleep(0.5)\n    return")
@@ -107,7 +108,7 @@ def test_two_batches_in_one_folder_take_turns(toy, results):
 
 
 def test_cores_go_to_what_would_take_longer_than_all_others(toy, monkeypatch):
-    monkeypatch.setattr(batch, "n_cores", lambda: 8)
+    monkeypatch.setattr(batch.joblib, "cpu_count", lambda: 8)
     for name, minutes in (("long", 30), ("short", 1), ("other", 1)):
         add_experiment(toy, name, more=f"minutes: {{smoke: {minutes}, quick: 1, paper: 1}}\n")
     names = [f"toy/{name}" for name in ("long", "short", "other")]
@@ -271,10 +272,10 @@ def test_a_kernel_that_starts_while_the_batch_is_stopped_is_stopped_too(toy, hea
 @pytest.fixture
 def groups(tmp_path, monkeypatch):
     """Control groups that a test makes up: a function of their files and of what this process belongs to."""
-    monkeypatch.delenv(machine.MEMORY, raising=False)
-    monkeypatch.setattr(machine, "CONTROL_GROUPS", tmp_path / "cgroup")
-    monkeypatch.setattr(machine, "MEMBERSHIP", tmp_path / "membership")
-    monkeypatch.setattr(machine.psutil, "virtual_memory", lambda: SimpleNamespace(available=16 * GB))
+    monkeypatch.delenv(checks.MEMORY, raising=False)
+    monkeypatch.setattr(checks, "CONTROL_GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(checks, "MEMBERSHIP", tmp_path / "membership")
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=16 * GB))
 
     def make(membership, files):
         (tmp_path / "membership").write_text(membership)
@@ -308,16 +309,22 @@ def groups(tmp_path, monkeypatch):
 )
 def test_the_limits_of_control_groups_count(groups, membership, files, left):
     groups(membership, files)
-    assert machine.memory_left_gb() == left
+    assert checks.memory_left_gb() == left
+
+
+def test_what_a_map_takes_is_held_against_the_limit_of_its_container(groups):
+    groups("0::/\n", {"memory.max": GB})
+    with pytest.raises(MemoryError, match=r"needs about 1.9 GiB, found 0.93 GiB free"):
+        require_memory(2 * GB, "a plan", advice="take fewer points")
 
 
 def test_the_available_memory_may_be_given(groups, monkeypatch):
     groups("0::/\n", {"memory.max": GB})
-    monkeypatch.setenv(machine.MEMORY, "2.5")
-    assert machine.memory_left_gb() == 2.5
-    monkeypatch.setenv(machine.MEMORY, "2 GB")
+    monkeypatch.setenv(checks.MEMORY, "2.5")
+    assert checks.memory_left_gb() == 2.5
+    monkeypatch.setenv(checks.MEMORY, "2 GB")
     with pytest.raises(ValueError, match="FAIRLAB_MEMORY_GB: expected a number of GB, found '2 GB'"):
-        machine.memory_left_gb()
+        checks.memory_left_gb()
 
 
 def test_what_does_not_fit_is_refused_with_what_would(toy):

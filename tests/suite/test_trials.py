@@ -218,7 +218,7 @@ def test_corrupted_results_are_computed_again_and_reported_once(tmp_path, capsys
     renamed.write_bytes(other.read_bytes())
     capsys.readouterr()
     assert run(draw, TRIALS, {}, cache=tmp_path) == expected
-    assert capsys.readouterr().err == "3 of 5 cached trials of draw are corrupted and computed again\n"
+    assert capsys.readouterr().err == "3 of 5 cached trials of draw cannot be read and are computed again\n"
     assert run(draw, TRIALS, {}, cache=tmp_path) == expected
     assert capsys.readouterr().err == ""
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import joblib
 
 from fairlab import paths
-from fairlab.suite.machine import peak_memory_gb
+from fairlab.suite.run import peak_memory_gb
 
 GB = 1e9
 PACKAGES = (

@@ -5,12 +5,13 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import timedelta
 from graphlib import TopologicalSorter
 
+import joblib
 from filelock import FileLock, Timeout
 
+from fairlab.checks import memory_left_gb
 from fairlab.paths import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.comparison import compare, short_line
-from fairlab.suite.machine import memory_left_gb, n_cores
 from fairlab.suite.notebook import run_experiment
 from fairlab.suite.planning import need_gb, outdated, planned_minutes, refusal
 from fairlab.suite.processes import kill_children, stopping
@@ -78,7 +79,7 @@ class _Batch:
         self.minutes = {name: planned_minutes(name, profile) for name in self.states}
         after = {name: [one for one in specification(name).after if one in self.states] for name in self.states}
         self.after, self.order = after, TopologicalSorter(after)
-        all_cores = jobs * (cores or 1) if jobs else n_cores()
+        all_cores = jobs * (cores or 1) if jobs else joblib.cpu_count()
         self.free = self.all_cores = all_cores
         wall = max(sum(self.minutes.values()) / all_cores, 1e-9)
         self.cores = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 
@@ -24,7 +25,6 @@ from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import entry_of, paint, with_mark
-from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.planning import state
 from fairlab.suite.trials import run_trials
 
@@ -88,12 +88,12 @@ class Experiment:
         if n_jobs is not None:
             check_count(n_jobs, "n_jobs")
         task = processes.kernel_task  # of a batch, which publishes the run itself
-        self.n_jobs = n_jobs or (task.n_jobs if task else n_cores())
+        self.n_jobs = n_jobs or (task.n_jobs if task else joblib.cpu_count())
         changed = any(expected[key] != value for key, value in parameters.items())
         self.run = runs.Run(name, runs.CUSTOM if changed else profile, seed, expected | parameters)
         self.in_batch = task is not None
         # When it is opened: code may change while it runs.
-        self.run.about = environment() | {"state": (task.state or state(name)) if task else None}
+        self.run.about = runs.environment() | {"state": (task.state or state(name)) if task else None}
         self.folder = Path(task.folder) if task else runs.new_folder(name, self.run.profile, self.run.seed)
         if not task:
             atexit.register(runs.discard, self.folder)
@@ -464,7 +464,7 @@ class Experiment:
         """
         self.run.about |= {
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
-            "peak_memory_gb": round(peak_memory_gb(), 2),
+            "peak_memory_gb": round(runs.peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,
             "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),
         }

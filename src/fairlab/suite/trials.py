@@ -132,7 +132,10 @@ def _found(files, name) -> dict[int, tuple[object, dict]]:
             file.unlink()
             n_damaged += 1
     if n_damaged:
-        print(f"{n_damaged} of {len(files)} cached trials of {name} are corrupted and computed again", file=sys.stderr)
+        print(
+            f"{n_damaged} of {len(files)} cached trials of {name} cannot be read and are computed again",
+            file=sys.stderr,
+        )
     return found
 
 

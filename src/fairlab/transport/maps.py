@@ -7,7 +7,14 @@ import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_count, check_features, check_number, check_same_columns, estimator_features
+from fairlab.checks import (
+    check_count,
+    check_features,
+    check_number,
+    check_same_columns,
+    estimator_features,
+    memory_left_gb,
+)
 
 LARGEST = float(np.finfo(np.float32).max)
 GIB = 2**30
@@ -91,9 +98,7 @@ def single_precision(values: np.ndarray, name: str) -> np.ndarray:
 
 def require_memory(n_bytes: int, what: str, *, advice: str) -> int:
     """Return the free memory in bytes; raise a MemoryError with advice if `n_bytes` exceed it."""
-    import psutil
-
-    free = psutil.virtual_memory().available
+    free = int(memory_left_gb() * 1e9)
     if n_bytes > free:
         raise MemoryError(f"{what} needs about {n_bytes / GIB:.2g} GiB, found {free / GIB:.2g} GiB free; {advice}")
     return free
