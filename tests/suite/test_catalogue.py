@@ -1,8 +1,62 @@
+"""What papers and experiments state in their files."""
+
+import numpy as np
 import pytest
 import yaml
 from toy_project import SPECIFICATION
 
 from fairlab.suite.catalogue import read_specification, specification
+from fairlab.suite.published import half_step, read_paper
+from fairlab.suite.verdicts import Ours, judge
+
+
+def test_published_digits_are_kept(tmp_path):
+    file = tmp_path / "published.yaml"
+    file.write_text(
+        "paper: {key: k, title: t, authors: a, venue: v, doi: d}\n"
+        "artefacts:\n"
+        "  - {id: t, title: t, data: [], protocol: p, values: [\n"
+        "      {id: a, value: 0.070, std: 0.010, kind: statistic, exact: true},\n"
+        "      {id: b, value: 5.6e-12, kind: p-value},\n"
+        "      {id: c, low: 0.10, high: 0.20, kind: interval}, {id: d, value: 12, kind: count}]}\n"
+    )
+    values = read_paper(file).artefacts["t"].values
+    assert [values[id].printed for id in "abcd"] == ["0.070 ± 0.010", "5.6e-12", "[0.10, 0.20]", "12"]
+    assert half_step(values["a"].printed_value) == pytest.approx(0.0005)
+    assert half_step(values["b"].printed_value) == pytest.approx(5e-14)
+    assert judge(values["a"], Ours(np.array([0.0704])))[0] == "exact"
+    assert judge(values["a"], Ours(np.array([0.0706])))[0] != "exact"
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{id: a, value: 1, kind: number}", r"published.yaml:2: .*kind: expected 'count'"),
+        ("{id: a, kind: count}", r"published.yaml:2: .*a: expected finite value, found None"),
+        ("{id: a, low: 2, high: 1, kind: interval}", "low 2 above high 1"),
+        ("{id: a, value: 1, kind: count, vaule: 2}", "vaule: unknown key 'vaule'; did you mean 'value'"),
+        ("{id: a, value: 1, kind: count, impossible: ''}", "a: expected a reason, and the notebook .*; found ''"),
+        (
+            "{id: a, value: 1, kind: count, impossible: too few}",
+            "a: expected a reason, and the notebook .*; found 'too few'",
+        ),
+        ("{id: a, value: 1, kind: count, impossible: true}", "impossible: expected text, found True"),
+        (
+            "{id: a, value: 1, kind: count, setting: true, inferred: true}",
+            r"a fixed parameter \(setting\) cannot be inferred, too",
+        ),
+        ("{id: a, value: 1, std: 2, kind: count, single_run: true}", "expected one number without std of a single run"),
+        ("{id: a, value: 1, kind: count}, {id: a, value: 1, kind: count}", "the id 'a' occurs twice"),
+    ],
+)
+def test_bad_published_files_are_refused(tmp_path, entry, message):
+    file = tmp_path / "published.yaml"
+    file.write_text(
+        "paper: {key: k, title: t, authors: a, venue: v, doi: d}\n"
+        f"artefacts: [{{id: t, title: t, data: [], protocol: p, values: [{entry}]}}]\n"
+    )
+    with pytest.raises(ValueError, match=message):
+        read_paper(file)
 
 
 @pytest.mark.parametrize(

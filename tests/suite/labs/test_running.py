@@ -1,8 +1,57 @@
+"""Notebooks of labs are run, checked, graded and filled with their numbers."""
+
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from fairlab.suite.labs.running import ResilientExecute
+from fairlab.cli import main
+from fairlab.suite.labs.checking import Line, as_text, check
+from fairlab.suite.labs.grading import restore_cells
+from fairlab.suite.labs.running import ResilientExecute, with_numbers
+
+
+def graded(name, points, solution=False):
+    return {"nbgrader": {"grade": True, "grade_id": name, "points": points, "solution": solution}}
+
+
+def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd):
+    cells = [
+        new_code_cell("share = 2\nmissing"),
+        new_code_cell("assert share == 2", metadata=graded("test-one", 2)),
+        new_code_cell("raise AssertionError('share: expected 1,\\n found 2.')", metadata=graded("test-two", 3)),
+        new_markdown_cell("Because.", metadata=graded("why", 4, True)),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "mine.ipynb")
+    before = (tmp_path / "mine.ipynb").read_bytes()
+    lines = check(tmp_path / "mine.ipynb")
+    assert lines == [
+        Line("cell 1", "error", 0, "NameError: name 'missing' is not defined"),
+        Line("test-one", "ok", 2),
+        Line("test-two", "not yet", 3, "AssertionError: share: expected 1, found 2."),
+        Line("why", "manual", 4),
+    ]
+    assert (tmp_path / "mine.ipynb").read_bytes() == before
+    assert capfd.readouterr().err == "", "the kernel warns of nothing that is not a student's matter"
+    text = as_text(lines)
+    assert "2 of 5 points by the visible tests" in text
+    assert "4 points are graded manually" in text
+
+
+@pytest.mark.parametrize(("source", "status"), [("1", 0), ("1 / 0", 1)])
+def test_the_command_ends_with_1_if_a_test_fails(tmp_path, capsys, source, status):
+    cell = new_code_cell(source, metadata=graded("test-it", 1))
+    nbformat.write(new_notebook(cells=[cell]), tmp_path / "mine.ipynb")
+    assert main(["labs", "check", str(tmp_path / "mine.ipynb")]) == status
+    assert f"{1 - status} of 1 points" in capsys.readouterr().out
+
+
+def test_uncheckable_notebooks_raise(tmp_path):
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        check(tmp_path / "none.ipynb")
+    nbformat.write(new_notebook(), tmp_path / "empty.ipynb")
+    with pytest.raises(ValueError, match="is it the notebook of a lab"):
+        check(tmp_path / "empty.ipynb")
+
 
 ENDLESS = "while True: pass"
 UNSTOPPABLE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
@@ -41,3 +90,90 @@ def test_a_loop_that_prints_does_not_fill_the_memory():
     stopped, *printed = done.cells[0].outputs
     assert stopped.ename == "CellTimeoutError"
     assert 0 < sum(len(output.get("text", "")) for output in printed) < 2_000_000
+
+
+ANSWER = """\
+### BEGIN SOLUTION
+**Strong.** "It's {share:.0%} of {'all'}, $\\alpha = {{1}}$."
+### END SOLUTION"""
+
+
+def master(test):
+    solution = {"nbgrader": {"grade": True, "grade_id": "why", "points": 1, "solution": True}}
+    return new_notebook(
+        cells=[
+            new_code_cell("### BEGIN SOLUTION\nshare = 0.25\n### END SOLUTION"),
+            new_code_cell(f"### BEGIN HIDDEN TESTS\n{test}\n### END HIDDEN TESTS"),
+            new_code_cell("share = 2 * share", metadata={"tags": ["guide"]}),
+            new_markdown_cell("Leave {this}."),
+            new_markdown_cell(ANSWER, metadata=solution),
+        ]
+    )
+
+
+def test_model_answers_have_their_numbers_and_the_rest_stays():
+    notebook = master("assert share == 0.25")
+    copy = with_numbers(notebook)
+    assert copy.cells[-1].source.splitlines()[1] == '**Strong.** "It\'s 50% of all, $\\alpha = {1}$."'
+    assert [cell.source for cell in copy.cells[:-1]] == [notebook.cells[i].source for i in (0, 1, 3)]
+    assert notebook.cells[-1].source == ANSWER
+
+
+def test_a_course_whose_solution_fails_is_refused():
+    with pytest.raises(RuntimeError, match="a quarter"):
+        with_numbers(master("assert share == 0.5, 'a quarter'"))
+
+
+def marked(name, **more):
+    given = {"grade": True, "grade_id": name, "points": 2, "solution": False, "locked": True, "schema_version": 3}
+    return {"nbgrader": given | more}
+
+
+@pytest.fixture
+def released():
+    return new_notebook(
+        cells=[
+            new_code_cell("table = read()"),
+            new_code_cell("def share(table): ...", metadata=marked("share", grade=False, solution=True, locked=False)),
+            new_code_cell("assert share(table) == 1", metadata=marked("test-share")),
+            new_markdown_cell("*Your answer here.*", metadata=marked("why", solution=True, locked=False)),
+        ]
+    )
+
+
+def copy(notebook):
+    return type(notebook)({**notebook, "cells": [cell.copy() for cell in notebook.cells]})
+
+
+def sources(notebook):
+    return [cell.source for cell in notebook.cells]
+
+
+def test_answers_and_own_cells_are_kept(released):
+    theirs = copy(released)
+    theirs.cells[1].source = "def share(table): return 1"
+    theirs.cells[3] |= {"source": "Because.", "attachments": {"a.png": {"image/png": "AA=="}}}
+    theirs.cells.insert(0, new_code_cell("1 + 1", metadata={"tags": ["mine"]}))
+    restored, noticed = restore_cells(theirs, released)
+    assert sources(restored) == [
+        "1 + 1",
+        "table = read()",
+        theirs.cells[2].source,
+        released.cells[2].source,
+        "Because.",
+    ]
+    assert restored.cells[4].attachments
+    assert noticed == []
+
+
+def test_changed_or_deleted_cells_are_restored(released):
+    theirs = copy(released)
+    theirs.cells[2] = new_markdown_cell("pass", metadata=marked("test-share", grade=False, points=99))
+    theirs.cells.append(new_code_cell("pass", metadata=marked("test-share")))
+    restored, noticed = restore_cells(theirs, released)
+    assert sources(restored) == [*sources(released), "pass"]
+    assert [cell.metadata for cell in restored.cells] == [*(cell.metadata for cell in released.cells), {}]
+    assert noticed == ["`test-share` was changed and has been graded in its original version."]
+    restored, noticed = restore_cells(new_notebook(cells=[new_code_cell("1", metadata={"nbgrader": "?"})]), released)
+    assert sources(restored) == [*sources(released)[1:], "1"]
+    assert noticed == [f"`{name}` was deleted and has been restored." for name in ("share", "test-share", "why")]

@@ -1,0 +1,353 @@
+"""The site: its rows, pages of papers and notebooks, reference, and how it is built."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import nbformat
+import pytest
+from graded_labs import secrets
+from toy_project import fill
+
+from fairlab.paths import project
+from fairlab.suite.comparison import Comparison, short_line
+from fairlab.suite.experiment import Experiment
+from fairlab.suite.labs.course import cards
+from fairlab.suite.labs.masters import exercises, read
+from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.run import publish, run_folder
+from fairlab.suite.site import building
+from fairlab.suite.site.pages import (
+    drawing_cell,
+    finding_of,
+    names,
+    page_text,
+    paper_page,
+    pictures,
+    write_labs,
+    write_notebooks,
+)
+from fairlab.suite.site.reference import PACKAGES, described, package_page, public_names
+from fairlab.suite.site.rows import HTML, PAGES, anchor, artefact_name, bar, grouped, off_most, place
+from fairlab.suite.verdicts import LOOKS
+
+ROOT = project().root
+
+
+@pytest.fixture(scope="session")
+def card():
+    """The project's scorecard."""
+    return Comparison.read(ROOT / "REPRODUCTION.json")
+
+
+@pytest.fixture(scope="session")
+def row(card):
+    """A row with a number, an interval and a relative difference."""
+    judged = (row for row in card.rows if row.kind == "number" and row.verdict == "agrees" and row.low is not None)
+    return next(row for row in judged if row.relative_difference)
+
+
+@pytest.fixture(scope="session")
+def changed(row):
+    """The same row with another outcome."""
+    update = {"ours": 98765.4321, "low": 98765.0, "high": 98766.0, "verdict": "differs", "reason": "<changed> & told"}
+    return row.model_copy(update=update | {"relative_difference": 3.21})
+
+
+WORST = {"number": "differs", "claim": "fails"}
+
+
+@pytest.fixture(scope="module")
+def site(card):
+    """What pages are made from."""
+    heads = {key: page_text(key)[0] for key in paper_keys()}
+    return {"card": card, "names": names(), "heads": heads, "sentences": {key: finding_of(key, card) for key in heads}}
+
+
+def line(row):
+    return ElementTree.fromstring(HTML.line(row, names()))
+
+
+def elements(text, *names):
+    """Return the elements of some names in HTML."""
+    return [one for one in ElementTree.fromstring(f"<all>{text}</all>").iter() if one.tag in names]
+
+
+def test_every_row_of_the_scorecard_is_there_once_below_its_table_or_figure(card, site):
+    groups = elements(HTML.scorecard(site), "details")
+    found = {group.get("id"): [row.get("id") for row in group.iter("tr") if row.get("id")] for group in groups}
+    assert [id for ids in found.values() for id in ids] == [anchor(row) for row in card.rows]
+    assert all(id.startswith(f"{group}:") for group, ids in found.items() for id in ids)
+
+
+def test_row_has_number_trials_verdict_run_and_citation(row):
+    texts = {cell.get("data-label"): "".join(cell.itertext()) for cell in line(row)}
+    run = f"{row.data} data, {row.profile}, seed {row.seed}, commit {row.commit[:7]}"
+    assert row.id in texts["row"]
+    assert f"{row.n_trials} trial" in texts["our result"]
+    assert row.verdict in texts["verdict"]
+    assert grouped(row.reason) in texts["reason"]
+    assert re.search(
+        rf"fairlab \S+, {re.escape(anchor(row))}\. Published .*{artefact_name(row.artefact)}", texts["reason"]
+    )
+    assert texts["reason"].endswith(f"[{run}].")
+    assert float(line(row).get("data-size")) == float(f"{abs(row.relative_difference):.6g}")
+
+
+def test_a_changed_row_changes_and_is_escaped(row, changed):
+    for text in (HTML.line(changed, names()), HTML.short_table([changed])):
+        cells = "".join(ElementTree.fromstring(text).itertext())
+        assert "98,765.4" in cells
+        assert "differs" in cells
+    assert "<changed> & told" in "".join(line(changed).itertext())
+    assert "#mark-differs" in HTML.marks([changed])
+    assert "#mark-differs" not in HTML.marks([row])
+
+
+def test_every_row_is_a_mark_that_leads_to_it(card, site):
+    assert re.findall(r'href="scorecard\.html#([^"]+)"', HTML.field(site)) == [anchor(row) for row in card.rows]
+    assert 'href="papers/adf.html#table-4"' in HTML.field(site)
+    assert HTML.symbols().count("<symbol") == len(LOOKS)
+
+
+def test_the_plot_has_every_pair_of_numbers_at_its_place_and_says_what_it_is(card, site):
+    pairs = [row for row in card.rows if isinstance(row.published, float) and isinstance(row.ours, float)]
+    marks = {mark.get("href").partition("#")[2]: mark for mark in elements(HTML.plot(site), "a")}
+    assert set(marks) == {anchor(row) for row in pairs}
+    for row in pairs:
+        title, use = marks[anchor(row)]
+        assert row.id in title.text
+        assert float(use.get("x")) == pytest.approx(place(row.published) - 0.8)
+        assert float(use.get("y")) == pytest.approx(99.2 - place(row.ours))
+    assert [place(number) for number in (0, 1e-9, 1, -100, 1e8, 1e12)] == [0, 0, 33.3, 50, 100, 100]
+
+
+@pytest.mark.parametrize("key", paper_keys())
+def test_the_bar_of_a_paper_adds_up_to_all_of_its_rows_and_hatches_the_inferred_ones(card, key):
+    own = card.of(key)
+    assert sum(part["n"] for part in bar(own)) == len(own.rows)
+    assert sum(part["width"] for part in bar(own)) == pytest.approx(100)
+    assert sum(part["n"] for part in bar(own) if part["inferred"]) == sum(row.is_inferred for row in own.rows)
+    off = [part["n"] for part in bar(own) if part["colour"] == "vermilion" and not part["inferred"]]
+    assert sum(off) == sum(row.verdict in ("differs", "fails") and not row.is_inferred for row in own.rows)
+
+
+@pytest.mark.parametrize("key", paper_keys())
+def test_the_sentence_on_a_paper_is_true_of_its_rows_and_gone_if_they_change(card, key):
+    """Its condition is beside it in ``docs/papers``; where this fails, the rows no longer bear the sentence out."""
+    fallback = f"{short_line(card.of(key))}."
+    assert finding_of(key, card) != fallback
+    assert finding_of(key, card) in HTML.findings(
+        {
+            "card": card,
+            "names": names(),
+            "sentences": {key: finding_of(key, card)} | dict.fromkeys(set(paper_keys()) - {key}, ""),
+        }
+    )
+    worse = Comparison(row.model_copy(update={"verdict": WORST[row.kind]}) for row in card.rows)
+    assert finding_of(key, worse) == f"{short_line(worse.of(key))}."
+    assert finding_of(key, Comparison([])) == "nothing judged."
+
+
+def test_the_numbers_of_the_sentences_are_those_of_the_rows(card):
+    def count(key, *verdicts, table=""):
+        return sum(row.verdict in verdicts and row.artefact.startswith(table) for row in card.of(key).rows)
+
+    judged = ("exact", "agrees", "near", "compatible", "same conclusion", "differs")
+    assert f"{count('fairtest', 'exact', 'agrees')} of {count('fairtest', *judged)} judged" in finding_of(
+        "fairtest", card
+    )
+    assert f"{count('fliptest', 'surrogate')} of {len(card.of('fliptest').rows)} results" in finding_of(
+        "fliptest", card
+    )
+    assert f"all {count('individual_fairness', *judged)} judged" in finding_of("individual_fairness", card)
+    assert f"{count('themis', 'differs', table='figure-3')} of 100" in " ".join(finding_of("themis", card).split())
+
+
+def test_numbers_are_easy_to_compare(card):
+    assert grouped("12359.6 [1200, 0.12345]") == "12,359.6 [1,200, 0.12345]"
+    worst = off_most(card.of("adf").rows)
+    assert abs(worst.relative_difference) == max(
+        abs(row.relative_difference or 0) for row in card.of("adf").rows if row.verdict == "differs"
+    )
+    assert f'Off most: <a href="scorecard.html#{anchor(worst)}"' in HTML.remarks(card.of("adf").rows, {})
+    assert off_most([row for row in card.rows if row.verdict != "differs"]) is None
+
+
+def test_picture_page_and_site_say_the_same(card, site):
+    """Of the committed files; ``fairlab scorecard --write`` makes them."""
+    drawn = ElementTree.parse(ROOT / "figures" / "verdicts.svg").find("{http://www.w3.org/2000/svg}title")
+    assert drawn.text == card.headline()
+    assert card.headline() in (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
+    for key, name in site["names"].items():
+        assert card.of(key).headline() in HTML.field(site)
+        assert card.of(key).headline() in HTML.scorecard(site)
+        assert name in HTML.findings(site)
+
+
+FIGURES = project().figures
+
+CELLS = [
+    'exp.figure("figure-1", figures.lines, data=x)',
+    'exp.figure("figure-1", figures.bars, data=x, part=f"of_{part}")',
+    'exp.figure("figure-1", figures.bars, data=x, part="women")',
+    'exp.figure(artefact, figures.maps, data=x, part="women")',
+]
+
+
+@pytest.mark.parametrize("key", paper_keys())
+def test_a_page_has_every_part_and_every_row(card, key):
+    page = paper_page(key, card.rows, pictures(key))
+    for artefact in load_paper(key).artefacts.values():
+        assert f'<div id="{artefact.id}"' in page
+        assert f"### {artefact_name(artefact.id)}: {artefact.title}" in page
+    assert all(f"../scorecard.html#{anchor(row)}" in page for row in card.of(key).rows)
+    for part in ("Question", "Method", "Results", "Claims", "Findings beyond the paper", "Experiments"):
+        assert f"## {part}" in page
+    assert "{{ " not in page
+    assert "&lt;p&gt;" not in page
+    about = load_paper(key).about
+    for text in (
+        about.title,
+        about.authors,
+        about.venue,
+        f'href="https://doi.org/{about.doi}"',
+        f"doi = {{{about.doi}}}",
+    ):
+        assert text.replace("&", "&amp;").replace("'", "&#39;") in page.partition("## Question")[0]
+    assert "*" not in "".join(re.findall(r"`[a-z0-9_.*-]+`", page.partition("## Results")[2].partition("## Claims")[0]))
+
+
+def test_paper_without_text_has_a_page(toy):
+    from fairlab.suite.scorecard import scorecard
+
+    card = scorecard()
+    page = paper_page("toy", card.rows, ())
+    assert page.startswith("# toy\n")
+    assert "<strong>A toy</strong>" in page
+    assert "### Table 1: Means" in page
+    assert "[A toy experiment](../notebooks/toy/mean)" in page
+
+
+@pytest.mark.parametrize(
+    ("stem", "draw", "cell"),
+    [
+        ("figure-1", "x.figures.lines", 0),
+        ("figure-1_of_men", "x.figures.bars", 1),
+        ("figure-1_women", "x.figures.bars", 2),
+        ("figure-2_women", "x.figures.maps", 3),
+    ],
+)
+def test_a_figure_belongs_to_the_cell_with_its_name_part_and_function(stem, draw, cell):
+    assert drawing_cell(stem, draw, CELLS) == CELLS[cell]
+    assert drawing_cell("figure-3", "x.figures.unknown", CELLS) == ""
+
+
+def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(results):
+    for paper in paper_keys():
+        own, page = pictures(paper), PAGES.gallery(paper, pictures(paper))
+        assert {one.stem for one in own} == {file.stem for file in (FIGURES / paper).glob("*.png")}
+        assert page.count("```python") == len(own)
+        for one in own:
+            assert "exp.figure(" in one.code
+            assert one.entry["draw"].rpartition(".")[2] in one.code
+            assert f"## {one.title}\n" in page
+            assert one.code in page
+            for suffix in ("png", "svg", "csv"):
+                assert (one.folder / f"{one.stem}.{suffix}").exists()
+                assert f'href="../figures/{paper}/{one.stem}.{suffix}"' in page
+
+
+@pytest.fixture
+def own(toy):
+    """The toy project as the site sees it; the two notebooks of all projects are its own."""
+    for name in ("start_here", "your_model", "bias_audits"):
+        cells = [nbformat.v4.new_markdown_cell("# Title\n\nText.")]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), toy / "notebooks" / f"{name}.ipynb")
+    path = toy / "notebooks" / "toy" / "mean.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# A toy\n\nText."))
+    nbformat.write(notebook, path)
+    return toy
+
+
+def text_of(folder):
+    return nbformat.read(folder / "toy" / "mean.ipynb", as_version=4).cells[0].source
+
+
+def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_path):
+    experiment = Experiment("toy/mean", profile="quick")
+    fill(experiment)
+    experiment.compare()
+    page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# As it was run")])
+    nbformat.write(page, run_folder("toy/mean", "quick") / "notebook.ipynb")
+    publish(run_folder("toy/mean", "quick"))
+    write_notebooks(tmp_path / "pages", {"toy": []})
+    text = text_of(tmp_path / "pages")
+    assert text.startswith("# As it was run")
+    assert "`quick` with seed 0 on " in text
+    assert "commit `" in text
+
+
+def test_every_public_name_is_in_the_reference_once():
+    places = [
+        (id(described(package, name)), f"{package}.{name}") for package in PACKAGES for name in public_names(package)
+    ]
+    assert len({place for place, _ in places}) == len(places)
+    assert {"fairlab.auditing.audit", "fairlab.Experiment"} < {name for _, name in places}
+    assert "* ``fairlab.audit`` is :obj:`fairlab.auditing.audit`\n" in package_page("fairlab")
+
+
+ROOT = project().root
+
+
+def test_links_within_the_project_become_pages_or_plain_text():
+    text = (
+        "[a](docs/labs.md#three-weeks) [b](src/fairlab/cli.py) [g](docs/guide/cache.md) "
+        "[c](https://x.org) ![d](figures/x.png) [e](#f)"
+    )
+    assert building.within_site(text, "README.md", "deep/page") == (
+        "[a](../labs/index.md#three-weeks) b [g](../guide/cache.md) [c](https://x.org) ![d](figures/x.png) [e](#f)"
+    )
+
+
+def test_own_results_come_before_the_committed_ones(results):
+    assert building.card_file() == ROOT / "REPRODUCTION.json"
+    results.mkdir()
+    (results / "REPRODUCTION.json").write_text("[]")
+    assert building.card_file() == results / "REPRODUCTION.json"
+
+
+def test_corrupted_scorecard_is_rejected_with_its_row(results, tmp_path):
+    results.mkdir()
+    (results / "REPRODUCTION.json").write_text(json.dumps([{"paper": "adf"}]))
+    with pytest.raises(ValueError, match=r"0\.artefact\n  Field required"):
+        building.write_sources(tmp_path / "sources", None)
+
+
+def test_a_picture_of_the_gallery_is_not_kept_twice(tmp_path):
+    for name, content in {"figures/adf/a.png": b"one", "_images/1.png": b"one", "_images/2.png": b"two"}.items():
+        building.write_text(tmp_path / name, content.decode())
+    building.write_text(
+        tmp_path / "notebooks/adf/n.html", '<img src="../../_images/1.png"><img src="../../_images/2.png">'
+    )
+    building.share_pictures(tmp_path)
+    page = (tmp_path / "notebooks/adf/n.html").read_text()
+    assert page == '<img src="../../figures/adf/a.png"><img src="../../_images/2.png">'
+    assert [file.name for file in tmp_path.glob("_images/*")] == ["2.png"]
+
+
+def test_labs_have_no_solutions(tmp_path):
+    write_labs(tmp_path)
+    for card in cards():
+        pages = [read(tmp_path / folder / card.notebook.name) for folder in ("", "students")]
+        text = "\n".join(cell.source for page in pages for cell in page.cells)
+        assert "YOUR CODE HERE" in text or "raise NotImplementedError" in text or not exercises(read(card.notebook))
+        assert not [line for line in secrets(read(card.notebook)) if line in text]
+
+
+def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="expected a new folder or an earlier site"):
+        building.build(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
