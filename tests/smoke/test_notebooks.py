@@ -21,6 +21,7 @@ def results(tmp_path_factory, monkeypatch):
 # What must not pay for the import of TensorFlow: of FlipTest only the maps of Seguy et al. need it.
 WITHOUT_TENSORFLOW = [name for name in experiment_names() if name.startswith(("fairtest/", "themis/", "fliptest/"))]
 WITHOUT_TENSORFLOW.remove("fliptest/stability")
+SMALLER = {"monitoring": {"n_shoppers": 16_000, "look_every": 4_000, "n_streams": 1}}
 OTHERS = [ROOT / "notebooks" / f"{name}.ipynb" for name in other_notebooks()]
 
 
@@ -38,4 +39,4 @@ def test_experiment(name, results):
 
 @pytest.mark.parametrize("notebook", OTHERS, ids=lambda path: path.stem)
 def test_other_notebook(notebook, results, tmp_path):
-    execute(notebook, tmp_path / "executed.ipynb", {}, time_limit=5)
+    execute(notebook, tmp_path / "executed.ipynb", SMALLER.get(notebook.stem, {}), time_limit=5)
