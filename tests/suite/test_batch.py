@@ -157,7 +157,7 @@ def heard():
 @pytest.fixture
 def three(toy, heard):
     """The toy project with three experiments of slow trials, `third` of which waits for `second`."""
-    spec = SPECIFICATION.replace("n: 10, n_trials: 2", "n: 10, n_trials: 12")
+    spec = SPECIFICATION.replace("n: 10, n_trials: 2", "n: 10, n_trials: 6")
     (toy / "notebooks" / "toy" / "toy_trials.py").write_text(SLOW_TRIALS)
     for name, more in (("mean", ""), ("second", ""), ("third", "after: [toy/second]\n")):
         cells = [cell.replace("n=n", f"n=n + {len(name) % 2}") for cell in CELLS]
@@ -227,7 +227,7 @@ def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(t
     assert trial.stat().st_mtime_ns == written, "a finished trial is not computed again"
     for name, n in (("mean", 10), ("second", 10), ("third", 11)):
         folder = run_folder(f"toy/{name}", "smoke")
-        assert Run.read(folder).records[0]["values"] == [mean(Trial("toy", index), n) for index in range(12)]
+        assert Run.read(folder).records[0]["values"] == [mean(Trial("toy", index), n) for index in range(6)]
         assert [path for path in folder.parent.glob("*/") if path != folder] == [], "no unfinished run"
 
 
