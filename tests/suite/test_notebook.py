@@ -41,26 +41,26 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
     assert content["cells"][0]["metadata"] == {"tags": ["parameters"]}
 
 
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        (["1 / 0"], "cell 3 failed: ZeroDivisionError"),
-        (["import sys; sys.exit(0)", *CELLS[1:]], "ended early"),
-        (["exit()", *CELLS[1:]], "ended early|kernel died"),
-        (CELLS[1:-1], r"without calling compare\(\)"),
-        ([*CELLS[1:3], "exp.record('table-1', 'mean', means)", CELLS[-1]], "nothing was written for figure-1"),
-        (["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], "the kernel died twice"),
-    ],
-)
-def test_a_failed_run_leaves_the_earlier_one_untouched(toy, cells, message):
+FAILURES = [
+    (["1 / 0"], "cell 3 failed: ZeroDivisionError"),
+    (["import sys; sys.exit(0)", *CELLS[1:]], "ended early"),
+    (["exit()", *CELLS[1:]], "ended early|kernel died"),
+    (CELLS[1:-1], r"without calling compare\(\)"),
+    ([*CELLS[1:3], "exp.record('table-1', 'mean', means)", CELLS[-1]], "nothing was written for figure-1"),
+    (["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], "the kernel died twice"),
+]
+
+
+def test_failed_runs_leave_the_earlier_one_untouched(toy):
     folder = run()
-    rewrite(toy, *cells)
-    with pytest.raises(NotebookError, match=message):
-        run()
-    assert run_folder("toy/mean", "smoke") == folder
-    assert failure_file("toy/mean", "smoke").read_text()
-    assert Run.read(folder).name == "toy/mean"
-    assert [path for path in folder.parent.glob("*/") if path != folder] == []
+    for cells, message in FAILURES:
+        rewrite(toy, *cells)
+        with pytest.raises(NotebookError, match=message) as caught:
+            run()
+        assert failure_file("toy/mean", "smoke").read_text().strip() == str(caught.value)
+        assert run_folder("toy/mean", "smoke") == folder
+        assert Run.read(folder).name == "toy/mean"
+        assert [path for path in folder.parent.glob("*/") if path != folder] == []
 
 
 def test_a_notebook_whose_kernel_is_killed_once_goes_on_from_its_trials(toy, tmp_path):
