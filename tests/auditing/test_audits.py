@@ -16,7 +16,6 @@ from scipy.stats import binomtest
 from fairlab import Case, audit
 from fairlab.auditing import forecast, progress, run
 from fairlab.auditing.probes import probes
-from fairlab.auditing.probes.themis import FLIPS
 from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.varied import PEOPLE, Varied, over_inputs, over_people, proxies_of
 from fairlab.paths import project
@@ -54,12 +53,6 @@ def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
     assert (report.budget, report.confidence_level, report.random_state) == (2400, 0.9, 7)
 
 
-def test_methods_have_a_fixed_order_and_share_of_the_budget():
-    assert [(name, probe.share) for name, probe in probes().items()] == [
-        ("rates", 0), ("fliptest", 1), ("fairtest", 1), ("individual_fairness", 3), ("themis", 4), ("adf", 2)
-    ]  # fmt: skip
-
-
 def test_what_is_not_the_papers_algorithm_is_said_in_a_sentence_of_the_report(case):
     report = audit(case, budget=1000)
     page, guide = report.to_html(), " ".join((project().docs / "your_model.md").read_text(encoding="utf-8").split())
@@ -81,29 +74,31 @@ def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
     asks["individual_fairness"] = 200
     report = audit(case, budget=2400)
     # 400 people first; 2,000 are left in parts of 0, 1, 1, 3, 4, 2.
-    expected = [0, 2000 // 11, 2000 // 10, 2000 * 3 // 9, 1800 * 4 // 6, 1800]
-    assert [task.budget for task in given.values()] == expected
+    expected = {"rates": 0, "fliptest": 2000 // 11, "fairtest": 2000 // 10, "individual_fairness": 2000 * 3 // 9}
+    assert {name: task.budget for name, task in given.items()} == expected | {"themis": 1800 * 4 // 6, "adf": 1800}
     assert report.n_queries - case.queries.n_for_case == 200
 
 
 def test_what_is_reported_is_what_the_model_was_asked(methods):
     seen = []
 
-    def model(rows):
-        seen.append(len(rows))
-        return rows["age"] > 5
+    def asked(table, budget):
+        def model(rows):
+            seen.append(len(rows))
+            return rows["age"] > 5
+
+        return audit(Case(model, table, sensitive_features="sex", pos_label=True), budget=budget)
 
     table = people().assign(age=np.arange(400) / 10)
-    report = audit(Case(model, table, sensitive_features="sex", pos_label=True), budget=800)
+    report = asked(table, budget=800)
     assert report.n_queries == sum(seen) == 800
     said = "with 400 rows (at most 800 were allowed), and 400 rows again for the determinism check"
     assert said in report.to_html()
     seen.clear()
     methods[1]["themis"] = 30
-    twins = Case(model, pd.concat([table[:100]] * 4, ignore_index=True), sensitive_features="sex", pos_label=True)
-    report = audit(twins, budget=2400)
+    report = asked(pd.concat([table[:100]] * 4, ignore_index=True), budget=2400)
     assert (report.n_queries, report.n_repeated) == (sum(seen), 100) == (230, 100)
-    assert audit(twins, budget=2400).n_queries == 200, "what the case knows is not asked again"
+    assert audit(report.case, budget=2400).n_queries == 200, "what the case knows is not asked again"
 
 
 def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(methods):
@@ -117,25 +112,6 @@ def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(me
     assert (len(sampled), first.n_beside, first.n_queries) == (1_000, 4_000, 6_000)
     assert "on 1,000 people (a random sample of 5,000)" in first.summary
     assert "A random sample of 1,000 of the 5,000 rows is examined; intervals are about all 5,000." in first.to_html()
-
-
-def test_intervals_of_a_sample_hold_what_is_true_of_the_table():
-    table = people(3_000, seed=1).sort_values("age")
-
-    def model(rows):
-        return (rows["age"] + 9 * (rows["sex"] == "man") + 20 * (rows["job"] == "miner")) > 64
-
-    case, held = Case(model, table, sensitive_features="sex", pos_label=True), []
-    rates = model(table).groupby(table["sex"]).mean()
-    flips = model(table.assign(sex="man")) != model(table.assign(sex="woman"))
-    for seed in range(30):
-        sample = case.sample(600, random_state=seed)  # as the audit does
-        difference = run("rates", sample, budget=0).findings[0]
-        people_of_table = run("themis", sample, budget=1_200, random_state=seed).findings[0]
-        assert (difference.n, people_of_table.effect, people_of_table.population) == (600, FLIPS, "people")
-        held.append(difference.low <= rates["man"] - rates["woman"] <= difference.high)
-        held.append(people_of_table.low <= flips.mean() <= people_of_table.high)
-    assert np.mean(held) >= 0.95
 
 
 def test_some_methods_by_name(case, methods):
@@ -181,8 +157,7 @@ def test_an_audit_says_how_long_it_takes_and_ends_in_time_with_what_it_has():
     report = audit(case, budget=50_000, max_seconds=3)
     assert report.n_queries < 20_000, "of 50,000, which would take ten seconds"
     assert "In 3 seconds the model can be queried with " in " ".join(report.warnings)
-    measures = {finding.measure for finding in report.significant}
-    assert {"selection_rate_difference", "counterfactual_flip_rate"} <= measures, "with what it has"
+    assert {"selection_rate_difference", "counterfactual_flip_rate"} <= {each.measure for each in report.significant}
 
 
 def test_methods_that_would_begin_too_late_are_left_out(case, methods, monkeypatch):
@@ -216,13 +191,11 @@ def test_sampled_scores_have_exact_intervals_and_tests():
     assert (score, p_value) == (pytest.approx(0.1, abs=0.01), pytest.approx(binomtest(30, 40).pvalue))
 
 
-def test_noise_is_no_group_score():
+def test_noise_is_taken_out_of_a_group_score():
     rng = np.random.default_rng(0)
     noise = [varied(rng.random((100, 3)) < 0.5) for _ in range(100)]
-    scores, lows, _, p_values = np.transpose([some.group(0.05, rng) for some in noise])
-    assert np.mean(lows > 0) <= 0.05
-    assert np.mean(p_values <= 0.05) <= 0.08
-    assert np.mean(scores) < 0.7 * np.mean([np.ptp(some.decisions.mean(axis=0)) for some in noise])
+    spreads = [np.ptp(some.decisions.mean(axis=0)) for some in noise]
+    assert np.mean([some.group(0.05, rng)[0] for some in noise]) < 0.7 * np.mean(spreads)
 
 
 def test_evidence_is_pairs_of_rows():
@@ -289,25 +262,22 @@ class Terminal(io.StringIO):
         return True
 
 
-def advance(show=True):
+@pytest.mark.parametrize(
+    ("stream", "show", "expected"),
+    [
+        (Terminal, True, ["Themis", "49/100", "3 findings"]),  # what was done, and the queries of this audit only
+        (io.StringIO, True, []),
+        (Terminal, False, []),
+    ],
+)
+def test_a_terminal_shows_queries_and_findings_if_asked_to(monkeypatch, stream, show, expected):
+    monkeypatch.setattr(sys, "stderr", stream())
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.01)
     queries = SimpleNamespace(n_queries=5)
     with QueryBar(queries, 100, done=7, show=show) as bar:
         bar.begin("Themis")
         queries.n_queries = 47
         bar.add(3)
         time.sleep(0.05)
-
-
-def test_a_terminal_shows_queries_and_findings(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.01)
-    advance()
-    shown = sys.stderr.getvalue()  # what was done, and the queries of this audit only
-    assert [part in shown for part in ("Themis", "49/100", "3 findings")] == [True] * 3
-
-
-@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
-def test_elsewhere_or_unasked_it_is_quiet(monkeypatch, stream):
-    monkeypatch.setattr(sys, "stderr", stream())
-    advance(show=stream is io.StringIO)
-    assert sys.stderr.getvalue() == ""
+    shown = sys.stderr.getvalue()
+    assert (bool(shown), [part for part in expected if part not in shown]) == (bool(expected), [])

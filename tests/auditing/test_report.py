@@ -1,6 +1,6 @@
 import json
 import re
-from html.parser import HTMLParser
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,7 +22,6 @@ from fairlab.auditing.evidence import binned, shown_rows
 from fairlab.auditing.impact import UNKNOWN
 from fairlab.auditing.pairing import are_same_people
 from fairlab.cases import MethodResult
-from fairlab.cli import main
 
 
 def test_every_test_of_every_method_is_corrected_and_significant_findings_come_first():
@@ -151,27 +150,12 @@ def test_a_finding_without_an_interval_says_so():
     assert wording.line(rate) == "It differs (interval 15.0 to 25.0 percentage points, by FlipTest)"
 
 
-class Tags(HTMLParser):
-    """Checks that tags are closed in the order in which they were opened."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.seen = [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append(tag)
-        self.open += [] if tag in ("meta", "img") else [tag]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 def test_the_page_is_one_whole_file_without_addresses(tmp_path):
-    text, tags = report().to_html(tmp_path / "audit.html"), Tags()
+    text = report().to_html(tmp_path / "audit.html")
     assert (tmp_path / "audit.html").read_text(encoding="utf-8") == text
-    tags.feed(text)
-    assert (tags.open, tags.seen.count("img"), tags.seen.count("script")) == ([], 1, 0)
-    assert not re.search(r"""(src|href)=["'](?!data:)|http""", text)
+    opened, closed = (Counter(re.findall(rf"<{slash}([a-z]\w*)", text)) for slash in ("", "/"))
+    assert (opened - closed, closed - opened) == ({"meta": opened["meta"], "img": 1}, {})
+    assert not re.search(r"""(src|href)=["'](?!data:)|http|<script""", text)
 
 
 def test_names_and_values_are_text_in_every_export():
@@ -209,7 +193,6 @@ def test_a_panel_for_each_method_and_a_line_for_each_finding_but_for_what_is_sai
 # exports
 
 SCHEMA = json.loads((Path(module.__file__).parent / "report.schema.json").read_text(encoding="utf-8"))
-STATUS = {"difference found": 3, "no difference found": 0, "not assessed": 4}
 
 
 def generated_case(number):
@@ -235,7 +218,6 @@ def verdicts(found):
     assert (int(suite.get("failures")), int(suite.get("errors"))) == (failed, errors)
     assert int(suite.get("tests")) == len(suite.findall("testcase"))
     [run] = json.loads(found.to_sarif())["runs"]
-    card = found.to_model_card()
     text = found.to_html()
     return {
         "JSON": content["verdict"],
@@ -245,7 +227,7 @@ def verdicts(found):
         else "difference found"
         if any(result["level"] == "error" for result in run["results"])
         else "no difference found",
-        "model card": yaml.safe_load(card.split("---")[1])["fairness_verdict"],
+        "model card": yaml.safe_load(found.to_model_card().split("---")[1])["fairness_verdict"],
         "HTML": "not assessed"
         if "<h1>" in text and ": not assessed</h1>" in text
         else "difference found"
@@ -259,24 +241,6 @@ def test_python_and_every_export_say_the_same(number):
     found = audit(generated_case(number), methods=["rates", "themis"], budget=1_500, progress=False)
     expected = "not assessed" if number % 5 == 0 else "difference found" if number % 2 else "no difference found"
     assert {found.verdict, *verdicts(found).values()} == {expected}
-
-
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_the_shell_says_the_same(number, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    case, worth = generated_case(number), 20 if number % 2 else 0
-    case.table.to_csv("table.csv", index=False)
-    rule = f"rows['points'] + ({worth} * (rows['group'] == 'a') if 'group' in rows else 0) > 30"
-    Path(f"rule_{number}.py").write_text(f"def predict(rows):\n    return {rule}\n")
-    call = f"audit rule_{number}:predict table.csv --sensitive-features group --methods rates,themis --budget 1500"
-    files = {"--json": "a.json", "--junit": "a.xml", "--sarif": "a.sarif", "--model-card": "a.md"}
-    options = ["--features", ",".join(case.features), *(part for pair in files.items() for part in pair)]
-    status = main([*call.split(), *options])
-    found = audit(case, methods=["rates", "themis"], budget=1_500, progress=False)
-    assert (status, json.loads(Path("a.json").read_text())["verdict"]) == (STATUS[found.verdict], found.verdict)
-    assert all(Path(path).stat().st_size for path in files.values())
-    assert found.summary.split(" on ")[-1][:20] in capsys.readouterr().out
 
 
 def test_every_feature_without_a_test_is_an_error_of_junit():
@@ -511,17 +475,6 @@ def test_nobody_selected_and_groups_of_nobody_have_no_ratio():
     assert table["selection rate"].tolist() == pytest.approx([0, 0, np.nan], nan_ok=True)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 400), st.integers(0, 400)), min_size=2, max_size=6), st.floats(0, 0.2))
-def test_the_highest_ratio_of_large_groups_is_one_and_intervals_hold_the_estimate(groups, smallest_share):
-    table = impact_table(counts([n for n, _ in groups], [min(k, n) for n, k in groups]), smallest_share=smallest_share)
-    large, known = table[~table["small"]], table.dropna(subset=["ratio low"])
-    if large["selected"].any():
-        assert large["impact ratio"].max() == pytest.approx(1)
-    ratio = known["impact ratio"]
-    assert ((known["ratio low"] <= ratio + 1e-9) & (ratio <= known["ratio high"] + 1e-9)).all()
-
-
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -539,17 +492,6 @@ def test_the_highest_ratio_of_large_groups_is_one_and_intervals_hold_the_estimat
 def test_what_is_no_table_of_counts_is_refused(table, message):
     with pytest.raises(ValueError, match=message):
         impact_table(table)
-
-
-def test_the_table_of_an_audit_is_that_of_its_counts():
-    rng = np.random.default_rng(0)
-    columns = {"sex": rng.choice(["f", "m", None], 900, p=[0.45, 0.5, 0.05]), "points": rng.integers(0, 9, 900)}
-    asked = case(lambda rows: rows["points"] > 3 + (rows["sex"] == "f"), pd.DataFrame(columns))
-    report = audit(asked, methods=["rates"], progress=False)
-    rates = pd.Series(asked.decide()).groupby(columns["sex"]).mean()
-    ratios = report.groups["sex"].loc[["f", "(missing)"], "impact ratio"]
-    assert ratios.tolist() == pytest.approx([rates["f"] / rates["m"], np.nan], nan_ok=True)
-    assert f"{rates['f']:.1%}" in report.to_html()
 
 
 def test_a_report_names_no_group_of_fewer_than_five_people():

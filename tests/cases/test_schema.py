@@ -6,8 +6,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fairlab.cases import CaseError, Encoding, Feature, Schema
 from fairlab.cases.schema import codes_of
@@ -70,19 +68,6 @@ def test_edges_of_ones_own():
     binned = feature(column, edges=[2, 10])
     assert (binned.values, binned.find(column).tolist()) == ((1, 3, 40), [0, 0, 1, 2])
     assert Feature.from_description("x", binned.describe()) == binned
-
-
-@pytest.mark.parametrize(
-    ("values", "edges", "message"),
-    [
-        ([1.0, 40.0], [10, 2], "expected increasing numbers as edges"),
-        ([1.0, 40.0], [100], "has no value above 100 and up to inf"),
-        (["a", "b"], [1], r"edges: column 'x' has type (str|object), expected numbers"),
-    ],
-)
-def test_edges_that_do_not_fit(values, edges, message):
-    with pytest.raises(CaseError, match=message):
-        feature(values, edges=edges)
 
 
 def groups_of(column, edges=None):
@@ -222,39 +207,26 @@ def test_wide_numbers_of_a_frame_are_binned_and_the_rest_is_not():
     assert (binned.encode(binned.decode(codes)) == codes).all()
 
 
-def test_positions_are_in_the_order_of_the_schema():
-    assert [MIXED.positions(names) for names in (["age", "sex"], "age")] == [[0, 1], [1]]
-
-
 @pytest.mark.parametrize(
-    ("content", "names", "message"),
+    ("call", "message"),
     [
-        (LOAN, [], "at least one feature of the schema, found none"),
-        (LOAN, ["sexe"], "'sexe' is not in the schema; it has sex, age"),
-        (LOAN, ["age"] * 2, "each once, found age, age"),
-        ({"a": [1], "b": [1, 2]}, ["a", "b"], "'a': expected at least two values to vary, found one"),
+        # edges that do not fit
+        (lambda: feature([1.0, 40.0], edges=[10, 2]), "expected increasing numbers as edges"),
+        (lambda: feature([1.0, 40.0], edges=[100]), "has no value above 100 and up to inf"),
+        (lambda: feature(["a", "b"], edges=[1]), "edges: column 'x' has type (str|object), expected numbers"),
+        # positions of nothing
+        (lambda: Schema.from_dict(LOAN).positions([]), "at least one feature of the schema, found none"),
+        (lambda: Schema.from_dict(LOAN).positions(["sexe"]), "'sexe' is not in the schema; it has sex, age"),
+        (lambda: Schema.from_dict(LOAN).positions(["age"] * 2), "each once, found age, age"),
+        (
+            lambda: Schema.from_dict({"a": [1], "b": [1, 2]}).positions(["a", "b"]),
+            "'a': expected at least two values to vary, found one",
+        ),
     ],
 )
-def test_positions_of_nothing(content, names, message):
+def test_edges_and_positions_that_are_refused(call, message):
     with pytest.raises(CaseError, match=message):
-        Schema.from_dict(content).positions(names)
-
-
-def test_samples_are_uniform():
-    _, counts = np.unique(MIXED.sample_codes(60_000, random_state=0), axis=0, return_counts=True)
-    assert counts == pytest.approx([10_000] * 6, abs=5 * np.sqrt(60_000 / 6 * 5 / 6))
-
-
-@given(
-    bounds=st.lists(st.tuples(st.integers(-(10**9), 10**9), st.integers(0, 10**9)), min_size=1, max_size=5),
-    seed=st.integers(0, 2**32),
-)
-def test_integers_are_the_same_draws_as_codes(bounds, seed):
-    schema = Schema.from_bounds({f"x{k}": (low, low + width) for k, (low, width) in enumerate(bounds)})
-    drawn = schema.sample(20, random_state=seed)
-    assert (drawn == schema.decode(schema.sample_codes(20, random_state=seed)).to_numpy()).all()
-    directly = np.random.default_rng(seed).integers(schema.low, schema.high + 1, size=drawn.shape)
-    assert (drawn == directly).all()
+        call()
 
 
 def test_encoding_undoes_decoding():
@@ -377,12 +349,6 @@ def test_a_table_is_copied_with_its_types_and_labels():
 def test_tables_that_are_refused(table, message):
     with pytest.raises(CaseError, match=message):
         check_table(table)
-
-
-def test_rows_get_the_types_of_the_table():
-    loose = pd.DataFrame({name: GOOD[name].astype(object) for name in reversed(GOOD.columns)})
-    for rows in (loose, GOOD.assign(count=[1.0, 2.0]), GOOD):
-        pd.testing.assert_frame_equal(in_dtypes(rows, GOOD.dtypes), GOOD)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from fairlab.fairtest import (
     Column,
     Correlation,
     Difference,
-    Interval,
     Metric,
     Ratio,
     Regression,
@@ -41,19 +40,6 @@ from fairlab.fairtest.resampling import (
     table_p_value,
     two_by_two_p_value,
 )
-
-
-class Share(Metric):
-    """Share of the second output, as far as it is from nothing."""
-
-    name = "SHARE"
-
-    def approximate(self, sample, *, confidence_level):
-        share = sample.output.values.mean()
-        return Interval(share - 0.1, share + 0.1, 0.5)
-
-
-SAMPLE = Sample(Column("s", np.array([0, 0, 1, 1]), ("a", "b")), Column("o", np.array([0, 1, 1, 1]), ("no", "yes")))
 
 
 def rng(seed=5):
@@ -76,53 +62,6 @@ def pairs(x, y):
 def correlated(n, shift=0.0):
     x, noise = rng(n).normal(size=(2, n))
     return pairs(x + shift, 0.5 * x + noise + shift)
-
-
-def letters(n):
-    return Column("x", np.arange(6) % n, tuple("abcdef"[:n]))
-
-
-NUMBERS = Column("count", np.arange(6.0))
-
-
-@pytest.mark.parametrize(
-    ("metric", "columns", "message"),
-    [
-        (NMI(), (NUMBERS, letters(6)), "metric NMI needs categories; column 'count' holds numbers"),
-        (Difference(), (letters(6), letters(6)), r"DIFF needs two .*'x' has 6: a, b, c, d, e, \.\.\."),
-        (Ratio(), (letters(2), letters(3)), "metric RATIO needs two categories; column 'x' has 3: a, b, c"),
-        (Correlation(), (letters(3), NUMBERS), "metric CORR needs numbers or two categories; column 'x' has 3: "),
-        (Regression(), (letters(2), (NUMBERS,)), "metric REG needs two categories; column 'count' holds numbers"),
-    ],
-)
-def test_columns_that_a_metric_is_not_for(metric, columns, message):
-    with pytest.raises(ValueError, match=message):
-        metric.check(Sample(*columns))
-    metric.check(Sample(letters(2), (letters(2),) if metric.name == "REG" else letters(2)))
-
-
-def test_a_metric_of_ones_own_is_tested_as_it_is_approximated():
-    assert exact(Share(), SAMPLE) == Share().approximate(SAMPLE, confidence_level=0.95)
-    assert Share().labels(SAMPLE, confidence_level=0.95) == ()
-    assert Share().hypotheses(SAMPLE, ())[0][::2] == ("", SAMPLE)
-
-
-def test_effect_is_how_far_an_interval_is_from_0():
-    found = Share().effect(Interval(np.array([0.1, -0.4, -0.1]), np.array([0.3, -0.2, 0.1]), 0.5))
-    np.testing.assert_allclose(found, [0.1, 0.2, 0])
-
-
-@pytest.mark.parametrize(
-    ("groups", "ordered", "effects", "sizes"),
-    [
-        ([0, 0, 2, 2], False, [0.4, 0, 0.9], [2, 0, 2]),  # of categories: the groups
-        ([0, 1, 2, 2], True, [[0, 0.9], [0.4, 0.9]], [[1, 3], [2, 2]]),  # of numbers: the two sides of each cut
-    ],
-)
-def test_children_of_a_split(groups, ordered, effects, sizes):
-    found = Share().children(SAMPLE, np.array(groups), 3, ordered=ordered, confidence_level=0.95)
-    np.testing.assert_allclose(found[0], effects)
-    assert found[1].tolist() == found[2].tolist() == sizes
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -231,14 +170,6 @@ def test_bounds_of_rates_at_the_edge():
 def test_smoothing_adds_to_every_cell():
     assert Difference(variant="published").estimate(TABLE) == pytest.approx(15 / 50 - 45 / 70)
     assert Ratio(smoothing=1).estimate(TABLE) == pytest.approx((11 / 42) / (41 / 62))
-
-
-@given(TABLES.filter(lambda table: table.shape == (2, 2)))
-def test_swapping_the_groups_turns_the_sign(table):
-    one, other = (Difference().interval(t, confidence_level=0.9) for t in (table, table[::-1]))
-    if one.p_value < 1:
-        found = one.low, one.high, Difference().effect(one)
-        assert found == pytest.approx((-other.high, -other.low, Difference().effect(other)))
 
 
 @pytest.mark.parametrize("metric", [NMI(), Difference(), Ratio()], ids=lambda m: m.name)
@@ -365,11 +296,6 @@ def test_smallest_stratum_that_occurs():
     assert (size.tolist(), smallest_stratum.tolist()) == ([160, 0], [60, 0])
 
 
-def test_smallest_p_value_of_a_permutation_test():
-    sample = stratified(np.array([[[50, 0], [0, 50]]] * 2))
-    assert exact(NMI(variant="published"), sample).p_value == 1e-4
-
-
 def test_difference_within_strata_by_hand():
     interval = Difference().sound_given(STRATA, confidence_level=0.9)
     parts = [Difference().sound(table, confidence_level=0.9) for table in STRATA]
@@ -417,25 +343,11 @@ def test_of_one_number_or_three_people_nothing_is_known(sample):
     assert np.isfinite(Correlation().estimate(sample))
 
 
-def test_perfect_correlation_is_capped():
-    interval = Correlation().approximate(pairs(range(20), range(20)), confidence_level=0.95)
-    assert 0.999 < interval.low < interval.high < 1
-
-
 def test_published_permutation_p_value_against_all_permutations():
     x, y = [1, 5, 2, 8, 9, 4], [2.0, 3, 1, 9, 4, 7]
     r = np.array([abs(np.corrcoef(x, shuffled)[0, 1]) for shuffled in permutations(y)])
     tested = exact(Correlation(variant="published"), pairs(x, y))
     assert tested.p_value == pytest.approx(np.mean(r >= r[0] - 1e-9), abs=0.02)
-
-
-def test_an_interval_holds_zero_where_spread_grows_with_the_group_and_nothing_else_does():
-    draw, held = rng(), []
-    for x in draw.normal(size=(300, 400)):
-        interval = exact(Correlation(), pairs(x, np.abs(x) * draw.normal(size=400)))
-        held.append(interval.low <= 0 <= interval.high)
-        assert held[-1] == (interval.p_value > 0.05)
-    assert np.mean(held) >= 0.92  # 0.74 by Fisher's z
 
 
 def tagged(n=2_000, n_labels=6):
@@ -541,9 +453,8 @@ def test_permuted_tables_keep_the_margins_of_every_stratum():
 
 def test_permuted_correlations_have_mean_zero_and_the_known_variance():
     drawn = permute_correlation(*rng().normal(size=(2, 20)), rng())
-    assert drawn.shape == (10_000,)
-    assert drawn.mean() == pytest.approx(0, abs=0.01)
-    assert drawn.var() == pytest.approx(1 / 19, rel=0.05)  # holds exactly, whatever x and y
+    expected = (10_000,), pytest.approx(0, abs=0.01), pytest.approx(1 / 19, rel=0.05)  # exactly, whatever x and y
+    assert (drawn.shape, drawn.mean(), drawn.var()) == expected
 
 
 def test_percentile_interval_ignores_undefined_draws():

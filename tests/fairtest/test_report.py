@@ -171,20 +171,6 @@ def test_thresholds_are_those_of_a_walk(values, max_bins):
     np.testing.assert_allclose(found, walked_thresholds(values, max_bins))
 
 
-@pytest.mark.parametrize(
-    ("values", "max_bins", "expected"),
-    [
-        ([1, 1, 2, 4], 3, [1.5, 3]),
-        (range(12), 2, [3.5, 7.5]),  # twelve values, three parts: targets 4 and 8
-        # One value is most of the data: the count before it, 1, is nearer to 4 than the count after it, 9.
-        ([0] + [1] * 8 + [2, 3, 4], 2, [0.5, 1.5]),
-        ([1] * 5, 10, []),
-    ],
-)
-def test_thresholds_by_hand(values, max_bins, expected):
-    assert find_thresholds(np.array(values, dtype=float), max_bins).tolist() == expected
-
-
 class Mean(Metric):
     """A user's own metric: the mean output, whatever the group."""
 
@@ -212,6 +198,24 @@ def categorical(name, codes):
 def shape(node):
     """Return the tree as nested tuples of its conditions, effects and sizes."""
     return str(node), round(node.effect, 3), node.size, [shape(child) for child in node.children]
+
+
+def test_effect_is_how_far_an_interval_is_from_0():
+    found = Mean().effect(Interval(np.array([0.1, -0.4, -0.1]), np.array([0.3, -0.2, 0.1]), 0.5))
+    np.testing.assert_allclose(found, [0.1, 0.2, 0])
+
+
+@pytest.mark.parametrize(
+    ("groups", "ordered", "effects", "sizes"),
+    [
+        ([0, 0, 2, 2], False, [0.5, 0, 1], [2, 0, 2]),  # of categories: the groups
+        ([0, 1, 2, 2], True, [[0, 1], [0.5, 1]], [[1, 3], [2, 2]]),  # of numbers: the two sides of each cut
+    ],
+)
+def test_children_of_a_split(groups, ordered, effects, sizes):
+    found = Mean().children(people([0, 1, 1, 1]), np.array(groups), 3, ordered=ordered, confidence_level=0.95)
+    np.testing.assert_allclose(found[0], effects)
+    assert found[1].tolist() == found[2].tolist() == sizes
 
 
 def test_a_categorical_split_by_hand():
@@ -249,14 +253,6 @@ def test_the_bar_is_the_score_of_the_split_above_not_the_nodes_own_effect():
     root = tree(max_depth=2).grow(people([10, 10, 6, 6, 4, 4, 0, 0]), columns)
     below = {str(child): (child.effect, [str(c) for c in child.children]) for child in root.children}
     assert below == {"first: a": (8, ["first: a, second: a", "first: a, second: b"]), "first: b": (2, [])}
-
-
-@pytest.mark.parametrize("depth", [0, 1, 3])
-def test_depth_counts_edges(depth):
-    rng = np.random.default_rng(0)
-    columns = [Column(f"x{i}", rng.normal(size=400)) for i in range(4)]
-    grown = tree(max_depth=depth).grow(people(rng.exponential(size=400)), columns)
-    assert max(len(node.ancestors) for node in grown.walk()) == depth
 
 
 def test_a_category_is_used_once_a_number_again_with_merged_bounds():

@@ -20,7 +20,6 @@ from fairlab.fliptest import (
     transparency_report,
 )
 from fairlab.statistics import difference_bounds, exclusive_correlation
-from fairlab.transport import ExactTransport, squared_l1
 
 
 def hire(X):
@@ -50,38 +49,6 @@ def test_proposition_2(seed, n):
     result, back = flipset(hire, source, target), flipset(hire, target, source)
     assert result.net == hire(source).sum() - hire(target).sum()
     np.testing.assert_array_equal([back.positive, back.negative], [result.negative, result.positive])
-
-
-@pytest.mark.parametrize(
-    ("image", "message"),
-    [
-        (X_IMAGE[:3], "X has 4 rows, X_image has 3"),
-        (X_IMAGE[["b", "a"]], "order differs"),
-        (X_IMAGE.rename(columns={"b": "c"}), "only in X_image: c"),
-        (X_IMAGE.assign(b=np.nan), "X_image: column 'b' holds nan in row 0"),
-        (X_IMAGE.assign(a=np.inf), "X_image: column 'a' holds inf"),
-        (X_IMAGE[:0], "X_image: is empty"),
-        (X_IMAGE.reset_index(drop=True), "X_image: has the row label 0, which the table has not"),
-    ],
-)
-def test_bad_images(image, message):
-    with pytest.raises(ValueError, match=message):
-        flipset(hire, X, image)
-
-
-def test_units_of_other_columns_flip_nobody():
-    """The model reads a score that is alike in both groups; incomes differ, and are written in large numbers."""
-    rng = np.random.default_rng(0)
-    groups = [
-        pd.DataFrame({"score": rng.normal(size=300), "income": rng.lognormal(mean, 0.8, 300)}) for mean in (10, 10.5)
-    ]
-
-    def n_flips(**options):
-        image = ExactTransport(**options).fit_transform(*groups)
-        flips = flipset(lambda table: table["score"] > 0, groups[0], image)
-        return flips.n_positive + flips.n_negative
-
-    assert n_flips() < n_flips(cost=squared_l1) / 4
 
 
 def flips_of_sizes(n_positive, n_negative, n):
@@ -145,17 +112,6 @@ def test_flipsets_by_cost_by_hand():
     pd.testing.assert_frame_equal(table[list(expected)], pd.DataFrame(expected, table.index), check_dtype=False)
 
 
-def test_a_cost_that_ignores_a_feature_changes_who_flips():
-    rng = np.random.default_rng(0)
-    source, target = (pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"]) for _ in range(2))
-    costs = {"paper": COSTS["squared L1"], "only a": lambda X, Y: (X[:, :1] - Y[:, 0]) ** 2}
-    table = flipsets_by_cost(lambda X: (X["b"] > 0).astype(int), source, target, costs=costs)
-    assert table.loc["only a", "F+"] > 2 * table.loc["paper", "F+"]
-    assert table.loc["only a", "Jaccard F+"] < 0.5
-    paper, other = table["F+"] - table["F−"]
-    assert paper == other  # proposition 2
-
-
 # transparency
 
 FEW = pd.DataFrame({"a": [1.0, 2.0, -1.0], "b": [5.0, 1.0, 0.0], "c": [0.0, 0.0, 7.0]})
@@ -193,20 +149,6 @@ def test_an_empty_flipset_gives_missing_rows():
     assert report.negative.isna().all(axis=None)
     frame = report.to_frame()[["flipset", "size"]]
     assert frame.to_numpy().tolist() == [["positive", 2]] * 3 + [["negative", 0]] * 3
-
-
-@pytest.mark.parametrize(
-    ("scale", "message"),
-    [
-        (pd.Series({"a": 1.0, "b": 1.0}), "scale: no value for c"),
-        ([1.0, 2.0], "scale has 2 values, X has 3 columns"),
-        ([1.0, 0.0, 1.0], "expected positive values, found 0.0 for 'b'"),
-        ([1.0, np.nan, 1.0], "scale: column 'x1' holds nan"),
-    ],
-)
-def test_bad_scales(scale, message):
-    with pytest.raises(ValueError, match=message):
-        transparency_report(FLIPS, FEW, FEW_IMAGE, scale=scale)
 
 
 def test_mixed_columns():
@@ -256,13 +198,6 @@ def test_opposite_rules_flip_everybody():
     assert (len(result.triples), len(fewer.triples)) == (60, 40)
 
 
-@pytest.mark.parametrize("shift", [0, 3])
-def test_a_model_that_reads_what_is_alike_does_not_flip_beyond_chance(shift):
-    tables = groups(300, shift=shift)
-    result = counterpart_test(tables, [table["a"] > 0 for table in tables])
-    assert (result.estimate < 0.03, result.p_value > 0.05) == (True, True)
-
-
 def test_nobody_is_in_two_triples():
     triples = counterpart_test(groups(100, 75), (np.zeros(100, bool), np.ones(75, bool))).triples
     people = triples[["person", "counterpart", "second_counterpart"]].to_numpy(dtype=str)
@@ -287,13 +222,45 @@ def test_estimate_and_p_value_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("decisions", "message"),
+    ("call", "message"),
     [
-        (np.ones(59), r"expected shapes \(60,\) and \(60,\), found \(60,\) and \(59,\)"),
-        (np.full(60, 0.5), "expected booleans, found 0.5"),
-        (pd.Series(np.ones(60)), "has the row label 0, which the table has not"),
+        # images
+        (lambda: flipset(hire, X, X_IMAGE[:3]), "X has 4 rows, X_image has 3"),
+        (lambda: flipset(hire, X, X_IMAGE[["b", "a"]]), "order differs"),
+        (lambda: flipset(hire, X, X_IMAGE.rename(columns={"b": "c"})), "only in X_image: c"),
+        (lambda: flipset(hire, X, X_IMAGE.assign(b=np.nan)), "X_image: column 'b' holds nan in row 0"),
+        (lambda: flipset(hire, X, X_IMAGE.assign(a=np.inf)), "X_image: column 'a' holds inf"),
+        (lambda: flipset(hire, X, X_IMAGE[:0]), "X_image: is empty"),
+        (
+            lambda: flipset(hire, X, X_IMAGE.reset_index(drop=True)),
+            "X_image: has the row label 0, which the table has not",
+        ),
+        # scales
+        (
+            lambda: transparency_report(FLIPS, FEW, FEW_IMAGE, scale=pd.Series({"a": 1.0, "b": 1.0})),
+            "scale: no value for c",
+        ),
+        (lambda: transparency_report(FLIPS, FEW, FEW_IMAGE, scale=[1.0, 2.0]), "scale has 2 values, X has 3 columns"),
+        (
+            lambda: transparency_report(FLIPS, FEW, FEW_IMAGE, scale=[1.0, 0.0, 1.0]),
+            "expected positive values, found 0.0 for 'b'",
+        ),
+        (lambda: transparency_report(FLIPS, FEW, FEW_IMAGE, scale=[1.0, np.nan, 1.0]), "scale: column 'x1' holds nan"),
+        # one decision for each person
+        (
+            lambda: counterpart_test(groups(60), (np.ones(60), np.ones(59))),
+            r"decisions: expected shapes \(60,\) and \(60,\), found \(60,\) and \(59,\)",
+        ),
+        (
+            lambda: counterpart_test(groups(60), (np.ones(60), np.full(60, 0.5))),
+            "decisions: expected booleans, found 0.5",
+        ),
+        (
+            lambda: counterpart_test(groups(60), (np.ones(60), pd.Series(np.ones(60)))),
+            "decisions: has the row label 0, which the table has not",
+        ),
     ],
 )
-def test_one_decision_per_person(decisions, message):
-    with pytest.raises(ValueError, match=f"decisions: {message}"):
-        counterpart_test(groups(60), (np.ones(60), decisions))
+def test_what_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

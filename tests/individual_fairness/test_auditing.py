@@ -1,14 +1,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit, logit
 from scipy.stats import norm
 
 from fairlab.cases import Case
-from fairlab.fair_metric import FairMetric
+from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.individual_fairness import (
     StepSizeWarning,
     audit,
@@ -26,10 +26,9 @@ from fairlab.individual_fairness.counterparts import (
     log_odds_slopes,
     loss,
     loss_ratios,
-    permuted,
-    rows_per_person,
 )
 from fairlab.models import LinearClassifier
+from fairlab.papers.individual_fairness.learners import SOLVERS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
@@ -67,24 +66,7 @@ def test_an_attack_that_changes_no_prediction_leaves_room_for_chance():
     assert error_rate_ratio_test(np.zeros(9), np.ones(9), variant="published").rejected == False  # noqa: E712
 
 
-def test_delta_method_agrees_with_resampling():
-    rng = np.random.default_rng(0)
-    wrong = rng.random(2000) < 0.2
-    attacked = wrong & (rng.random(2000) < 0.8) | (rng.random(2000) < 0.15)
-    result = error_rate_ratio_test(wrong, attacked)
-    rows = rng.integers(0, 2000, (2000, 2000))
-    spread = (attacked[rows].mean(axis=1) / wrong[rows].mean(axis=1)).std()
-    assert result.standard_error == pytest.approx(spread, rel=0.06)
-
-
 losses = arrays(float, (3, 8), elements=st.floats(0.01, 10))
-
-
-@given(losses, losses)
-def test_decision_is_the_same_by_bound_and_by_p_value(before, after):
-    result = loss_ratio_test(before, after)
-    clear = np.abs(result.lower_bound - 1.25) > 1e-9
-    assert (result.rejected == (result.p_value < 0.05))[clear].all()
 
 
 @given(losses, losses, st.floats(0.1, 10))
@@ -240,26 +222,6 @@ def test_no_loss_is_zero_or_infinite():
     assert logit(CERTAIN) > 5
 
 
-@pytest.mark.parametrize("shift", [0.0, 1.0])
-def test_chance_alone_is_rarely_taken_for_unfair(shift):
-    rng, p_values = np.random.default_rng(2), []
-    slopes = np.tile([0.0, 1.0, -1.0], (60, 1))  # blind to what shows the group
-    for _ in range(200):
-        drawn = people(rng, 150, [shift, 0.0, 0.0])
-        options = {"n_permutations": 39, "random_state": rng, "n_ratios": 1}
-        p_values.append(permuted(*drawn, rng.normal(size=60), slopes, **options)[0])
-    assert 0 < (np.array(p_values) <= 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
-
-
-def test_what_shows_the_group_is_found():
-    rng = np.random.default_rng(3)
-    X, member = people(rng, 400, [1.0, 0, 0])
-    slopes = np.tile([1.0, 0, 0], (60, 1))
-    p_value, ratio = permuted(X, member, rng.normal(size=60), slopes, n_permutations=199, random_state=0)
-    assert p_value == 1 / 200
-    assert 1 < ratio < 1.1
-
-
 class Linear:
     classes_ = np.array([0, 1])
 
@@ -289,13 +251,6 @@ def test_slopes_of_a_linear_model_are_its_weights():
     np.testing.assert_allclose(slopes[list(expected)], pd.DataFrame(expected, index=range(4)), rtol=1e-6, atol=1e-12)
 
 
-def test_no_more_rows_are_asked_than_said():
-    case = case_of(Linear())
-    before = case.queries.n_queries
-    log_odds_slopes(Scorer(case), np.arange(20))
-    assert 0 < case.queries.n_queries - before <= 20 * rows_per_person(case)
-
-
 def test_scores_that_are_no_probabilities_go_by_their_spread():
     scorer = Scorer(case_of(lambda rows: 600 + 5.0 * rows["age"], decision_threshold=800.0))
     scores = 600 + 5.0 * MIXED["age"]
@@ -309,3 +264,89 @@ def test_probabilities_of_0_and_1_are_held_within_limits():
     largest = [np.abs(each.log_odds()).max() for each in (case, scorer)]
     assert largest[0] > 30 > largest[1] == pytest.approx(LIMIT)
     assert scorer.decision_threshold == pytest.approx(np.log(9))
+
+
+# the fair metric
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3))
+def test_distance_ignores_the_subspace_and_only_that(seed, k):
+    rng = np.random.default_rng(seed)
+    directions, x, move = rng.normal(size=(k, 5)), rng.normal(size=(4, 5)), rng.normal(size=(4, k))
+    metric = FairMetric.from_directions(np.vstack([directions, directions[0] * 3]))
+    assert metric.n_sensitive == k
+    np.testing.assert_allclose(metric.squared_distance(x + move @ directions, x), 0, atol=1e-10)
+    residual = [row - directions.T @ np.linalg.lstsq(directions.T, row)[0] for row in x]
+    np.testing.assert_allclose(metric.squared_distance(x, 0 * x), np.square(residual).sum(axis=1), atol=1e-10)
+
+
+def test_rotation_turns_the_subspace():
+    metric = FairMetric.from_directions([[1.0, 0.0]])
+    turned = metric.rotated(30)
+    fair = np.array([-0.5, np.sqrt(0.75)])  # (0, 1) turned by 30 degrees
+    np.testing.assert_allclose(turned.projection, np.outer(fair, fair), atol=1e-12)
+    np.testing.assert_allclose(turned.rotated(-30).projection, metric.projection, atol=1e-12)
+    in_plane = FairMetric.from_directions([[1.0, 0.0, 0.0, 0.0]]).rotated(90)
+    np.testing.assert_allclose(in_plane.projection, np.diag([1, 0, 1, 1]), atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def learnable():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(3000, 3)), columns=list("abc"))
+    sex = (X["a"] - 2 * X["b"] + rng.logistic(size=3000) > 0).astype(int)
+    race = (X["c"] + 1 + rng.logistic(size=3000) > 0).astype(int)
+    return X, pd.DataFrame({"sex": sex, "race": race})
+
+
+def test_learned_directions_are_those_of_the_attributes(learnable):
+    X, sensitive_features = learnable
+    converged = sensitive_directions(X, sensitive_features, scaled=False)
+    np.testing.assert_allclose(converged, [[1, -2, 0], [0, 0, 1]], atol=0.25)
+    for name, atol in (("published", 1e-4), ("liblinear", 0.02)):
+        found = sensitive_directions(X, sensitive_features, solver=SOLVERS[name], scaled=False)
+        np.testing.assert_allclose(found, converged, atol=atol)
+    assert FairMetric.learned(X, sensitive_features).n_sensitive == 2
+
+
+def test_what_is_learned_does_not_depend_on_units(learnable):
+    X, sensitive_features = learnable
+    units = np.array([1000.0, 1.0, 0.01])
+    first, second = FairMetric.learned(X, sensitive_features), FairMetric.learned(X * units + 5, sensitive_features)
+    moved = X.to_numpy() + np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(second.scale, X.std(ddof=0) * units)
+    np.testing.assert_allclose(
+        second.squared_distance(moved * units, X * units), first.squared_distance(moved, X), rtol=1e-5
+    )
+    assert first.feature_names == ("a", "b", "c")
+    assert FairMetric.learned(X.assign(a=7.0), sensitive_features).scale[0] == 1
+
+
+def test_an_attribute_that_does_not_show_has_no_direction(learnable):
+    X, _ = learnable
+    rng = np.random.default_rng(3)
+    chance = [pd.DataFrame({"group": rng.integers(0, 2, 300)}) for _ in range(200)]
+    kept = [sensitive_directions(X[:300], group).any() for group in chance]
+    assert 0.02 < np.mean(kept) < 0.09  # 5% promised
+    quiet = chance[kept.index(False)]
+    ranks = [FairMetric.learned(X[:300], quiet, confidence_level=level).n_sensitive for level in (0.95, None)]
+    assert ranks == [0, 1]
+
+
+def test_a_gradient_in_units_agrees_with_finite_differences():
+    metric = FairMetric.from_directions([[1.0, 2.0, 0.0]], scale=[1.0, 10.0, 0.1])
+    x, start, h = np.array([[1.0, 2.0, 3.0]]), np.zeros((1, 3)), 1e-6
+    numeric = [
+        (metric.squared_distance(x + h * e, start) - metric.squared_distance(x, start))[0] / h for e in np.eye(3)
+    ]
+    np.testing.assert_allclose(metric.gradient(x, start)[0], numeric, rtol=1e-4)
+
+
+def test_attributes_that_are_features_add_their_axes(learnable):
+    X, sensitive_features = learnable
+    directions = sensitive_directions(X.assign(sex=sensitive_features["sex"]), sensitive_features)
+    assert directions.shape == (3, 4)
+    np.testing.assert_allclose(directions[:2, :3], sensitive_directions(X, sensitive_features))
+    np.testing.assert_array_equal(directions[:2, 3], 0)
+    np.testing.assert_array_equal(directions[2], [0, 0, 0, 1])

@@ -18,17 +18,8 @@ def module(*end, kernel=KERNEL, bias=BIAS):
     return torch.nn.Sequential(linear, *end)
 
 
-class Flat(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = module()
-
-    def forward(self, X):
-        return self.inner(X)[:, 0]
-
-
 class Inside(torch.nn.Module):
-    """A sigmoid or softmax that is no layer."""
+    """An end that is no layer."""
 
     def __init__(self, model, end):
         super().__init__()
@@ -48,7 +39,7 @@ TWO = {"kernel": np.vstack([0 * KERNEL, KERNEL]), "bias": np.append(0, BIAS)}
         module(torch.nn.Sigmoid()),
         module(torch.nn.Softmax(1), **TWO),
         module(**TWO),
-        Flat(),
+        Inside(module(), lambda logits: logits[:, 0]),
         Inside(module(), torch.sigmoid),
         Inside(module(**TWO), lambda logits: torch.softmax(logits, dim=1)),
         Inside(module(**TWO), lambda logits: torch.log_softmax(logits, dim=1)),
@@ -74,11 +65,17 @@ def test_a_module_is_asked_as_it_is_in_use_and_left_as_it_was():
     assert model[0].weight.grad is None
 
 
-def test_modules_that_are_no_classifiers():
-    with pytest.raises(ValueError, match="expected a PyTorch module with a linear layer"):
-        TorchNetwork(torch.nn.ReLU())
-    with pytest.raises(ValueError, match="ends with 2 sigmoids"):
-        TorchNetwork(module(torch.nn.Sigmoid(), **TWO))
-    broken = TorchNetwork(module())
-    with pytest.raises(ValueError, match="answers 1 of 2 inputs with what is not a number"):
-        broken.logits([[0, 0, 0], [np.nan, 0, 0]])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: TorchNetwork(torch.nn.ReLU()), "expected a PyTorch module with a linear layer"),
+        (lambda: TorchNetwork(module(torch.nn.Sigmoid(), **TWO)), "ends with 2 sigmoids"),
+        (
+            lambda: TorchNetwork(module()).logits([[0, 0, 0], [np.nan, 0, 0]]),
+            "answers 1 of 2 inputs with what is not a number",
+        ),
+    ],
+)
+def test_modules_that_are_no_classifiers(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,5 +1,7 @@
+import time
 from itertools import combinations, product
 from math import prod
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -7,11 +9,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from scipy.stats import binom
 from sklearn.base import clone
 
-from fairlab.cases import CaseError, Schema
+from fairlab.cases import AnswerCache, CaseError, Schema, queries, wrap_model
+from fairlab.models import CommandSoftware, SoftwareError
 from fairlab.papers.themis.programs import as_program, n_groups, pruned_sets, subsets
-from fairlab.themis import DomainTooLargeError, Themis, causal_score, group_score, output_table, read_settings
+from fairlab.themis import (
+    DomainTooLargeError,
+    Themis,
+    causal_score,
+    estimation,
+    group_score,
+    output_table,
+    read_settings,
+)
+from fairlab.themis.estimation import (
+    SPENT,
+    Looks,
+    Program,
+    corrected_spread,
+    error,
+    half_width,
+    look_sizes,
+    outputs_of,
+    spread_interval,
+    z_value,
+)
 
 PROGRAMS = arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3))
 EXACT = {"group": group_score, "causal": causal_score}
@@ -39,18 +63,11 @@ def test_small_groups_are_enumerated(names, expected):
     assert sampled.samples > 8
 
 
-def test_the_software_is_never_run_twice_over_all_scores():
+def test_the_test_suite_is_every_input_that_was_run_once_over_all_scores():
     schema, program = as_program(np.random.default_rng(2).random((5, 4, 3, 6)) < 0.5)
-    seen = []
-
-    def counted(inputs):
-        seen.extend(map(tuple, inputs.to_numpy().tolist()))
-        return program(inputs)
-
-    themis = Themis(counted, schema)
-    result = themis.search(0.9, measure="both", prune=False)
-    suite = themis.test_suite()
-    assert len(set(seen)) == len(seen) == themis.model_runs == result.model_runs == len(suite)
+    themis = Themis(program, schema)
+    result, suite = themis.search(0.9, measure="both", prune=False), themis.test_suite()
+    assert len(suite) == len(suite.drop_duplicates()) == themis.model_runs == result.model_runs
     assert list(suite.columns) == [*schema.names, "output"]
     assert (program(suite[schema.names]) == suite["output"]).all()
 
@@ -88,6 +105,7 @@ def test_apparent_scores_by_hand(names, measure, options, expected):
 @given(PROGRAMS)
 def test_the_apparent_score_of_all_inputs_is_the_exact_one(table):
     schema, program = as_program(table)
+    assert (output_table(program, schema) == table).all()
     inputs, themis = schema.decode(schema.assignments(range(table.ndim))), Themis(program, schema)
     for positions, measure in product(subsets(range(table.ndim)), EXACT):
         score = themis.apparent_score(inputs, [f"x{p}" for p in positions], measure=measure)
@@ -102,26 +120,6 @@ def test_too_many_groups_are_refused_before_anything_is_run():
             score(schema.names)
 
 
-@pytest.mark.parametrize("true_score", [0.02, 0.05, 0.10, 0.3])
-def test_a_causal_score_is_off_by_more_than_the_bound_no_more_often_than_promised(true_score):
-    table = np.zeros((2, 1000), dtype=bool)
-    table[1, : round(1000 * true_score)] = True
-    schema, program = as_program(table)
-    shared = Themis(program, schema)._program
-
-    def scores(variant):
-        for seed in range(100):
-            themis = Themis(program, schema, variant=variant, random_state=seed)
-            themis._program = shared  # outputs do not depend on the seed
-            yield themis.causal_score("x0").to_dict()
-
-    sound, published = (pd.DataFrame(scores(variant)) for variant in ("sound", "published"))
-    off = [(abs(found["score"] - true_score) > 0.05).sum() for found in (sound, published)]
-    assert off[0] <= 1
-    assert (~sound.eval(f"low <= {true_score} <= high")).sum() <= 1
-    assert off[1] > 30 or true_score != 0.10, "the paper's rule stops at the first stretch without a hit"
-
-
 def test_the_published_reading_takes_the_papers_rule_and_the_plain_spread():
     schema, program = as_program(np.random.default_rng(0).random((3, 40, 40)) < 0.5)
     published, plain, described = (
@@ -132,16 +130,6 @@ def test_the_published_reading_takes_the_papers_rule_and_the_plain_spread():
     assert published.score == np.ptp(published.evidence["share"])
     assert described.score < np.ptp(described.evidence["share"])
     assert described.low == 0
-
-
-def test_rare_differences_of_outputs_with_a_distance():
-    prices = np.full((2, 5000), 50.0)
-    prices[1, :500] = 80  # by 0.3 of the scale on a tenth of the inputs
-    schema, program = as_program(prices)
-    for seed in range(20):
-        score = Themis(program, schema, output_distance=distance, random_state=seed).causal_score("x0")
-        assert score.low <= 0.03 <= score.high
-        assert abs(score.score - 0.03) <= 0.05
 
 
 def test_parameters_are_kept_and_what_is_known_of_another_model_is_forgotten():
@@ -245,24 +233,6 @@ def test_supersets_of_found_sets_are_left_out(found):
     assert n_groups(SIZES, found) == sum(prod(SIZES[name] for name in subset) for subset in kept)
 
 
-@pytest.mark.parametrize("measure", ["group", "causal"])
-def test_a_program_that_reads_no_sensitive_value_is_named_no_more_often_than_stated(measure):
-    def named(variant):
-        searches = (
-            Themis(program, schema, confidence_level=0.95, variant=variant, random_state=seed, max_samples=300).search(
-                0.05, measure=measure, sensitive_features=["sex", "race"]
-            )
-            for seed in range(40)
-        )
-        return sum(bool(search.found[measure]) for search in searches)
-
-    yes = np.random.default_rng(0).random(20_000) < 0.5
-    schema = Schema.from_dict({"sex": ["f", "m"], "race": list("abcde"), "person": range(20_000)})
-    program = lambda inputs: yes[inputs["person"].to_numpy()]  # noqa: E731
-    assert named("sound") == 0
-    assert named("published") > 30 or measure == "causal"
-
-
 def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():
     table = np.zeros((2, 2, 1000), dtype=bool)
     table[1, :, :300] = True  # x0 has a causal score of 0.3
@@ -286,15 +256,6 @@ def test_features_of_one_value_are_not_searched():
 
 
 # exact scores, and the domain of Themis' settings
-
-
-def test_red_men():
-    table, sets = output_table(*RED_MEN), ((0,), (1,), (0, 1))
-    assert table.shape == (2, 4)
-    for score in (group_score, causal_score):
-        assert [score(table, positions) for positions in sets] == [0.25, 0.5, 1]
-    balanced = np.eye(2)  # section 2: green people get the loan when young, purple ones when old
-    assert (group_score(balanced, 0), causal_score(balanced, 0)) == (0, 1)
 
 
 @settings(max_examples=40, deadline=None)
@@ -353,3 +314,241 @@ def test_bad_settings(tmp_path, old, new, message):
     path.write_text(SETTINGS.replace(old, new))
     with pytest.raises(CaseError, match=message):
         read_settings(path)
+
+
+# estimation
+
+
+def algorithm_2(table, bases, positions, *, z, error_bound, stop):
+    """Look at one input after the other, as the paper does; return share, samples and tests."""
+    count = tests = 0
+    for r, base in enumerate(bases, start=1):
+        tests += 1
+        for values in product(*(range(table.shape[p]) for p in positions)):
+            other = base.copy()
+            other[list(positions)] = values
+            tests += (other != base).any()
+            if table[tuple(other)] != table[tuple(base)]:
+                count += 1
+                break
+        if r > 10 and half_width(count, r, z, rule=stop) < error_bound:
+            return count / r, r, tests
+    raise AssertionError("not enough inputs")
+
+
+@settings(max_examples=60, deadline=None)
+@given(table=PROGRAMS, stop=st.sampled_from(["normal", "wilson"]), seed=st.integers(0, 9))
+def test_batches_do_what_algorithm_2_does_one_by_one(table, stop, seed):
+    draw, drawn = Schema.sample_codes, []
+
+    def record(schema, n, *, random_state):
+        drawn.append(draw(schema, n, random_state=random_state))
+        return drawn[-1]
+
+    schema, program = as_program(table)
+    themis = Themis(program, schema, stop=stop, error_bound=0.2, random_state=seed)
+    for positions in subsets(range(table.ndim)):
+        drawn.clear()
+        with mock.patch.object(Schema, "sample_codes", record):
+            score = themis.causal_score([f"x{p}" for p in positions])
+        expected = algorithm_2(table, np.concatenate(drawn), positions, z=z_value(0.99), error_bound=0.2, stop=stop)
+        assert (score.score, score.samples, score.tests) == expected
+
+
+def numbers_of(scores):
+    return [(score.score, score.samples, score.tests) for score in scores]
+
+
+@pytest.mark.parametrize("variant", ["sound", "published"])
+def test_scores_of_a_search_are_those_of_the_sets_alone(monkeypatch, variant):
+    """Sets share the program's runs, however few of them at once, and nothing else."""
+    table = np.random.default_rng(0).random((3, 4, 2, 5)) < np.linspace(0, 1, 3)[:, None, None, None]
+    schema, program = as_program(table)
+    options, seen = {"variant": variant, "min_samples": 5, "max_samples": 60, "error_bound": 0.2}, []
+    for cells, at_once in ((50_000, 16), (7, 3)):
+        monkeypatch.setattr(estimation, "CELLS", cells)
+        monkeypatch.setattr(estimation, "MOST_TOGETHER", at_once)
+        scores = Themis(program, schema, **options).search(0.5, measure="both", prune=False).scores
+        assert sum(score.model_runs for score in scores) == scores[-1].distinct_inputs
+        seen.append(numbers_of(scores))
+    if variant == "published":  # otherwise intervals of a search are wider
+        single = (
+            getattr(Themis(program, schema, **options), f"{s.measure}_score")(s.sensitive_features) for s in scores
+        )
+        seen.append(numbers_of(single))
+    assert all(numbers == seen[0] for numbers in seen)
+
+
+def proportions(sampling, outcomes):
+    """Return what sampling returns, given the outcomes of each series, a row each."""
+
+    def query(series):
+        return (yield series)
+
+    rounds, drawn, taken = sampling.rounds(len(outcomes), query), None, np.zeros(len(outcomes), dtype=int)
+    while True:
+        try:
+            series = rounds.send(drawn)
+        except StopIteration as end:
+            return end.value
+        assert (np.diff(series) >= 0).all()
+        numbers, counts = np.unique(series, return_counts=True)
+        parts = [outcomes[i, taken[i] : taken[i] + n] for i, n in zip(numbers, counts, strict=True)]
+        taken[numbers] += counts
+        drawn = np.concatenate(parts)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    shares=st.lists(st.floats(0, 1), min_size=1, max_size=5),
+    bound=st.sampled_from([0.03, 0.1, 0.4]),
+    limits=st.sampled_from([(0, 31), (10, 400), (250, 100_000), (9_999, 10_000)]),
+    seed=st.integers(0, 1000),
+)
+def test_looks_stop_at_the_first_look_that_meets_the_bound(shares, bound, limits, seed):
+    looks = Looks(0.95, bound, *limits)
+    outcomes = np.random.default_rng(seed).random((len(shares), 10_000)) < np.array(shares)[:, None]
+    counts, samples = proportions(looks, outcomes)
+    for row, count, n in zip(outcomes, counts, samples, strict=True):
+        enough = [s for s, spent in looks.sizes.items() if error(row[:s].sum(), s, alpha=0.05 * spent) <= bound]
+        assert (n, count) == (min(enough, default=limits[1]), row[:n].sum())
+    low, high = looks.interval(counts, samples, n_series=len(shares))
+    assert ((low <= counts / samples) & (counts / samples <= high)).all()
+
+
+@pytest.mark.parametrize("n_groups", [2, 5, 40])
+@pytest.mark.parametrize("rate", [0.02, 0.5])
+def test_noise_is_taken_out_of_equal_shares(n_groups, rate):
+    rng, samples = np.random.default_rng(0), np.full(n_groups, 400)
+    counts = rng.binomial(400, rate, size=(200, n_groups))
+    corrected = np.mean([corrected_spread(row, samples, rng) for row in counts])
+    assert corrected < 0.6 * np.ptp(counts / samples, axis=1).mean()
+
+
+def test_a_clear_difference_stays():
+    rng = np.random.default_rng(0)
+    clear = rng.binomial(400, np.linspace(0.2, 0.9, 5), size=(200, 5))
+    assert np.mean([corrected_spread(row, np.full(5, 400), rng) for row in clear]) == pytest.approx(0.7, abs=0.01)
+    assert corrected_spread(np.zeros(3), np.full(3, 10), rng) == 0
+
+
+def test_interval_by_hand():
+    low, high = np.array([0.1, 0.4, 0.5]), np.array([0.2, 0.6, 0.7])
+    assert spread_interval(low, high) == pytest.approx((0.3, 0.6))
+    assert spread_interval(low, low + 0.45) == pytest.approx((0, 0.85))
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "z", "rule", "expected"),
+    [
+        (20, 100, 2, "normal", 0.08),  # z sqrt(p (1 - p) / r) with p = 0.2 and r = 100
+        (0, 11, 2.58, "normal", 0),
+        (0, 11, 2, "wilson", 4 / 22 / (1 + 4 / 11)),  # z² / (2n) / (1 + z² / n)
+    ],
+)
+def test_half_widths_by_hand(count, n, z, rule, expected):
+    assert half_width(count, n, z, rule=rule) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize(("confidence", "bound"), [(0.99, 0.05), (0.95, 0.1), (0.9, 0.3), (0.99, 0.6)])
+def test_looks_begin_and_end_where_the_bound_is_met(confidence, bound, binary):
+    sizes, alpha = look_sizes(confidence, bound, binary=binary), 1 - confidence
+    assert sorted(sizes) == list(sizes)
+    last = error(np.arange(sizes[-1] + 1), sizes[-1], alpha=SPENT[-1] * alpha, binary=binary)
+    assert last.max() <= bound
+    around = [error(0, n, alpha=SPENT[0] * alpha, binary=binary) <= bound for n in (sizes[0] - 1, sizes[0])]
+    assert sizes[0] == sizes[-1] or around == [False, True]
+
+
+def off_by_more(p, confidence, bound):
+    """Return how often the exact rule ends further from the truth than its bound, by enumeration of all paths."""
+    sizes, off = look_sizes(confidence, bound), 0.0
+    paths, before = np.ones(1), 0
+    for size, spent in zip(sizes, SPENT, strict=True):
+        paths = np.convolve(paths, binom.pmf(np.arange(size - before + 1), size - before, p))
+        counts, before = np.arange(size + 1), size
+        ends = error(counts, size, alpha=spent * (1 - confidence)) <= bound
+        off += paths[ends & (np.abs(counts / size - p) > bound + 1e-12)].sum()
+        paths = np.where(ends, 0.0, paths)
+    assert paths.sum() < 1e-9, "the last look ends everything"
+    return off
+
+
+@pytest.mark.parametrize(("confidence", "bound"), [(0.99, 0.05), (0.95, 0.05), (0.9, 0.1)])
+def test_the_exact_rule_keeps_its_bound_whatever_the_truth(confidence, bound):
+    off = [off_by_more(p, confidence, bound) for p in [*np.linspace(0.001, 0.2, 60), *np.linspace(0.2, 0.5, 13)]]
+    assert max(off) <= 1 - confidence
+    assert max(off) >= (1 - confidence) / 10, "not at any price"
+
+
+HUGE = Schema.from_dict({f"x{i}": range(1000) for i in range(8)})  # 10**24 inputs, more than 64 bits can number
+
+
+@pytest.mark.parametrize("schema", [Schema.from_dict({f"x{i}": range(4) for i in range(3)}), HUGE])
+@settings(max_examples=30, deadline=None)
+@given(blocks=st.lists(st.integers(1, 60), min_size=1, max_size=60), seed=st.integers(0, 100))
+def test_memory_never_runs_an_input_twice(schema, blocks, seed):
+    rng, seen, asked = np.random.default_rng(seed), [], []
+
+    def program(inputs):
+        seen.extend(map(tuple, inputs.to_numpy().tolist()))
+        return inputs.sum(axis=1).to_numpy() % 2
+
+    memory, pool = Program(program, schema), schema.sample_codes(900, random_state=rng)
+    for block in blocks:
+        asked.append(pool[rng.integers(len(pool), size=block)])
+        assert (memory(asked[-1]) == asked[-1].sum(axis=1) % 2).all()
+    distinct = np.unique(np.concatenate(asked), axis=0)
+    assert len(seen) == len(set(seen)) == memory.runs == len(distinct)
+    codes, outputs = memory.contents()
+    assert (codes == distinct).all()
+    assert (outputs == codes.sum(axis=1) % 2).all()
+
+
+@pytest.mark.parametrize("schema", [Schema.from_dict({f"x{i}": range(50) for i in range(3)}), HUGE])
+@pytest.mark.parametrize(("owner", "place"), [(AnswerCache, "_keep"), (queries, "_longer"), (estimation, "outputs_of")])
+def test_a_memory_that_was_interrupted_is_right_when_it_is_asked_again(schema, owner, place):
+    memory = Program(lambda inputs: inputs["x0"].to_numpy() % 2, schema)
+    codes = schema.sample_codes(30_000, random_state=0)
+    memory(codes[:9_000])
+    for n in (300, 20_000):  # by arrays, and by the compiled loop
+        with mock.patch.object(owner, place, side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+            memory(codes[9_000 : 9_000 + n])
+            memory(codes[29_000:])
+    assert (memory(codes[::-1]) == codes[::-1, 0] % 2).all()
+    assert memory.runs == len(memory.contents()[0]) == len(np.unique(codes, axis=0))
+
+
+SCHEMA = Schema.from_dict({"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}})
+
+
+def run(program):
+    return outputs_of(wrap_model(program), SCHEMA, SCHEMA.assignments((0, 1)))
+
+
+def command(script, **options):
+    """Return a shell script as software."""
+    return CommandSoftware(["sh", "-c", script, "sh"], n_jobs=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ('[ "$2" = 19 ] && { echo broken >&2; exit 3; }; echo 1', "failed on input Male 19: status 3: broken"),
+        ('[ "$2" = 19 ] && echo perhaps || echo 0', "failed on input Male 19: printed 'perhaps', expected '1' or '0'"),
+        ('[ "$2" = 19 ] && kill -9 $$; echo 1', "failed on input Male 19: status -9"),
+    ],
+)
+def test_command_that_fails_is_reported_with_its_input(script, message):
+    with pytest.raises(SoftwareError, match=message):
+        run(command(script))
+
+
+def test_command_that_hangs_is_ended_with_what_it_started(tmp_path):
+    alive = tmp_path / "alive"
+    program = command(f'[ "$2" = 19 ] && {{ sleep 1; touch {alive}; }}; echo 1', timeout=0.2)
+    with pytest.raises(SoftwareError, match=r"failed on input Male 19: no answer within 0\.2 s"):
+        run(program)
+    time.sleep(1.1)
+    assert not alive.exists()

@@ -136,8 +136,6 @@ def test_weights_by_row_labels():
     weight = pd.Series([1, 2, 3], index=list("abc"))
     straight, shuffled = (ExactTransport().fit(*groups, source_weight=w).match() for w in (weight, weight[::-1]))
     pd.testing.assert_frame_equal(straight, shuffled)
-    with pytest.raises(ValueError, match="source_weight: has the row label"):
-        ExactTransport().fit(*groups, source_weight=weight.set_axis([0, 1, 2]))
 
 
 @pytest.mark.parametrize(
@@ -258,40 +256,6 @@ def test_bad_tables(cost, table, message):
         cost(table, table)
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "message"),
-    [
-        (PEOPLE[:0], PEOPLE, "X_source: is empty"),
-        (PEOPLE, PEOPLE[["age", "age"]], "X_target: columns occur twice: age"),
-        (PEOPLE, PEOPLE[["age", "job"]], "only in X_source: member, income"),
-        (PEOPLE, PEOPLE.assign(age=list("abcd")), "column 'age' has type int64 in X_source and .* in X_target"),
-    ],
-)
-def test_tables_that_do_not_match(source, target, message):
-    with pytest.raises(ValueError, match=message):
-        check_mixed(source, target)
-
-
-def test_squared_l1_by_hand():
-    cost = squared_l1(np.array([[0.0, 0.0], [1.0, -1.0]]), np.array([[1.0, 2.0], [0.0, 0.0], [1.0, -1.0]]))
-    np.testing.assert_array_equal(cost, [[9, 0, 4], [9, 4, 0]])
-
-
-@pytest.mark.parametrize(
-    ("cost", "message"),
-    [
-        (lambda X, Y: np.zeros((len(Y), len(X))), r"shape \(3, 2\), expected \(2, 3\)"),
-        (lambda X, Y: 0.0, "shape"),
-        (lambda X, Y: np.full((len(X), len(Y)), -0.5), "returned -0.5"),
-        (lambda X, Y: np.full((len(X), len(Y)), np.nan), "NaN or infinite"),
-        (lambda X, Y: np.array([[0, 1, 2], [0, 1, np.inf]]), "NaN or infinite"),
-    ],
-)
-def test_bad_costs(cost, message):
-    with pytest.raises(ValueError, match=message):
-        cost_matrix(cost, np.zeros((2, 1)), np.zeros((3, 1)))
-
-
 # maps
 
 
@@ -320,15 +284,45 @@ def test_arrays_stay_arrays_unless_told_otherwise_and_frames_frames():
     pd.testing.assert_frame_equal(image, pd.DataFrame({"a": [4.0, 6], "b": [0.0, 0]}, index=["x", "y"]))
 
 
+POINTS = np.zeros((2, 1)), np.zeros((3, 1))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        # tables that do not match
+        (lambda: check_mixed(PEOPLE[:0], PEOPLE), "X_source: is empty"),
+        (lambda: check_mixed(PEOPLE, PEOPLE[["age", "age"]]), "X_target: columns occur twice: age"),
+        (lambda: check_mixed(PEOPLE, PEOPLE[["age", "job"]]), "only in X_source: member, income"),
+        (
+            lambda: check_mixed(PEOPLE, PEOPLE.assign(age=list("abcd"))),
+            "column 'age' has type int64 in X_source and .* in X_target",
+        ),
+        # costs
+        (
+            lambda: cost_matrix(lambda X, Y: np.zeros((len(Y), len(X))), *POINTS),
+            r"shape \(3, 2\), expected \(2, 3\)",
+        ),
+        (lambda: cost_matrix(lambda X, Y: 0.0, *POINTS), "shape"),
+        (
+            lambda: cost_matrix(lambda X, Y: np.full((len(X), len(Y)), -0.5), *POINTS),
+            "returned -0.5",
+        ),
+        (
+            lambda: cost_matrix(lambda X, Y: np.full((len(X), len(Y)), np.nan), *POINTS),
+            "NaN or infinite",
+        ),
+        (
+            lambda: cost_matrix(lambda X, Y: np.array([[0, 1, 2], [0, 1, np.inf]]), *POINTS),
+            "NaN or infinite",
+        ),
+        # columns of both samples and of the fit
         (lambda: Shift().fit(SOURCE, TARGET.rename(columns={"b": "c"})), "only in X_source: b; only in X_target: c"),
         (lambda: Shift().fit(SOURCE, TARGET).transform(SOURCE[["b", "a"]]), "feature names should match"),
         (lambda: Shift().fit(SOURCE, TARGET).transform(SOURCE.assign(a=["u", "v"])), "X: column 'a' has type"),
     ],
 )
-def test_columns_of_both_samples_and_of_the_fit_must_agree(call, message):
+def test_tables_costs_and_columns_that_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -367,19 +361,6 @@ def test_the_best_plan_in_any_unit(solver, unit):
     assert abs(gap) <= 1e-9 * best_cost(cost)
 
 
-@both_solvers
-def test_tiny_differences_beside_one_dear_person(solver):
-    cost = np.random.default_rng(0).random((200, 200)) * 1e-6
-    cost[0] += 1e6
-    best = cost[linear_sum_assignment(cost)][1:].sum()
-    plain, plan = (
-        (found.toarray() * cost)[1:].sum() * 200
-        for found, _ in (network_simplex(cost, uniform(200), uniform(200)), solved(cost, solver))
-    )
-    assert plain > 1.1 * best  # what the network simplex alone would say
-    assert plan == pytest.approx(best, rel=1e-6)
-
-
 @pytest.mark.parametrize("dear", [1e3, 1e6, 1e9, 1e12, 1e15])
 @pytest.mark.parametrize("share", [0.3, 0.8])
 @both_solvers
@@ -392,16 +373,6 @@ def test_forbidden_pairs(solver, share, dear):
     assert not plan.multiply(forbidden).sum()
     assert plan.multiply(cost).sum() == pytest.approx(best, rel=1e-6)
     assert gap <= 1e-6 * best
-
-
-def test_forbidden_pairs_against_all_permutations():
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        cost = rng.random((6, 6))
-        cost[rng.random((6, 6)) < 0.4] = 1e12
-        np.fill_diagonal(cost, rng.random(6))
-        best = min(cost[range(6), order].mean() for order in permutations(range(6)))
-        assert solved(cost)[0].multiply(cost).sum() == pytest.approx(best, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -477,12 +448,6 @@ def test_stopping_early_is_an_error(monkeypatch):
     monkeypatch.setattr("warnings.warn", lambda *a, **kw: None)
     with pytest.raises(SolverError, match="network simplex: expected an optimum"):
         network_simplex(np.random.default_rng(0).random((50, 50)), uniform(50), uniform(50))
-
-
-def test_linear_program_by_hand():
-    # The first row has three quarters: two go to the cheap column, the rest must cross to the other.
-    plan, _ = linear_program(np.array([[0.0, 3.0], [5.0, 1.0]]), np.array([0.75, 0.25]), uniform(2))
-    np.testing.assert_allclose(plan.toarray(), [[0.5, 0.25], [0, 0.25]], atol=1e-9)
 
 
 def counts(n, seed):

@@ -30,9 +30,8 @@ def rule(rows):
     return ~((rows["sex"] == "woman") & (rows["age"] < 40)) & (rows["noise"] < 0.9)
 
 
-@pytest.fixture(scope="module")
-def case(people):
-    return Case(rule, people, sensitive_features=["sex", "race"])
+def findings(model, people, sensitive_features, **options):
+    return run("fairtest", Case(model, people, sensitive_features=sensitive_features, **options), budget=0).findings
 
 
 def by_sex(rows, values):
@@ -41,31 +40,28 @@ def by_sex(rows, values):
     return means["woman"] - means["man"]
 
 
-def test_the_rule_is_found_where_it_is(case, people):
-    found = run("fairtest", case, budget=0).findings
+def test_the_rule_is_found_where_it_is(people):
+    found = findings(rule, people, ["sex", "race"])
     context = next(finding for finding in found if finding.sensitive_features == "sex")
     assert context.where.startswith("age <= ")
     asked = people.loc[context.evidence.index]
     expected = asked.assign(favourable=rule(asked))[["favourable", *people]]
     pd.testing.assert_frame_equal(context.evidence, expected)
-    assert context.n == len(asked)
-    assert context.estimate == pytest.approx(by_sex(asked, rule(asked)))
-    assert context.estimate < -0.8
-    assert context.p_value < 1e-9
+    assert (context.n, context.estimate) == (len(asked), pytest.approx(by_sex(asked, rule(asked))))
+    assert (context.estimate < -0.8, context.p_value < 1e-9) == (True, True)
 
 
 def test_of_several_groups_the_one_that_differs_most_in_training_is_tested(people):
     table = people.assign(race=np.where(people["age"] < 40, people["race"], "a"))
-    model = Case(
-        lambda rows: (rows["noise"] < 0.5) & ~((rows["race"] == "b") & (rows["age"] < 40)),
-        table,
-        sensitive_features="race",
-    )
-    finding = run("fairtest", model, budget=0).findings[0]
+
+    def refuses_b(rows):
+        return (rows["noise"] < 0.5) & ~((rows["race"] == "b") & (rows["age"] < 40))
+
+    finding = findings(refuses_b, table, "race")[0]
     expected = "selection_rate_difference", "selection rate difference, b minus the others"
     assert (finding.measure, finding.effect) == expected
     asked = table.loc[finding.evidence.index]
-    rates = pd.Series(model.decide(asked)).groupby((asked["race"] == "b").to_numpy()).mean()
+    rates = refuses_b(asked).groupby(asked["race"] == "b").mean()
     assert finding.estimate == pytest.approx(rates[True] - rates[False])
     assert finding.p_value == finding.test(0) < 1e-3
 
@@ -73,25 +69,21 @@ def test_of_several_groups_the_one_that_differs_most_in_training_is_tested(peopl
 def test_errors_where_truth_is_known(people):
     truth = people["noise"] < 0.9
     labels = truth.astype(object).where(people["income"].notna(), None)
-    model = Case(rule, people.assign(ok=labels), sensitive_features="sex", y_true="ok")
-    errors = [f for f in run("fairtest", model, budget=0).findings if f.measure == "error_rate_difference"]
-    rows = people.loc[errors[0].evidence.index]
+    found = findings(rule, people.assign(ok=labels), "sex", y_true="ok")
+    error = next(finding for finding in found if finding.measure == "error_rate_difference")
+    rows = people.loc[error.evidence.index]
     assert rows["income"].notna().all(), "people without a true label are left out"
-    assert errors[0].estimate == pytest.approx(by_sex(rows, rule(rows) != truth[rows.index]))
-    assert errors[0].evidence.columns[0] == "error"
+    assert error.estimate == pytest.approx(by_sex(rows, rule(rows) != truth[rows.index]))
+    assert error.evidence.columns[0] == "error"
 
 
 def test_regression_by_correlation(people):
-    numbers = 100.0 * people["age"] + 500 * (people["sex"] == "man")
-    model = Case(
-        lambda rows: 100.0 * rows["age"] + 500 * (rows["sex"] == "man"),
-        people,
-        sensitive_features=["sex", "age", "race"],
-        y_true=1_000 * people["noise"],
-    )
-    everyone = run("fairtest", model, budget=0).to_frame().query("where == 'everyone'")
-    found = everyone.set_index(["sensitive_features", "effect"])["estimate"]
-    expected = np.corrcoef(people["sex"] == "woman", numbers)[0, 1]
+    def model(rows):
+        return 100.0 * rows["age"] + 500 * (rows["sex"] == "man")
+
+    found = findings(model, people, ["sex", "age", "race"], y_true=1_000 * people["noise"])
+    found = {(each.sensitive_features, each.effect): each.estimate for each in found if each.where == "everyone"}
+    expected = np.corrcoef(people["sex"] == "woman", model(people))[0, 1]
     assert found["sex", "correlation (prediction, woman versus man)"] == pytest.approx(expected)
     assert found["age", "correlation (prediction, age)"] > 0.9
     assert ("race", "correlation (absolute error, b versus the others)") in found

@@ -77,15 +77,6 @@ def test_without_labels_its_own_decisions_are_the_labels():
     assert "no true labels" in found.warnings[0]
 
 
-def test_units_do_not_matter():
-    class InThousands(Model):
-        def predict_proba(self, rows):
-            return super().predict_proba(rows.assign(income=rows["income"] * 1000))
-
-    found = examined(InThousands(job=3.0), table=PEOPLE.assign(income=PEOPLE["income"] / 1000))
-    assert only(found).estimate == pytest.approx(only(examined(Model(job=3.0))).estimate, rel=1e-6)
-
-
 def test_networks_are_asked_for_gradients():
     network = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, "sigmoid")])
     network.set_weights([np.float32([[1.0], [2.5]]), np.zeros(1, np.float32)])
