@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from monitoring.streams import REGISTRATION, decisions
 
-from fairlab.fairtest import Column, DataSource, Investigation, Ratio, Sample, look_level
+from fairlab.fairtest import Column, Correlation, DataSource, Investigation, Ratio, Sample, look_level
+from fairlab.fairtest.report import _shown_counts
 from fairlab.monitoring import looks
 from fairlab.monitoring.registration import RefusedError, Registration, for_training, keyed
 from fairlab.monitoring.scheduler import take_look
@@ -26,6 +27,7 @@ KINDS = {
     "errors of numbers": {"kind": "error profiling", "output": "score", "true_label": "true_score"},
     "explanatory": {"explanatory": "town", "spending": "adaptive"},
     "ratio": {"metric": "Ratio", "context": ["town"]},
+    "correlation of booleans": {"metric": "Correlation", "context": ["town"]},
     "numbers": {"output": "score", "sensitive_features": ["sex", "age"], "context": ["town"]},
 }
 TYPES = REGISTRATION["columns"] | {
@@ -61,7 +63,7 @@ def test_every_kind_of_investigation_gives_the_report_of_the_library_and_effects
         ground_truth=registered.true_label,
         explanatory=registered.explanatory,
         context=registered.context,
-        metric=Ratio() if kind == "ratio" else None,
+        metric={"ratio": Ratio(), "correlation of booleans": Correlation()}.get(kind),
         min_leaf_size=50,
         random_state=int.from_bytes(keyed(key, b"look ", ["1"])[0][:4], "big"),
     )
@@ -148,8 +150,7 @@ def test_a_look_whose_permutations_are_too_few_for_its_level_says_so(changes, le
     registration = Registration.model_validate(REGISTRATION | {"context": []} | changes)
     table = pd.DataFrame(decisions(4000, effect=0.6)).drop(columns="event_id")
     report = looks.look(registration, table.astype({"town": "category"}), np.arange(4000) < 2000, level, 0)
-    found = looks.warnings(report, level)
-    assert sum("Nothing could be found at the level 1e-05" in text for text in found) == expected
+    assert sum("Nothing could be found at the level 1e-05" in text for text in report.warnings) == expected
     own = [one.associations[0].p_value for section in report.sections for one in section.subgroups]
     assert (min(own) > level) == bool(expected)
 
@@ -162,7 +163,7 @@ def test_no_small_cell_is_shown_nor_follows_from_what_is_shown(cells, smallest):
     codes = {"group": group, "output": output}
     names = {"group": tuple(f"g{k}" for k in range(cells.shape[1])), "output": ("no", "yes")}
     sample = Sample(*(Column(name, codes[name], names[name]) for name in codes))
-    found = looks._counts(sample, smallest)
+    found = _shown_counts(sample, smallest)
     met = sample.counts().drop(index="Total", columns="Total")
     sound = met.loc[:, (met >= smallest).all()]
     if found is None:

@@ -16,7 +16,7 @@ from monitoring.test_refusals import ENDPOINTS
 
 from fairlab.monitoring.logs import JsonLines
 from fairlab.monitoring.store import deliveries
-from fairlab.monitoring.webhooks import MOST_ATTEMPTS, SIGNATURE, Deliveries, pause
+from fairlab.monitoring.webhooks import MOST_ATTEMPTS, SIGNATURE, deliver, pause
 
 
 def post(monitor, body, kind, number=1):
@@ -176,9 +176,8 @@ def delivered(monitor, receive, pauses):
     """Return what became of each attempt to deliver the notices of a monitor, with pauses between them."""
     outcomes, now = [], [monitor.store._clock()]
     monitor.store._clock = lambda: now[0]
-    deliver = Deliveries(monitor.store, outcomes.append, httpx.MockTransport(receive))
     for seconds in pauses:
-        deliver(threading.Event())
+        deliver(monitor.store, threading.Event(), outcomes.append, httpx.MockTransport(receive))
         now[0] += seconds
     return outcomes
 

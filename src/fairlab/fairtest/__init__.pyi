@@ -1,3 +1,5 @@
+from .comparison import compare_reports as compare_reports
+from .comparison import findings as findings
 from .investigation import Investigation as Investigation
 from .investigation import investigate as investigate
 from .metrics import NMI as NMI

@@ -1,15 +1,25 @@
 """Investigations (figure 3): subgroups are found in one part of the data, and tested and reported on another."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import check_choice, check_count, check_flag, check_number
-from fairlab.fairtest.metrics import NMI, AdditiveMetric, Correlation, Difference, Interval, Metric, Regression
+from fairlab.fairtest.metrics import (
+    NMI,
+    AdditiveMetric,
+    Correlation,
+    Difference,
+    Interval,
+    Metric,
+    Regression,
+    TableMetric,
+)
 from fairlab.fairtest.report import SIGNIFICANCE, Association, AssociationReport, Section, Subgroup
+from fairlab.fairtest.resampling import RESAMPLES
 from fairlab.fairtest.sample import Column, DataSource, Sample, column_names
 from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node
 from fairlab.statistics import bonferroni_level, holm
@@ -214,10 +224,11 @@ class Investigation(BaseEstimator):
                 raise ValueError("others: expected all fitted to one DataSource, found several")
         level = bonferroni_level(self.source_.confidence_level_, len(several))
         with self.source_.lend_test_set() as columns:
-            sections = [section for one in several for section in one._sections(columns, level, exact, significance)]
-        return AssociationReport(
-            tuple(sections), tuple(dict.fromkeys(text for one in several for text in one._warnings()))
-        )
+            found = [one._sections(columns, level, exact, significance) for one in several]
+        warnings = [text for one in several for text in one._warnings()]
+        if exact:
+            warnings += [text for sections in found for text in _warnings_of_permutations(sections, significance)]
+        return AssociationReport(tuple(chain.from_iterable(found)), tuple(dict.fromkeys(warnings)))
 
     def _prepare(self, source) -> dict[str, Column]:
         """Check the parameters against a source; return the columns of its training set that are looked at."""
@@ -458,6 +469,17 @@ def _label(column: Column) -> Column:
     if column.is_categorical or not np.isin(column.values, (0, 1)).all():
         return column
     return Column(column.name, column.values.astype(np.intp), ("0", "1"))
+
+
+def _warnings_of_permutations(sections: list[Section], significance: float) -> list[str]:
+    """Return a line if no p-value by permutations could be small enough after Holm's correction over one fit."""
+    permuted = [s for s in sections if s.explanatory and isinstance(s.metric, TableMetric)]
+    n_tests = sum(len(section.subgroups) for section in permuted)  # Holm's factor is at least that, also after strata
+    smallest = n_tests / (1 + RESAMPLES)
+    if smallest <= significance:
+        return []
+    reason = f"p-values of {n_tests} tests by {RESAMPLES:,} permutations are at least {smallest:.2g} after correction"
+    return [f"Nothing could be found at the level {significance:.2g}: {reason}."]
 
 
 def _association(hypothesis, interval, p_value) -> Association:

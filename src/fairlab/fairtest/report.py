@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.metrics import Interval, Metric
+from fairlab.fairtest.metrics import Interval, Metric, TableMetric
 from fairlab.fairtest.sample import Sample
 from fairlab.fairtest.tree import Node
 
@@ -63,6 +63,30 @@ class Association:
     def effect(self) -> float:
         """Strength that the corrected interval proves."""
         return float(self.metric.effect(Interval(self.low, self.high, self.p_value))) if self.size else 0.0
+
+    @property
+    def estimate(self) -> float | None:
+        """The metric of the people themselves; None of nobody, and for a metric that is not of contingency tables."""
+        if not (self.size and isinstance(self.metric, TableMetric)):
+            return None
+        tables = self.metric.of_all(self.sample)
+        return float(self.metric.estimate_given(tables[tables.any(axis=(-2, -1))]))
+
+    def to_dict(self, *, smallest_cell: int = 0) -> dict:
+        """Return the test as plain data; see `AssociationReport.to_dict`."""
+        table = _shown_counts(self.sample, smallest_cell)
+        is_whole = table is not None and not table["hidden"]
+        return {
+            "part": self.part,
+            "size": self.size,
+            "metric": self.metric_name,
+            "low": _finite(self.low),
+            "high": _finite(self.high),
+            "estimate": _finite(self.estimate) if is_whole else None,
+            "p_value": self.p_value,
+            "direction": _direction(table) if table and self.sample.explanatory is None else None,
+            "table": table,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +154,22 @@ class Subgroup:
         """Whether the subgroup's corrected p-value is small enough, or, for labels, whether its effect is above 0."""
         own = [a.p_value for a in self.associations if not a.part]
         return own[0] <= self.significance if own else self.effect > 0
+
+    @property
+    def p_value(self) -> float:
+        """The subgroup's own corrected p-value, or the smallest one of its labels."""
+        return min((a.p_value for a in self.associations if not a.part or self.node.labels), default=1.0)
+
+    def to_dict(self, *, smallest_cell: int = 0) -> dict:
+        """Return the subgroup with its tests as plain data; see `AssociationReport.to_dict`."""
+        return {
+            "context": str(self.node),
+            "kind": sorted(condition.kind for condition in self.node.conditions),
+            "size": self.size,
+            "effect": _finite(self.effect),
+            "significant": self.p_value <= self.significance,
+            "tests": [a.to_dict(smallest_cell=smallest_cell) for a in self.associations if a.size >= smallest_cell],
+        }
 
     def labels(self) -> pd.DataFrame:
         """Return the labels of a discovery: share of people with each, by group, interval and p-value.
@@ -271,6 +311,20 @@ class Section:
         ]
         return pd.DataFrame(rows).astype({"rank": "Int64"})
 
+    def to_dict(self, *, smallest_cell: int = 0) -> dict:
+        """Return the reported subgroups as plain data; see `AssociationReport.to_dict`."""
+        shown = [one for one in self.reported if one.size >= smallest_cell]
+        return {
+            "output": self.output,
+            "sensitive_feature": self.sensitive_features,
+            "explanatory": self.explanatory,
+            "metric": self.metric.name_given(self.explanatory),
+            "tested": len(self.subgroups),
+            "significant": sum(one.p_value <= one.significance for one in self.subgroups),
+            "withheld": len(self.reported) - len(shown),
+            "contexts": [one.to_dict(smallest_cell=smallest_cell) for one in shown],
+        }
+
     def __str__(self):
         given = f", conditioned on explanatory attribute E={self.explanatory}" if self.explanatory else ""
         root, *others = self.reported
@@ -349,6 +403,35 @@ class AssociationReport:
         """
         return pd.concat([section.to_frame() for section in self.sections], ignore_index=True)
 
+    def to_dict(self, *, smallest_cell: int = 0) -> dict:
+        """Return what is reported as plain data, for JSON and `compare_reports`.
+
+        Parameters
+        ----------
+        smallest_cell : int
+            Subgroups and strata of fewer people are left out, and so are groups with fewer people of one output,
+            unless their numbers would follow from what is shown.
+
+        Returns
+        -------
+        dict
+            ``warnings``, and ``sections`` with the ``contexts`` that are reported, the whole population first. Each has
+            its ``tests``: interval, p-value, the ``table`` of counts and, where that is whole, the ``estimate``, and in
+            ``direction`` which group gets the last output least often. A context is ``significant`` by its p-value, or
+            by that of one of its labels. None stands for what is not shown, and for an infinite number.
+
+        Examples
+        --------
+        >>> from fairlab.fairtest import DataSource, Investigation, investigate
+        >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
+        >>> found = investigate(DataSource(people), Investigation("sex", "offer")).to_dict(smallest_cell=10)
+        >>> (everyone,) = found["sections"][0]["contexts"]
+        >>> everyone["size"], everyone["significant"], everyone["tests"][0]["table"]
+        (300, True, None)
+        """
+        sections = [section.to_dict(smallest_cell=smallest_cell) for section in self.sections]
+        return {"warnings": list(self.warnings), "sections": sections}
+
     def __str__(self):
         return "\n\n".join([*self.warnings, *map(str, self.sections)])
 
@@ -358,3 +441,38 @@ def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
     shares = table / table.loc["Total"].replace(0, 1)
     shares.loc["Total"] = table.loc["Total"] / max(table.loc["Total", "Total"], 1)
     return table.map("{:,}".format) + shares.map(" ({:.0%})".format)
+
+
+def _finite(number: float | None) -> float | None:
+    """Return None for what JSON has no number for: the bound of a ratio may be infinite."""
+    return float(number) if number is not None and np.isfinite(number) else None
+
+
+def _shown_counts(sample: Sample, smallest_cell: int) -> dict | None:
+    """Return people by output and group, as far as two groups at least have no small cell.
+
+    The people of the other groups together are no small cell, either, as they follow from the size of the context.
+    """
+    if not (sample.output.is_categorical and sample.sensitive_features.is_categorical):
+        return None
+    counts = sample.counts().drop(index="Total", columns="Total")
+    shown = counts.loc[:, (counts >= smallest_cell).all() & counts.any()]
+    if 0 < counts.to_numpy().sum() - shown.to_numpy().sum() < smallest_cell and len(shown.columns):
+        shown = shown.drop(columns=shown.sum().idxmin())
+    if len(shown.columns) < 2:
+        return None
+    return {
+        "groups": list(shown.columns),
+        "outputs": list(shown.index),
+        "counts": shown.to_numpy().tolist(),
+        "hidden": len(counts.columns) - len(shown.columns),
+        "shares": (shown.iloc[-1] / shown.sum()).tolist(),
+    }
+
+
+def _direction(table: dict) -> str | None:
+    """Say which of the groups shown gets the last output least and which most often, unless it is all the same."""
+    (least, low), *_, (most, high) = sorted(zip(table["groups"], table["shares"], strict=True), key=lambda one: one[1])
+    if low == high:
+        return None
+    return f"{table['outputs'][-1]} less often among {least} ({low:.1%}) than among {most} ({high:.1%})"

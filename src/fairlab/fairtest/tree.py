@@ -42,6 +42,14 @@ class Condition:
             return column.values == column.categories.index(self.category)
         return (column.values > self.low) & (column.values <= self.high)
 
+    @property
+    def kind(self) -> str:
+        """The condition without its bounds, such as ``age >``: in other data they lie elsewhere."""
+        if self.category is not None:
+            return str(self)
+        sides = [side for side, end in ((">", self.low), ("<", self.high)) if np.isfinite(end)]
+        return " ".join([self.attribute, *sides])
+
     def __str__(self):
         if self.category is not None:
             return f"{self.attribute}: {self.category}"

@@ -6,7 +6,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.ticker import MaxNLocator
 
-from fairlab.monitoring.looks import findings, interval
+from fairlab.fairtest import findings
 from fairlab.plotting import PAGE_STYLE, REPORT_STYLE
 
 LEFT, RIGHT, TOP, BOTTOM = 64, 708, 10, 208  # of the plot in its picture
@@ -26,6 +26,13 @@ def _count_of(things, name: str) -> str:
     return f"{n or 'no'} {name}{'s' * (n != 1)}"
 
 
+def _interval(test: dict) -> str:
+    """Return the interval of a test as text, with the estimate where it is shown."""
+    low, high = ("without bound" if end is None else f"{end:.4f}" for end in (test["low"], test["high"]))
+    estimate = "" if test["estimate"] is None else f", estimate {test['estimate']:.4f}"
+    return f"{test['metric']} from {low} to {high}{estimate}"
+
+
 def _table(of: dict) -> str:
     table = pd.DataFrame(of["counts"], of["outputs"], of["groups"]).astype(str)
     table.loc[f"share of {of['outputs'][-1]}"] = [f"{share:.1%}" for share in of["shares"]]
@@ -43,7 +50,7 @@ _TEMPLATES.filters |= {
     "moment": _moment,
     "signed": _signed,
     "count_of": _count_of,
-    "interval": interval,
+    "interval": _interval,
     "table": _table,
     "findings": findings,
 }

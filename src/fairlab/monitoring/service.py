@@ -15,16 +15,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBasic, HTTPBasicCredentials, HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from fairlab.monitoring import migrations, pages
-from fairlab.monitoring.bodies import READERS, read_json, read_rows
+from fairlab.monitoring.bodies import JSON, READERS, read, read_rows
 from fairlab.monitoring.effects import over_time
 from fairlab.monitoring.logs import LOG, iso, log_as_json, place
-from fairlab.monitoring.looks import CHANGES
 from fairlab.monitoring.registration import (
     EVENT,
     LONGEST_TEXT,
@@ -37,18 +36,19 @@ from fairlab.monitoring.registration import (
     as_ascii,
     error,
 )
-from fairlab.monitoring.scheduler import Scheduler, repeated
+from fairlab.monitoring.scheduler import look_when_due, repeated, retain
 from fairlab.monitoring.store import DONE, Store
-from fairlab.monitoring.webhooks import Deliveries
+from fairlab.monitoring.webhooks import deliver
 
 MOST_BYTES = 16 * 2**20  # of a body
 MOST_POINTS = 2_000  # of an effect over time
 SECONDS_TO_RETRY = 2
+SECONDS = {"look": 0.5, "deliver": 0.5, "retain": 3600}  # between two rounds of a job
 LATEST = 32_503_680_000_000  # milliseconds: the year 3000
 # A time of ISO 8601 as people and browsers write it, or nothing, as a form sends what is not filled in.
 TIME = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?$"
 SAFE = ("GET", "HEAD")
-NO_TOKEN = "expected a token: Authorization: Bearer TOKEN"
+NO_TOKEN = "expected a token that is known and not revoked: Authorization: Bearer TOKEN"
 CHALLENGES = ('Bearer realm="fairlab monitor"', 'Basic realm="fairlab monitor"')
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
@@ -122,8 +122,7 @@ def allowed(*roles: str) -> list:
         else:
             found = store.token(bearer.credentials.strip()) if bearer else None
         if found is None:
-            given = basic or bearer
-            raise RefusedError(401, "expected a token that is known and not revoked" if given else NO_TOKEN)
+            raise RefusedError(401, NO_TOKEN)
         request.state.token, role = found
         if role not in (*roles, "admin"):
             raise RefusedError(403, f"expected a token with the role {' or '.join((*roles, 'admin'))}, found {role}")
@@ -133,17 +132,16 @@ def allowed(*roles: str) -> list:
 
 async def read_body(request: Request) -> bytes:
     """Return the body, as long as it is not compressed and not too long."""
-    most = request.app.state.most_bytes
     if (coding := request.headers.get("content-encoding", "identity")) != "identity":
         raise RefusedError(415, f"expected a body without compression, found {coding}")
-    body, size = bytearray(), int(request.headers.get("content-length", 0))
-    if size <= most:
-        async for part in request.stream():
-            body += part
-            if len(body) > most:
-                break
-    if max(size, len(body)) > most:
-        raise RefusedError(413, f"expected a body of at most {most:,} bytes")
+    most = request.app.state.most_bytes
+    body, too_long = bytearray(), RefusedError(413, f"expected a body of at most {most:,} bytes")
+    if int(request.headers.get("content-length", 0)) > most:
+        raise too_long
+    async for part in request.stream():
+        body += part
+        if len(body) > most:
+            raise too_long
     return bytes(body)
 
 
@@ -151,10 +149,19 @@ def _store(request: Request) -> Store:
     return request.app.state.store
 
 
+def _milliseconds(text: str) -> int | None:
+    if not text:
+        return None
+    moment = datetime.fromisoformat(text)
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return min(max((aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1), 0), LATEST)
+
+
 TheStore = Annotated[Store, Depends(_store)]
 Body = Annotated[bytes, Depends(read_body)]
 Number = Annotated[int, Path(ge=1, lt=2**31)]
-Time = Annotated[str, Query(pattern=TIME, description="of ISO 8601; UTC where it names no zone")]
+Moment = Query(pattern=TIME, description="of ISO 8601; UTC where it names no zone")
+Time = Annotated[str, Moment, AfterValidator(_milliseconds)]  # in milliseconds since 1970, or None
 Key = Annotated[str | None, Header(min_length=1, max_length=LONGEST_TEXT, pattern=STORABLE, alias="Idempotency-Key")]
 BEARER = HTTPBearer(scheme_name="bearer", auto_error=False)
 BASIC = HTTPBasic(scheme_name="basic", auto_error=False)
@@ -185,11 +192,16 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
     @asynccontextmanager
     async def lifespan(_):
         stopping = threading.Event()
-        jobs = [
-            Scheduler(store, lambda state: LOOKS.labels(state).inc()),
-            Deliveries(store, lambda outcome: DELIVERIES.labels(outcome).inc()),
+        jobs = {
+            "look": partial(look_when_due, store, stopping, lambda state: LOOKS.labels(state).inc()),
+            "deliver": partial(deliver, store, stopping, lambda outcome: DELIVERIES.labels(outcome).inc()),
+            "retain": partial(retain, store),
+        }
+        workers = [
+            threading.Thread(target=repeated, args=(stopping, SECONDS[name], job), daemon=True)
+            for name, job in jobs.items()
+            if looks
         ]
-        workers = [threading.Thread(target=repeated, args=(job, stopping), daemon=True) for job in jobs if looks]
         for worker in workers:
             worker.start()
         yield
@@ -208,6 +220,7 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
         exception_handlers={
             RefusedError: lambda _, found: problem(found.status, str(found), found.errors),
             RequestValidationError: _misfit,
+            ValidationError: _misfit,
             HTTPException: lambda _, found: problem(found.status_code, found.detail, headers=found.headers),
             sa.exc.DBAPIError: _unavailable,
             sa.exc.TimeoutError: _unavailable,
@@ -220,7 +233,7 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
     return app
 
 
-def _misfit(_, found: RequestValidationError) -> Response:
+def _misfit(_, found: RequestValidationError | ValidationError) -> Response:
     parts = [(".".join(map(str, one["loc"])), one["msg"]) for one in found.errors()]
     return problem(422, "the request does not fit", [error(None, *part) for part in parts[:MOST_ERRORS]])
 
@@ -272,14 +285,9 @@ def measured() -> Response:
     dependencies=allowed(),
     openapi_extra=_body(**{"application/json": {"schema": {"$ref": "#/components/schemas/Registration"}}}),
 )
-async def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
+def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
     """Register an investigation."""
-    _content_type(request, "application/json")
-    try:
-        registration = Registration.model_validate(read_json(body))
-    except ValidationError as found:
-        raise RequestValidationError(found.errors()) from None
-    return {"id": await run_in_threadpool(store.register, registration)}
+    return {"id": store.register(Registration.model_validate(read(_content_type(request, JSON), body)))}
 
 
 @router.get("/investigations", dependencies=allowed("reader"))
@@ -296,10 +304,9 @@ def show_investigation(store: TheStore, number: Number) -> dict:
 
 def _about(store: Store, number: int) -> dict:
     registration, _, row = store.investigation(number)
+    counted = {"decisions": row.decided, "labels": row.labelled, "looks": len(store.look_list(number))}
     shown = registration.model_dump(mode="json", exclude={"webhook": {"secret"}})
-    n_looks = len(store.look_list(number))
-    counted = {"decisions": row.decided, "labels": row.labelled, "looks": n_looks, "created": iso(row.created)}
-    return {"id": number} | shown | counted
+    return {"id": number} | shown | counted | {"created": iso(row.created)}
 
 
 @router.delete("/investigations/{number}", status_code=204, dependencies=allowed())
@@ -314,28 +321,16 @@ def delete_person(store: TheStore, number: Number, person: Text) -> dict[str, in
     return {"deleted": store.delete_person(number, person)}
 
 
-async def _add(kind: str, store: Store, number: int, request: Request, body: bytes, key: str | None) -> dict[str, int]:
-    content_type = _content_type(request, *READERS)
-
-    def add():
-        return store.add(kind, number, read_rows(content_type, body), key, hashlib.sha256(body).digest())
-
-    counted = await run_in_threadpool(add)
+@router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=_rows(EVENT, PERSON))
+@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=_rows(EVENT))
+def add_rows(store: TheStore, number: Number, request: Request, body: Body, key: Key = None) -> dict[str, int]:
+    """Store decisions, or true labels of decisions; the answer comes when they are on disk."""
+    kind = request.url.path.rpartition("/")[2]
+    rows = read_rows(_content_type(request, *READERS), body)
+    counted = store.add(kind, number, rows, key, hashlib.sha256(body).digest())
     for outcome in ("new", "repeated"):
         ROWS.labels(kind, outcome).inc(counted[outcome])
     return counted
-
-
-@router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=_rows(EVENT, PERSON))
-async def add_decisions(store: TheStore, number: Number, request: Request, body: Body, key: Key = None) -> dict:
-    """Store decisions; the answer comes when they are on disk."""
-    return await _add("decisions", store, number, request, body, key)
-
-
-@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=_rows(EVENT))
-async def add_labels(store: TheStore, number: Number, request: Request, body: Body, key: Key = None) -> dict:
-    """Store true labels of decisions."""
-    return await _add("labels", store, number, request, body, key)
 
 
 @router.post("/investigations/{number}/looks", status_code=202, dependencies=allowed())
@@ -365,8 +360,8 @@ def show_look(store: TheStore, number: Number, look: Number, request: Request):
 def effects(
     store: TheStore,
     number: Number,
-    start: Time = "",
-    end: Time = "",
+    start: Time = None,
+    end: Time = None,
     bucket: Annotated[int | None, Query(ge=1, le=10**9, description="seconds")] = None,
 ) -> dict:
     """Return the effect among everyone over time, one point for each bucket that has new rows."""
@@ -390,7 +385,7 @@ def show_index(store: TheStore) -> str:
 
 
 @page("/pages/investigations/{number}")
-def show_page(store: TheStore, number: Number, start: Time = "", end: Time = "") -> str:
+def show_page(store: TheStore, number: Number, start: Time = None, end: Time = None) -> str:
     """Return the page of an investigation."""
     about, looks = _about(store, number), [look_summary(one) for one in store.look_list(number)]
     return pages.investigation(about, looks, _last(store, number), effects_of(store, number, start, end))
@@ -411,41 +406,29 @@ def _last(store: Store, number: int) -> dict | None:
 
 def look_summary(row: sa.Row) -> dict:
     """Return what is known of a look without its contexts."""
-    report = row.report or {}
+    found = (row.report or {}).get("changes", {})
+    changes = {kind: len(found.get(kind, ())) for kind in ("new", "gone", "stronger", "weaker")}
     times = {"started": iso(row.started), "finished": iso(row.finished)}
-    changes = {kind: len(report.get("changes", {}).get(kind, ())) for kind in CHANGES}
     return {"number": row.number, "state": row.state, "level": row.level, "changes": changes} | times
 
 
 def find_look(store: Store, number: int, look: int) -> dict:
     """Return the report of a look with its state and times; a RefusedError if there is no such look."""
-    for row in store.look_list(number):
-        if row.number == look:
-            return look_summary(row) | (row.report or {})
-    raise RefusedError(404, f"investigation {number} has no look {look}")
+    found = store.look_list(number)
+    if look > len(found):
+        raise RefusedError(404, f"investigation {number} has no look {look}")
+    return look_summary(found[look - 1]) | (found[look - 1].report or {})
 
 
-def effects_of(store: Store, number: int, start: str = "", end: str = "", bucket: int | None = None) -> dict:
+def effects_of(store: Store, number: int, start: int | None, end: int | None, bucket: int | None = None) -> dict:
     """Return the effects between two times, by default all, in buckets of some seconds, by default a hundredth."""
-    registration = store.investigation(number).registration
-    first, last = store.times(number)
-    first, last = _milliseconds(start, first), _milliseconds(end, last + 1)
+    registration, _, row = store.investigation(number)
+    first, last = row.created if start is None else start, row.time + 1 if end is None else end
     width = bucket * 1000 if bucket else max((last - first) // 100 + 1, 1)
     if (last - first) // width > MOST_POINTS:
         raise RefusedError(422, f"bucket: expected at most {MOST_POINTS} of them between start and end")
     found = over_time(registration, store.batch_counts(number, first, last, width))
     return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": found}
-
-
-def _milliseconds(text: str, otherwise: int) -> int:
-    if not text:
-        return otherwise
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as found:
-        raise RefusedError(422, f"expected a time, found {text}: {found}") from None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return min(max((aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1), 0), LATEST)
 
 
 def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:

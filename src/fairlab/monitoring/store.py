@@ -8,7 +8,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache, partial
 from pathlib import Path
@@ -34,11 +34,15 @@ from fairlab.monitoring.registration import (
     keyed,
 )
 
-AT_ONCE = 10_000  # values of one query, rows of one fetch
+AT_ONCE = 10_000  # rows of one fetch
 SECONDS_TO_WAIT = 5  # for a locked database
+SECONDS_TO_SEND = 60  # a notice, before another attempt may begin
 LOOK_LOCK = 0x6661_6972  # PostgreSQL's advisory lock of who looks
 
 RUNNING, DONE, FAILED = "running", "done", "failed"  # states of a look
+
+
+ENGINE = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
 
 
 class _Bytes(sa.LargeBinary):
@@ -55,8 +59,9 @@ def _of(primary_key=True):
     return sa.Column("investigation", _id, primary_key=primary_key, nullable=False, autoincrement=False)
 
 
-def _position(name="position"):
-    return sa.Column(name, _big, primary_key=True, autoincrement=False)
+def _index_of_known(column):
+    known = sa.text(f"{column} IS NOT NULL")
+    return sa.Index(f"decisions_{column}", "investigation", column, sqlite_where=known, postgresql_where=known)
 
 
 tokens = sa.Table(
@@ -89,29 +94,17 @@ decisions = sa.Table(
     "decisions",
     metadata,
     _of(),
-    _position(),
+    sa.Column("position", _big, primary_key=True, autoincrement=False),
     sa.Column("event", _Bytes, nullable=False),
     sa.Column("person", _Bytes),
     sa.Column("training", sa.Boolean, nullable=False),
     sa.Column("content", _Bytes, nullable=False),
+    # The true label, and its position among all labels, once it is known.
+    sa.Column("label", sa.Float),
+    sa.Column("labelled", _big),
     sa.Index("decisions_event", "investigation", "event", unique=True),
-    sa.Index(
-        "decisions_person",
-        "investigation",
-        "person",
-        sqlite_where=sa.text("person IS NOT NULL"),
-        postgresql_where=sa.text("person IS NOT NULL"),
-    ),
-    sqlite_with_rowid=False,
-)
-labels = sa.Table(
-    "labels",
-    metadata,
-    _of(),
-    _position(),
-    sa.Column("decision", _big, nullable=False),
-    sa.Column("value", sa.Float, nullable=False),
-    sa.Index("labels_decision", "investigation", "decision", unique=True),
+    _index_of_known("person"),
+    _index_of_known("labelled"),
     sqlite_with_rowid=False,
 )
 batches = sa.Table(
@@ -157,6 +150,9 @@ deliveries = sa.Table(
     sqlite_autoincrement=True,
 )
 
+_label = sa.update(decisions).where(
+    decisions.c.investigation == sa.bindparam("of"), decisions.c.position == sa.bindparam("at")
+)
 
 _registered = lru_cache(Registration.model_validate_json)  # it never changes
 
@@ -183,24 +179,18 @@ class Store:
     def __init__(self, url: str, *, clock=time.time):
         backend = url.partition(":")[0].partition("+")[0]
         check_choice(backend, "database", ("sqlite", "postgresql"))
-        self.url, self.is_sqlite = sa.make_url(url), backend == "sqlite"
-        every = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
-        if self.is_sqlite:
-            if not self.url.database or self.url.database == ":memory:":
-                raise ValueError("database: expected a file, as in sqlite:///monitor.db")
-            every["connect_args"] = {"timeout": SECONDS_TO_WAIT, "check_same_thread": False}
-            self.engine = sa.create_engine(self.url, pool_size=40, **every)
-            # One transaction at a time may write; others wait for its connection, which is fairer than SQLite's lock.
-            self._writer = sa.create_engine(self.url, pool_size=1, **every)
-            sa.event.listen(self.engine, "connect", partial(_set_up_sqlite, kilobytes=2_000))
-            sa.event.listen(self._writer, "connect", partial(_set_up_sqlite, kilobytes=200_000))
-            sa.event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
-            sa.event.listen(self._writer, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
-        else:
+        self.url, self.is_sqlite, self._clock = sa.make_url(url), backend == "sqlite", clock
+        if not self.is_sqlite:
             self.url = self.url.set(drivername="postgresql+psycopg")
-            every["connect_args"] = {"connect_timeout": SECONDS_TO_WAIT}
-            self.engine = self._writer = sa.create_engine(self.url, pool_size=40, pool_pre_ping=True, **every)
-        self._clock = clock
+            waits = {"connect_timeout": SECONDS_TO_WAIT}
+            self.engine = sa.create_engine(self.url, pool_size=40, pool_pre_ping=True, connect_args=waits, **ENGINE)
+            self._writer = self.engine
+            return
+        if not self.url.database or self.url.database == ":memory:":
+            raise ValueError("database: expected a file, as in sqlite:///monitor.db")
+        self.engine = _sqlite(self.url, "BEGIN", pool_size=40, kilobytes=2_000)
+        # One transaction at a time may write; others wait for its connection, which is fairer than SQLite's lock.
+        self._writer = _sqlite(self.url, "BEGIN IMMEDIATE", pool_size=1, kilobytes=200_000)
 
     @property
     def path(self) -> Path:
@@ -259,13 +249,12 @@ class Store:
         (number,) = self._change(sa.insert(tokens).values(values)).inserted_primary_key
         return f"{number}.{secret}"
 
-    def token(self, text: str) -> tuple[int, str] | None:
+    def token(self, text: str) -> sa.Row | None:
         """Return number and role of a token; None if there is none like it or it is revoked."""
         number, _, secret = text.partition(".")
-        if not (number.isascii() and number.isdigit() and len(number) < 10):
-            return None
-        same = (tokens.c.id == int(number), tokens.c.hash == _digest(secret), tokens.c.revoked.is_(None))
-        return next(map(tuple, self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))), None)
+        same = (tokens.c.hash == _digest(secret), tokens.c.revoked.is_(None))
+        found = next(iter(self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))), None)
+        return found if found and str(found.id) == number else None
 
     def token_list(self) -> list[dict]:
         """Return all tokens without their hashes."""
@@ -316,7 +305,7 @@ class Store:
         """Delete an investigation with all that belongs to it."""
         with self.write() as connection:
             self.row(connection, number, lock=True)
-            for table in (decisions, labels, batches, looks, deliveries):
+            for table in (decisions, batches, looks, deliveries):
                 connection.execute(sa.delete(table).where(table.c.investigation == number))
             connection.execute(sa.delete(investigations).where(investigations.c.id == number))
 
@@ -343,8 +332,7 @@ class Store:
         RefusedError
             If a row does not fit, or the key came before with another body.
         """
-        investigation = self.investigation(number)
-        registration, secret = investigation.registration, investigation.key
+        registration, secret, _ = self.investigation(number)
         rows = registration.check(kind, rows)
         events, first = keyed(secret, b"event ", [row[EVENT] for row in rows]), {}
         for event, row in zip(events, rows, strict=True):
@@ -359,47 +347,38 @@ class Store:
                     return earlier.answer
             state = {name: before._mapping[name] for name in ("decided", "labelled", "categories", "counts")}
             state["time"] = max(self.now(), before.time)  # also where the clock was set back
-            known = _values(connection, number, decisions.c.event, first, decisions.c.position)
+            of = (decisions.c.event, decisions.c.position, decisions.c.content, decisions.c.labelled)
+            same = (decisions.c.investigation == number, decisions.c.event.in_(list(first)))
+            known = {row.event: row for row in connection.execute(sa.select(*of).where(*same))}
             if kind == "decisions":
                 new = [event for event in first if event not in known]
                 kept = [first[event] for event in new]
                 content = _encoded(registration, kept, state["categories"])
-                positions = np.arange(len(new)) + state["decided"] + 1
+                columns = {
+                    "investigation": [number] * len(new),
+                    "position": range(state["decided"] + 1, state["decided"] + 1 + len(new)),
+                    "event": new,
+                    "person": keyed(secret, b"person ", [row.get(PERSON) for row in kept]),
+                    "training": for_training(new, registration.train_size).tolist(),
+                    "content": [row.tobytes() for row in content],
+                }
                 state["decided"] += len(new)
-                _insert(
-                    connection,
-                    decisions,
-                    investigation=[number] * len(new),
-                    position=positions.tolist(),
-                    event=new,
-                    person=keyed(secret, b"person ", [row.get(PERSON) for row in kept]),
-                    training=for_training(new, registration.train_size).tolist(),
-                    content=content.view(f"V{content.itemsize}").tolist(),
-                )
             else:
-                labelled = _values(connection, number, labels.c.decision, known.values(), labels.c.position)
-                new = [event for event in first if event in known and known[event] not in labelled]
+                new = [event for event in first if event in known and known[event].labelled is None]
                 kept = [first[event] for event in new]
-                positions = np.array([known[event] for event in new], int)
-                found = _values(connection, number, decisions.c.position, positions.tolist(), decisions.c.content)
-                content = np.frombuffer(b"".join(map(found.get, positions.tolist())), registration.dtype)
-            true = None
-            if registration.true_label:
-                true = _true_labels(registration, kept)
-                given = ~np.isnan(true)
-                content, true = content[given], true[given]
-                numbers = range(state["labelled"] + 1, state["labelled"] + 1 + len(true))
-                state["labelled"] += len(true)
-                _insert(
-                    connection,
-                    labels,
-                    investigation=[number] * len(true),
-                    position=numbers,
-                    decision=positions[given].tolist(),
-                    value=true.tolist(),
-                )
-            hits = indicators(registration, content, true)
-            state["counts"] = add_counts(state["counts"], registration, content, hits)
+                content = np.frombuffer(b"".join(known[event].content for event in new), registration.dtype)
+                columns = {"of": [number] * len(new), "at": [known[event].position for event in new]}
+            true = _true_labels(registration, kept)
+            given = ~np.isnan(true)
+            columns["label"] = np.where(given, true, None)
+            columns["labelled"] = np.where(given, state["labelled"] + np.cumsum(given), None)
+            state["labelled"] += int(given.sum())
+            if new:
+                stored = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+                connection.execute(sa.insert(decisions) if kind == "decisions" else _label, stored)
+            counted = given if registration.true_label else slice(None)
+            hits = indicators(registration, content[counted], true[counted])
+            state["counts"] = add_counts(state["counts"], registration, content[counted], hits)
             n_unknown = 0 if kind == "decisions" else sum(event not in known for event in events)
             answer = {"received": len(rows), "new": len(new), "repeated": len(rows) - len(new) - n_unknown}
             answer |= {} if kind == "decisions" else {"unknown": n_unknown}
@@ -409,25 +388,19 @@ class Store:
             connection.execute(sa.update(investigations).where(investigations.c.id == number).values(state))
         return answer
 
-    def rows(self, connection, number: int, until: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    def rows(self, connection, number: int, until: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the rows up to a position, in order: positions, which are for training, contents and true labels.
 
         With true labels the order is that of the labels.
         """
         registration = self.investigation(number).registration
-        table, source = self._ordered(registration)
-        of = [table.c.position, decisions.c.training, decisions.c.content]
-        of += [labels.c.value] if registration.true_label else []
-        query = sa.select(*of).select_from(source)
-        query = query.where(table.c.investigation == number, table.c.position <= until).order_by(table.c.position)
-        parts = [(np.empty(0, int), np.empty(0, bool), np.empty(0, registration.dtype), np.empty(0))[: len(of)]]
+        order = _order(registration)
+        query = sa.select(order, decisions.c.training, decisions.c.content, decisions.c.label)
+        query = query.where(decisions.c.investigation == number, order <= until).order_by(order)
+        kinds = {"position": int, "training": bool, "content": f"V{registration.dtype.itemsize}", "label": float}
         with connection.execution_options(yield_per=AT_ONCE).execute(query) as result:
-            for some in result.partitions(AT_ONCE):
-                position, training, content, *true = zip(*some, strict=True)
-                stored = np.frombuffer(b"".join(content), dtype=registration.dtype)
-                parts.append((np.array(position), np.array(training, bool), stored, *map(np.array, true)))
-        position, training, content, *true = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return position, training, content, *(true or [None])
+            found = np.fromiter(map(tuple, result), list(kinds.items()))
+        return found["position"], found["training"], found["content"].copy().view(registration.dtype), found["label"]
 
     def delete_person(self, number: int, person: str) -> int:
         """Delete the rows of a person and return how many there were; counts and reports stay."""
@@ -438,23 +411,18 @@ class Store:
         """Delete rows that are older than their investigation retains them; return how many."""
         deleted = 0
         for number in self.numbers():
-            days = self.investigation(number).registration.retention_days
-            if days is None:
-                continue
-            old = (batches.c.investigation == number, batches.c.time < self.now() - days * 86_400_000)
-            ((until,),) = self._all(sa.select(sa.func.max(batches.c.decided)).where(*old))
-            deleted += self._delete_rows(number, decisions.c.position <= until) if until else 0
+            if days := self.investigation(number).registration.retention_days:
+                old = (batches.c.investigation == number, batches.c.time < self.now() - days * 86_400_000)
+                until = sa.select(sa.func.max(batches.c.decided)).where(*old).scalar_subquery()
+                deleted += self._delete_rows(number, decisions.c.position <= until)
         return deleted
 
     def _delete_rows(self, number, which) -> int:
-        where = (decisions.c.investigation == number) & which
         with self.write() as connection:
             self.row(connection, number, lock=True)
-            positions = sa.select(decisions.c.position).where(where)
-            connection.execute(
-                sa.delete(labels).where(labels.c.investigation == number, labels.c.decision.in_(positions))
-            )
-            deleted = connection.execute(sa.delete(decisions).where(where)).rowcount
+            deleted = connection.execute(
+                sa.delete(decisions).where(decisions.c.investigation == number, which)
+            ).rowcount
         if deleted and self.is_sqlite:  # nothing of the rows is left in the log, either
             with self._writer.connect() as connection:
                 connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -500,22 +468,14 @@ class Store:
 
     def _check_enough(self, number, registration, after, until) -> None:
         """Refuse a look whose training set or fresh test set is too small."""
-        table, source = self._ordered(registration)
-        fresh = (table.c.position > after) & ~decisions.c.training
+        order = _order(registration)
+        fresh = (order > after) & ~decisions.c.training
         needed = max(registration.min_leaf_size, registration.smallest_cell)
         for what, which in (("training set", ~fresh), ("fresh test set", fresh)):
-            some = sa.select(table.c.position).select_from(source)
-            some = some.where(table.c.investigation == number, table.c.position <= until, which).limit(needed)
+            some = sa.select(order).where(decisions.c.investigation == number, order <= until, which).limit(needed)
             ((found,),) = self._all(sa.select(sa.func.count()).select_from(some.subquery()))
             if found < needed:
                 raise RefusedError(409, f"{what}: expected at least {needed} rows, found {found}")
-
-    def _ordered(self, registration) -> tuple[sa.Table, sa.FromClause]:
-        """Return the table whose positions order the rows of looks, and what to select from."""
-        if not registration.true_label:
-            return decisions, decisions
-        both = (labels.c.investigation == decisions.c.investigation) & (labels.c.decision == decisions.c.position)
-        return labels, labels.join(decisions, both)
 
     def running_look(self) -> tuple[int, int] | None:
         """Return investigation and number of a look that is not finished, if there is one."""
@@ -525,9 +485,9 @@ class Store:
     def begin_look(self, number: int, look: int) -> sa.Row:
         """Count one attempt more at a look and return it."""
         where = (looks.c.investigation == number, looks.c.number == look, looks.c.state == RUNNING)
+        query = sa.update(looks).where(*where).values(attempts=looks.c.attempts + 1).returning(*looks.c)
         with self.write() as connection:
-            connection.execute(sa.update(looks).where(*where).values(attempts=looks.c.attempts + 1))
-            return connection.execute(sa.select(looks).where(*where)).one()
+            return connection.execute(query).one()
 
     def finish_look(self, begun: sa.Row, state: str, report: dict, largest_p_value=None, notice=None) -> bool:
         """Store the result of a look, and the notice that its webhook is to get, unless a later attempt began."""
@@ -543,28 +503,20 @@ class Store:
 
     # Notices
 
-    def next_delivery(self, seconds: Callable[[int], float]) -> sa.Row | None:
-        """Return a notice that is due, if there is one, and let it wait by its number of attempts meanwhile."""
-        query = sa.select(deliveries).where(deliveries.c.due <= self.now()).order_by(deliveries.c.due).limit(1)
+    def next_delivery(self) -> sa.Row | None:
+        """Return a notice that is due, if there is one, and count one attempt more; nobody else sends it meanwhile."""
+        due = sa.select(deliveries.c.id).where(deliveries.c.due <= self.now()).order_by(deliveries.c.due).limit(1)
+        query = sa.update(deliveries).where(deliveries.c.id == due.with_for_update(skip_locked=True).scalar_subquery())
+        query = query.values(attempts=deliveries.c.attempts + 1, due=self.now() + SECONDS_TO_SEND * 1000)
         with self.write() as connection:
-            found = connection.execute(query.with_for_update(skip_locked=True)).first()
-            if found:
-                attempts = found.attempts + 1
-                due = self.now() + int(seconds(attempts) * 1000)
-                query = sa.update(deliveries).where(deliveries.c.id == found.id)
-                connection.execute(query.values(attempts=attempts, due=due))
-        return found
+            return connection.execute(query.returning(*deliveries.c)).first()
 
-    def end_delivery(self, number: int, answer: str, *, is_over: bool) -> None:
-        """Store what a webhook answered, and whether its notice is delivered or given up."""
-        values = {"answer": answer} | ({"due": None} if is_over else {})
-        self._change(sa.update(deliveries).where(deliveries.c.id == number).values(values))
+    def end_delivery(self, number: int, answer: str, *, seconds: float | None) -> None:
+        """Store what a webhook answered, and in how many seconds to try again; None if it is delivered or given up."""
+        due = None if seconds is None else self.now() + int(seconds * 1000)
+        self._change(sa.update(deliveries).where(deliveries.c.id == number).values(answer=answer, due=due))
 
-    def times(self, number: int) -> tuple[int, int]:
-        """Return the times of the first batch and of the last; before the first one twice that of the registration."""
-        latest = self.investigation(number).row.time
-        ((first,),) = self._all(sa.select(sa.func.min(batches.c.time)).where(batches.c.investigation == number))
-        return first or latest, latest
+    # Effects
 
     def batch_counts(self, number: int, start: int, end: int, bucket: int) -> list[tuple[int, dict]]:
         """Return the time and running counts of the last batch in each bucket of milliseconds that has one."""
@@ -584,32 +536,13 @@ def level(registration: Registration, past: list[sa.Row]) -> float:
     return adaptive_level([1.0 if one.largest_p_value is None else one.largest_p_value for one in past], alpha)
 
 
-def _true_labels(registration: Registration, rows: list[dict]) -> np.ndarray:
-    """Return true labels as numbers, nan where one is missing."""
-    values, column = [row.get(registration.true_label) for row in rows], registration.columns[registration.true_label]
-    if column.type == "category":
-        codes = {label: code for code, label in enumerate(column.categories)}
-        values = [codes.get(value) for value in values]
-    return np.array(values, dtype=float)
+def _order(registration: Registration) -> sa.Column:
+    """Return the positions that order the rows of looks."""
+    return decisions.c.labelled if registration.true_label else decisions.c.position
 
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _values(connection, number, key: sa.Column, wanted, value: sa.Column) -> dict:
-    """Return one column's values by those of another, where these are wanted and stored."""
-    found, wanted = {}, list(wanted)
-    for start in range(0, len(wanted), AT_ONCE):
-        some = (key.table.c.investigation == number, key.in_(wanted[start : start + AT_ONCE]))
-        found |= dict(connection.execute(sa.select(key, value).where(*some)).tuples().all())
-    return found
-
-
-def _insert(connection, table: sa.Table, **columns) -> None:
-    """Store rows, given by their columns."""
-    if rows := [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]:
-        connection.execute(sa.insert(table), rows)
 
 
 def _encoded(registration: Registration, rows: list[dict], categories: dict[str, list]) -> np.ndarray:
@@ -623,13 +556,36 @@ def _encoded(registration: Registration, rows: list[dict], categories: dict[str,
             if len(known) > MOST_CATEGORIES:
                 reason = f"more than {MOST_CATEGORIES} categories; group them"
                 raise RefusedError(422, MISFIT, [error(None, name, reason)])
-            codes = {label: code for code, label in enumerate(known)} | {None: MISSING}
-            values = [codes[value] for value in values]
+            values = _codes(values, known, MISSING)
         content[name] = values
     return content
 
 
-def _set_up_sqlite(connection, _, *, kilobytes) -> None:
-    connection.isolation_level = None  # transactions begin where SQLAlchemy says so
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", f"cache_size=-{kilobytes}"):
-        connection.execute(f"PRAGMA {setting}")
+def _true_labels(registration: Registration, rows: list[dict]) -> np.ndarray:
+    """Return true labels as numbers, nan where one is missing or none is registered."""
+    values, column = (
+        [row.get(registration.true_label) for row in rows],
+        registration.columns.get(registration.true_label),
+    )
+    if column and column.type == "category":
+        values = _codes(values, column.categories, None)
+    return np.array(values, dtype=float)
+
+
+def _codes(values: list, categories: list[str], missing) -> list:
+    codes = {label: code for code, label in enumerate(categories)} | {None: missing}
+    return [codes[value] for value in values]
+
+
+def _sqlite(url: sa.URL, begin: str, *, pool_size: int, kilobytes: int) -> sa.Engine:
+    """Return an engine whose transactions begin by some statement, with a cache of some size for each connection."""
+    engine = sa.create_engine(url, pool_size=pool_size, connect_args={"timeout": SECONDS_TO_WAIT}, **ENGINE)
+
+    @sa.event.listens_for(engine, "connect")
+    def set_up(connection, _):
+        connection.isolation_level = None  # transactions begin where SQLAlchemy says so
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", f"cache_size=-{kilobytes}"):
+            connection.execute(f"PRAGMA {setting}")
+
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return engine

@@ -35,40 +35,41 @@ def pause(attempts: int) -> float:
     return 15 * 2.0**attempts
 
 
-class Deliveries:
-    """The job that sends the notices that are due; after a crash one may come twice, with the same number.
+def deliver(
+    store: Store,
+    stopping: threading.Event,
+    ended=lambda outcome: None,
+    transport: httpx.BaseTransport | None = None,
+) -> None:
+    """Send the notices that are due; after a crash one may come twice, with the same number.
 
     Parameters
     ----------
     store : Store
+    stopping : threading.Event
     ended : callable
         Is called with the outcome of each attempt.
     transport : httpx.BaseTransport or None
         For tests.
     """
+    while not stopping.is_set() and (found := store.next_delivery()):
+        try:
+            answer = _send(store, found, transport)
+        except (httpx.HTTPError, httpx.InvalidURL, RefusedError) as error:
+            answer = type(error).__name__
+        is_delivered = answer.startswith("2")
+        is_over = is_delivered or found.attempts >= MOST_ATTEMPTS
+        store.end_delivery(found.id, answer, seconds=None if is_over else pause(found.attempts))
+        outcome = "delivered" if is_delivered else "given up" if is_over else "failed"
+        ended(outcome)
+        LOG.info("notice", extra={"fields": {"delivery": found.id, "outcome": outcome, "answer": answer}})
 
-    def __init__(self, store: Store, ended=lambda outcome: None, transport: httpx.BaseTransport | None = None):
-        self._store, self._ended = store, ended
-        # Neither redirects nor proxies of the environment: what is signed goes where it was registered to go.
-        self._client = httpx.Client(timeout=SECONDS_TO_ANSWER, trust_env=False, transport=transport)
 
-    def __call__(self, stopping: threading.Event) -> None:
-        """Send what is due."""
-        while not stopping.is_set() and (found := self._store.next_delivery(pause)):
-            try:
-                answer = self._send(found)
-            except (httpx.HTTPError, httpx.InvalidURL, RefusedError) as error:
-                answer = type(error).__name__
-            is_delivered = answer.startswith("2")
-            is_over = is_delivered or found.attempts + 1 >= MOST_ATTEMPTS
-            self._store.end_delivery(found.id, answer, is_over=is_over)
-            outcome = "delivered" if is_delivered else "given up" if is_over else "failed"
-            self._ended(outcome)
-            LOG.info("notice", extra={"fields": {"delivery": found.id, "outcome": outcome, "answer": answer}})
-
-    def _send(self, found) -> str:
-        webhook = self._store.investigation(found.investigation).registration.webhook
-        body = json.dumps({"delivery": found.id} | found.body, allow_nan=False).encode()
-        signed = signature(webhook.secret, int(time.time()), body)
-        headers = {"content-type": "application/json", SIGNATURE: signed}
-        return str(self._client.post(webhook.url, content=body, headers=headers).status_code)
+def _send(store: Store, found, transport) -> str:
+    webhook = store.investigation(found.investigation).registration.webhook
+    body = json.dumps({"delivery": found.id} | found.body, allow_nan=False).encode()
+    signed = signature(webhook.secret, int(time.time()), body)
+    headers = {"content-type": "application/json", SIGNATURE: signed}
+    # Neither redirects nor proxies of the environment: what is signed goes where it was registered to go.
+    with httpx.Client(timeout=SECONDS_TO_ANSWER, trust_env=False, transport=transport) as client:
+        return str(client.post(webhook.url, content=body, headers=headers).status_code)
