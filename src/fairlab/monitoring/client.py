@@ -110,27 +110,18 @@ class Client(AbstractContextManager):
             try:
                 answer = self._http.request(method, path, headers=headers, **content)
                 failure, wait = f"status {answer.status_code}", float(answer.headers.get("retry-after", pause))
+                if answer.status_code not in (TRANSIENT if may_repeat else NOTHING_DONE):
+                    break
             except httpx.TransportError as error:
-                answer, failure, wait = None, f"{type(error).__name__}: {error}", pause
+                failure, wait = f"{type(error).__name__}: {error}", pause
                 if not may_repeat and not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
                     raise MonitorError(f"{method} {path}: no answer ({failure}); it may have been done") from error
-            if answer is not None and (answer.status_code not in (TRANSIENT if may_repeat else NOTHING_DONE)):
-                break
             if time.monotonic() + wait > end:
                 raise MonitorError(f"{method} {path}: no answer within {self.max_seconds:g} seconds ({failure})")
             time.sleep(wait)
             pause = min(2 * pause, PAUSES[1])
         if answer.is_error:
-            is_ours = answer.headers.get("content-type") == "application/problem+json"
-            found = answer.json() if is_ours else {"detail": answer.text[:200]}
-            errors = [
-                one | {"row": one["row"] if one["row"] is None else one["row"] + first_row}
-                for one in found.get("errors", [])
-            ]
-            rows = ["" if one["row"] is None else f"row {one['row']}, " for one in errors]
-            lines = [f"{row}{one['column']}: {one['reason']}" for row, one in zip(rows[:3], errors, strict=False)]
-            message = "; ".join([f"{answer.status_code}: {found.get('detail', answer.reason_phrase)}", *lines])
-            raise MonitorError(message, answer.status_code, errors)
+            raise _refusal(answer, first_row)
         return answer
 
     def register(self, registration: Mapping) -> int:
@@ -166,24 +157,19 @@ class Client(AbstractContextManager):
         if number not in self._registered:  # it never changes
             self._registered[number] = self.investigation(number)
         about, totals = self._registered[number], {}
-        label = about["true_label"]
         types = {EVENT: "category", PERSON: "category"}
         types |= {name: column["type"] for name, column in about["columns"].items()}
         if kind == "labels":
-            types = {name: of for name, of in types.items() if name in (EVENT, label)}
-        needed = [name for name in types if kind == "labels" or name not in (PERSON, label)]
-        if missing := [name for name in needed if name not in frame.columns]:
-            raise ValueError(f"{kind}: expected columns {', '.join(needed)}, found no {', '.join(missing)}")
+            types = {name: of for name, of in types.items() if name in (EVENT, about["true_label"])}
         columns = {name: _plain(frame[name], of) for name, of in types.items() if name in frame.columns}
-        for start in range(0, max(len(frame), 1), self.batch_size):
-            part = [values[start : start + self.batch_size] for values in columns.values()]
-            rows = [dict(zip(columns, row, strict=True)) for row in zip(*part, strict=True)]
+        rows = pd.DataFrame(columns, index=range(len(frame)), dtype=object)
+        for start in range(0, max(len(rows), 1), self.batch_size):
             answer = self.request(
                 "POST",
                 f"/investigations/{number}/{kind}",
                 headers={"Idempotency-Key": str(uuid.uuid4())},
                 first_row=start,
-                json=rows,
+                json=rows[start : start + self.batch_size].to_dict("records"),
             ).json()
             totals = {name: totals.get(name, 0) + count for name, count in answer.items()}
         return totals
@@ -198,13 +184,12 @@ class Client(AbstractContextManager):
     def wait(self, number: int, *, max_seconds: float = 600) -> int:
         """Wait until no look is under way, and return how many there were."""
         end = time.monotonic() + max_seconds
-        while True:
+        while time.monotonic() < end:
             found = self.request("GET", f"/investigations/{number}/looks").json()["looks"]
             if all(one["state"] != "running" for one in found):
                 return len(found)
-            if time.monotonic() > end:
-                raise MonitorError(f"look {len(found)} did not end within {max_seconds:g} seconds")
             time.sleep(0.2)
+        raise MonitorError(f"investigation {number}: a look did not end within {max_seconds:g} seconds")
 
     def looks(self, number: int) -> pd.DataFrame:
         """Return the looks of an investigation, one row each."""
@@ -228,17 +213,30 @@ class Client(AbstractContextManager):
         return frame.assign(time=pd.to_datetime(frame["time"])) if len(frame) else frame
 
 
+def _refusal(answer, first_row: int) -> MonitorError:
+    """Return the error of an answer, with the numbers of rows in the table of which a batch begins at some row."""
+    is_ours = answer.headers.get("content-type") == "application/problem+json"
+    found = answer.json() if is_ours else {"detail": answer.text[:200] or answer.reason_phrase}
+    errors, lines = found.get("errors", []), [f"{answer.status_code}: {found['detail']}"]
+    for one in errors:
+        place = one["column"]
+        if one["row"] is not None:
+            one["row"] += first_row
+            place = f"row {one['row']}, {place}"
+        lines.append(f"{place}: {one['reason']}")
+    return MonitorError("; ".join(lines[:4]), answer.status_code, errors)
+
+
 def _plain(column: pd.Series, kind: str) -> list:
-    """Return a column's values as JSON has them, with None where one is missing."""
-    make = {"category": str, "number": float, "boolean": bool}[kind]
-    if kind == "boolean" and not set(column.dropna().unique()) <= {0, 1}:
-        raise ValueError(f"{column.name}: expected true and false, found {column.dropna().unique()[:3].tolist()}")
+    """Return a column's values as JSON has them, with None where one is missing or not of the registered type."""
+    values = column.astype(object).where(column.notna(), None)
     if kind == "number":
-        is_bad = column.notna() & ~np.isfinite(pd.to_numeric(column, errors="coerce").astype(float))
-        if is_bad.any():
-            row = int(is_bad.to_numpy().argmax())
-            raise ValueError(f"{column.name}: expected finite numbers, found {column.iloc[row]!r} in row {row}")
-    return [None if missing else make(value) for value, missing in zip(column.tolist(), column.isna(), strict=True)]
+        values = pd.to_numeric(values, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
+    elif kind == "boolean":
+        values = values.map({0: False, 1: True}.get)
+    else:
+        values = values.map(str, na_action="ignore")
+    return values.astype(object).where(values.notna(), None).tolist()
 
 
 def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **fields) -> dict:
@@ -370,7 +368,7 @@ class _Sender:
     def flush(self) -> None:
         """Wait until all that is queued was sent or has failed."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._tables and not self._n_unsent)
+            self._changed.wait_for(lambda: not self._n_unsent)
 
     def _run(self) -> None:
         while True:
