@@ -6,7 +6,11 @@ from fairlab import fairtest
 
 COUNTS = {"hits": ([[0, -1]], [[9, 9]], "many", [[float("nan"), 1]]), "totals": ([[1, 1]], "many", [3])}
 P_VALUES = ([0.5, 1.5], [-0.1], "many", [float("nan")])
+PLAIN = {"warnings": [], "sections": []}
+NOT_PLAIN = (3, "report", {}, [PLAIN])
 USES = [
+    Use(fairtest.compare_reports, {"before": PLAIN, "now": PLAIN}, bad={"before": NOT_PLAIN, "now": NOT_PLAIN}),
+    Use(fairtest.findings, {"report": PLAIN}, bad={"report": NOT_PLAIN}),
     Use(
         fairtest.adaptive_level,
         {"largest_p_values": [0.3, 0.1], "alpha": 0.05},

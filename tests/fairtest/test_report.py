@@ -1,3 +1,4 @@
+import json
 from itertools import pairwise
 
 import numpy as np
@@ -6,7 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.fairtest import NMI, AssociationReport, Column, Difference, Interval, Metric, Sample, Section
+from fairlab.fairtest import (
+    NMI,
+    AssociationReport,
+    Column,
+    Correlation,
+    Difference,
+    Interval,
+    Metric,
+    Ratio,
+    Sample,
+    Section,
+    compare_reports,
+    findings,
+)
 from fairlab.fairtest.report import Association, Subgroup
 from fairlab.fairtest.tree import Condition, GuidedTree, Node, find_thresholds
 
@@ -273,3 +287,52 @@ def test_conditions_in_words():
     numbers = [Condition("age", high=30), Condition("age", low=20), Condition("age", low=20, high=30.5)]
     words = [str(condition) for condition in (*numbers, Condition("state", category="NY"))]
     assert words == ["age ≤ 30", "age > 20", "20 < age ≤ 30.5", "state: NY"]
+
+
+def plain(*tests, metric=Difference, smallest_cell=0):
+    """Return a report as plain data, of subgroups given by their conditions and intervals, with p-values of 0.01."""
+    subgroups = []
+    for conditions, low, high in [((), 0, 0), *tests]:
+        node = Node(None, 0.1, 99)
+        for condition in conditions:
+            node = Node(condition, 0.1, 9, parent=node)
+        association = Association("", metric(), SAMPLE, low, high, 0.01 if conditions else 0.9, 0.01)
+        subgroups.append(Subgroup(node, SAMPLE, (association,)))
+    section = Section("income", "sex", None, metric(), tuple(subgroups))
+    return AssociationReport((section,), ("a warning",)).to_dict(smallest_cell=smallest_cell)
+
+
+def test_a_report_as_plain_data():
+    report = plain(([Condition("x", category="A")], 0.2, 0.4))
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    (section,) = report["sections"]
+    assert (report["warnings"], section["tested"], section["significant"]) == (["a warning"], 2, 1)
+    everyone, context = section["contexts"]
+    (test,) = context["tests"]
+    assert (everyone["context"], everyone["significant"], context["context"]) == ("everyone", False, "x: A")
+    assert (context["size"], context["effect"], test["low"], test["high"]) == (5, 0.2, 0.2, 0.4)
+    assert test["table"]["counts"] == [[2, 0], [1, 2]]
+    assert test["direction"] == "high less often among f (33.3%) than among m (100.0%)"
+    assert test["estimate"] == pytest.approx(1 / 3 - 1)
+    (test,) = plain(smallest_cell=1)["sections"][0]["contexts"][0]["tests"]
+    assert test["table"] is test["estimate"] is test["direction"] is None
+    assert plain(smallest_cell=6)["sections"][0] | {"withheld": 1} == plain(smallest_cell=6)["sections"][0]
+    unbounded = plain(([Condition("x", category="A")], 1.5, np.inf), metric=Ratio)["sections"][0]["contexts"][1]
+    assert (unbounded["tests"][0]["high"], unbounded["effect"]) == (None, pytest.approx(np.log(1.5)))
+    assert plain(metric=Correlation)["sections"][0]["contexts"][0]["tests"][0]["estimate"] is None
+
+
+def test_findings_are_new_gone_stronger_or_weaker():
+    b, c = ([Condition("x", category=name)] for name in "BC")
+    before = plain(([Condition("age", low=40.0)], 0.1, 0.2), (b, 0.1, 0.3), (c, 0.1, 0.3))
+    now = plain(([Condition("age", low=43.0)], 0.3, 0.4), (b, 0.2, 0.4), ([Condition("age", high=9.0)], 0.1, 0.3))
+    changes = compare_reports(before, now)
+    assert {kind: [one["context"] for one in found] for kind, found in changes.items()} == {
+        "new": ["age ≤ 9"],
+        "gone": ["x: C"],
+        "stronger": ["age > 43"],
+        "weaker": [],
+    }
+    assert changes["stronger"][0]["before"]["context"] == "age > 40"
+    assert [one["context"] for one in compare_reports(now, before)["weaker"]] == ["age > 40"]
+    assert [one["context"] for one in findings(now)] == ["age > 43", "x: B", "age ≤ 9"]

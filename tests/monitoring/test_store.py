@@ -1,5 +1,6 @@
 """What is stored: once, in order, as acknowledged, whatever the clock says; deletion, retention, backup, migrations."""
 
+import hashlib
 import sqlite3
 from contextlib import closing
 
@@ -219,6 +220,21 @@ def test_migrations_make_the_tables_that_the_code_uses(monitor):
     assert monitor.as_.reader.get("/readyz").status_code == 503
     with pytest.raises(RuntimeError, match="update fairlab"):
         migrations.migrated(monitor.store)
+
+
+def test_tables_change_with_a_migration_only():
+    tables = [
+        (table.name, [(c.name, repr(c.type), c.nullable, c.primary_key) for c in table.c], indexes(table))
+        for table in metadata.sorted_tables
+    ]
+    assert hashlib.sha256(repr(tables).encode()).hexdigest()[:16] == "b9b3f0da1654761b", (
+        "the tables in store.py changed. Databases that exist have the old ones, and migration 0001 makes the new ones: "
+        "write the old ones out in 0001 if it still says metadata.create_all, add a migration, then put its digest here"
+    )
+
+
+def indexes(table):
+    return sorted((one.name, [c.name for c in one.columns], one.unique) for one in table.indexes)
 
 
 def test_what_belongs_to_a_deleted_investigation_goes_and_its_number_is_not_given_again(monitor):

@@ -21,14 +21,7 @@ def findings(report: Mapping) -> list[dict]:
     >>> [(one["output"], one["context"]) for one in findings(report.to_dict())]
     [('offer', 'everyone')]
     """
-    if not (isinstance(report, Mapping) and "sections" in report):
-        raise TypeError(f"report: expected a dict by AssociationReport.to_dict, found {type(report).__name__}")
-    return [
-        {"sensitive_feature": section["sensitive_feature"], "output": section["output"]} | context
-        for section in report["sections"]
-        for context in section["contexts"]
-        if context["significant"]
-    ]
+    return _findings(report, "report")
 
 
 def compare_reports(before: Mapping, now: Mapping) -> dict[str, list[dict]]:
@@ -55,7 +48,7 @@ def compare_reports(before: Mapping, now: Mapping) -> dict[str, list[dict]]:
     >>> {kind: len(found) for kind, found in compare_reports(before.to_dict(), now.to_dict()).items()}
     {'new': 0, 'gone': 1, 'stronger': 0, 'weaker': 0}
     """
-    earlier, later = _by_key(findings(before)), _by_key(findings(now))
+    earlier, later = _by_key(_findings(before, "before")), _by_key(_findings(now, "now"))
     changes = {
         "new": [one for key, one in later.items() if key not in earlier],
         "gone": [one for key, one in earlier.items() if key not in later],
@@ -69,6 +62,17 @@ def compare_reports(before: Mapping, now: Mapping) -> dict[str, list[dict]]:
             old_effect, new_effect = (np.inf if one["effect"] is None else one["effect"] for one in (old, new))
             changes["stronger" if new_effect > old_effect else "weaker"].append(new | {"before": old})
     return changes
+
+
+def _findings(report: Mapping, name: str) -> list[dict]:
+    if not (isinstance(report, Mapping) and "sections" in report):
+        raise TypeError(f"{name}: expected a dict by AssociationReport.to_dict, found {type(report).__name__}")
+    return [
+        {"sensitive_feature": section["sensitive_feature"], "output": section["output"]} | context
+        for section in report["sections"]
+        for context in section["contexts"]
+        if context["significant"]
+    ]
 
 
 def _is_above(test: Mapping, other: Mapping) -> bool:

@@ -1,5 +1,7 @@
 """The effect among everyone, from running counts: how often each group gets each output, with confidence sequences."""
 
+from itertools import product
+
 import numpy as np
 
 from fairlab.fairtest import group_sequences
@@ -46,34 +48,29 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
     people than the smallest cell have no values. Values are in the output's own units.
     """
     names = list(indicators(registration, np.zeros(0, registration.dtype), np.zeros(0)))
-    groups = registration.groups if names else {}
-    level = bonferroni_level(registration.confidence_level, max(len(groups), 1))
+    pairs = list(product(registration.groups.items(), enumerate(names, start=1)))
+    level = bonferroni_level(registration.confidence_level, max(len(pairs), 1))
     found = []
-    for feature, labels in groups.items():
-        shape = (len(labels), 1 + len(names))
-        counts = np.array([moment.get(feature, np.zeros(shape)) for _, moment in moments]).reshape(-1, *shape)
-        totals, hits = np.broadcast_arrays(counts[..., :1], counts[..., 1:])
-        totals, hits = (np.moveaxis(each, 1, 2) for each in (totals, np.minimum(hits, totals)))
-        rest, other_hits = (each.sum(axis=-1, keepdims=True) - each for each in (totals, hits))
-        estimates = hits / np.maximum(totals, 1) - other_hits / np.maximum(rest, 1)
+    for (feature, labels), (place, name) in pairs:
+        nobody = np.zeros((len(labels), 1 + len(names)))
+        counts = np.array([moment.get(feature, nobody) for _, moment in moments]).reshape(-1, *nobody.shape)
+        totals, hits = counts[..., 0], np.minimum(counts[..., place], counts[..., 0])
+        others, other_hits = (each.sum(axis=1, keepdims=True) - each for each in (totals, hits))
+        estimates = hits / np.maximum(totals, 1) - other_hits / np.maximum(others, 1)
         bounds = group_sequences(hits, totals, confidence_level=level)
-        people, values = np.stack([totals, rest], axis=-1), np.stack([estimates, *bounds], axis=-1)
-        for place, name in enumerate(names):
-            column = registration.columns.get(name.removeprefix("error of "))
-            unit = column.width if column else 1.0
-            for code, group in enumerate(labels[:1] if len(labels) == 2 else labels):
-                here = people[:, place, code].tolist(), (unit * values[:, place, code]).tolist()
-                points = [
-                    {"time": iso(time)} | _point(n, value, registration.smallest_cell)
-                    for (time, _), n, value in zip(moments, *here, strict=True)
-                ]
-                about = {"sensitive_feature": feature, "output": name, "group": group}
-                about["against"] = labels[1] if len(labels) == 2 else "all others"
-                found.append(about | {"points": points})
+        column = registration.columns.get(name.removeprefix("error of "))
+        values = (column.width if column else 1.0) * np.stack([estimates, *bounds], axis=-1)
+        people = np.stack([totals, others], axis=-1).astype(int)
+        for code, group in enumerate(labels[:1] if len(labels) == 2 else labels):
+            about = {"sensitive_feature": feature, "output": name, "group": group}
+            about["against"] = labels[1] if len(labels) == 2 else "all others"
+            parts = zip(moments, people[:, code].tolist(), values[:, code].tolist(), strict=True)
+            points = [{"time": iso(time)} | _point(*part, registration.smallest_cell) for (time, _), *part in parts]
+            found.append(about | {"points": points})
     return found
 
 
-def _point(sizes: list[float], values: list[float], smallest_cell: int) -> dict:
+def _point(sizes: list[int], values: list[float], smallest_cell: int) -> dict:
     """Return people on both sides, difference and bounds, as far as both sides have enough people."""
-    shown = [[int(n) for n in sizes], *values] if min(sizes) >= smallest_cell else [None] * 4
+    shown = [sizes, *values] if min(sizes) >= smallest_cell else [None] * 4
     return dict(zip(("n", "estimate", "low", "high"), shown, strict=True))

@@ -12,12 +12,10 @@ def as_table(registration: Registration, content: np.ndarray, categories: dict[s
     table = {}
     for name, column in registration.columns.items():
         values = true if name == registration.true_label else content[name]
-        if column.type == "number":
-            table[name] = values.astype(float)
-        elif column.type == "boolean":
-            table[name] = values.astype(bool)
-        else:
+        if column.type == "category":
             table[name] = pd.Categorical.from_codes(values.astype(int), categories[name])
+        else:
+            table[name] = values.astype({"number": float, "boolean": bool}[column.type])
     return pd.DataFrame(table)
 
 

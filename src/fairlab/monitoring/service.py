@@ -43,7 +43,6 @@ from fairlab.monitoring.webhooks import deliver
 MOST_BYTES = 16 * 2**20  # of a body
 MOST_POINTS = 2_000  # of an effect over time
 SECONDS_TO_RETRY = 2
-SECONDS = {"look": 0.5, "deliver": 0.5, "retain": 3600}  # between two rounds of a job
 LATEST = 32_503_680_000_000  # milliseconds: the year 3000
 # A time of ISO 8601 as people and browsers write it, or nothing, as a form sends what is not filled in.
 TIME = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?$"
@@ -192,16 +191,12 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
     @asynccontextmanager
     async def lifespan(_):
         stopping = threading.Event()
-        jobs = {
-            "look": partial(look_when_due, store, stopping, lambda state: LOOKS.labels(state).inc()),
-            "deliver": partial(deliver, store, stopping, lambda outcome: DELIVERIES.labels(outcome).inc()),
-            "retain": partial(retain, store),
-        }
-        workers = [
-            threading.Thread(target=repeated, args=(stopping, SECONDS[name], job), daemon=True)
-            for name, job in jobs.items()
-            if looks
+        jobs = [  # with the seconds between two rounds
+            (0.5, partial(look_when_due, store, stopping, lambda state: LOOKS.labels(state).inc())),
+            (0.5, partial(deliver, store, stopping, lambda outcome: DELIVERIES.labels(outcome).inc())),
+            (3600, partial(retain, store)),
         ]
+        workers = [threading.Thread(target=repeated, args=(stopping, *job), daemon=True) for job in jobs if looks]
         for worker in workers:
             worker.start()
         yield

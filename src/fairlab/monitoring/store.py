@@ -174,40 +174,36 @@ class Store:
         As ``sqlite:///monitor.db`` or ``postgresql://user@host/name``.
     clock : callable
         Seconds since 1970, as `time.time`.
+
+    Attributes
+    ----------
+    read, write : callable
+        Lend a connection for one transaction; that of `read` sees one state of the database.
+    path : Path
+        The file of SQLite.
     """
 
     def __init__(self, url: str, *, clock=time.time):
         backend = url.partition(":")[0].partition("+")[0]
         check_choice(backend, "database", ("sqlite", "postgresql"))
         self.url, self.is_sqlite, self._clock = sa.make_url(url), backend == "sqlite", clock
-        if not self.is_sqlite:
+        self.path = Path(self.url.database or "")
+        if self.is_sqlite:
+            if self.url.database in (None, "", ":memory:"):
+                raise ValueError("database: expected a file, as in sqlite:///monitor.db")
+            self.engine = _sqlite(self.url, "BEGIN", pool_size=40, kilobytes=2_000)
+            # One transaction at a time may write; others wait for its connection, which is fairer than SQLite's lock.
+            self._writer = _sqlite(self.url, "BEGIN IMMEDIATE", pool_size=1, kilobytes=200_000)
+        else:
             self.url = self.url.set(drivername="postgresql+psycopg")
             waits = {"connect_timeout": SECONDS_TO_WAIT}
             self.engine = sa.create_engine(self.url, pool_size=40, pool_pre_ping=True, connect_args=waits, **ENGINE)
             self._writer = self.engine
-            return
-        if not self.url.database or self.url.database == ":memory:":
-            raise ValueError("database: expected a file, as in sqlite:///monitor.db")
-        self.engine = _sqlite(self.url, "BEGIN", pool_size=40, kilobytes=2_000)
-        # One transaction at a time may write; others wait for its connection, which is fairer than SQLite's lock.
-        self._writer = _sqlite(self.url, "BEGIN IMMEDIATE", pool_size=1, kilobytes=200_000)
-
-    @property
-    def path(self) -> Path:
-        """The file of SQLite."""
-        return Path(self.url.database)
+        self.read, self.write = self.engine.begin, self._writer.begin
 
     def now(self) -> int:
         """Return milliseconds since 1970."""
         return int(self._clock() * 1000)
-
-    def read(self):
-        """Lend a connection that sees one state of the database."""
-        return self.engine.begin()
-
-    def write(self):
-        """Lend a connection for one transaction."""
-        return self._writer.begin()
 
     def _all(self, query) -> list[sa.Row]:
         with self.read() as connection:
@@ -456,12 +452,22 @@ class Store:
         if is_early and not is_wanted:
             raise RefusedError(409, "the next look is not due")
         self._check_enough(number, registration, after, until)
-        values = {"investigation": number, "number": len(past) + 1, "state": RUNNING, "attempts": 0}
-        values |= {"level": level(registration, past), "after": after, "until": until, "started": self.now()}
+        alpha, largest = 1 - registration.confidence_level, [one.largest_p_value for one in past]
+        is_adaptive = registration.spending == "adaptive"
+        query = sa.insert(looks).values(
+            investigation=number,
+            number=len(past) + 1,
+            state=RUNNING,
+            level=adaptive_level(largest, alpha) if is_adaptive else look_level(len(past) + 1, alpha),
+            after=after,
+            until=until,
+            attempts=0,
+            started=self.now(),
+        )
         try:
             with self.write() as connection:
                 self.row(connection, number, lock=True)
-                connection.execute(sa.insert(looks).values(values))
+                connection.execute(query)
         except sa.exc.IntegrityError:
             raise RefusedError(409, f"look {len(past) + 1} is not finished") from None
         return len(past) + 1
@@ -489,8 +495,11 @@ class Store:
         with self.write() as connection:
             return connection.execute(query).one()
 
-    def finish_look(self, begun: sa.Row, state: str, report: dict, largest_p_value=None, notice=None) -> bool:
-        """Store the result of a look, and the notice that its webhook is to get, unless a later attempt began."""
+    def finish_look(self, begun: sa.Row, state: str, report: dict, largest_p_value=1.0, notice=None) -> bool:
+        """Store the result of a look, and the notice that its webhook is to get, unless a later attempt began.
+
+        A look that failed counts as one with a large p-value, which is the safe side of the adaptive rule.
+        """
         where = [column == getattr(begun, column.name) for column in (*looks.primary_key, looks.c.attempts)]
         values = {"state": state, "report": report, "largest_p_value": largest_p_value}
         query = sa.update(looks).where(*where, looks.c.state == RUNNING).values(values | {"finished": self.now()})
@@ -525,15 +534,6 @@ class Store:
         last = sa.select(sa.func.max(batches.c.id)).where(*inside).group_by(bucket_of)
         query = sa.select(batches.c.time, batches.c.counts).where(batches.c.id.in_(last)).order_by(batches.c.id)
         return list(map(tuple, self._all(query)))
-
-
-def level(registration: Registration, past: list[sa.Row]) -> float:
-    """Return the level of the look that follows those of the past."""
-    alpha = 1 - registration.confidence_level
-    if registration.spending == "series":
-        return look_level(len(past) + 1, alpha)
-    # A look that failed has no p-values; it counts as one with a large one, which is the safe side.
-    return adaptive_level([1.0 if one.largest_p_value is None else one.largest_p_value for one in past], alpha)
 
 
 def _order(registration: Registration) -> sa.Column:

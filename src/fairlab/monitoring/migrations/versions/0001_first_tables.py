@@ -1,4 +1,4 @@
-"""The first tables. The first change of them puts here what they were before it."""
+"""The first tables. Whoever changes one writes them out here as they were; a test fails until then."""
 
 from alembic import op
 
