@@ -87,7 +87,7 @@ class Client(AbstractContextManager):
     def __init__(self, url: str, token: str, *, batch_size: int = 1_000, max_seconds: float = 60, transport=None):
         self.batch_size = check_count(batch_size, "batch_size")
         self.max_seconds = check_number(max_seconds, "max_seconds", above=0)
-        self._registered: dict[int, dict] = {}
+        self._registered = functools.cache(self.investigation)  # it never changes
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(base_url=url, headers=headers, timeout=30, transport=transport)
 
@@ -154,9 +154,7 @@ class Client(AbstractContextManager):
         return self._send(number, labels, "labels")
 
     def _send(self, number, frame, kind) -> dict[str, int]:
-        if number not in self._registered:  # it never changes
-            self._registered[number] = self.investigation(number)
-        about, totals = self._registered[number], {}
+        about, totals = self._registered(number), {}
         types = {EVENT: "category", PERSON: "category"}
         types |= {name: column["type"] for name, column in about["columns"].items()}
         if kind == "labels":

@@ -62,10 +62,10 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
         values = (column.width if column else 1.0) * np.stack([estimates, *bounds], axis=-1)
         people = np.stack([totals, others], axis=-1).astype(int)
         for code, group in enumerate(labels[:1] if len(labels) == 2 else labels):
-            about = {"sensitive_feature": feature, "output": name, "group": group}
-            about["against"] = labels[1] if len(labels) == 2 else "all others"
+            against = labels[1] if len(labels) == 2 else "all others"
             parts = zip(moments, people[:, code].tolist(), values[:, code].tolist(), strict=True)
             points = [{"time": iso(time)} | _point(*part, registration.smallest_cell) for (time, _), *part in parts]
+            about = {"sensitive_feature": feature, "output": name, "group": group, "against": against}
             found.append(about | {"points": points})
     return found
 

@@ -40,8 +40,6 @@ SECONDS_TO_SEND = 60  # a notice, before another attempt may begin
 LOOK_LOCK = 0x6661_6972  # PostgreSQL's advisory lock of who looks
 
 RUNNING, DONE, FAILED = "running", "done", "failed"  # states of a look
-
-
 ENGINE = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
 
 
@@ -150,7 +148,7 @@ deliveries = sa.Table(
     sqlite_autoincrement=True,
 )
 
-_label = sa.update(decisions).where(
+_set_label = sa.update(decisions).where(
     decisions.c.investigation == sa.bindparam("of"), decisions.c.position == sa.bindparam("at")
 )
 
@@ -241,8 +239,8 @@ class Store:
     def create_token(self, role: str, name: str = "") -> str:
         """Store a new token's hash and return the token, which is shown this once."""
         secret = secrets.token_urlsafe(32)
-        values = {"name": name, "role": role, "hash": _digest(secret), "created": self.now()}
-        (number,) = self._change(sa.insert(tokens).values(values)).inserted_primary_key
+        query = sa.insert(tokens).values(name=name, role=role, hash=_digest(secret), created=self.now())
+        (number,) = self._change(query).inserted_primary_key
         return f"{number}.{secret}"
 
     def token(self, text: str) -> sa.Row | None:
@@ -266,18 +264,17 @@ class Store:
 
     def register(self, registration: Registration) -> int:
         """Store an investigation and return its number."""
-        known = {name: column.labels or [] for name, column in registration.columns.items()}
-        values = {
-            "registration": registration.model_dump_json(),
-            "key": secrets.token_bytes(32),
-            "created": self.now(),
-            "categories": known,
-            "decided": 0,
-            "labelled": 0,
-            "counts": {},
-            "time": self.now(),
-        }
-        return self._change(sa.insert(investigations).values(values)).inserted_primary_key[0]
+        query = sa.insert(investigations).values(
+            registration=registration.model_dump_json(),
+            key=secrets.token_bytes(32),
+            created=self.now(),
+            categories={name: column.labels or [] for name, column in registration.columns.items()},
+            decided=0,
+            labelled=0,
+            counts={},
+            time=self.now(),
+        )
+        return self._change(query).inserted_primary_key[0]
 
     def investigation(self, number: int) -> Investigation:
         """Return an investigation; a RefusedError if there is none of this number."""
@@ -341,24 +338,23 @@ class Store:
                     if earlier.body != body:
                         raise RefusedError(422, f"the key was used for a batch with another body ({kind})")
                     return earlier.answer
-            state = {name: before._mapping[name] for name in ("decided", "labelled", "categories", "counts")}
-            state["time"] = max(self.now(), before.time)  # also where the clock was set back
+            decided, labelled, categories = before.decided, before.labelled, before.categories
             of = (decisions.c.event, decisions.c.position, decisions.c.content, decisions.c.labelled)
             same = (decisions.c.investigation == number, decisions.c.event.in_(list(first)))
             known = {row.event: row for row in connection.execute(sa.select(*of).where(*same))}
             if kind == "decisions":
                 new = [event for event in first if event not in known]
                 kept = [first[event] for event in new]
-                content = _encoded(registration, kept, state["categories"])
+                content = _encoded(registration, kept, categories)
                 columns = {
                     "investigation": [number] * len(new),
-                    "position": range(state["decided"] + 1, state["decided"] + 1 + len(new)),
+                    "position": range(decided + 1, decided + 1 + len(new)),
                     "event": new,
                     "person": keyed(secret, b"person ", [row.get(PERSON) for row in kept]),
                     "training": for_training(new, registration.train_size).tolist(),
                     "content": [row.tobytes() for row in content],
                 }
-                state["decided"] += len(new)
+                decided += len(new)
             else:
                 new = [event for event in first if event in known and known[event].labelled is None]
                 kept = [first[event] for event in new]
@@ -367,21 +363,24 @@ class Store:
             true = _true_labels(registration, kept)
             given = ~np.isnan(true)
             columns["label"] = np.where(given, true, None)
-            columns["labelled"] = np.where(given, state["labelled"] + np.cumsum(given), None)
-            state["labelled"] += int(given.sum())
+            columns["labelled"] = np.where(given, labelled + np.cumsum(given), None)
             if new:
                 stored = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-                connection.execute(sa.insert(decisions) if kind == "decisions" else _label, stored)
+                connection.execute(sa.insert(decisions) if kind == "decisions" else _set_label, stored)
             counted = given if registration.true_label else slice(None)
             hits = indicators(registration, content[counted], true[counted])
-            state["counts"] = add_counts(state["counts"], registration, content[counted], hits)
+            after = {
+                "decided": decided,
+                "counts": add_counts(before.counts, registration, content[counted], hits),
+                "time": max(self.now(), before.time),  # also where the clock was set back
+            }
             n_unknown = 0 if kind == "decisions" else sum(event not in known for event in events)
             answer = {"received": len(rows), "new": len(new), "repeated": len(rows) - len(new) - n_unknown}
             answer |= {} if kind == "decisions" else {"unknown": n_unknown}
-            stored = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
-            stored |= {name: state[name] for name in ("decided", "counts", "time")}
-            connection.execute(sa.insert(batches).values(stored))
-            connection.execute(sa.update(investigations).where(investigations.c.id == number).values(state))
+            batch = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
+            connection.execute(sa.insert(batches).values(batch | after))
+            after |= {"labelled": labelled + int(given.sum()), "categories": categories}
+            connection.execute(sa.update(investigations).where(investigations.c.id == number).values(after))
         return answer
 
     def rows(self, connection, number: int, until: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -500,14 +499,14 @@ class Store:
 
         A look that failed counts as one with a large p-value, which is the safe side of the adaptive rule.
         """
-        where = [column == getattr(begun, column.name) for column in (*looks.primary_key, looks.c.attempts)]
-        values = {"state": state, "report": report, "largest_p_value": largest_p_value}
-        query = sa.update(looks).where(*where, looks.c.state == RUNNING).values(values | {"finished": self.now()})
+        same = (*looks.primary_key, looks.c.attempts, looks.c.state)
+        query = sa.update(looks).where(*(column == getattr(begun, column.name) for column in same))
+        query = query.values(state=state, report=report, largest_p_value=largest_p_value, finished=self.now())
         with self.write() as connection:
             is_ours = connection.execute(query).rowcount == 1
             if is_ours and notice:
-                body = {"investigation": begun.investigation, "body": notice}
-                connection.execute(sa.insert(deliveries).values(body | {"attempts": 0, "due": self.now()}))
+                values = {"investigation": begun.investigation, "body": notice, "attempts": 0, "due": self.now()}
+                connection.execute(sa.insert(deliveries).values(values))
         return is_ours
 
     # Notices
