@@ -228,8 +228,8 @@ def test_tables_change_with_a_migration_only():
         for table in metadata.sorted_tables
     ]
     assert hashlib.sha256(repr(tables).encode()).hexdigest()[:16] == "b9b3f0da1654761b", (
-        "the tables in store.py changed. Databases that exist have the old ones, and migration 0001 makes the new ones: "
-        "write the old ones out in 0001 if it still says metadata.create_all, add a migration, then put its digest here"
+        "tables in store.py changed: databases that exist have the old ones, while migration 0001 makes the new ones. "
+        "Write the old ones out in 0001 if it still says metadata.create_all, add a migration, then put the digest here"
     )
 
 
