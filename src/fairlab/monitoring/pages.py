@@ -56,10 +56,8 @@ _TEMPLATES.filters |= {
 }
 
 
-def style() -> str:
-    """Return the style sheet: that of an audit's report, and what only the monitor has."""
-    own, _, _ = _TEMPLATES.loader.get_source(_TEMPLATES, "monitor.css")
-    return f"{PAGE_STYLE}\n{REPORT_STYLE}\n{own}"
+# That of an audit's report, and what only the monitor has.
+STYLE = "\n".join([PAGE_STYLE, REPORT_STYLE, _TEMPLATES.loader.get_source(_TEMPLATES, "monitor.css")[0]])
 
 
 def render(template: str, **shown) -> str:

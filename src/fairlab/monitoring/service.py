@@ -47,6 +47,7 @@ LATEST = 32_503_680_000_000  # milliseconds: the year 3000
 # A time of ISO 8601 as people and browsers write it, or nothing, as a form sends what is not filled in.
 TIME = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?$"
 SAFE = ("GET", "HEAD")
+OF_LOOK = ("number", "state", "level", "started", "finished", "changes")  # without its report
 NO_TOKEN = "expected a token that is known and not revoked: Authorization: Bearer TOKEN"
 CHALLENGES = ('Bearer realm="fairlab monitor"', 'Basic realm="fairlab monitor"')
 HEADERS = {
@@ -336,8 +337,9 @@ def look_now(store: TheStore, number: Number) -> dict[str, int]:
 
 @router.get("/investigations/{number}/looks", dependencies=allowed("reader"))
 def list_looks(store: TheStore, number: Number) -> dict[str, list]:
-    """List the looks of an investigation."""
-    return {"looks": [look_summary(one) for one in store.look_list(number)]}
+    """List the looks of an investigation, with the numbers of findings that are new, gone, stronger or weaker."""
+    shown = [{name: one[name] for name in OF_LOOK} for one in looks_of(store, number)]
+    return {"looks": [one | {"changes": {kind: len(found) for kind, found in one["changes"].items()}} for one in shown]}
 
 
 @router.get("/investigations/{number}/looks/{look}", dependencies=allowed("reader"), response_model=dict)
@@ -366,7 +368,7 @@ def effects(
 @router.get("/static/monitor.css", include_in_schema=False)
 def style() -> Response:
     """Return the style of the pages."""
-    return Response(pages.style(), media_type="text/css")
+    return Response(pages.STYLE, media_type="text/css")
 
 
 page = partial(router.get, include_in_schema=False, response_class=HTMLResponse, dependencies=allowed("reader"))
@@ -375,15 +377,15 @@ page = partial(router.get, include_in_schema=False, response_class=HTMLResponse,
 @page("/")
 def show_index(store: TheStore) -> str:
     """Return the page of all investigations."""
-    shown = [(_about(store, number), _last(store, number)) for number in store.numbers()]
+    shown = [(_about(store, number), _last(looks_of(store, number))) for number in store.numbers()]
     return pages.render("index.html", investigations=shown)
 
 
 @page("/pages/investigations/{number}")
 def show_page(store: TheStore, number: Number, start: Time = None, end: Time = None) -> str:
     """Return the page of an investigation."""
-    about, looks = _about(store, number), [look_summary(one) for one in store.look_list(number)]
-    return pages.investigation(about, looks, _last(store, number), effects_of(store, number, start, end))
+    about, looks = _about(store, number), looks_of(store, number)
+    return pages.investigation(about, looks, _last(looks), effects_of(store, number, start, end))
 
 
 @page("/pages/investigations/{number}/looks/{look}")
@@ -393,26 +395,33 @@ def show_report(store: TheStore, number: Number, look: Number) -> str:
     return pages.render("look.html", id=number, name=about["name"], look=find_look(store, number, look))
 
 
-def _last(store: Store, number: int) -> dict | None:
-    """Return the report of the last look that ended well."""
-    done = [one for one in store.look_list(number) if one.state == DONE]
-    return look_summary(done[-1]) | done[-1].report if done else None
+def _last(looks: list[dict]) -> dict | None:
+    """Return the last look that ended well."""
+    return next((one for one in reversed(looks) if one["state"] == DONE), None)
 
 
-def look_summary(row: sa.Row) -> dict:
-    """Return what is known of a look without its contexts."""
-    found = (row.report or {}).get("changes", {})
-    changes = {kind: len(found.get(kind, ())) for kind in ("new", "gone", "stronger", "weaker")}
-    times = {"started": iso(row.started), "finished": iso(row.finished)}
-    return {"number": row.number, "state": row.state, "level": row.level, "changes": changes} | times
+def looks_of(store: Store, number: int) -> list[dict]:
+    """Return the looks of an investigation with their states and times, and their reports once they are there."""
+    return [
+        {
+            "number": row.number,
+            "state": row.state,
+            "level": row.level,
+            "started": iso(row.started),
+            "finished": iso(row.finished),
+            "changes": {"new": [], "gone": [], "stronger": [], "weaker": []},
+        }
+        | (row.report or {})
+        for row in store.look_list(number)
+    ]
 
 
 def find_look(store: Store, number: int, look: int) -> dict:
-    """Return the report of a look with its state and times; a RefusedError if there is no such look."""
-    found = store.look_list(number)
+    """Return a look with its report; a RefusedError if there is no such look."""
+    found = looks_of(store, number)
     if look > len(found):
         raise RefusedError(404, f"investigation {number} has no look {look}")
-    return look_summary(found[look - 1]) | (found[look - 1].report or {})
+    return found[look - 1]
 
 
 def effects_of(store: Store, number: int, start: int | None, end: int | None, bucket: int | None = None) -> dict:
