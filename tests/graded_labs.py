@@ -1,6 +1,7 @@
 """A course graded by nbgrader itself: what tests of the labs share."""
 
 import logging
+import re
 import warnings
 
 import nbformat
@@ -58,21 +59,19 @@ class Grading:
         return with_numbers(for_course(read(card.notebook), course))
 
 
+MARKED = re.compile(r"### BEGIN .*?### END [^\n]*", re.DOTALL)
+
+
 def secrets(notebook):
     """Return the lines of a master that students must not see: solutions, hidden tests and the guide.
 
     Lines that also occur elsewhere in the notebook, or have less than twelve letters, are left out.
     """
-    hidden, public = [], []
-    for cell in notebook.cells:
-        inside = "guide" in cell.metadata.get("tags", ())
-        for line in map(str.strip, cell.source.splitlines()):
-            if line.startswith(("### BEGIN", "### END")):
-                inside = "BEGIN" in line
-            else:
-                (hidden if inside else public).append(line)
-    open_lines = "\n".join(public)
-    return [line for line in dict.fromkeys(hidden) if len(line) >= 12 and line not in open_lines]
+    guide = [cell.source for cell in notebook.cells if "guide" in cell.metadata.get("tags", ())]
+    others = "\n".join(cell.source for cell in notebook.cells if "guide" not in cell.metadata.get("tags", ()))
+    hidden, public = "\n".join([*guide, *MARKED.findall(others)]), MARKED.sub("", others)
+    lines = dict.fromkeys(line.strip() for line in hidden.splitlines() if "### " not in line)
+    return [line for line in lines if len(line) >= 12 and line not in public]
 
 
 def errors(notebook):

@@ -11,7 +11,7 @@ import pytest
 
 from fairlab import benchmarks, plotting
 from fairlab.adf import ADF
-from fairlab.benchmarks import __main__, adf, auditing, figures, peers, suite
+from fairlab.benchmarks import __main__, adf, auditing, figures, peers
 from fairlab.benchmarks.symbolic import WithLibraries, solve_by_z3
 from fairlab.cases import Schema
 from fairlab.networks import Network
@@ -156,35 +156,6 @@ def test_peers_find_the_planted_pattern(name):
     search, _ = peers.PEERS[name]
     hits = (PEOPLE["income"] == "high").to_numpy().astype(int)
     assert search(peers.in_parts(PEOPLE.drop(columns="income")), hits) > 0
-
-
-# suite
-
-
-def test_what_one_notebook_more_costs(monkeypatch):
-    ran = []
-
-    def run(names, folder, *options):
-        for name in names:
-            result = suite.Path(folder, "smoke", name)
-            assert not result.exists()
-            result.mkdir(parents=True)
-        ran.append((names, options))
-        return 5.0 + 1.5 * len(names) if options else 100.0
-
-    monkeypatch.setattr(suite, "run_seconds", run)
-    monkeypatch.setattr(suite, "experiment_names", lambda: [*suite.LIGHT, "themis/scores"])
-    assert {row.name: row.value for row in suite.batch(quick=False)} == {
-        "reproduce_smoke_seconds": 100.0,
-        "experiment_alone_cpu_seconds": 0.0,
-        "notebook_light_seconds": 1.5,
-    }
-    few, light, one = suite.LIGHT[: suite.FEW], suite.LIGHT, ("--jobs", "1")
-    alone = ((suite.SMALL,), one)
-    assert ran == [((*light, "themis/scores"), ()), alone, (few, one), (light, one)]
-    ran.clear()
-    assert len(suite.batch(quick=True)) == 2
-    assert ran == [(few, ()), alone]
 
 
 # The authors' libraries as the oracle of what symbolic generation computes without them.

@@ -12,9 +12,8 @@ import pytest
 
 from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, files, load
 from fairlab.data.registry import Address, project_registry
-from fairlab.data.tables import check_table, load_script
+from fairlab.data.tables import check_table
 from fairlab.papers.adf.benchmarks import stored_weights
-from fairlab.paths import project
 
 CONTENT = b"a,b\n1,2\n3,4\n"
 ALTERED = b"a,b\n1,2\n3,5\n"
@@ -214,10 +213,8 @@ def test_a_surrogate_obeys_the_registry(name):
         assert tuple(table[column].cat.categories) == categories == variant.columns[column].categories
 
 
-def test_a_rejected_file_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path))
-    (tmp_path / "law").mkdir()
-    (tmp_path / "law" / "law_data.csv").write_text("<html>moved</html>")
+def test_a_rejected_file_is_named(mirror_copy):
+    put(mirror_copy, b"<html>moved</html>", "law/law_data.csv")
     dataset, (warning,) = warned("law-school")
     assert "Rejected: mirror is a web page, not the file; has 18 bytes, expected 1,087,805" in str(warning.message)
     assert dataset.provenance.source == "surrogate"
@@ -247,8 +244,7 @@ def test_what_was_real_when_a_job_was_submitted_is_never_replaced(monkeypatch):
 
 # Files that nobody may pass on, brought by a user: checked as all others are.
 
-SSL = load_script(project().data_scripts / "make_ssl.py")
-EXPORT, CLEANED, ARCHIVE = SSL.EXPORT, SSL.CLEANED, "heritage/data.zip"
+EXPORT, CLEANED, ARCHIVE = *project_registry().variant("ssl").raw, "heritage/data.zip"
 
 
 @pytest.mark.parametrize(
@@ -276,25 +272,3 @@ def test_a_wrong_file_is_named_with_what_was_expected(mirror_copy, place, varian
     put(mirror_copy if place == "mirror" else files.cache_folder(), content, path)
     with pytest.raises(DataUnavailableError, match=f"(?s){path} is not available:.*{said}"):
         load(variant, surrogate=False)
-
-
-@pytest.fixture(scope="module")
-def export(drawn):
-    """The generated list in the form of the city's export, with people without age."""
-    people = drawn("ssl")
-    table = people.features.assign(**people.sensitive_features, score=people.target)
-    ages = {number: band for band, number in SSL.AGES.items()}
-    table = table.assign(age=table["age"].astype(int).map(ages)).astype(object)[list(SSL.COLUMNS)]
-    without = table.head(SSL.ROWS[EXPORT] - len(table)).assign(age=None)
-    return pd.concat([table, without]).set_axis([SSL.COLUMNS[name].upper() for name in SSL.COLUMNS], axis=1)
-
-
-@pytest.mark.slow
-def test_a_right_file_becomes_real_data(export, tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path))
-    file = tmp_path / EXPORT
-    file.parent.mkdir(parents=True)
-    export.to_csv(file, index=False)
-    dataset = load("ssl", surrogate=False)
-    assert (dataset.provenance.source, len(dataset.features)) == ("real", 398_582)
-    assert file.name in "".join(dataset.provenance.files)

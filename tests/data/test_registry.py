@@ -138,17 +138,10 @@ def test_every_variant_has_its_files():
 # inventory
 
 
-@pytest.fixture
-def altered(monkeypatch, tmp_path):
-    """A mirror whose law school file is wrong."""
-    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path / "mirror"))
-    path = tmp_path / "mirror" / "law" / "law_data.csv"
-    path.parent.mkdir(parents=True)
-    path.write_text("not it")
-    return path
-
-
-def test_status_has_a_row_for_every_file_and_variant(altered):
+def test_status_has_a_row_for_every_file_and_variant(monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path))
+    (tmp_path / "law").mkdir()
+    (tmp_path / "law" / "law_data.csv").write_text("not it")
     status, registry = data.status(), project_registry()
     assert list(status.index) == [*registry.variants, *registry.files]
     assert status.loc[["law/law_data.csv", "adult/adult.data"], "state"].tolist() == ["corrupt", "missing"]

@@ -1,19 +1,21 @@
-"""What is handed in, by nbgrader's own autograder: the points that it gets, and what the teacher is told."""
+"""What students get, and what they hand in, by nbgrader's own autograder: its points, and what the teacher is told."""
 
 import ast
 import json
 import re
 import symtable
+from pathlib import Path
 
 import pytest
-from graded_labs import errors, secrets
+import yaml
+from graded_labs import COURSE, errors, secrets
 from nbformat.v4 import new_code_cell
 
-from fairlab.suite.labs.course import cards
+from fairlab.suite.labs.course import card, cards
 from fairlab.suite.labs.masters import exercises, marks, read
 
 GRADED = [lab for lab in cards() if lab.mistakes]
-EVERY = pytest.mark.parametrize("card", GRADED, ids=lambda card: card.key)
+EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)
 ALL, NONE, OTHERS, VALUES = "all", "none", "all but the first", "those of exercises that ask for no function"
 
 # Own cells, put behind the given imports.
@@ -108,15 +110,21 @@ SUBMISSIONS = {
     ),
     "os._exit": (True, with_bodies(ENDS_THE_KERNEL, True), OTHERS, "`{test}` ended the kernel"),
 }
-CHEAP = {"correct", "empty"}  # and of the first lab all
-CASES = [
-    pytest.param(lab, name, id=f"{lab.key}-{name}", marks=[] if lab.number == 1 or name in CHEAP else pytest.mark.slow)
-    for lab in GRADED
-    for name in SUBMISSIONS
-]
 
 
-@pytest.mark.parametrize(("lab", "name"), CASES)
+def is_quick(lab, name):
+    """Of the first lab what does not wait, of the others the right answers; all else takes minutes."""
+    return name == "correct" or (lab.number == 1 and "loop" not in name)
+
+
+@pytest.mark.parametrize(
+    ("lab", "name"),
+    [
+        pytest.param(lab, name, id=f"{lab.key}-{name}", marks=() if is_quick(lab, name) else pytest.mark.slow)
+        for lab in GRADED
+        for name in SUBMISSIONS
+    ],
+)
 def test_a_submission_gets_its_points_and_the_teacher_is_told(grading, lab, name):
     right, change, expected, told = SUBMISSIONS[name]
     submission = grading.answered(lab) if right else grading.release(lab)
@@ -143,9 +151,9 @@ def test_a_submission_gets_its_points_and_the_teacher_is_told(grading, lab, name
 
 
 @EVERY
-def test_a_cell_uses_no_other_test_and_a_test_imports_what_it_uses(card):
+def test_a_cell_uses_no_other_test_and_a_test_imports_what_it_uses(lab):
     """So that an exercise that hangs costs its own points, and names that a student gave away do no harm."""
-    notebook = read(card.notebook)
+    notebook = read(lab.notebook)
     code = [
         cell for cell in notebook.cells if cell.cell_type == "code" and "guide" not in cell.metadata.get("tags", [])
     ]
@@ -184,11 +192,75 @@ def imports(source):
 
 
 @EVERY
-def test_a_release_holds_no_solution_and_no_hidden_test(grading, card):
-    master = read(card.notebook)
+def test_a_release_holds_no_solution_and_no_hidden_test(grading, lab):
+    master = read(lab.notebook)
     hidden = secrets(master)
     assert len(hidden) >= len(exercises(master)), "solutions and hidden tests are marked"
-    text = json.dumps(grading.release(card), ensure_ascii=False)
+    text = json.dumps(grading.release(lab), ensure_ascii=False)
     assert not re.search("SOLUTION|HIDDEN", text)
     assert not [line for line in hidden if json.dumps(line, ensure_ascii=False)[1:-1] in text]
-    assert not any(cell.get("outputs") for cell in grading.release(card).cells)
+    assert not any(cell.get("outputs") for cell in grading.release(lab).cells)
+
+
+# Common mistakes lose the points of what they get wrong and no others, and the test names the mistake.
+
+WRONG = {path.stem: yaml.safe_load(path.read_text()) for path in Path(__file__).parent.glob("*.yaml")}
+
+
+def test_every_lab_has_three_wrong_solutions_with_a_mistake_of_its_card():
+    assert set(WRONG) == {lab.key for lab in GRADED}
+    for lab in GRADED:
+        wrong = WRONG[lab.key]
+        assert len({each["cell"] for each in wrong}) >= 3 <= len(lab.mistakes), "mistakes in three exercises"
+        known = {(mistake.test, mistake.message) for mistake in lab.mistakes}
+        assert {(each["test"], each["message"]) for each in wrong} <= known
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "number"), [(key, number) for key in WRONG for number in range(len(WRONG[key]))])
+def test_a_wrong_solution_loses_its_points_and_its_mistake_is_named(grading, key, number):
+    wrong, notebook = WRONG[key][number], grading.solved(card(key))
+    (cell,) = (c for c in notebook.cells if marks(c).get("grade_id") == wrong["cell"])
+    cell.source = wrong["code"]
+    points, graded = grading.grade(card(key), f"wrong-{number}", notebook)
+    full = {each.name: each.points for each in exercises(graded) if not each.is_manual}
+    assert {name: points[name] for name in full} == full | {wrong["test"]: 0}
+    (message,) = errors(graded).values()
+    assert wrong["message"] in message
+
+
+# In every course the solutions pass and the data are as the texts tell.
+
+NUMBER = re.compile(r"\d+[.,]\d+|\d{3,}|\d+%")  # others of one or two digits are too many
+
+
+def answers(notebook):
+    """Return the rubrics, in which every number has been filled in."""
+    text = "\n".join(cell.source for cell in notebook.cells if marks(cell).get("solution") and "Rubric" in cell.source)
+    assert not re.search(r"[{}]|\bnan\b", text)
+    return text
+
+
+def test_lab_4_tells_of_equal_rates(grading):
+    """Course 3 hired 41% of the women and 48% of the men: 53 women gained and 74 lost."""
+    text = answers(grading.with_numbers(card("counterparts"), 3))
+    lost, gained = (int(re.search(rf"(\d+) {rest}", text)[1]) for rest in ("of the 300", "women with long hair"))
+    assert abs(lost - gained) <= 3
+
+
+@pytest.mark.parametrize(
+    "lab", [pytest.param(lab, id=lab.key, marks=() if lab.number in (4, 9) else pytest.mark.slow) for lab in GRADED]
+)
+def test_released_tests_do_not_hold_the_values_of_the_answers(grading, lab):
+    filled = set(NUMBER.findall(answers(grading.with_numbers(lab, COURSE))))
+    known = "".join(cell.source for cell in read(lab.notebook).cells if marks(cell).get("solution"))
+    values = {f"{int(one[:-1]) / 100:.2f}" if "%" in one else one for one in filled - set(NUMBER.findall(known))}
+    values = {one for one in values if len(one.replace(".", "").lstrip("0")) > 1}  # as 0.1 is no answer's alone
+    shown = "\n".join(cell.source for cell in grading.release(lab).cells if is_test(cell))
+    assert values and not values & set(NUMBER.findall(shown))
+
+
+@pytest.mark.slow
+@EVERY
+def test_thirty_courses_are_as_their_texts_tell(grading, lab):
+    assert len({answers(grading.with_numbers(lab, course)) for course in (0, 2027, *range(1, 29))}) > 1

@@ -8,30 +8,7 @@ from sklearn.metrics import mean_squared_error
 from sklearn.svm import SVC
 
 from fairlab.fliptest import Flipset, flipset, flipset_intervals
-from fairlab.papers.fliptest.ensembles import (
-    MapValidation,
-    by_map,
-    fit_table,
-    flipsets_by_map,
-    overlap,
-    size_spread,
-    size_table,
-    usable_maps,
-    validate_map,
-)
-from fairlab.papers.fliptest.noise import (
-    SHIFT,
-    identical_groups,
-    random_label_svm,
-    shares_of_people,
-)
-from fairlab.papers.fliptest.stability import (
-    coordinate_statistics,
-    equicorrelated_normal,
-    stability_interval,
-    summary_of_setting,
-    usable_draws,
-)
+from fairlab.papers.fliptest import ensembles, noise, stability
 
 RNG = np.random.default_rng(0)
 
@@ -56,7 +33,7 @@ def test_validation_against_scikit_learn_and_counting(name):
     model = LinearRegression().fit(TARGET[others], TARGET[name])
     target, image = (mean_squared_error(X[name], model.predict(X[others])) for X in (TARGET, IMAGE))
     expected = {"ks": largest_gap(TARGET[name], IMAGE[name]), "mse_target": target, "mse_image": image}
-    found = validate_map(TARGET, IMAGE).features.loc[name].to_dict()
+    found = ensembles.validate_map(TARGET, IMAGE).features.loc[name].to_dict()
     assert found == pytest.approx(expected | {"mse_difference": image - target})
 
 
@@ -69,21 +46,23 @@ def test_validation_against_scikit_learn_and_counting(name):
     ],
 )
 def test_distances_and_errors_by_hand(target, image, source, distances, mse_image):
-    found = validate_map(np.array(target), np.array(image), X_source=source if source is None else np.array(source))
+    found = ensembles.validate_map(
+        np.array(target), np.array(image), X_source=source if source is None else np.array(source)
+    )
     assert (found.mean_l1, found.mean_squared_l1) == pytest.approx(distances, nan_ok=True)
     assert mse_image is None or found.features.loc["x0", "mse_image"] == pytest.approx(mse_image)
 
 
 def test_columns_are_validated_alone_and_distances_are_over_all():
-    some = validate_map(TARGET, IMAGE, X_source=IMAGE + 1, columns=["a", "c"])
-    pd.testing.assert_frame_equal(some.features, validate_map(TARGET[["a", "c"]], IMAGE[["a", "c"]]).features)
+    some = ensembles.validate_map(TARGET, IMAGE, X_source=IMAGE + 1, columns=["a", "c"])
+    pd.testing.assert_frame_equal(some.features, ensembles.validate_map(TARGET[["a", "c"]], IMAGE[["a", "c"]]).features)
     assert (some.mean_l1, some.mean_squared_l1) == pytest.approx((3, 9))
 
 
 def test_regression_of_another_feature():
     target, image = TARGET[["a", "b"]], IMAGE[["a", "b"]]
-    crossed = validate_map(target, image, regression_of={"a": "b"}).features
-    plain = validate_map(target, image).features
+    crossed = ensembles.validate_map(target, image, regression_of={"a": "b"}).features
+    plain = ensembles.validate_map(target, image).features
     of_b = LinearRegression().fit(target[["a"]].to_numpy(), target["b"])  # predicts b from a, used on b for a
     by_hand = [mean_squared_error(X["a"], of_b.predict(X[["b"]].to_numpy())) for X in (target, image)]
     assert crossed.loc["a", ["mse_target", "mse_image"]].tolist() == pytest.approx(by_hand)
@@ -104,7 +83,7 @@ def test_regression_of_another_feature():
 )
 def test_bad_input(target, image, options, message):
     with pytest.raises(ValueError, match=message):
-        validate_map(target, image, **options)
+        ensembles.validate_map(target, image, **options)
 
 
 X = pd.DataFrame({"a": [1.0, 1.0, -1.0, -1.0], "b": 0.0}, index=list("pqrs"))
@@ -120,16 +99,10 @@ def validations():
     target = rng.normal(size=(1000, 2))
     maps = {name: rng.normal(shift, size=(1000, 2)) for name, shift in (("good", 0), ("shifted", 1))}
     maps["diverged"] = np.full((1000, 2), np.nan)
-    return {name: validate_map(target, image, X_source=target) for name, image in maps.items()}
+    return {name: ensembles.validate_map(target, image, X_source=target) for name, image in maps.items()}
 
 
 LEFT_OUT = "1 of 3 maps miss their target (KS above 0.2) and are left out"
-
-
-ALL_MISS = "all 2 maps miss their target (KS above 0.2)"
-
-
-DIVERGED = "1 of 3 maps diverged and are left out"
 
 
 @pytest.mark.parametrize(
@@ -137,25 +110,23 @@ DIVERGED = "1 of 3 maps diverged and are left out"
     [
         (["shifted", "good", "good"], [1, 2], LEFT_OUT),
         (["good"], [0], ""),
-        (["shifted", "shifted"], [0, 1], ALL_MISS),
-        (["good", "shifted", "diverged"], [0], f"{DIVERGED}; {LEFT_OUT}"),
+        (["shifted", "shifted"], [0, 1], "all 2 maps miss their target (KS above 0.2)"),
+        (["good", "shifted", "diverged"], [0], f"1 of 3 maps diverged and are left out; {LEFT_OUT}"),
         (["diverged"], [], None),
     ],
 )
 def test_maps_off_target_and_diverged_ones_are_told_apart_and_counted(validations, names, used, note):
-    found = usable_maps({k: validations[name] for k, name in enumerate(names)})
+    found = ensembles.usable_maps({k: validations[name] for k, name in enumerate(names)})
     assert found[0] == used
     assert note is None or found[1] == note
-    table = fit_table({k: validations[name] for k, name in enumerate(names)}, labels={"x0": "first"})
+    table = ensembles.fit_table({k: validations[name] for k, name in enumerate(names)}, labels={"x0": "first"})
     assert table["off target"].tolist() == [name != "good" for name in names]
     assert table["largest KS"].isna().tolist() == [name == "diverged" for name in names]
 
 
 def test_flipsets_of_maps_that_have_images():
-    images = {"identity": X, "swap": -X, "diverged": X * np.nan}
-    flips = flipsets_by_map(positive, X, images)
-    table = size_table(flips)
-    assert table.to_dict("index") == {"identity": {"F+": 0, "F−": 0}, "swap": {"F+": 2, "F−": 2}}
+    flips = ensembles.flipsets_by_map(positive, X, {"identity": X, "swap": -X, "diverged": X * np.nan})
+    assert ensembles.size_table(flips).to_dict("index") == {"identity": {"F+": 0, "F−": 0}, "swap": {"F+": 2, "F−": 2}}
 
 
 def flips(n_positive, n_negative, n=100):
@@ -167,7 +138,7 @@ def flips(n_positive, n_negative, n=100):
 
 def test_spread_over_maps_by_hand():
     intervals = {name: flipset_intervals(flips(*sizes)) for name, sizes in (("A", (10, 30)), ("B", (14, 30)))}
-    table, deviation = size_spread(by_map(intervals)), "standard deviation over maps"
+    table, deviation = ensembles.size_spread(ensembles.by_map(intervals)), "standard deviation over maps"
     half = np.mean([(of["high"] - of["low"])["positive"] / 2 for of in intervals.values()])
     expected = {"mean size": 12, "smallest": 10, "largest": 14, "maps": 2, deviation: 8**0.5}
     expected["half-width over people"] = half
@@ -178,22 +149,17 @@ def test_spread_over_maps_by_hand():
 def test_overlap_by_hand():
     images = [X.assign(a=a) for a in ([-1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, -1.0])]  # F+ p, F- r and s; F+ q, F- r
     first, second = (flipset(positive, X, image) for image in images)
-    assert overlap(first, second).loc[["positive", "negative"]].to_numpy().tolist() == [[0, 1, 1, 0], [1, 1, 0, 0.5]]
+    assert ensembles.overlap(first, second).loc[["positive", "negative"]].to_numpy().tolist() == [
+        [0, 1, 1, 0],
+        [1, 1, 0, 0.5],
+    ]
     with pytest.raises(ValueError, match="expected one model, found 4 other predictions"):
-        overlap(first, flipset(lambda table: 1 - positive(table), X, images[0]))
-
-
-def test_groups_are_alike_in_what_is_seen_only():
-    groups = identical_groups(np.random.default_rng(1), 20_000, n_seen=2, n_telling=3)
-    error = 4 / np.sqrt(20_000)
-    means = [group.mean(axis=0) for group in groups]
-    np.testing.assert_allclose(means, [[0] * 5, [0, 0, SHIFT, SHIFT, SHIFT]], atol=error)
-    np.testing.assert_allclose(np.cov(groups[1].T), np.eye(5), atol=2 * error)
+        ensembles.overlap(first, flipset(lambda table: 1 - positive(table), X, images[0]))
 
 
 def test_a_jagged_model_reproduces_its_labels_from_the_seen_columns():
     X = np.random.default_rng(2).normal(size=(80, 3))
-    model = random_label_svm(X, np.random.default_rng(3), n_seen=2, C=1e6, gamma=1e3)
+    model = noise.random_label_svm(X, np.random.default_rng(3), n_seen=2, C=1e6, gamma=1e3)
     labels = np.random.default_rng(3).integers(2, size=80)
     moved = X + np.array([0, 0, 5])
     np.testing.assert_array_equal([model.predict(X), model.predict(moved)], [labels, labels])
@@ -201,7 +167,7 @@ def test_a_jagged_model_reproduces_its_labels_from_the_seen_columns():
 
 def test_a_model_decides_as_scikit_learn_does():
     X = np.random.default_rng(4).normal(size=(500, 2))
-    model = random_label_svm(X, np.random.default_rng(5), n_seen=2)[-1]
+    model = noise.random_label_svm(X, np.random.default_rng(5), n_seen=2)[-1]
     others = np.random.default_rng(6).normal(size=(450, 2))
     decided = model.predict(others)
     np.testing.assert_array_equal(decided, SVC.predict(model, others))
@@ -210,13 +176,12 @@ def test_a_model_decides_as_scikit_learn_does():
 
 def test_both_readings_of_the_printed_share_by_hand():
     counts = pd.DataFrame({"people": [100], "positive": [40], "F+": [4], "F−": [3]})
-    shares = shares_of_people(counts).iloc[0]
-    assert shares.tolist() == pytest.approx([0.07, 0.04, 0.03, 0.4, 0.1, 0.05])
+    assert noise.shares_of_people(counts).iloc[0].tolist() == pytest.approx([0.07, 0.04, 0.03, 0.4, 0.1, 0.05])
 
 
 @pytest.mark.parametrize("correlation", [0, 0.5, 0.9])
 def test_features_have_unit_variance_and_the_correlation(correlation):
-    X = equicorrelated_normal(np.random.default_rng(0), 100_000, 3, correlation=correlation)
+    X = stability.equicorrelated_normal(np.random.default_rng(0), 100_000, 3, correlation=correlation)
     expected = np.full((3, 3), correlation) + np.eye(3) * (1 - correlation)
     np.testing.assert_allclose(np.cov(X.T), expected, atol=0.02)
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=0.02)
@@ -228,8 +193,8 @@ def images_of(origin, ones):
 
 def test_statistics_by_hand():
     images = images_of([[0.0, 1.0], [2.0, 1.0], [4.0, 4.0]], [[1.0, 0.0], [1.0, 0.5], [0.4, 0.1]])
-    np.testing.assert_allclose(coordinate_statistics(images)[["variance", "mean"]], [[4, 0.8], [3, 0.2]])
-    np.testing.assert_allclose(stability_interval(images)["value"], [3.5, 0.5])
+    np.testing.assert_allclose(stability.coordinate_statistics(images)[["variance", "mean"]], [[4, 0.8], [3, 0.2]])
+    np.testing.assert_allclose(stability.stability_interval(images)["value"], [3.5, 0.5])
 
 
 def test_intervals_cover_the_truth():
@@ -237,27 +202,27 @@ def test_intervals_cover_the_truth():
     covered = np.zeros(2)
     for _ in range(100):
         points = rng.normal(size=(60, 2, 3)) * 0.5 + 1
-        interval = stability_interval(images_of(points[:, 0], points[:, 1]), n_resamples=300)
+        interval = stability.stability_interval(images_of(points[:, 0], points[:, 1]), n_resamples=300)
         covered += (interval["low"] < [0.25, 1]) & (interval["high"] > [0.25, 1])
     assert (covered >= 80).all()
 
 
 def fit(ks, mean_l1=0.5):
     table = pd.DataFrame({"ks": [ks], "mse_target": 1.0, "mse_image": 1.0, "mse_difference": 0.0}, index=["x0"])
-    return MapValidation(table, mean_l1, mean_l1**2).to_frame()
+    return ensembles.MapValidation(table, mean_l1, mean_l1**2).to_frame()
 
 
 def test_draws_whose_map_missed_its_target_are_left_out():
     draws = images_of([[0.0], [1.0], [2.0]], [[1.0], [1.0], [2.0]])
-    assert usable_draws(draws) == (draws, "")  # exact maps
+    assert stability.usable_draws(draws) == (draws, "")  # exact maps
     learnt = [draw | {"fit": fit(ks)} for draw, ks in zip(draws, (0.1, 0.3, 0.2), strict=True)]
-    used, note = usable_draws(learnt)
+    used, note = stability.usable_draws(learnt)
     assert ([draw["origin"].item() for draw in used], note) == ([0, 2], LEFT_OUT)
 
 
 def test_what_a_setting_does_by_hand():
     draws = images_of([[0.0, 0.0], [2.0, 4.0]], [[1.0, 0.0], [1.0, 2.0]])
     learnt = [draw | {"fit": fit(ks, l1)} for draw, ks, l1 in zip(draws, (0.1, 0.3), (1.0, 3.0), strict=True)]
-    found = summary_of_setting(learnt)
+    found = stability.summary_of_setting(learnt)
     expected = {"variance": 5, "mean of ones": 1, "largest KS": 0.3, "mean L1 per feature": 1, "off target": 1}
     assert found == pytest.approx(expected)

@@ -6,23 +6,10 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from fairlab.papers.fliptest import noise, seguy, stability
 from fairlab.papers.fliptest import trials as replayed
 from fairlab.papers.fliptest.ensembles import MapValidation
-from fairlab.papers.fliptest.noise import floor_flipsets, identical_groups, random_label_svm
 from fairlab.papers.fliptest.prior_arrests import monotone_rearrangement
-from fairlab.papers.fliptest.seguy import SeguyTransport, compiled, draw_rows, dual_ascent, regularized_plan, rmsprop
-from fairlab.papers.fliptest.stability import coordinate_statistics, equicorrelated_normal
-from fairlab.papers.fliptest.trials import (
-    exact_distances,
-    exact_image,
-    exact_images,
-    gan_images,
-    maps_by_penalty,
-    noise_floor,
-    noise_maps,
-    seguy_images,
-    train_maps,
-)
 from fairlab.seeds import Trial
 from fairlab.transport import DivergenceError, ExactTransport, GANTransport, squared_l1
 
@@ -47,15 +34,15 @@ def images(maps, X):
 
 
 def test_a_map_depends_on_its_trial_and_its_stream_only(groups):
-    first, second = images(train_maps(TRIALS[:2], **groups, **RECIPE), groups["source"])
-    [alone] = images(train_maps(TRIALS[1:2], **groups, **RECIPE), groups["source"])
-    [other] = images(train_maps(TRIALS[1:2], **groups, stream="other", **RECIPE), groups["source"])
+    first, second = images(replayed.train_maps(TRIALS[:2], **groups, **RECIPE), groups["source"])
+    [alone] = images(replayed.train_maps(TRIALS[1:2], **groups, **RECIPE), groups["source"])
+    [other] = images(replayed.train_maps(TRIALS[1:2], **groups, stream="other", **RECIPE), groups["source"])
     assert [np.array_equal(second, image) for image in (alone, first, other)] == [True, False, False]
 
 
 def test_one_map_per_trial_and_penalty(groups):
-    both = maps_by_penalty(TRIALS[:2], **groups, penalties=[1e-4, 1e-2], **RECIPE)
-    [[alone]] = maps_by_penalty(TRIALS[1:2], **groups, penalties=[1e-2], **RECIPE)
+    both = replayed.maps_by_penalty(TRIALS[:2], **groups, penalties=[1e-4, 1e-2], **RECIPE)
+    [[alone]] = replayed.maps_by_penalty(TRIALS[1:2], **groups, penalties=[1e-2], **RECIPE)
     [alone] = images([alone], groups["source"])
     others = [image for maps in both for image in images(maps, groups["source"])]
     assert [np.array_equal(image, alone) for image in others] == [False, False, False, True]
@@ -63,29 +50,29 @@ def test_one_map_per_trial_and_penalty(groups):
 
 def test_the_exact_image_keeps_people_and_draws_who_is_split(groups):
     source, target = groups["source"], groups["target"]
-    image = exact_image(TRIALS[0], **groups)
+    image = replayed.exact_image(TRIALS[0], **groups)
     pd.testing.assert_frame_equal(image, ExactTransport(cost=squared_l1).fit(source, target).transform(source))
     two, three = source.head(2), target.head(3)
-    drawn = {exact_image(trial, source=two, target=three).to_numpy().tobytes() for trial in TRIALS}
+    drawn = {replayed.exact_image(trial, source=two, target=three).to_numpy().tobytes() for trial in TRIALS}
     assert len(drawn) > 1  # two people share three counterparts
 
 
 def test_distances_of_a_subset_by_hand():
     source = pd.DataFrame({"a": [0.0, 10.0], "b": 0.0})
     target = pd.DataFrame({"a": [11.0, 1.0, 11.0], "b": [2.0, 0.0, 2.0]})
-    found = exact_distances(TRIALS[0], source=source, target=target.head(2), n_subset=5)
+    found = replayed.exact_distances(TRIALS[0], source=source, target=target.head(2), n_subset=5)
     assert found == {"mean_l1": 2, "mean_squared_l1": 5}  # moves of 1 and 3
 
 
 def test_noise_floors():
-    maps = noise_maps(TRIALS[:2], **PEOPLE, **RECIPE)
+    maps = replayed.noise_maps(TRIALS[:2], **PEOPLE, **RECIPE)
     jagged = {"C": 100.0, "gamma": 5.0}
-    flips = floor_flipsets(noise_floor(TRIALS[1], gan=maps[1], n_subset=40, **PEOPLE, **jagged))
+    flips = noise.floor_flipsets(replayed.noise_floor(TRIALS[1], gan=maps[1], n_subset=40, **PEOPLE, **jagged))
     gan, subset, exact = (flips[name] for name in ("GAN", "GAN, subset", "exact, subset"))
     assert (len(gan.index), len(subset.index), len(exact.index)) == (60, 40, 40)
     np.testing.assert_array_equal(gan.image_prediction[:40], subset.image_prediction)
-    source, target = identical_groups(TRIALS[1].rng("points"), 60, n_seen=2, n_telling=1)
-    model = random_label_svm(np.vstack([source, target]), TRIALS[1].rng("labels"), n_seen=2, **jagged)
+    source, target = noise.identical_groups(TRIALS[1].rng("points"), 60, n_seen=2, n_telling=1)
+    model = noise.random_label_svm(np.vstack([source, target]), TRIALS[1].rng("labels"), n_seen=2, **jagged)
     np.testing.assert_array_equal(gan.prediction, model.predict(source))
     # Proposition 2: the exact flipsets differ as the two groups' predictions do.
     assert exact.net == model.predict(source[:40]).sum() - model.predict(target[:40]).sum()
@@ -106,18 +93,19 @@ def last_diverges(monkeypatch):
 
 def test_a_map_that_diverged_has_no_flips(last_diverges):
     with pytest.warns(ConvergenceWarning):
-        maps = noise_maps(TRIALS[:2], **PEOPLE, **RECIPE | {"n_steps": 20})
+        maps = replayed.noise_maps(TRIALS[:2], **PEOPLE, **RECIPE | {"n_steps": 20})
     healthy, diverged = (
-        noise_floor(trial, gan=gan, **PEOPLE, C=1.0, gamma="scale") for trial, gan in zip(TRIALS[:2], maps, strict=True)
+        replayed.noise_floor(trial, gan=gan, **PEOPLE, C=1.0, gamma="scale")
+        for trial, gan in zip(TRIALS[:2], maps, strict=True)
     )
     assert MapValidation.from_frame(diverged["fit"]).diverged
     assert (diverged["flips"], len(healthy["flips"])) == ([], 1)
 
 
 def test_exact_images_are_those_of_the_closed_form():
-    found = exact_images(TRIALS[3], n_points=50, dimension=1, correlation=0.0)
+    found = replayed.exact_images(TRIALS[3], n_points=50, dimension=1, correlation=0.0)
     rng = TRIALS[3].rng("sample")
-    source, target = (equicorrelated_normal(rng, 50, 1)[:, 0] for _ in range(2))
+    source, target = (stability.equicorrelated_normal(rng, 50, 1)[:, 0] for _ in range(2))
     for point, name in enumerate(("origin", "ones")):
         source[0] = point
         assert found[name] == pytest.approx([monotone_rearrangement(source, target)[0]])
@@ -125,7 +113,7 @@ def test_exact_images_are_those_of_the_closed_form():
 
 def test_learnt_maps_share_the_sample_of_the_exact_map(monkeypatch):
     seen = []
-    for owner, name in ((replayed, "fit_gans"), (SeguyTransport, "fit")):
+    for owner, name in ((replayed, "fit_gans"), (seguy.SeguyTransport, "fit")):
         fit = getattr(owner, name)
 
         def spied(first, source, target, fit=fit):
@@ -133,10 +121,10 @@ def test_learnt_maps_share_the_sample_of_the_exact_map(monkeypatch):
             return fit(first, source, target)
 
         monkeypatch.setattr(owner, name, spied)
-    gan_images(TRIALS[:2], **SIZE, **RECIPE)
-    seguy_images(TRIALS[:2], **SIZE, **SEGUY)
+    replayed.gan_images(TRIALS[:2], **SIZE, **RECIPE)
+    replayed.seguy_images(TRIALS[:2], **SIZE, **SEGUY)
     rng = TRIALS[1].rng("sample")
-    source, target = (equicorrelated_normal(rng, 30, 2, correlation=0.5) for _ in range(2))
+    source, target = (stability.equicorrelated_normal(rng, 30, 2, correlation=0.5) for _ in range(2))
     source[0] = 0
     assert len(seen) == 3
     for sample in (seen[0], seen[2]):
@@ -144,7 +132,7 @@ def test_learnt_maps_share_the_sample_of_the_exact_map(monkeypatch):
         np.testing.assert_array_equal(sample[1], target)
 
 
-@pytest.mark.parametrize(("function", "recipe"), [(gan_images, RECIPE), (seguy_images, SEGUY)])
+@pytest.mark.parametrize(("function", "recipe"), [(replayed.gan_images, RECIPE), (replayed.seguy_images, SEGUY)])
 def test_in_whatever_pieces_the_images_are_the_same(function, recipe):
     whole = function(TRIALS, **SIZE, **recipe)
     pieces = [draw for few in (TRIALS[:1], TRIALS[1:4], TRIALS[4:]) for draw in function(few, **SIZE, **recipe)]
@@ -157,10 +145,10 @@ def test_in_whatever_pieces_the_images_are_the_same(function, recipe):
 
 def test_a_diverged_map_has_no_images_and_is_counted_out(last_diverges):
     with pytest.warns(UserWarning, match="did not stay finite"):
-        draws = gan_images(TRIALS[:3], **SIZE, **RECIPE | {"n_steps": 20})
+        draws = replayed.gan_images(TRIALS[:3], **SIZE, **RECIPE | {"n_steps": 20})
     assert MapValidation.from_frame(draws[2]["fit"]).diverged
     assert np.isnan(draws[2]["origin"]).all()
-    np.testing.assert_array_equal(coordinate_statistics(draws), coordinate_statistics(draws[:2]))
+    np.testing.assert_array_equal(stability.coordinate_statistics(draws), stability.coordinate_statistics(draws[:2]))
 
 
 SMALL = {"hidden_layers": (8,), "n_dual_steps": 50, "n_map_steps": 50, "batch_size": 16}
@@ -178,46 +166,39 @@ def costs(shifted):
 
 
 def ascend(costs, epsilon, n_steps=20_000, seed=0):
-    potential = compiled(dual_ascent)(
+    potential = seguy.compiled(seguy.dual_ascent)(
         tf.constant(costs / epsilon, tf.float32), tf.constant(seed, tf.int64), tf.constant(n_steps), batch_size=32
     )
     return potential.numpy() * epsilon
 
 
-def test_plan_by_hand():
-    # Row 0: excess u - (0, 1) over 4 epsilon = 4 shares (3/4, 1/4) of the row; row 1 is too far from column 0.
-    costs = np.array([[0.0, 2.0], [9.0, 1.0]])
-    plan = regularized_plan(costs, np.zeros(2), epsilon=1.0)
-    np.testing.assert_allclose(plan, [[0.375, 0.125], [0, 0.5]])
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_ascent_reaches_the_optimum_of_a_deterministic_solver(costs, epsilon):
     n_source, n_target = costs.shape
-    plan = regularized_plan(costs, ascend(costs, epsilon), epsilon)
+    plan = seguy.regularized_plan(costs, ascend(costs, epsilon), epsilon)
     weights = np.full(n_source, 1 / n_source), np.full(n_target, 1 / n_target)
     # POT's penalty is half its strength times the sum of squared weights, ours epsilon times the mean squared density.
     reference = ot.smooth.smooth_ot_semi_dual(*weights, costs, 2 * epsilon * n_source * n_target, reg_type="l2")
     assert np.abs(plan.sum(axis=0) - 1 / n_target).sum() < 0.02
     assert np.abs(plan - reference).sum() < 0.05
-    far = regularized_plan(costs, ascend(costs, epsilon, n_steps=100), epsilon)
+    far = seguy.regularized_plan(costs, ascend(costs, epsilon, n_steps=100), epsilon)
     assert np.abs(far - reference).sum() > 3 * np.abs(plan - reference).sum()
 
 
 def test_rows_are_drawn_from_the_members_own_sample():
     X = tf.reshape(tf.range(24.0), (2, 12, 1))
     seeds = tf.constant([3, 4], tf.int64)
-    drawn = draw_rows(X, seeds, 5, 200).numpy()
+    drawn = seguy.draw_rows(X, seeds, 5, 200).numpy()
     assert drawn.shape == (2, 200, 1)
     assert [set(of_member.ravel()) for of_member in drawn] == [set(range(12)), set(range(12, 24))]
-    np.testing.assert_array_equal(drawn[1:], draw_rows(X[1:], seeds[1:], 5, 200))
-    assert (drawn != draw_rows(X, seeds, 6, 200).numpy()).any()
+    np.testing.assert_array_equal(drawn[1:], seguy.draw_rows(X[1:], seeds[1:], 5, 200))
+    assert (drawn != seguy.draw_rows(X, seeds, 6, 200).numpy()).any()
 
 
 def test_shift_of_a_normal_distribution_is_recovered():
     rng = np.random.default_rng(2)
     source, target = rng.normal(size=(500, 1)), rng.normal(size=(500, 1)) + 3
-    model = SeguyTransport(n_dual_steps=10_000, n_map_steps=2_000).fit(source, target)
+    model = seguy.SeguyTransport(n_dual_steps=10_000, n_map_steps=2_000).fit(source, target)
     unseen = np.linspace(-1.5, 1.5, 7)[:, None]
     np.testing.assert_allclose(model.transform(unseen), unseen + 3, atol=0.25)
 
@@ -227,14 +208,14 @@ def test_shift_of_a_normal_distribution_is_recovered():
 )
 def test_options_out_of_range(shifted, options):
     with pytest.raises(ValueError, match=next(iter(options))):
-        SeguyTransport(**SMALL | options).fit(*shifted)
+        seguy.SeguyTransport(**SMALL | options).fit(*shifted)
 
 
 def test_divergence_is_an_error(shifted):
     with pytest.raises(DivergenceError, match="random_state 7"):
-        SeguyTransport(random_state=7, **SMALL | {"learning_rate": 1e30}).fit(*shifted)
+        seguy.SeguyTransport(random_state=7, **SMALL | {"learning_rate": 1e30}).fit(*shifted)
 
 
 def test_rmsprop_by_hand():
-    [moved], [square] = rmsprop([tf.constant([1.0])], [tf.constant([0.0])], [tf.constant([2.0])], 0.1)
+    [moved], [square] = seguy.rmsprop([tf.constant([1.0])], [tf.constant([0.0])], [tf.constant([2.0])], 0.1)
     assert [float(moved[0]), float(square[0])] == pytest.approx([1 - 0.1 * 2 / np.sqrt(0.4), 0.1 * 2**2])

@@ -13,28 +13,8 @@ from sklearn.svm import SVC
 
 from fairlab.cases import Schema
 from fairlab.data import load
-from fairlab.papers.themis import programs, searches, trials
+from fairlab.papers.themis import learners, programs, searches, systems, trials
 from fairlab.papers.themis.instances import INSTANCES, instance_table
-from fairlab.papers.themis.learners import (
-    BoundedCovarianceLogistic,
-    LeastSquaresClassifier,
-    MultiwayTree,
-    NearbySVC,
-    balancing_weights,
-    changes_for_equal_shares,
-    massage,
-)
-from fairlab.papers.themis.programs import pruned_sets
-from fairlab.papers.themis.systems import (
-    BEHIND,
-    READINGS,
-    VARIANTS,
-    _changed_labels,
-    _trained,
-    _Training,
-    sample_people,
-    train,
-)
 from fairlab.seeds import Trial
 from fairlab.suite.published import load_paper
 from fairlab.themis import Themis, causal_score, group_score, output_table
@@ -91,7 +71,7 @@ def answer(tree, row, default):
 def test_the_tree_is_that_of_the_recursion(options, seed):
     X, y = table(seed)
     other, _ = table(seed + 1, n_values=5)  # with values never seen
-    model = MultiwayTree(**options).fit(X, y)
+    model = learners.MultiwayTree(**options).fit(X, y)
     tree = grow(X.assign(label=y).to_dict("records"), list(X), options.get("purity", ("class",)))
     for asked in (X, other):
         expected = [answer(tree, row, default=int(2 * y.sum() >= len(y))) for row in asked.to_dict("records")]
@@ -111,7 +91,7 @@ def test_the_tree_is_that_of_the_recursion(options, seed):
 )
 def test_trees_by_hand(rows, labels, asked, expected):
     X, other = (pd.DataFrame(of, columns=list("ab")[: len(rows[0])]) for of in (rows, asked))
-    assert MultiwayTree().fit(X, labels).predict(other).tolist() == expected
+    assert learners.MultiwayTree().fit(X, labels).predict(other).tolist() == expected
 
 
 def test_a_discounted_column_and_its_proxy_are_not_split_by():
@@ -119,7 +99,7 @@ def test_a_discounted_column_and_its_proxy_are_not_split_by():
     sex, merit = rng.integers(2, size=(2, 400))
     X = pd.DataFrame({"merit": merit, "sex": sex, "hair": sex})
     y = np.where(rng.random(400) < 0.7, sex, merit)
-    roots = [X.columns[MultiwayTree(discount=name).fit(X, y)._column[0]] for name in (None, "sex")]
+    roots = [X.columns[learners.MultiwayTree(discount=name).fit(X, y)._column[0]] for name in (None, "sex")]
     assert roots == ["hair", "merit"]
 
 
@@ -135,7 +115,7 @@ def groups():
 @pytest.mark.parametrize("bound", [0.0, 0.05])
 def test_covariances_stay_within_the_bound(groups, bound):
     X, y, group = groups
-    model = BoundedCovarianceLogistic(bound).fit(X, y, sensitive_features=group)
+    model = learners.BoundedCovarianceLogistic(bound).fit(X, y, sensitive_features=group)
     members = np.eye(3)[group]
     reached = np.abs((members - members.mean(axis=0)).T @ (X.to_numpy() @ model.coef_ + model.intercept_)) / len(X)
     assert reached.max() == pytest.approx(bound, abs=1e-6)
@@ -144,7 +124,7 @@ def test_covariances_stay_within_the_bound(groups, bound):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_without_a_bound_it_is_logistic_regression(groups, intercept):
     X, y, group = groups
-    model = BoundedCovarianceLogistic(1e6, fit_intercept=intercept).fit(X, y, sensitive_features=group)
+    model = learners.BoundedCovarianceLogistic(1e6, fit_intercept=intercept).fit(X, y, sensitive_features=group)
     plain = LogisticRegression(C=np.inf, fit_intercept=intercept, tol=1e-8).fit(X, y)
     assert model.coef_ == pytest.approx(plain.coef_[0], abs=2e-3)
 
@@ -152,14 +132,14 @@ def test_without_a_bound_it_is_logistic_regression(groups, intercept):
 def test_least_squares_decide_at_0():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
     # The line is 0.4 x - 0.1.
-    assert LeastSquaresClassifier().fit(X, y).predict(X).tolist() == [0, 1, 1, 1]
+    assert learners.LeastSquaresClassifier().fit(X, y).predict(X).tolist() == [0, 1, 1, 1]
 
 
 def test_nearby_support_vectors_decide_as_all_of_them():
     rng = np.random.default_rng(0)
     X, far = rng.integers(12, size=(400, 5)).astype(float), rng.integers(100, size=(3000, 5)).astype(float)
     y = (X[:, 0] + X[:, 1] + rng.normal(size=400) > 11).astype(int)
-    model, plain = NearbySVC().fit(X, y), SVC(gamma="auto").fit(X, y)
+    model, plain = learners.NearbySVC().fit(X, y), SVC(gamma="auto").fit(X, y)
     for inputs in (X, far):
         assert model.decision_function(inputs) == pytest.approx(plain.decision_function(inputs), abs=1e-6)
         assert (model.predict(inputs) == plain.predict(inputs)).all()
@@ -181,20 +161,21 @@ RANKS = np.array([0.9, 0.1, 0.4, 0.3, 0.9, 0.2, 0.6, 0.1])
     ],
 )
 def test_the_nearest_labels_are_changed(disadvantaged, options, expected):
-    assert massage(LABELS, disadvantaged, RANKS, **options).tolist() == expected
-    assert changes_for_equal_shares(LABELS, disadvantaged) == disadvantaged[0]
+    assert learners.massage(LABELS, disadvantaged, RANKS, **options).tolist() == expected
+    assert learners.changes_for_equal_shares(LABELS, disadvantaged) == disadvantaged[0]
 
 
 def test_weights_by_hand():
     # P(positive) P(woman) / P(positive woman) = 1/2 * 1/2 / (1/8).
-    assert balancing_weights(LABELS, WOMEN).tolist() == pytest.approx([2, *[2 / 3] * 6, 2])
+    assert learners.balancing_weights(LABELS, WOMEN).tolist() == pytest.approx([2, *[2 / 3] * 6, 2])
 
 
 @pytest.fixture(scope="module")
 def people():
     """Surrogates, cut to a size that all systems learn from within a second."""
     return {
-        data: sample_people(load(variant, surrogate=True), 300, random_state=0) for data, variant in VARIANTS.items()
+        data: systems.sample_people(load(variant, surrogate=True), 300, random_state=0)
+        for data, variant in systems.VARIANTS.items()
     }
 
 
@@ -205,26 +186,28 @@ def inputs_of(instance, n):
 @EVERY_INSTANCE
 def test_what_is_not_trained_again_would_decide_alike(people, instance):
     inputs = inputs_of(instance, 1000)
-    for reading in READINGS:
-        for behind in BEHIND:
-            fresh = _trained.__wrapped__(_Training(instance, people[instance.data], reading, behind))
-            kept = train(instance, people[instance.data], reading=reading, behind=behind)(inputs)
+    for reading in systems.READINGS:
+        for behind in systems.BEHIND:
+            fresh = systems._trained.__wrapped__(systems._Training(instance, people[instance.data], reading, behind))
+            kept = systems.train(instance, people[instance.data], reading=reading, behind=behind)(inputs)
             assert (fresh.predict(inputs) == kept).all()
             assert set(np.unique(kept)) <= {0, 1}
-    fewer = sample_people(people[instance.data], 200, random_state=0)
-    assert train(instance, fewer) is not train(instance, people[instance.data])
+    fewer = systems.sample_people(people[instance.data], 200, random_state=0)
+    assert systems.train(instance, fewer) is not systems.train(instance, people[instance.data])
 
 
 @EVERY_INSTANCE
 def test_readings_differ_but_for_two_systems(people, instance):
     inputs = inputs_of(instance, 2000)
-    published, described = (train(instance, people[instance.data], reading=reading)(inputs) for reading in READINGS)
+    published, described = (
+        systems.train(instance, people[instance.data], reading=reading)(inputs) for reading in systems.READINGS
+    )
     assert (published == described).all() == (instance.system in "eh")
 
 
 def test_system_g_as_published_is_positive_far_more_often_than_the_labels(people):
     census = people["census"]
-    decisions = train(BY_ID["g.census.unaware"], census)(census.features.astype(int))
+    decisions = systems.train(BY_ID["g.census.unaware"], census)(census.features.astype(int))
     assert decisions.mean() > (census.target == census.positive_label).mean() + 0.3
 
 
@@ -233,11 +216,11 @@ def test_changed_labels_by_hand():
     y = np.array([1] * 20 + [1, 1] + [0] * 38)
 
     def labels(id, column, privileged, behind):
-        return _changed_labels(BY_ID[id], X, y, (X[column] != privileged).to_numpy(), behind).tolist()
+        return systems._changed_labels(BY_ID[id], X, y, (X[column] != privileged).to_numpy(), behind).tolist()
 
     # No white person keeps a positive label.
     no_white = [0] * 20 + [1, 1] + [0] * 38
-    assert [labels("c.census.race", "race", 0, behind) for behind in BEHIND] == [no_white] * 3
+    assert [labels("c.census.race", "race", 0, behind) for behind in systems.BEHIND] == [no_white] * 3
     assert labels("d.census.race", "race", 0, "figure-1 causal") == no_white
     # Twelve of either side change.
     changed = labels("d.census.race", "race", 0, "figure-2") != y
@@ -251,7 +234,7 @@ def test_trials_run_through_the_instances_and_search_all_sets(people):
     search = trials.search_all_sets(Trial("test", len(INSTANCES)), **options)  # of the first instance, on credit
     assert {name for names in search["sensitive_features"] for name in names} == {"sex", "housing", "liable", "foreign"}
     group = search[search["measure"] == "group"]
-    tested, minimal = pruned_sets(group["sensitive_features"], group["score"], 0.0)
+    tested, minimal = programs.pruned_sets(group["sensitive_features"], group["score"], 0.0)
     assert minimal.tolist() == tested.tolist() == [True] * 4 + [False] * 11, "any score reaches a threshold of 0"
 
 
@@ -271,7 +254,7 @@ def test_characteristics_with_many_values_are_left_out(max_values, there):
 
 
 def test_sampled_people_belong_together(people):
-    sampled, whole = people["census"], load(VARIANTS["census"], surrogate=True)
+    sampled, whole = people["census"], load(systems.VARIANTS["census"], surrogate=True)
     assert len(sampled.target) == 300
     assert sampled.features.equals(whole.features.loc[sampled.target.index])
 
