@@ -207,7 +207,7 @@ def test_searches_find_as_much_as_with_the_libraries():
         ]
         return [each.generate(X, X[:15], n_inputs=60).n_discriminatory for each in searches]
 
-    ours, theirs = found(SymbolicGeneration, 24, solution="lowest"), found(WithLibraries, 6)
-    error = np.sqrt(np.var(ours, ddof=1) / 24 + np.var(theirs, ddof=1) / 6)
+    ours, theirs = found(SymbolicGeneration, 24, solution="lowest"), found(WithLibraries, 4)
+    error = np.sqrt(np.var(ours, ddof=1) / 24 + np.var(theirs, ddof=1) / 4)
     assert abs(np.mean(ours) - np.mean(theirs)) < 3 * error
     assert np.mean(ours) > 5

@@ -7,8 +7,6 @@ import pytest
 from fairlab.paths import project
 from fairlab.suite.comparison import Comparison
 
-ROOT = project().root
-
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -27,7 +25,7 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="session")
 def card():
     """The scorecard that the site shows."""
-    return Comparison.read(ROOT / "REPRODUCTION.json")
+    return Comparison.read(project().root / "REPRODUCTION.json")
 
 
 @pytest.fixture(scope="session")

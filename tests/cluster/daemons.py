@@ -161,13 +161,9 @@ class Cluster:
 
 
 def _free_ports(number):
-    sockets = [socket.socket() for _ in range(number)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    with contextlib.ExitStack() as held:  # all at once, so that they differ
+        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
+        return [one.getsockname()[1] for one in sockets]
 
 
 def _until(condition, seconds=120):

@@ -17,10 +17,6 @@ FOLDERS = {".binder", ".ci", ".github", "data_scripts", "docs", "experiments", "
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc"}
 
 
-def name_of(path):
-    return path.relative_to(PACKAGE).as_posix()
-
-
 def contracts():
     """Return the contracts of pyproject.toml, with the packages of the methods in the place of `methods`."""
     probes = (PACKAGE / "auditing" / "probes").glob("*.py")
@@ -39,7 +35,7 @@ def test_imports_keep_to_the_layers(tmp_path):
 
 
 def test_files_are_nouns_of_the_field():
-    assert not [name_of(path) for path in MODULES if VAGUE & set(path.stem.split("_"))]
+    assert not [path.relative_to(PACKAGE).as_posix() for path in MODULES if VAGUE & set(path.stem.split("_"))]
 
 
 def test_top_level_folders_are_known():

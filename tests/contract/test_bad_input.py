@@ -11,7 +11,6 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
-import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +18,7 @@ from audited import report
 from public_calls import Lazy, Use
 
 import fairlab
-from fairlab import adf, auditing, cases, cli, data, fairtest, fliptest, models, networks, seeds, themis, transport
+from fairlab import adf, auditing, cases, data, fairtest, fliptest, models, networks, seeds, themis, transport
 from fairlab import individual_fairness as fairness
 from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
 from fairlab.paths import project
@@ -519,12 +518,8 @@ def bad_values(use, name, default):
     return (*KINDS[own.removesuffix(" or None")][0], *(() if may_be_none else (None,)))
 
 
-def shown(value):
-    return " ".join(repr(value).split())[:20]
-
-
 BAD = [
-    pytest.param(use, name, value, id=f"{use.name}-{name}-{shown(value)}")
+    pytest.param(use, name, value, id=f"{use.name}-{name}-{' '.join(repr(value).split())[:20]}")
     for use in USES
     for name, default in parameters_of(use).items()
     for value in bad_values(use, name, default)
@@ -571,18 +566,3 @@ def test_every_public_callable_is_here(package):
     }
     of_results = {name for name in needed if f"{package}.{name}".removeprefix("fairlab.") in RESULTS.split()}
     assert needed - known == of_results
-
-
-def options(command, path=()):
-    """Return the options of a command and of all commands below it."""
-    for name, below in getattr(command, "commands", {}).items():
-        yield from options(below, (*path, name))
-    yield from ((path, each) for each in command.params)
-
-
-@pytest.mark.parametrize("path", [path for path, option in options(cli.fairlab) if option.name == "seed"], ids=" ".join)
-@pytest.mark.parametrize("seed", ["-1", "0.5", "zero"])
-def test_commands_refuse_bad_seeds(path, seed):
-    [option] = [option for found, option in options(cli.fairlab) if found == path and option.name == "seed"]
-    with pytest.raises(click.BadParameter):
-        option.type_cast_value(click.Context(cli.fairlab), seed)

@@ -1,4 +1,4 @@
-"""What every figure promises; these tests run over every notebook and every committed figure."""
+"""What every figure promises; these tests run over every committed figure."""
 
 import ast
 import inspect
@@ -6,15 +6,14 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
 
 import matplotlib.pyplot as plt
 import pytest
 
 from fairlab.paths import project
 from fairlab.plotting import SOURCE_MARKS, WIDEST
-from fairlab.suite import drawing, experiment, notebook, published
-from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite import drawing, published
+from fairlab.suite.catalogue import experiment_names
 
 FIGURES = project().figures
 
@@ -24,41 +23,7 @@ COMMITTED = {
     for stem, entry in drawing.read_index(FIGURES / key).items()
 }
 EVERY = pytest.mark.parametrize("name", sorted(COMMITTED))
-OWN = set(inspect.signature(experiment.Experiment.figure).parameters)
 POINTS = 72  # to an inch, as SVG files count
-
-
-def imported(tree):
-    """Return what a notebook imports, by the name that it has there."""
-    found = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("fairlab"):
-            for alias in node.names:
-                module = import_module(node.module)
-                if not hasattr(module, alias.name):
-                    import_module(f"{node.module}.{alias.name}")
-                found[alias.asname or alias.name] = getattr(module, alias.name)
-    return found
-
-
-def resolved(node, known):
-    """Return the object that a name or an attribute stands for."""
-    if isinstance(node, ast.Attribute):
-        return getattr(resolved(node.value, known), node.attr)
-    assert isinstance(node, ast.Name), f"expected the name of a function that draws, found {ast.unparse(node)}"
-    return known[node.id]
-
-
-@pytest.mark.parametrize("name", experiment_names())
-def test_every_figure_names_a_function_that_draws_it(name):
-    tree = ast.parse(notebook.code_of(specification(name).notebook))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "exp.figure"]
-    known = imported(tree) if calls else {}
-    for call in calls:
-        draw = resolved(call.args[1], known)
-        assert drawing.name_of(draw)
-        options = {word.arg for word in call.keywords if word.arg} - OWN
-        assert options <= set(inspect.signature(draw).parameters), ast.unparse(call.func)
 
 
 @pytest.mark.parametrize("key", published.paper_keys())
@@ -75,8 +40,7 @@ def test_every_committed_figure_says_how_it_is_drawn_and_what_it_shows(name):
     taken = list(inspect.signature(drawing.function(entry["draw"])).parameters)[1:]
     assert set(entry["options"]) <= set(taken)
     assert len(entry["caption"].split()) > 4
-    remark = SOURCE_MARKS.get(entry["data"], "")
-    assert remark[1:] in entry["caption"]
+    assert SOURCE_MARKS.get(entry["data"], "")[1:] in entry["caption"]
     assert ("smaller than the paper profile" not in entry["caption"]) or entry["profile"] != "paper"
     assert re.fullmatch(r"[A-Z\d][^\n]{20,250}\.", entry["sentence"])
     assert entry["alternative"].endswith(entry["sentence"])

@@ -1,10 +1,12 @@
-"""The reference: every public name refers to its source and has an example that runs."""
+"""The reference: every public name refers to its source, has an example that runs, and types."""
 
 import doctest
 import inspect
 import re
+import subprocess
 import sys
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ import pytest
 
 import fairlab
 from fairlab.auditing.probes import probes
+from fairlab.paths import project
 from fairlab.suite.site.reference import PACKAGES, described, public_names
 
 
@@ -37,10 +40,6 @@ SOURCE = re.compile(
 def thing(name):
     package, _, own = name.rpartition(".")
     return described(package, own)
-
-
-def of_methods():
-    return [name for name in NAMES if name.split(".")[1] in METHODS]
 
 
 def examples_in(one, name):
@@ -79,7 +78,7 @@ def test_examples_of_packages_run(package, results):
     assert not failures, failures
 
 
-@pytest.mark.parametrize("name", of_methods())
+@pytest.mark.parametrize("name", [name for name in NAMES if name.split(".")[1] in METHODS])
 def test_a_method_says_where_it_is_published(name):
     places = (thing(name), sys.modules[thing(name).__module__], sys.modules[name.rpartition(".")[0]])
     texts = [place.__doc__ or "" for place in places]
@@ -89,3 +88,46 @@ def test_a_method_says_where_it_is_published(name):
 def test_every_package_has_a_docstring():
     assert all(sys.modules[package].__doc__ for package in PACKAGES)
     assert fairlab.__doc__
+
+
+# The public interface has types, and mypy reports a call that does not fit them.
+
+TYPED = ["fairlab", "fairlab.auditing", "fairlab.cases", "fairlab.models", *(f"fairlab.{name}" for name in METHODS)]
+
+
+def functions(thing):
+    """Yield the public functions of a public name: itself, or the methods of a class and what makes an instance."""
+    if inspect.isclass(thing):
+        for name, member in vars(thing).items():
+            function = inspect.unwrap(getattr(member, "__func__", member))
+            if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
+                yield function
+    elif inspect.isfunction(thing):
+        yield thing
+
+
+def annotations(function):
+    signature = inspect.signature(function)
+    own = {
+        name: parameter.annotation for name, parameter in signature.parameters.items() if name not in ("self", "cls")
+    }
+    return own | {"return": signature.return_annotation}
+
+
+@pytest.mark.parametrize("package", [package for package in PACKAGES if package in TYPED])
+def test_signatures_are_annotated(package):
+    module = import_module(package)
+    missing = [
+        f"{function.__qualname__}: {name}"
+        for public in module.__all__
+        for function in functions(getattr(module, public))
+        for name, annotation in annotations(function).items()
+        if annotation is inspect.Parameter.empty and (function.__name__, name) != ("__init__", "return")
+    ]
+    assert not missing
+
+
+def test_wrong_calls_are_reported_and_right_ones_are_not():
+    command = [sys.executable, "-m", "mypy", "tests/contract/typed_calls.py"]
+    answer = subprocess.run(command, cwd=project().root, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stdout

@@ -7,13 +7,16 @@ import warnings
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pandas as pd
+import papermill
 import pytest
 
-from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, files, load
+from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, files, load, state_of, verify
 from fairlab.data.registry import Address, project_registry
 from fairlab.data.tables import check_table
 from fairlab.papers.adf.benchmarks import stored_weights
+from fairlab.paths import project
 
 CONTENT = b"a,b\n1,2\n3,4\n"
 ALTERED = b"a,b\n1,2\n3,5\n"
@@ -272,3 +275,31 @@ def test_a_wrong_file_is_named_with_what_was_expected(mirror_copy, place, varian
     put(mirror_copy if place == "mirror" else files.cache_folder(), content, path)
     with pytest.raises(DataUnavailableError, match=f"(?s){path} is not available:.*{said}"):
         load(variant, surrogate=False)
+
+
+# The real files, where FAIRLAB_DATA_MIRROR names them, and the notebook that is run on one of them.
+
+
+@pytest.mark.parametrize("name", list(project_registry().variants))
+def test_every_variant_is_real(mirror, name):
+    variant = project_registry().variant(name)
+    if all((mirror / path).is_file() for path in variant.raw):
+        assert state_of(name) == variant.source
+        dataset = load(name)
+        assert dataset.provenance.source == variant.source
+        assert len(dataset.features) == dataset.provenance.rows <= variant.rows
+        assert list(dataset.provenance.files) == list(variant.raw)
+        assert (verify(name)["state"] == "ok").all()
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_names_its_numbers(tmp_path, mirror):
+    out = tmp_path / "out.ipynb"
+    papermill.execute_notebook(
+        project().notebooks / "bias_audits.ipynb", out, kernel_name="python3", progress_bar=False
+    )
+    outputs = [each for cell in nbformat.read(out, 4).cells for each in cell.get("outputs", [])]
+    said = " ".join(each["data"].get("text/markdown", "") for each in outputs if "data" in each)
+    assert "come out to the digit" in said
+    assert "tables state people of unknown sex or race" in said
+    assert any("image/png" in each.get("data", {}) for each in outputs)

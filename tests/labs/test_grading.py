@@ -2,16 +2,21 @@
 
 import ast
 import json
+import os
 import re
-import symtable
+import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
-from graded_labs import COURSE, errors, secrets
+from graded_labs import COURSE, Grading, errors, secrets
 from nbformat.v4 import new_code_cell
 
-from fairlab.suite.labs.course import card, cards
+from fairlab.paths import project, write_text
+from fairlab.suite.labs.course import build, card, cards
 from fairlab.suite.labs.masters import exercises, marks, read
 
 GRADED = [lab for lab in cards() if lab.mistakes]
@@ -31,6 +36,12 @@ SHOWS_A_NUMBER = "get_ipython().displayhook(1)"
 ENDLESS = "while True: pass"
 UNSTOPPABLE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n    while True: pass"
 ENDS_THE_KERNEL = "import os; os._exit(0)"
+
+
+@pytest.fixture(scope="session")
+def grading(tmp_path_factory):
+    """Return a course with data and numbers of its own."""
+    return Grading(tmp_path_factory.mktemp("course"))
 
 
 def is_test(cell):
@@ -151,47 +162,6 @@ def test_a_submission_gets_its_points_and_the_teacher_is_told(grading, lab, name
 
 
 @EVERY
-def test_a_cell_uses_no_other_test_and_a_test_imports_what_it_uses(lab):
-    """So that an exercise that hangs costs its own points, and names that a student gave away do no harm."""
-    notebook = read(lab.notebook)
-    code = [
-        cell for cell in notebook.cells if cell.cell_type == "code" and "guide" not in cell.metadata.get("tags", [])
-    ]
-    imported = set().union(*(imports(cell.source) for cell in code))
-    given, asked, solution = set(), set(), ""
-    for cell in code:
-        names = names_read(cell.source)
-        if is_test(cell):
-            names -= names_set(solution)
-            assert not names & imported, cell.source
-        assert not names & asked - given, cell.source
-        if marks(cell).get("solution"):
-            solution = cell.source
-        if is_test(cell) or marks(cell).get("solution"):
-            asked |= names_set(cell.source)
-        else:
-            given |= names_set(cell.source)
-
-
-def names_set(source):
-    return {name.get_name() for name in symtable.symtable(source, "cell", "exec").get_symbols() if name.is_local()}
-
-
-def names_read(source):
-    return names_global(symtable.symtable(source, "cell", "exec")) - names_set(source)
-
-
-def names_global(table):
-    own = {name.get_name() for name in table.get_symbols() if name.is_global()}
-    return own.union(*map(names_global, table.get_children()))
-
-
-def imports(source):
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return {(alias.asname or alias.name).partition(".")[0] for node in nodes for alias in node.names}
-
-
-@EVERY
 def test_a_release_holds_no_solution_and_no_hidden_test(grading, lab):
     master = read(lab.notebook)
     hidden = secrets(master)
@@ -264,3 +234,63 @@ def test_released_tests_do_not_hold_the_values_of_the_answers(grading, lab):
 @EVERY
 def test_thirty_courses_are_as_their_texts_tell(grading, lab):
     assert len({answers(grading.with_numbers(lab, course)) for course in (0, 2027, *range(1, 29))}) > 1
+
+
+# Students' code that is graded in a container sees what was handed in, and neither answers nor the network.
+
+KERNEL = project().labs / "course" / "container" / "kernels" / "contained" / "kernel.sh"
+SPY = """\
+import os, socket
+
+own = open("own.csv").read()
+for folder, within, files in os.walk("/"):
+    within[:] = [name for name in within if folder != "/" or name not in ("lab", "proc", "sys", "dev")]
+    for file in files:
+        assert not file.endswith((".ipynb", ".db")) or "site-packages" in folder, os.path.join(folder, file)
+try:
+    socket.create_connection(("1.1.1.1", 53), timeout=3)
+except OSError:
+    print(own)"""
+
+
+def has_image():
+    try:
+        return not subprocess.run(["docker", "image", "inspect", "fairlab-labs"], capture_output=True).returncode
+    except OSError:
+        return False
+
+
+def test_a_container_is_given_the_sockets_and_what_was_handed_in(tmp_path):
+    write_text(tmp_path / "docker", '#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "docker").chmod(0o755)
+    graded = tmp_path / "a course" / "autograded" / "anna" / "lab1-berkeley"
+    graded.mkdir(parents=True)
+    more = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = ["sh", KERNEL, "/tmp/labs-1/kernel.json"]
+    answer = subprocess.run(command, cwd=graded, env=os.environ | more, capture_output=True, text=True, check=True)
+    given = answer.stdout.splitlines()
+    volumes = [value for option, value in pairwise(given) if option == "--volume"]
+    handed_in = tmp_path / "a course" / "submitted" / "anna" / "lab1-berkeley"
+    assert volumes == ["/tmp/labs-1:/tmp/labs-1", f"{handed_in}:/lab:ro"]
+    assert given[given.index("--network") + 1] == "none"
+    assert {"--rm", "--read-only"} < set(given)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_image(), reason="needs Docker and the image of docs/labs.md")
+def test_code_in_a_container_finds_no_answers_and_is_graded(tmp_path):
+    lab = card("berkeley")
+    made = build(tmp_path / "made", course=3, labs=[lab])
+    course, file = made / "course", f"{lab.assignment}/berkeley.ipynb"
+    configuration = (course / "nbgrader_config.py").read_text(encoding="utf-8")
+    write_text(course / "nbgrader_config.py", configuration.replace("# in_container(c)", "in_container(c)"))
+    submission, right = read(course / "release" / file), read(made / "solved" / file)
+    for cell, answer in zip(submission.cells, right.cells, strict=True):
+        cell.source = answer.source if marks(cell).get("solution") else cell.source
+    submission.cells.append(new_code_cell(SPY))
+    write_text(course / "submitted" / "anna" / file, nbformat.writes(submission))
+    write_text(course / "submitted" / "anna" / lab.assignment / "own.csv", "mine")
+    subprocess.run([sys.executable, "-m", "nbgrader", "autograde", lab.assignment], cwd=course, check=True)
+    graded = read(course / "autograded" / "anna" / file)
+    assert errors(graded) == {}
+    assert graded.cells[-1].outputs[0].text.strip() == "mine"

@@ -112,15 +112,6 @@ def test_claims_fail_where_methods_are_exchanged(recorded, arguments, other, fai
     assert recorded(f"adf/{arguments.__name__}", **exchanged).failed == failed
 
 
-def test_runs_of_aequitas_stand_against_the_mean_of_adf(recorded):
-    found = versus_aequitas()["counted"]
-    odd = found[found["method"] == "aequitas"].assign(success_rate=0.9)
-    exp = recorded("adf/versus_aequitas", counted=pd.concat([found, found, odd]))
-    ratios = exp.records["table-4", "mean.id_ratio_adf_to_aequitas", "as_published"]
-    assert np.mean(ratios) == pytest.approx(24.95, abs=0.01)
-    assert exp.failed == {"adf-higher-success-rate"}, "of the means over runs"
-
-
 def test_without_finds_a_ratio_is_skipped(recorded):
     for arguments, other, columns in (
         (versus_aequitas, "aequitas", ["n_discriminatory", "success_rate"]),
@@ -179,8 +170,7 @@ def test_without_discrimination_before_there_is_no_improvement(recorded):
     arguments = retraining()
     arguments["before"].loc["bank.age"] = 0
     exp = recorded("adf/retraining", **arguments)
-    assert len(exp.skipped) == 3
-    assert exp.failed == {"every-method-helps"}
+    assert (len(exp.skipped), exp.failed) == (3, {"every-method-helps"})
 
 
 def test_sizes_and_parameters_of_the_models(recorded):
@@ -307,8 +297,7 @@ def test_shares_of_table_10_are_those_of_repetitions_and_the_published_ones():
     before = pd.Series(0.2, index=list(BENCHMARKS))
     index = pd.MultiIndex.from_product([BENCHMARKS, [0, 1]], names=["benchmark", "trial"])
     after = pd.DataFrame({"nothing": 0.1, "adf": 0.05}, index=index)
-    published = beside("retraining", "table-10", "{id}", 0)["published"]
-    shares = tables.shares_beside(published, before, after)
+    shares = tables.shares_beside(beside("retraining", "table-10", "{id}", 0)["published"], before, after)
     found = shares[shares["benchmark"] == "census.age"].groupby(["added", "series"])["share"].agg(["mean", "size"])
     expected = {("before", "published"): [0.1088, 1], ("before", "ours"): [0.2, 1], ("nothing", "ours"): [0.1, 2]}
     expected |= {("adf", "published"): [0.0226, 1], ("adf", "ours"): [0.05, 2]}

@@ -12,15 +12,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairlab.adf import ADF, Aequitas, SearchResult, discriminatory
 from fairlab.adf.discrimination import Trace
-from fairlab.adf.generation import attribute_weights, direction, saliency
-from fairlab.benchmarks.adf import dense_network
 from fairlab.cases import Schema
 from fairlab.data import load
-from fairlab.data.encoding import codes
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
-from fairlab.networks import FeedForward, Network
+from fairlab.networks import FeedForward
 from fairlab.papers.adf import benchmarks, courses, tables, trials
-from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject, stored_weights, subject_under_test
+from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject, subject_under_test
 from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
 from fairlab.seeds import Trial
 
@@ -96,21 +93,6 @@ def test_both_searches_report_nothing_wrong(credit, reading, monkeypatch):
         assert len(first["sample"]) == int(np.ceil(0.05 * first["n_discriminatory"]))
         assert discriminatory(credit.network, first["sample"], "sex", schema=CREDIT).all()
         assert not np.array_equal(first["sample"], second["sample"]), "trials have seeds of their own"
-
-
-def test_runs_together_are_those_of_trials_one_after_the_other(gender):
-    options = gender | SMALL | {"reading": "as_published"}
-    together = trials.runs_of_aequitas(TRIAL, n_runs=2, **options)
-    for k, run in enumerate(together):
-        [alone] = trials.runs_of_aequitas(Trial(TRIAL.name, k), n_runs=1, **options)
-        np.testing.assert_array_equal(run["sample"], alone["sample"])
-
-
-def test_never_more_seeds_than_the_benchmark_has(credit, gender, monkeypatch):
-    monkeypatch.setitem(trials.BENCHMARKS, "credit.gender", type(BENCHMARKS["credit.gender"])("credit", "sex", 7))
-    budget = {"n_seeds": 1000, "n_local": 0, "reading": "as_published"}
-    assert len(trials.searched_by_adf(TRIAL, X=credit.X, **gender, **budget)["iterations"]) == 7
-    assert len(trials.runs_of_aequitas(TRIAL, n_runs=1, **gender, **budget)[0]["iterations"]) == 7
 
 
 @pytest.mark.parametrize(
@@ -194,12 +176,6 @@ def test_same_starts_count_every_input_once_the_starts_among_them(credit, gender
     assert not first.equals(second)
 
 
-def test_discriminatory_seeds_need_no_search(credit, gender):
-    searched = trials.searched_by_adf(TRIAL, X=credit.X, n_seeds=80, n_local=0, reading="as_published", **gender)
-    n_as_they_stand = searched["iterations"].tolist().count(0)
-    assert trials.discriminatory_seeds(TRIAL, X=credit.X, n_seeds=80, **gender) == {"n_successful": n_as_they_stand}
-
-
 def test_retraining_is_assessed_by_trial_and_method(credit, gender):
     both, samples = [Trial("adf/retraining", k) for k in range(2)], {"adf": credit.X[:5], "nothing": credit.X[:0]}
     options = {"X": credit.X, "y": credit.y, "voters": [credit.weights], "n_epochs": 1, "n_points": 200} | gender
@@ -215,14 +191,6 @@ def test_a_network_is_assessed_by_hand(credit):
     others = draws.copy()
     others[:, 8] = 1 - others[:, 8]
     assert found == {"share": (credit.network.predict(draws) != credit.network.predict(others)).mean(), "accuracy": 0}
-
-
-def test_networks_are_trained_together(credit):
-    both = [Trial("adf/models", k) for k in range(2)]
-    first, second = trials.trained(both, X=credit.X, y=credit.y, n_steps=1)
-    [again] = trials.trained(both[1:], X=credit.X, y=credit.y, n_steps=1)
-    assert all(np.allclose(one, other, atol=1e-5) for one, other in zip(second, again, strict=True))
-    assert not np.allclose(first[0], second[0])
 
 
 def test_a_certain_network_is_sharp(credit):
@@ -269,8 +237,7 @@ def test_a_course_counts_seed_by_seed(adf):
     # The fourth input is the second of seed 0 but for its group; the third is a neighbour, which asks for nothing more.
     expected = [[110, 1, 1, 0], [111, 2, 2, 0], [111, 3, 3, 0], [331, 4, 3, 2], [333, 4, 3, 2]]
     assert course.to_numpy().tolist() == expected
-    empty = courses.course([], [], np.array([7, 9]), adf)
-    assert empty[COLUMNS].to_numpy().tolist() == [[9, 0, 0, 1]]
+    assert courses.course([], [], np.array([7, 9]), adf)[COLUMNS].to_numpy().tolist() == [[9, 0, 0, 1]]
 
 
 def test_walks_of_adf_in_turn_are_those_of_its_search(adf):
@@ -281,13 +248,6 @@ def test_walks_of_adf_in_turn_are_those_of_its_search(adf):
     walks = course.groupby("seed")["rows"].agg(lambda rows: rows.iloc[-1] - rows.iloc[0])
     assert walks.between(30 * (2 + 4 * 2), 30 * (2 + 4 * 4)).all()
     assert (course[["rows", "inputs", "found"]].diff().iloc[1:] >= 0).all(axis=None)
-
-
-def test_neighbours_of_negative_values_are_counted_as_inputs_and_not_as_rows(adf):
-    X = np.array([[3, -9, 1], [5, -8, 2]] * 5)
-    course = courses.course_of_adf(adf, X, n_seeds=8, rng=np.random.default_rng(0), n_found=10**6)
-    asked = course.groupby("seed")["rows"].diff()
-    assert (course["inputs"].diff()[asked == 0] == 1).any()
 
 
 def test_aequitas_stops_at_the_walk_that_found_enough():
@@ -327,16 +287,16 @@ def test_solutions_obey_the_conditions_and_the_bounds(schema):
 @pytest.mark.parametrize("sensitive_features", ["group", ["group", "sex"]])
 def test_every_reported_instance_is_discriminatory(network, schema, sensitive_features):
     X = schema.sample(300, random_state=0)
-    search = SymbolicGeneration(network, schema, sensitive_features, n_neighbours=200, random_state=0)
-    result = search.generate(X, X[:10], n_inputs=40)
+    search = SymbolicGeneration(network, schema, sensitive_features, n_neighbours=100, random_state=0)
+    result = search.generate(X, X[:10], n_inputs=20)
     inputs = result.trace.inputs
     found = discriminatory(network, inputs, sensitive_features, schema=schema).sum()
-    assert result.n_inputs == 40
+    assert result.n_inputs == 20
     assert found == result.n_discriminatory > 0
     assert ((inputs >= schema.low) & (inputs <= schema.high)).all()
     changed = inputs != X[:10][result.trace.seed]
     assert not changed[:, schema.positions(sensitive_features)].any(), "protected values are never solved for"
-    steps = np.concatenate([step.inputs for step in search.steps(X, X[:10], n_inputs=40)])
+    steps = np.concatenate([step.inputs for step in search.steps(X, X[:10], n_inputs=20)])
     explored = [np.delete(rows, schema.positions(sensitive_features), axis=1) for rows in (steps, inputs)]
     assert {tuple(row) for row in explored[0]} == {tuple(row) for row in explored[1]}
 
@@ -368,17 +328,12 @@ def labelled(request, network, schema):
     return rows, network.predict(rows) if request.param % 2 else (rows[:, 0] + rows[:, 2] > 3) + (rows[:, 4] > 2)
 
 
-def counted(rows, classes):
-    """Return the counts of rows, and what they count of each."""
-    known, labels = np.unique(classes, return_inverse=True)
-    counts = NodeCounts(rows.min(axis=0), rows.max(axis=0), len(known))
-    return counts, counts.bins(rows) + labels[:, None] * len(counts.column)
-
-
 def test_every_split_of_the_tree_is_among_the_best_ones_and_the_path_the_same_up_to_the_first_tie(labelled):
     rows, classes = labelled
     ours, theirs = grow_path(rows, classes, np.random.default_rng(0)), path_through(rows, classes)
-    (counts, cells), inside, n_same = counted(rows, classes), np.arange(len(rows)), 0
+    known, labels = np.unique(classes, return_inverse=True)
+    counts = NodeCounts(rows.min(axis=0), rows.max(axis=0), len(known))
+    cells, inside, n_same = counts.bins(rows) + labels[:, None] * len(counts.column), np.arange(len(rows)), 0
     for number, condition in enumerate(theirs):
         table = counts.of(cells[inside])
         splits = counts.best_splits(table)
@@ -428,12 +383,6 @@ def test_rows_to_pick_from_have_the_frequencies_of_each_column_and_nothing_else(
     assert (explainer.known[explainer._labels] == explainer.classify(rows)).all()
 
 
-def test_a_tree_has_rows_of_its_own_and_the_path_of_the_input_in_it(explainer):
-    for x in ([5, -8], [2, 7]):
-        assert {(x[c.column] <= c.threshold) == c.below for c in explainer(x)} == {True}
-    assert len(np.intersect1d(explainer.pick(), explainer.pick())) < 20
-
-
 def test_a_model_of_one_class_is_explained_by_nothing():
     X = np.array([[0, 1], [1, 0]])
     options = {"n_neighbours": 20, "n_pool": 50, "rng": np.random.default_rng(0)}
@@ -446,30 +395,16 @@ def test_a_model_of_one_class_is_explained_by_nothing():
 # benchmarks
 
 
-@pytest.fixture(scope="module")
-def stored():
-    """The authors' stored networks, where the real data is at hand."""
-    if "FAIRLAB_DATA_MIRROR" not in os.environ:
-        pytest.skip("needs the real data")
-    return {subject: Network(dense_network(stored_weights(subject))) for subject in SCHEMAS}
-
-
-@pytest.fixture(scope="module")
-def data(stored):
-    return {subject: load(f"{subject}-adf") for subject in SCHEMAS}
-
-
 @pytest.fixture
 def table():
     """Twenty rows of the credit domain, the first ten of one class and the rest of the other."""
-    X = pd.DataFrame(SCHEMAS["credit"].sample(20, random_state=0), columns=SCHEMAS["credit"].names)
+    X = pd.DataFrame(CREDIT.sample(20, random_state=0), columns=CREDIT.names)
     provenance = SimpleNamespace(variant="credit-adf")
     return SimpleNamespace(features=X, target=pd.Series(np.repeat([0, 1], 10)), provenance=provenance)
 
 
 def test_a_subject_is_a_table_and_its_network(table, monkeypatch):
-    constant = [np.zeros((len(SCHEMAS["credit"].names), 2), dtype=np.float32), np.array([0, -1], dtype=np.float32)]
-    monkeypatch.setattr(benchmarks, "stored_weights", {"credit": constant}.get)
+    monkeypatch.setattr(benchmarks, "stored_weights", {"credit": CONSTANT}.get)
     subject = subject_under_test("credit", table)
     assert (table.features.to_numpy() == subject.X).all()
     assert (subject.stored, subject.accuracy) == (True, 0.5)
@@ -489,32 +424,8 @@ def test_without_the_stored_network_one_trained_here_stands_in(table, monkeypatc
     assert not subject.stored
 
 
-def test_the_running_example(stored, data):
-    """Row 14 of census, section 3: one step makes it discriminatory, and the weights around the new input."""
-    network, schema = stored["census"], SCHEMAS["census"]
-    x = codes(data["census"].features).to_numpy()[14:15]
-    assert x.tolist() == [[4, 0, 6, 6, 0, 1, 2, 1, 1, 0, 0, 40, 100]]
-    assert not discriminatory(network, x, "sex", schema=schema)[0]
-    column = schema.positions("sex")
-    other = x.copy()
-    other[:, column] = 0
-    step = direction(network, x, other, column, "published", np.random.default_rng(0))
-    assert step.tolist() == [[0, 1, 0, 0, -1, 1, -1, 0, 0, 0, 0, 1, -1]]
-    moved = schema.clip(x + step)
-    assert moved.tolist() == [[4, 1, 6, 6, 0, 2, 1, 1, 1, 0, 0, 41, 39]]
-    assert discriminatory(network, moved, "sex", schema=schema)[0]
-    partner = moved.copy()
-    partner[:, column] = 0
-    weights = attribute_weights(*saliency(network, moved, partner, "published"), column)
-    expected = [0.030, 0.019, 0.057, 0.075, 0.002, 0.009, 0.020, 0.015, 0, 0.002, 0.027, 0.612, 0.131]
-    np.testing.assert_allclose(weights[0], expected, atol=6e-4)
-
-
-@pytest.mark.parametrize(
-    ("subject", "rows"),
-    [("census", [8, 27, 0, 14, 10, 61, 1, 38]), ("credit", [0, 7, 1, 5]), ("bank", [12, 1, 34, 0])],
-)
-def test_seeds_are_the_published_ones(stored, data, subject, rows):
-    X = codes(data[subject].features)
-    seeds = ADF(stored[subject], SCHEMAS[subject], SCHEMAS[subject].names[0]).seeds(X, len(rows))
-    assert sorted(map(tuple, seeds)) == sorted(map(tuple, X.to_numpy()[rows]))
+@pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real data")
+@pytest.mark.parametrize(("name", "accuracy"), [("census", 0.8815), ("credit", 1.0), ("bank", 0.9227)])
+def test_a_stored_network_has_the_published_accuracy(name, accuracy):
+    subject = subject_under_test(name, load(f"{name}-adf"))
+    assert (subject.stored, subject.accuracy) == (True, pytest.approx(accuracy, abs=5e-5))

@@ -35,8 +35,6 @@ from fairlab.papers.fliptest.strategic_subjects import (
 )
 from fairlab.seeds import Trial
 
-TRIALS = [Trial("x/y", k, 0) for k in range(2)]
-
 
 @pytest.fixture(scope="module")
 def chicago():
@@ -210,8 +208,7 @@ def test_one_model_tosses_anew_and_the_other_remembers():
     first, second = tossing(many), tossing(many)
     assert 60 < first.sum() < 140
     assert (first != second).any()
-    coin = pd.Series([0, 1, 0, 1, 0], index=S.index)
-    remembering = both_models(TRIALS[0], coin)["per person"]
+    remembering = both_models(Trial("x/y", 0, 0), pd.Series([0, 1, 0, 1, 0], index=S.index))["per person"]
     assert [*remembering(S), *remembering(S.loc[["x", "w"]])] == [0, 1, 0, 1, 1, 0, 1]
 
 
@@ -235,8 +232,7 @@ def test_best_ks_is_that_of_brute_force():
 
 
 def test_people_with_equally_many_arrests_are_taken_together():
-    arrests = pd.Series([0, 0, 4, 7])
-    table = correlation_by_arrests(pd.Series([1, 0, 1, 0]), pd.Series([0, 0, 1, 0]), arrests)
+    table = correlation_by_arrests(pd.Series([1, 0, 1, 0]), pd.Series([0, 0, 1, 0]), pd.Series([0, 0, 4, 7]))
     expected = {"0": {"people": 2, "correlation": 0}, "4 or more": {"people": 2, "correlation": 1}}
     assert table[["people", "correlation"]].to_dict("index") == {key: pytest.approx(of) for key, of in expected.items()}
 

@@ -33,7 +33,6 @@ def report(flips, X, **changes):
 WOMEN = pd.DataFrame({"work_experience": [0.0, 0, 1, 1, *[0] * 6], "hair_length": [2.0, 2, -2, -2, *[0] * 6]})
 TURNED = WOMEN.assign(hair_length=-WOMEN["hair_length"], work_experience=[1.0, 1, 0, 0, *[0] * 6])
 AWAY = {"work_experience": -1.0, "hair_length": 1.0}
-SCORES = ["LSAT", "GPA"]
 WEAK = {"work_experience": -0.7, "hair_length": 0.7}
 
 
@@ -57,7 +56,13 @@ def test_lipton(recorded):
     assert set(exp.judged.values()) == {True}
     assert exp.records["section-5.3", "women_to_men.f_plus", "as_described"] == [2, 2]
     exp.check_records({("section-5.3", "model.weight.hair_length"): [1.2]})
-    other = record_lipton(recorded, [(2, 2), (2, 2)], women=TURNED, change=WEAK, sizes_of_men=(5, 10))
+    other = record_lipton(
+        recorded,
+        [(2, 2), (2, 2)],
+        women=TURNED,
+        change=WEAK,
+        sizes_of_men=(5, 10),
+    )
     assert set(other.judged.values()) == {False}
 
 
@@ -66,8 +71,7 @@ def test_an_empty_flipset_is_no_claim(recorded):
     assert {("figure-1", "positive-flipset-longer-hair"), ("figure-5", "advantaged-longer-hair")} <= set(exp.skipped)
     assert exp.judged["figure-1", "negative-flipset-less-experience"]
     assert exp.records["section-5.3", "transparency.f_plus.hair_length", "as_published"] == [1]  # one map has no F+
-    nobody = record_lipton(recorded, [(0, 0)])
-    assert ("section-5.3", "transparency.f_plus.hair_length") in nobody.skipped
+    assert ("section-5.3", "transparency.f_plus.hair_length") in record_lipton(recorded, [(0, 0)]).skipped
 
 
 @pytest.mark.parametrize(
@@ -99,7 +103,7 @@ def test_law_school(recorded, change, expected):
         members=pd.DataFrame(rows, columns=["map", "mean LSAT in F−", "mean GPA in F−"]),
         report=pd.DataFrame(features, index=["male", "LSAT", "GPA"]),
         weights=pd.DataFrame(
-            {"weight": weights, "weight per standard deviation": weights}, ["black", "white", *SCORES]
+            {"weight": weights, "weight per standard deviation": weights}, ["black", "white", "LSAT", "GPA"]
         ),
         note="",
     )

@@ -255,8 +255,7 @@ GENDERS = ["1,0,0,1", "1,0,1,0", "2,0,0,1", "2,0,1,1", "3,0,0,0"]
 )
 def test_causal_suites_by_hand(suite, name, lines, expected, score):
     found = counts(suite("\n".join(lines)), name)
-    assert found == SuiteCounts("causal", (name,), *expected)
-    assert score_suite(found) == pytest.approx(score)
+    assert (found, score_suite(found)) == (SuiteCounts("causal", (name,), *expected), pytest.approx(score))
 
 
 @pytest.mark.parametrize(
