@@ -247,18 +247,14 @@ shares: {women: 0.4, men: most}
 """
 
 
-@pytest.fixture
-def parse(tmp_path):
-    def parse(text, **options):
-        path = tmp_path / "table.yaml"
-        path.write_text(text, encoding="utf-8")
-        return documents.read_document(path, Table, **options)
-
-    return parse
+def parse(folder, text):
+    """Return a document of this text."""
+    (folder / "table.yaml").write_text(text, encoding="utf-8")
+    return documents.read_document(folder / "table.yaml", Table, loader=documents.DecimalLoader)
 
 
-def test_values_and_types(parse):
-    table = parse(GOOD, loader=documents.DecimalLoader)
+def test_values_and_types(tmp_path):
+    table = parse(tmp_path, GOOD)
     assert (table.title, table.data, table.shares) == ("A table", ("adult",), {"women": Decimal("0.4"), "men": "most"})
     assert [type(number.value) for number in table.numbers] == [Decimal, int]
     with pytest.raises(ValueError, match="frozen"):
@@ -301,10 +297,10 @@ def test_values_and_types(parse):
         ("adult", "{[]: 1}", "table.yaml:2: not YAML: expected text as a key"),
     ],
 )
-def test_a_mistake_names_file_line_and_what_was_expected(parse, old, new, message):
+def test_a_mistake_names_file_line_and_what_was_expected(tmp_path, old, new, message):
     assert old in GOOD
     with pytest.raises(ValueError) as caught:
-        parse(GOOD.replace(old, new), loader=documents.DecimalLoader)
+        parse(tmp_path, GOOD.replace(old, new))
     assert message in str(caught.value)
 
 

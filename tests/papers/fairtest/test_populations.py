@@ -12,8 +12,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from fairlab.data import load
 from fairlab.data.variants.staples_population import draw_counts
-from fairlab.fairtest import Column, DataSource, Difference, Investigation, Sample, investigate
-from fairlab.fairtest.report import Subgroup
+from fairlab.fairtest import Column, Correlation, DataSource, Difference, Investigation, Sample, investigate
+from fairlab.fairtest.report import Association, Subgroup
 from fairlab.fairtest.tree import Condition, Node
 from fairlab.papers.fairtest import lattice, studies, trials
 from fairlab.papers.fairtest.microbenchmark import alarm_shares, noise, pairs_named, point
@@ -318,12 +318,12 @@ def test_days_are_also_on_the_log_scale():
     assert "predicted_days" not in table
 
 
-def test_mean_errors_by_age_and_care(association):
+def test_mean_errors_by_age_and_care():
     everyone = Sample(
         Column("Age", np.array([20.0, 60.0, 70.0, 80.0])), Column("error", np.array([1.0, 2.0, 3.0, 8.0]))
     )
     parts = {"": everyone, "urgent care: no": everyone.take([0, 2]), "urgent care: yes": everyone.take([1, 3])}
-    tests = tuple(association(0.0, 0.1, part=name, of=sample) for name, sample in parts.items())
+    tests = tuple(Association(name, Correlation(), sample, 0.0, 0.1, 0.01, 0.01) for name, sample in parts.items())
     errors = studies.mean_errors(Subgroup(Node(None, 0.0, 4), everyone, tests))
     assert errors.T.to_dict("list") == {
         "everyone": [3.5, 5.5, 1.5],

@@ -8,7 +8,17 @@ import pandas as pd
 import pytest
 
 from fairlab.data import load
-from fairlab.fairtest import AssociationReport, Column, Correlation, DataSource, Investigation, Sample, investigate
+from fairlab.fairtest import (
+    NMI,
+    AssociationReport,
+    Column,
+    Correlation,
+    DataSource,
+    Investigation,
+    Sample,
+    Section,
+    investigate,
+)
 from fairlab.fairtest.report import Association, Subgroup
 from fairlab.fairtest.tree import Condition, Node
 from fairlab.papers.fairtest import contexts, figures, microbenchmark, recording, sentences, studies
@@ -17,6 +27,35 @@ from fairlab.plotting import PUBLISHED
 from fairlab.seeds import Trial
 
 INF = np.inf
+
+
+def sample(counts):
+    """Return a sample of a protected attribute and an output from counts by group and output."""
+    groups, outputs = list(counts), list(next(iter(counts.values())))
+    numbers = np.array([[counts[group][o] for o in outputs] for group in groups])
+    group, of = np.divmod(np.repeat(np.arange(numbers.size), numbers.ravel()), len(outputs))
+    return Sample(Column("group", group, tuple(groups)), Column("output", of, tuple(outputs)))
+
+
+COINS = sample({"a": {"no": 5, "yes": 5}, "b": {"no": 5, "yes": 5}})
+
+
+def association(low, high, p_value=0.01, *, of=COINS, metric=None):
+    """Return an association with a corrected interval and p-value."""
+    return Association("", metric or NMI(), of, low, high, p_value, p_value)
+
+
+def section(contexts, *, protected="group", **options):
+    """Return a section from contexts, a tuple of conditions each with the corrected interval and p-value."""
+    root, findings = Node(None, 0.1, 99), []
+    for conditions, test in contexts.items():
+        node = root
+        for attribute, value in conditions:
+            bounds = {"category": value} if isinstance(value, str) else {"low": value[0], "high": value[1]}
+            node = Node(Condition(attribute, **bounds), 0.1, 9, parent=node)
+        found = association(*test, **options)
+        findings.append(Subgroup(node, found.sample, (found,)))
+    return Section("output", protected, None, NMI(), tuple(findings))
 
 
 def planted(found):
@@ -83,7 +122,7 @@ ABSENT = {
     ("changed", "older", "holding"),
     [({}, "older", True), (ABSENT, "younger", False)],
 )
-def test_health(recorded, association, changed, older, holding):
+def test_health(recorded, changed, older, holding):
     tests = {name: association(*interval) for name, interval in (CORRELATIONS | changed).items()}
     exp = recorded(
         "fairtest/health", tests, ERRORS.assign(older=ERRORS[older]), others=[association(0.25, 0.35)], in_tree=True
@@ -147,7 +186,7 @@ MOVIES = {
 }
 
 
-def record_movies(recorded, association, *, by_gender=BY_GENDER, by_generation=BY_GENERATION, **changed):
+def record_movies(recorded, *, by_gender=BY_GENDER, by_generation=BY_GENERATION, **changed):
     tests = [
         {name: association(*interval) for name, interval in (by | changed.get(output, {})).items()}
         for output, by in MOVIES.items()
@@ -171,14 +210,14 @@ def record_movies(recorded, association, *, by_gender=BY_GENDER, by_generation=B
         ({"by_generation": BY_GENERATION | {"Crime": (-0.1, 0.2)}}, {"older-war"}),
     ],
 )
-def test_recommender(recorded, association, change, failed):
-    exp = record_movies(recorded, association, **change)
+def test_recommender(recorded, change, failed):
+    exp = record_movies(recorded, **change)
     assert exp.failed == failed
     assert exp.records == {("appendix-a.2", "users", "as_published"): [6040]}
 
 
-def test_a_genre_that_nobody_lacks_decides_nothing(recorded, association):
-    exp = record_movies(recorded, association, by_generation={"War": (0.1, 0.2), "Action": (-0.2, -0.1)})
+def test_a_genre_that_nobody_lacks_decides_nothing(recorded):
+    exp = record_movies(recorded, by_generation={"War": (0.1, 0.2), "Action": (-0.2, -0.1)})
     assert "Crime" in exp.skipped["appendix-a.2", "older-war"]
 
 
@@ -192,25 +231,21 @@ TREES = {
 RACES = ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White")
 
 
-@pytest.fixture
-def record_adult(recorded, section, sample):
-    def make(*, poor="Black", poorer="Female", **changes):
-        """Record trees with the contexts of figure 10, of which `changes` replaces those of sex."""
-        people = {
-            "race": sample({race: {"<=50K": 90 if race == poor else 70, ">50K": 10} for race in RACES}),
-            "sex": sample({sex: {"<=50K": 90 if sex == poorer else 70, ">50K": 20} for sex in ("Female", "Male")}),
-        }
-        trees = TREES | changes
-        return recorded(
-            "fairtest/adult",
-            AssociationReport(tuple(section(tree, protected=p, of=people[p]) for p, tree in trees.items())),
-        )
-
-    return make
+def record_adult(recorded, *, poor="Black", poorer="Female", **changes):
+    """Record trees with the contexts of figure 10, of which `changes` replaces those of sex."""
+    people = {
+        "race": sample({race: {"<=50K": 90 if race == poor else 70, ">50K": 10} for race in RACES}),
+        "sex": sample({sex: {"<=50K": 90 if sex == poorer else 70, ">50K": 20} for sex in ("Female", "Male")}),
+    }
+    trees = TREES | changes
+    return recorded(
+        "fairtest/adult",
+        AssociationReport(tuple(section(tree, protected=p, of=people[p]) for p, tree in trees.items())),
+    )
 
 
-def test_adult(record_adult):
-    exp = record_adult()
+def test_adult(recorded):
+    exp = record_adult(recorded)
     assert (set(exp.judged.values()), exp.skipped) == ({True}, {})
     exp.check_records(
         {
@@ -219,12 +254,12 @@ def test_adult(record_adult):
             ("section-6.3.3", "low_income_share.men"): [pytest.approx(700 / 9)],
         }
     )
-    other = record_adult(poor="White", poorer="Male", sex={(): STRONGER, GRADUATES: STRONG, COLLEGE: STRONG})
+    other = record_adult(recorded, poor="White", poorer="Male", sex={(): STRONGER, GRADUATES: STRONG, COLLEGE: STRONG})
     assert other.failed == {"black-disfavoured", "women-disfavoured", "contexts-stronger-than-root"}
 
 
-def test_adult_without_a_context_of_the_paper(record_adult):
-    exp = record_adult(sex={(): WEAK, COLLEGE: STRONGER})
+def test_adult_without_a_context_of_the_paper(recorded):
+    exp = record_adult(recorded, sex={(): WEAK, COLLEGE: STRONGER})
     skipped = {id for _, id in exp.skipped}
     assert {"gender.sub2.size", "women-disfavoured", "contexts-stronger-than-root"} <= skipped
     assert exp.judged["figure-10", "black-disfavoured"]
@@ -363,7 +398,7 @@ def test_performance(recorded, seconds, holds):
     exp.check_records(text | {("figure-6", "staples.train_share"): [40 if holds else 60]})
 
 
-def test_shown_contexts_are_found_where_the_tree_has_them(section):
+def test_shown_contexts_are_found_where_the_tree_has_them():
     tree = {
         (): (0.01, 0.02, 0.001),
         GRADUATES: (0.03, 0.09, 0.01),
@@ -380,7 +415,7 @@ def test_shown_contexts_are_found_where_the_tree_has_them(section):
     assert table.loc[1, ["size", "low", "p_value", "reported"]].isna().all()
 
 
-def test_a_table_has_shares_of_columns_in_its_body_and_of_everybody_in_its_totals(sample, association):
+def test_a_table_has_shares_of_columns_in_its_body_and_of_everybody_in_its_totals():
     people = sample({"women": {"no": 30, "yes": 10}, "men": {"no": 20, "yes": 40}})
     ids = {"outputs": {"refused": "no", "admitted": "yes"}, "groups": {"w": "women", "m": "men"}}
     values = contexts.context_values(association(0.1, 0.2, 0.03, of=people), "sub1", "nmi", **ids)
@@ -404,7 +439,7 @@ NATIVE_FIRST = ["high", "high", "low", "low", "high", "low", "low", "low"]
         ((0.01, 0.02, 0.01), (0.03, 0.04, 0.01), [*NATIVE_FIRST[:-1], "high"], False),  # white Alaskans as well
     ],
 )
-def test_the_sentence_on_staples(section, income, race, prices, holds):
+def test_the_sentence_on_staples(income, race, prices, holds):
     features = pd.DataFrame(
         {"race": [contexts.NATIVE] * 4 + [contexts.WHITE] * 4, "state": ["AK", "NY"] + ["NY"] * 5 + ["AK"]}
     )
@@ -432,7 +467,7 @@ def test_the_sentence_on_staples(section, income, race, prices, holds):
         (lambda *labels: sentences.tagger(labels), [(0.1, 0.2, 0.9)], False),
     ],
 )
-def test_sentences_on_associations(association, judge, tests, holds):
+def test_sentences_on_associations(judge, tests, holds):
     assert judge(*(association(*test, metric=Correlation()) for test in tests))[0] is holds
 
 
@@ -448,7 +483,7 @@ OTHERS = {
     ("tree", "holds"),
     [(EDUCATED | OTHERS, True), (EDUCATED | {GRADUATES: (0.01, 0.05, 0.01)}, False), ({(): (0.02, 0.04, 0.01)}, False)],
 )
-def test_the_sentence_on_adult_looks_at_lower_bounds_of_twelve_years_and_nothing_else(section, tree, holds):
+def test_the_sentence_on_adult_looks_at_lower_bounds_of_twelve_years_and_nothing_else(tree, holds):
     assert sentences.adult(section(tree))[0] is holds
 
 
@@ -499,7 +534,7 @@ def test_boxes_by_decade_stand_where_the_line_has_their_people():
     assert slope == pytest.approx(np.polyfit(AGE.values, ERROR.values, 1)[0])
 
 
-def test_intervals_stand_beside_the_published_ones(association):
+def test_intervals_stand_beside_the_published_ones():
     published = pd.DataFrame({"low": [0.2], "high": [0.6]}, index=["all"])
     table = figures.association_table({"all": association(0.1, 0.3), "some": association(-0.1, 0.2)}, published)
     assert table.iloc[:, :5].to_numpy().tolist() == [["all", 20, 0.1, 0.3, 0.01], ["some", 20, -0.1, 0.2, 0.01]]

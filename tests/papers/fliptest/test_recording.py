@@ -178,49 +178,53 @@ SUBJECTS.loc[:2, ["age", "narcotics_arrests", "gang_affiliation", "crime_trend"]
 ARRESTED = {"narcotics_arrests": 3.0}
 
 
-@pytest.fixture
-def record_parity(recorded):
-    def make(
-        flips, people=SUBJECTS, change=ARRESTED, gangs=(1.0, 0, 0, 0, 1, 0, 1, 0, 0, 0), rates=(0.2, 0.1), found=()
-    ):
-        everyone = SimpleNamespace(is_significant=True)
-        others = [SimpleNamespace(node=SimpleNamespace(conditions=[SimpleNamespace(attribute=name)])) for name in found]
-        reports = report(flips, people, **change)
-        return recorded(
-            "fliptest/ssl_parity",
-            flips=flips,
-            note="",
-            section=SimpleNamespace(everyone=everyone, reported=[everyone, *others]),
-            rates=pd.Series(rates, index=["BLK", "WHI"]),
-            people=people,
-            gangs=pd.Series(gangs),
-            reports=reports,
-            proxies=SimpleNamespace(proxies=["narcotics_arrests", "weapons_arrests"]),
-            proxy_flips=flips,
-            proxy_reports=reports,
-        )
+def record_parity(
+    recorded,
+    flips,
+    people=SUBJECTS,
+    change=ARRESTED,
+    gangs=(1.0, 0, 0, 0, 1, 0, 1, 0, 0, 0),
+    rates=(0.2, 0.1),
+    found=(),
+):
+    everyone = SimpleNamespace(is_significant=True)
+    others = [SimpleNamespace(node=SimpleNamespace(conditions=[SimpleNamespace(attribute=name)])) for name in found]
+    reports = report(flips, people, **change)
+    return recorded(
+        "fliptest/ssl_parity",
+        flips=flips,
+        note="",
+        section=SimpleNamespace(everyone=everyone, reported=[everyone, *others]),
+        rates=pd.Series(rates, index=["BLK", "WHI"]),
+        people=people,
+        gangs=pd.Series(gangs),
+        reports=reports,
+        proxies=SimpleNamespace(proxies=["narcotics_arrests", "weapons_arrests"]),
+        proxy_flips=flips,
+        proxy_reports=reports,
+    )
 
-    return make
 
-
-def test_ssl_parity(record_parity):
-    exp = record_parity(flips_of((3, 0), (3, 0)), found=["age"])
+def test_ssl_parity(recorded):
+    exp = record_parity(recorded, flips_of((3, 0), (3, 0)), found=["age"])
     assert exp.failed == {"asymmetric"}  # 3 people are not hundreds of times one
     numbers = {"black_high_risk": [3], "black_low_risk": [7], "f_plus_share_of_high_risk": [1, 1]}
     exp.check_records({("section-5.2.1", id): values for id, values in numbers.items()})
     people = pd.DataFrame(0.0, index=range(200), columns=list(LABELS))
     many = {"GAN 0": flip(100, 1, n=200)}
-    other = record_parity(many, people, change={"age": 1.0}, gangs=[1.0] * 100 + [0.0] * 100)
+    other = record_parity(recorded, many, people, change={"age": 1.0}, gangs=[1.0] * 100 + [0.0] * 100)
     assert other.judged["section-5.2.1", "asymmetric"]
     assert {"transparency-names-narcotics", "flipset-is-younger", "gang-marginal-overlaps"} <= other.failed
     positive = np.ones(10, dtype=int)
-    nobody = record_parity({"GAN 0": Flipset(positive, positive, pd.RangeIndex(10))})
+    nobody = record_parity(recorded, {"GAN 0": Flipset(positive, positive, pd.RangeIndex(10))})
     assert len(nobody.judged) == 2  # of six claims on flipsets one, and that on FairTest
 
 
 @pytest.mark.parametrize("change", [{"found": ["age", "narcotics_arrests"]}, {"rates": (0.1, 0.2)}])
-def test_fairtest_finds_what_the_paper_says_or_not(record_parity, change):
-    good, bad = (record_parity(flips_of((3, 0)), **options).failed for options in ({"found": ["age"]}, change))
+def test_fairtest_finds_what_the_paper_says_or_not(recorded, change):
+    good, bad = (
+        record_parity(recorded, flips_of((3, 0)), **options).failed for options in ({"found": ["age"]}, change)
+    )
     assert len(bad - good) == 1
 
 

@@ -216,23 +216,19 @@ def test_most_of_all_is_decided_only_if_what_is_missing_cannot_turn_it():
 SCHEMA = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
 
 
-@pytest.fixture
-def suite(tmp_path):
-    def write(text):
-        path = tmp_path / "suite"
-        path.write_text(text)
-        return path
-
-    return write
+def written(folder, text):
+    """Return the path of a suite of this text."""
+    (folder / "suite").write_text(text)
+    return folder / "suite"
 
 
-def counts(text, names, measure="causal"):
-    return count_suite(text, SCHEMA, names, measure=measure)
+def counts(path, names, measure="causal"):
+    return count_suite(path, SCHEMA, names, measure=measure)
 
 
-def test_group_suites_by_hand(suite):
+def test_group_suites_by_hand(tmp_path):
     # Women (0): 3 of 4 positive; men (1): 1 of 2. Outputs of system A are 1.0 and -1.0.
-    path = suite("1,0,0,1.0\n2,1,0,1.0\n3,2,0,1.0\n4,0,0,-1.0\n5,1,1,1.0\n6,2,1,-1.0\n")
+    path = written(tmp_path, "1,0,0,1.0\n2,1,0,1.0\n3,2,0,1.0\n4,0,0,-1.0\n5,1,1,1.0\n6,2,1,-1.0\n")
     by_gender = counts(path, "gender", "group")
     assert by_gender == SuiteCounts("group", ("gender",), 6, (4, 2), (3, 1))
     # Race 0: one of two; 1: two of two; 2: one of two.
@@ -253,16 +249,16 @@ GENDERS = ["1,0,0,1", "1,0,1,0", "2,0,0,1", "2,0,1,1", "3,0,0,0"]
         ("gender", ["1,0,0,1", "1,0,1,1"], (2, (1,), (0,), 0, 0), 0),
     ],
 )
-def test_causal_suites_by_hand(suite, name, lines, expected, score):
-    found = counts(suite("\n".join(lines)), name)
+def test_causal_suites_by_hand(tmp_path, name, lines, expected, score):
+    found = counts(written(tmp_path, "\n".join(lines)), name)
     assert (found, score_suite(found)) == (SuiteCounts("causal", (name,), *expected), pytest.approx(score))
 
 
 @pytest.mark.parametrize(
     "text", ["1,0,0, 1\n1,0,1, 0\n", "1,0,0,,1\n1,0,1,,0\n", "1,0,0 1\n1,0,1,0\n\n", "1 0 0 1.0\n1,0,1,0"]
 )
-def test_forms_of_lines(suite, text):
-    assert counts(suite(text), "gender").hits == (1,)
+def test_forms_of_lines(tmp_path, text):
+    assert counts(written(tmp_path, text), "gender").hits == (1,)
 
 
 @pytest.mark.parametrize(
@@ -275,9 +271,9 @@ def test_forms_of_lines(suite, text):
         ("1,0,0,1\n", "1 lines, a block of gender has 2"),
     ],
 )
-def test_files_that_are_no_suite(suite, text, message):
+def test_files_that_are_no_suite(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
-        counts(suite(text), "gender")
+        counts(written(tmp_path, text), "gender")
 
 
 PATHS = {
@@ -337,10 +333,10 @@ def test_the_table_can_be_written_and_read(monkeypatch, tmp_path):
     assert suites_module._table.__wrapped__() == both
 
 
-def test_a_suite_that_was_fetched_is_counted(suite, monkeypatch):
+def test_a_suite_that_was_fetched_is_counted(tmp_path, monkeypatch):
     [stored] = [each for each in stored_suites() if each.path == "themis_suites/figure1/F9causal"]
     line = "1,2,3,4,5,6,1,{race},{sex},7,8,9,10,{output}"
-    path = suite("\n".join(line.format(race=0, sex=sex, output=sex) for sex in (0, 1)))
+    path = written(tmp_path, "\n".join(line.format(race=0, sex=sex, output=sex) for sex in (0, 1)))
     monkeypatch.setattr(suites_module, "local_copy", lambda file: path)
     assert stored.counts() is None, "another file than the registered one"
     monkeypatch.setattr(suites_module, "find_fault", lambda file, copy: None)
