@@ -1,0 +1,376 @@
+"""Labs: their masters, the messages of tests, a course and its zips, and labs in a browser."""
+
+import ast
+import re
+import subprocess
+import sys
+import zipfile
+from textwrap import dedent
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from graded_labs import secrets
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from fairlab.paths import project
+from fairlab.suite.labs import LabError, expect
+from fairlab.suite.labs.course import build, card, cards, zip_course
+from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved, without_guide
+
+GRADED = [lab for lab in cards() if lab.mistakes]
+EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)
+LEVELS = ("**Rubric.**", "**Strong (", "**Middling (", "**Weak (")
+FUNCTION = """\
+def share(table):
+    ### BEGIN SOLUTION
+    return table.mean()
+    ### END SOLUTION"""
+TEST = """\
+assert share(one) == 1
+### BEGIN HIDDEN TESTS
+assert share(another) == 0.5
+### END HIDDEN TESTS"""
+ESSAY = """\
+### BEGIN SOLUTION
+**Strong.** Because the sample is small.
+### END SOLUTION"""
+
+
+def graded(name, points, solution):
+    return {"nbgrader": {"grade": True, "grade_id": name, "points": points, "solution": solution}}
+
+
+@pytest.fixture
+def master():
+    return new_notebook(
+        cells=[
+            new_code_cell("course = 0", metadata={"tags": ["parameters"]}),
+            new_code_cell(FUNCTION, metadata={"nbgrader": {"grade": False, "grade_id": "share", "solution": True}}),
+            new_code_cell(TEST, metadata=graded("test-share", 2, False)),
+            new_markdown_cell(ESSAY, metadata=graded("why", 3, True)),
+        ]
+    )
+
+
+def test_a_course_has_its_number_and_the_master_keeps_its_own(master):
+    assert for_course(master, 7).cells[0].source == "course = 7"
+    assert master.cells[0].source == "course = 0"
+    del master.cells[0]
+    with pytest.raises(ValueError, match="a line `course = 0`"):
+        for_course(master, 7)
+
+
+def test_the_solved_version_has_all_but_the_marks(master):
+    sources = [cell.source for cell in solved(master).cells]
+    assert sources[1:] == [
+        "def share(table):\n    return table.mean()",
+        "assert share(one) == 1\nassert share(another) == 0.5",
+        "**Strong.** Because the sample is small.",
+    ]
+
+
+def test_labs_are_numbered_and_found_by_number_and_name():
+    assert [lab.number for lab in cards()] == list(range(1, len(cards()) + 1))
+    assert card("1") is card("berkeley") is card("lab1-berkeley")
+    with pytest.raises(KeyError, match="did you mean 'berkeley'"):
+        card("berkley")
+
+
+@EVERY
+def test_exercises_are_numbered_and_have_25_points_and_a_rubric_or_tests(lab):
+    notebook = read(lab.notebook)
+    texts = [cell.source for cell in notebook.cells]
+    numbers = re.findall(r"^\*\*Exercise (\d+)\.\*\*", "\n".join(texts), flags=re.MULTILINE)
+    graded = exercises(notebook)
+    assert list(map(int, numbers)) == list(range(1, len(graded) + 1))
+    assert sum(exercise.points for exercise in graded) == 25
+    is_manual = {exercise.name for exercise in graded if exercise.is_manual}
+    assert is_manual
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") in is_manual:
+            assert all(level in cell.source for level in LEVELS), cell.source[:80]
+
+
+@EVERY
+def test_the_mistakes_of_a_card_are_named_by_its_tests(lab):
+    sources = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in read(lab.notebook).cells}
+    for mistake in lab.mistakes:
+        assert mistake.message in sources[mistake.test]
+
+
+SOLUTION = re.compile(r"[ \t]*### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
+HINTS = re.compile("<details>.*?</details>", re.DOTALL)
+
+
+def n_lines(source):
+    return sum(bool(line.strip()) for line in source.splitlines())
+
+
+@EVERY
+def test_a_lab_takes_ninety_minutes_by_the_rule_of_the_teachers_page(lab):
+    """100 words or 5 lines of code are read in a minute, a line is written in 1.5, a manual point takes 3."""
+    words = read_lines = written = 0
+    for cell in without_guide(read(lab.notebook)).cells:
+        if cell.cell_type == "markdown" and not marks(cell).get("solution"):
+            words += len(HINTS.sub("", cell.source).split())
+        elif cell.cell_type == "code":
+            written += sum(map(n_lines, SOLUTION.findall(cell.source)))
+            read_lines += n_lines(HIDDEN.sub("", SOLUTION.sub("", cell.source)))
+    manual = sum(exercise.points for exercise in exercises(read(lab.notebook)) if exercise.is_manual)
+    assert words / 100 + read_lines / 5 + 1.5 * written + 3 * manual <= lab.minutes == 90
+
+
+@pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
+def test_a_lab_has_the_law_in_ten_lines_and_its_figures_in_words(lab):
+    cells = read(lab.notebook).cells
+    (law,) = [cell.source for cell in cells if "law" in cell.metadata.get("tags", ())]
+    assert law.count("\n") <= 9
+    subjects = ("as of 2026-11", "not legal advice", "mpact", "Four fifths", "Justification", "AI Act", "city's audit")
+    assert all(subject in law for subject in (*subjects, "Sources", "May have changed", "docs/labs.md"))
+    for number, cell in enumerate(cells):
+        if cell.cell_type == "code" and re.search(r"\.show\(\)|\.plot\(\)\)", cell.source):
+            following = next(each.source for each in cells[number:] if each.cell_type == "markdown")
+            assert "*The figure in words.*" in following, cell.source
+            assert not ("tab:red" in cell.source and "tab:green" in cell.source)
+
+
+@EVERY
+def test_a_released_test_does_not_hold_the_code_of_its_answer(lab):
+    """No expression of a solution, and no expected value that is computed by a formula."""
+    answer = ""
+    for cell in read(lab.notebook).cells:
+        answer = cell.source if marks(cell).get("solution") else answer
+        if cell.cell_type == "code" and marks(cell).get("grade"):
+            tree = ast.parse(HIDDEN.sub("", cell.source))
+            own = {ast.unparse(node) for block in SOLUTION.findall(answer) for node in phrases(block)}
+            shown = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.expr)}
+            assert not own & shown, cell.source
+            for call in ast.walk(tree):
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "expect":
+                    formulas = (ast.Pow, ast.MatMult)
+                    assert not [node for node in ast.walk(call.args[2]) if isinstance(node, formulas)], cell.source
+
+
+def phrases(block):
+    """Return the expressions of a solution that compute something: operations and calls of more than a few letters."""
+    tree = ast.parse(dedent(block))
+    kinds = (ast.BinOp, ast.Call, ast.BoolOp, ast.Compare, ast.ListComp, ast.GeneratorExp, ast.Lambda)
+    return [node for node in ast.walk(tree) if isinstance(node, kinds) and len(ast.unparse(node)) >= 16]
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (0.1 + 0.2, 0.3),
+        (np.float64(2), 2),
+        ("Neither ", "neither"),
+        (np.True_, True),
+        ([1, 2.0], (1, 2)),
+        (np.array([[1.0, np.nan]]), [[1, np.nan]]),
+        ({"b", "a"}, {"a", "b"}),
+        (["a", "b"], {"a", "b"}),
+        (pd.Series({"man": 1.0, "woman": 2.0}), pd.Series({"woman": 2, "man": 1})),
+        ({"man": 1, "woman": 2}, pd.Series({"woman": 2, "man": 1})),
+    ],
+)
+def test_right_answers_say_nothing(found, expected):
+    expect("it", found, expected)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "message"),
+    [
+        (0.5, 0.25, r"it: expected 0.25, found 0.5\.$"),
+        ([1, 2, 3], [1, 2], r"expected \[1, 2\], found \[1, 2, 3\]"),
+        ("men", "women", "expected 'women', found 'men'"),
+        (1, True, "expected True, found 1"),
+        (True, 1, "expected 1, found True"),
+        ("0.25", 0.25, "expected 0.25, found '0.25'"),
+        ({"man": 1.0}, pd.Series({"man": 1.0, "woman": 2.0}), r"found \{man: 1\}"),
+        (pd.Series({"x": 1.0}), pd.Series({"y": 1.0}), r"found \{x: 1\}"),
+        (3, {"a"}, r"expected \{'a'\}, found 3"),
+        (None, 1, "found no answer. Is there a `return`, or a value?"),
+        (..., 1, "found no answer"),
+    ],
+)
+def test_others_say_what_was_expected_and_found(found, expected, message):
+    with pytest.raises(LabError, match=message):
+        expect("it", found, expected)
+
+
+def test_the_mistake_that_gives_the_answer_is_named_and_no_other():
+    mistakes = {"the first": 1, "the second": 2}
+    with pytest.raises(LabError, match=r"found 2\. A common mistake: the second\.$"):
+        expect("it", 2.0, 3, mistakes=mistakes)
+    with pytest.raises(LabError, match=r"found 4\.$"):
+        expect("it", 4, 3, mistakes=mistakes)
+
+
+class Agrees(float):
+    """Is whatever is asked for."""
+
+    def __float__(self):
+        return sys._getframe(1).f_locals["expected"]
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = float.__hash__
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda own: own, lambda own: [own], lambda own: {"a": own}, lambda own: np.array([own], dtype=object)]
+)
+def test_an_object_that_compares_as_it_likes_is_no_answer(wrap):
+    with pytest.raises(LabError, match="return plain numbers or text"):
+        expect("it", wrap(Agrees()), [1])
+
+
+LAB = card("berkeley")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("labs") / "course", course=3, labs=[LAB])
+
+
+def test_a_course_has_three_parts(course):
+    found = {str(path.relative_to(course)) for path in course.rglob("*") if path.is_file()}
+    wheel = next((course / "students").glob("*.whl")).name
+    lab = "lab1-berkeley"
+    assert found == {
+        f"students/{wheel}",
+        "students/requirements-labs.txt",
+        "students/README.md",
+        f"students/{lab}/berkeley.ipynb",
+        f"students/{lab}/data/admissions.csv",
+        f"course/source/{lab}/berkeley.ipynb",
+        f"course/release/{lab}/berkeley.ipynb",
+        f"course/guides/{lab}.md",
+        "course/nbgrader_config.py",
+        "course/gradebook.db",
+        "course/container/Dockerfile",
+        "course/container/kernels/contained/kernel.json",
+        "course/container/kernels/contained/kernel.sh",
+        f"solved/{lab}/berkeley.ipynb",
+    }
+
+
+def test_students_get_what_labs_import_and_no_answers(course):
+    with zipfile.ZipFile(next((course / "students").glob("*.whl"))) as archive:
+        names = set(archive.namelist())
+        texts = [archive.read(name).decode() for name in names if name.startswith("fairlab/suite/labs/")]
+    own = [path.name for path in project().labs.glob("*.py")]
+    assert {f"fairlab/suite/labs/{name}" for name in own} <= names
+    assert not [name for name in names if name.endswith((".ipynb", ".yaml")) and "labs" in name]
+    shown = {line.strip() for text in texts for line in text.splitlines()}
+    readme = (course / "students" / "README.md").read_text(encoding="utf-8")
+    assert not any(mistake.message in readme for mistake in LAB.mistakes)
+    assert not shown.intersection(line for lab in cards() for line in secrets(read(lab.notebook)))
+
+
+def test_work_is_never_written_over(course):
+    with pytest.raises(FileExistsError, match="not empty"):
+        build(course)
+
+
+@pytest.fixture(scope="module")
+def unzipped(tmp_path_factory):
+    """The folder of a student who unzipped a lab."""
+    folder = tmp_path_factory.mktemp("student")
+    (written,) = zip_course(folder / "zips", course=3, labs=[LAB])
+    with zipfile.ZipFile(written) as archive:
+        archive.extractall(folder)
+    return folder / LAB.assignment
+
+
+def install(python, folder, *options):
+    """Let pip say what the command of the student's README would install."""
+    (rest,) = re.findall(r"^python -m (pip install .*)$", (folder / "README.md").read_text(), flags=re.MULTILINE)
+    command = [python, "-m", *rest.split(), "--dry-run", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_zip_has_all_that_a_student_needs(unzipped):
+    names = {path.relative_to(unzipped).as_posix() for path in unzipped.rglob("*") if path.is_file()}
+    wheel = next(unzipped.glob("*.whl")).name
+    assert names == {"berkeley.ipynb", "data/admissions.csv", wheel, "requirements-labs.txt", "README.md"}
+    assert "`berkeley.ipynb`" in (unzipped / "README.md").read_text(encoding="utf-8")
+    assert "Would install fairlab" in install(sys.executable, unzipped, "--no-index")
+
+
+@pytest.mark.slow
+def test_a_zip_is_installed_in_an_empty_environment_with_its_hashes(unzipped, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "empty"], check=True)
+    told = install(tmp_path / "empty" / "bin" / "python", unzipped, "--require-hashes").splitlines()[-1]
+    assert all(f" {name}-" in told for name in ("fairlab", "numpy", "jupyterlab", "fqdn")), told
+
+
+IN_BROWSER = [lab for lab in cards() if lab.number in (1, 2, 3, 5, 6, 7, 9)]
+# What fairlab uses and the labs in a browser do not have, and what starts kernels.
+ABSENT = (
+    "statsmodels",
+    "pydantic",
+    "yaml",
+    "ot",
+    "pulp",
+    "highspy",
+    "psutil",
+    "pooch",
+    "filelock",
+    "numba",
+    "tensorflow",
+    "keras",
+    "torch",
+    "z3",
+    "lime",
+)
+NO_KERNELS = ("nbgrader", "nbclient", "nbconvert", "jupyter_client", "zmq")
+CHECK = f"""\
+import sys, threading
+
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in {ABSENT}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+
+def start(self):
+    raise RuntimeError("can't start new thread")
+
+
+sys.meta_path.insert(0, Absent())
+sys.modules.update(dict.fromkeys({NO_KERNELS}))
+threading.Thread.start = start
+from fairlab.suite.labs.checking import as_text, check
+
+lines = check(sys.argv[1])
+print(as_text(lines))
+assert {{line.state for line in lines}} == {{"ok", "manual"}}
+"""
+
+
+@pytest.mark.parametrize(
+    "lab",
+    [pytest.param(lab, id=lab.key, marks=[] if lab.number in (1, 9) else pytest.mark.slow) for lab in IN_BROWSER],
+)
+def test_a_solved_lab_is_checked_as_in_a_browser(lab, tmp_path):
+    notebook = solved(without_guide(read(lab.notebook)))
+    nbformat.write(notebook, tmp_path / "lab.ipynb")
+    command = [sys.executable, "-c", CHECK, str(tmp_path / "lab.ipynb")]
+    answer = subprocess.run(command, capture_output=True, text=True, env={"MPLBACKEND": "agg"}, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert len(answer.stdout.splitlines()) == len(exercises(notebook)) + 1
+
+
+def test_an_empty_lab_loses_its_points_in_a_browser_too(tmp_path):
+    nbformat.write(without_guide(read(cards()[0].notebook)), tmp_path / "lab.ipynb")
+    source = (tmp_path / "lab.ipynb").read_text(encoding="utf-8").replace(".mean()", ".sum()")
+    (tmp_path / "lab.ipynb").write_text(source, encoding="utf-8")
+    command = [sys.executable, "-c", CHECK, str(tmp_path / "lab.ipynb")]
+    answer = subprocess.run(command, capture_output=True, text=True, env={"MPLBACKEND": "agg"}, check=False)
+    assert "test-admission-rates" in answer.stdout and "not yet" in answer.stdout, answer.stderr
