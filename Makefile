@@ -43,11 +43,12 @@ reproduce: $(READY) ## fetch data, run every experiment (PROFILE=quick), write t
 	@$(BIN)/fairlab data fetch --keep-going
 	@$(BIN)/fairlab run --all --profile $(PROFILE)
 
+# One process more than the cores of a small machine: many tests wait for kernels and other processes.
 test: $(READY) ## run all tests but the slow ones
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not browser"
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow and not browser"
 
 slow: $(READY) ## run the slow tests too
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -m "not browser"
 
 cluster-test: $(READY) ## run a batch on SLURM's own daemons, with a cancelled and a failed job
 	@$(BIN)/python -m pytest -q -n 0 -rs -m slow tests/cluster
