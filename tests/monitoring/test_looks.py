@@ -1,5 +1,8 @@
 """Looks: equal to the library, each row tested once, done anew with the same data and level."""
 
+import threading
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +12,7 @@ from monitoring.streams import REGISTRATION, decisions
 
 from fairlab.fairtest import Column, Correlation, DataSource, Investigation, Ratio, Sample, look_level
 from fairlab.fairtest.report import _shown_counts
-from fairlab.monitoring import looks
+from fairlab.monitoring import looks, scheduler
 from fairlab.monitoring.registration import RefusedError, Registration, for_training, keyed
 from fairlab.monitoring.scheduler import take_look
 
@@ -135,6 +138,18 @@ def test_a_look_that_died_is_done_anew_and_what_died_cannot_store_its_report(mon
     (row,) = monitor.store.look_list(number)
     assert (row.attempts, row.state, row.report["n_train"] + row.report["n_test"]) == (2, "done", 2000)
     assert not monitor.store.finish_look(died, "done", {})
+
+
+def test_an_investigation_may_be_deleted_while_it_is_looked_at(monitor, monkeypatch):
+    number, ended = monitor.register(), []
+    monitor.send(number, decisions(2000))
+    monitor.store.plan_look(number)
+    started = SimpleNamespace(start=lambda: monitor.store.delete_investigation(number), is_alive=lambda: False)
+    started.terminate = started.join = lambda: None
+    context = SimpleNamespace(Process=lambda **_: started)
+    monkeypatch.setattr(scheduler.multiprocessing, "get_context", lambda _: context)
+    scheduler.look_when_due(monitor.store, threading.Event(), ended.append)
+    assert ended == ["deleted"]
 
 
 @pytest.mark.parametrize(

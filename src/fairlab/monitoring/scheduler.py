@@ -75,7 +75,10 @@ def look_when_due(store: Store, stopping: threading.Event, finished=lambda state
                 process.join(0.2)
             process.terminate()
             process.join()
-            state = store.look_list(number)[look - 1].state
+            try:
+                state = store.look_list(number)[look - 1].state
+            except RefusedError:  # with its investigation, meanwhile
+                state = "deleted"
             finished(state)
             fields = {"investigation": number, "look": look, "state": state}
             LOG.info("look", extra={"fields": fields | {"seconds": round(time.monotonic() - started, 3)}})
