@@ -11,6 +11,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PROFILE ?= quick
 PYODIDE ?= results/pyodide
+NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
+STRIP := --keep-id --extra-keys "metadata.language_info.version cell.metadata.papermill"
 # Modules that are compiled once are kept, also where the shell asks otherwise: without them every process compiles anew.
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -75,12 +77,12 @@ lint: $(READY) ## check code, the types of the public interface, and notebooks
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/fairlab notebooks
+	@$(BIN)/nbstripout $(STRIP) --verify $(NOTEBOOKS)
 
 format: $(READY) ## format code, clear the notebooks' outputs
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
-	@$(BIN)/fairlab notebooks --clear
+	@$(BIN)/nbstripout $(STRIP) $(NOTEBOOKS)
 
 golden: $(READY) ## compare records, claims and tables of two results folders (OLD=..., NEW=..., PROFILE=smoke)
 	@$(BIN)/python tests/golden.py $(OLD) $(or $(NEW),results) --profile $(PROFILE)

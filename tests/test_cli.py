@@ -107,18 +107,6 @@ def test_a_data_set_is_described(toy, capsys):
     assert "did you mean 'lipton'" in capsys.readouterr().err
 
 
-def test_notebooks_must_be_without_outputs(toy, capsys):
-    assert main(["notebooks"]) == 0
-    notebook = toy / "notebooks" / "toy" / "mean.ipynb"
-    content = json.loads(notebook.read_text())
-    content["cells"][0]["execution_count"] = 1
-    notebook.write_text(json.dumps(content))
-    assert main(["notebooks"]) == 1
-    assert "mean.ipynb has outputs" in capsys.readouterr().err
-    assert main(["notebooks", "--clear"]) == 0
-    assert main(["notebooks"]) == 0
-
-
 MODEL = "import numpy as np\n\n\ndef predict(rows):\n    return np.where(rows['age'] > 40, 'yes', 'no')\n"
 
 
@@ -220,7 +208,7 @@ def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(tmp_path
     assert said.startswith(f"Not assessed: {column}, of which no statistical test was possible. No difference")
 
 
-@pytest.mark.parametrize("command", [["list"], ["run", "--all"], ["data", "status"], ["scorecard"], ["notebooks"]])
+@pytest.mark.parametrize("command", [["list"], ["run", "--all"], ["data", "status"], ["scorecard"]])
 def test_library_without_project_prints_one_line(monkeypatch, tmp_path, capsys, command):
     monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
     assert main(command) == 1

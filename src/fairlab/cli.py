@@ -1,4 +1,4 @@
-"""The command line: ``fairlab list | run | data | scorecard | audit | notebooks | figures | site | labs``.
+"""The command line: ``fairlab list | run | data | scorecard | audit | figures | site | labs``.
 
 A command imports what it needs when it is called, so that help and errors come at once.
 """
@@ -122,8 +122,8 @@ def list_experiments(as_json):
             "paper": spec.paper,
             "artefacts": list(spec.artefacts),
             "data": {variant: state_of(variant) for variant in spec.data},
-            "minutes": spec.minutes.model_dump(exclude_none=True) if spec.minutes else {},
-            "gigabytes": spec.gigabytes.model_dump(exclude_none=True) if spec.gigabytes else {},
+            "minutes": spec.minutes.model_dump(exclude_none=True),
+            "gigabytes": spec.gigabytes.model_dump(exclude_none=True),
         }
         for spec in specs
     ]
@@ -216,8 +216,8 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int
     import joblib
 
     from fairlab.checks import memory_left_gb
+    from fairlab.suite.batch import refusal
     from fairlab.suite.notebook import run_experiment
-    from fairlab.suite.planning import refusal
 
     overrides = {key: _literal(value) for key, value in parameters}
     n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
@@ -834,27 +834,6 @@ def send(file, investigation, event_id, look, url, token):
 
 
 # The project
-
-
-@fairlab.command()
-@click.option("--clear", is_flag=True, help="remove outputs and execution counts")
-def notebooks(clear):
-    """Check that notebooks can be committed."""
-    from fairlab.suite.notebook import cleared
-
-    bad = 0
-    for notebook in sorted(paths.project().notebooks.rglob("*.ipynb")):
-        if ".ipynb_checkpoints" in notebook.parts:
-            continue
-        text = cleared(notebook)
-        if json.loads(text) == json.loads(notebook.read_text(encoding="utf-8")):
-            continue
-        if clear:
-            paths.write_text(notebook, text)
-        else:
-            bad += 1
-            print(f"{short(notebook)} has outputs, counts or other metadata; fix with `make format`", file=sys.stderr)
-    return int(bool(bad))
 
 
 @fairlab.command()

@@ -19,7 +19,7 @@ from toy_project import CELLS, SPECIFICATION, TRIALS, add_experiment
 from fairlab import checks, data
 from fairlab.paths import project
 from fairlab.seeds import Trial
-from fairlab.suite import batch, cluster, planning, processes
+from fairlab.suite import batch, cluster, processes
 from fairlab.suite.drawing import FORMATS
 from fairlab.suite.run import Run, failure_file, run_folder
 from fairlab.transport.maps import require_memory
@@ -94,7 +94,7 @@ def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy):
         ("records", "{", "{ ", True),
     ):
         places[name].write_text(places[name].read_text().replace(old, new, 1))
-        assert list(planning.outdated(["toy/mean"], "smoke")) == ["toy/mean"] * counts, (name, new)
+        assert list(batch.outdated(["toy/mean"], "smoke")) == ["toy/mean"] * counts, (name, new)
 
 
 def test_two_batches_in_one_folder_take_turns(toy, results):
@@ -328,12 +328,11 @@ def test_the_available_memory_may_be_given(groups, monkeypatch):
 
 
 def test_what_does_not_fit_is_refused_with_what_would(toy):
-    assert planning.refusal("toy/mean", "smoke", 64, 0.1) is None, "nothing is known of it"
     add_experiment(toy, "mean", more="gigabytes: {smoke: 0.1, quick: 1}\n")
-    assert planning.refusal("toy/mean", "quick", 2, 3.0) is None
+    assert batch.refusal("toy/mean", "quick", 2, 3.0) is None
     need = "needs 4.6 GB of memory on 4 cores, 3.0 GB are available; it fits with --cores 1"
-    assert planning.refusal("toy/mean", "quick", 4, 3.0) == need
-    assert planning.refusal("toy/mean", "paper", 1, 1.5).endswith("choose a smaller --profile")
+    assert batch.refusal("toy/mean", "quick", 4, 3.0) == need
+    assert batch.refusal("toy/mean", "paper", 1, 1.5).endswith("choose a smaller --profile")
 
 
 def test_nothing_imports_what_windows_lacks():

@@ -30,7 +30,7 @@ TABLE = pd.DataFrame(
     {
         "text": ["x", None],
         "number": [1.5, np.nan],
-        "day": pd.to_datetime(["2020-01-01", None]),
+        "narrow": np.float32([1.1, 2.2]),
         "whole": pd.array([1, 2], dtype="Int64"),
         "anything": pd.Series([(1, 2), ["a", None]], dtype=object),
         "words": pd.Series(["p", "q"], dtype=object),
@@ -39,20 +39,18 @@ TABLE = pd.DataFrame(
 )
 VALUES = [
     *(None, True, 1, 10**30, -0.0, float("inf"), float("nan"), 0.1 + 0.2, "é", "\ud800"),
-    *(np.float32(1.1), np.bool_(True), np.int64(-3), np.str_("ab"), np.datetime64("2020-01-01")),
     *(np.zeros((3, 0)), np.array(3.5), np.array(["a", "bc"]), np.array([True]), np.asfortranarray(np.eye(2, 3))),
-    *([], (), {}, [1, (2.0, "three")], {1: 2, (1, "a"): {None: []}, np.int64(3): (4,)}),
+    *([], (), {}, [1, (2.0, "three")], {1: 2, (1, "a"): {None: []}, 3: (4,)}),
     *(
         pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}, index=["x", "y"]),
         TABLE[["whole"]],
         TABLE,
         TABLE[["text", "number"]].T,
+        TABLE.set_index(["text", "number"]),
         pd.DataFrame(),
         pd.DataFrame(index=["a"]),
-        pd.DataFrame(columns=["a"]),
+        pd.DataFrame(columns=["a"]).astype(float),
     ),
-    *(pd.RangeIndex(0, 4, 2, name="r"), pd.Index(["a", "b"], name="n"), pd.DatetimeIndex(["2020-01-01"])),
-    pd.Index([(1, 2), (3, 4)], tupleize_cols=False),
 ]
 
 
@@ -107,11 +105,9 @@ def assert_same(a, b):
             b.flags.c_contiguous,
         )
     elif isinstance(a, pd.DataFrame):
-        pd.testing.assert_frame_equal(a, b, check_exact=True)
+        pd.testing.assert_frame_equal(a, b, check_exact=True, check_index_type=False, check_column_type=False)
         for k in range(a.shape[1]):
             assert_same(list(a.iloc[:, k]), list(b.iloc[:, k]))
-    elif isinstance(a, pd.Index):
-        pd.testing.assert_index_equal(a, b, exact=True)
     else:
         assert repr(a) == repr(b)
 
@@ -119,6 +115,11 @@ def assert_same(a, b):
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_round_trip_is_exact(value, tmp_path):
     assert_same(value, again(value, tmp_path))
+
+
+def test_scalars_of_numpy_become_those_of_python(tmp_path):
+    found = again([np.float32(1.1), np.bool_(True), np.int64(-3), np.str_("ab")], tmp_path)
+    assert_same(found, [float(np.float32(1.1)), True, -3, "ab"])
 
 
 def test_arrays_come_back_free_to_be_changed(tmp_path):
@@ -137,13 +138,13 @@ class Special(np.ndarray):
         ({"a": np.array([object()])}, r"result\['a'\], a ndarray of object"),
         ([lambda: 1], r"result\[0\], a function"),
         ((np.zeros(2).view(Special),), r"result\[0\], a Special"),
-        (pd.DataFrame({"a": [1, print]}), r"result.values\[1\], a builtin"),
+        (pd.DataFrame({"a": [1, print]}), r"result.*'data'.*, a builtin"),
         ({len: 1}, r"result.keys\(\)\[0\], a builtin"),
         (np.void(b"ab"), "result, a void"),
         ([pd.Timestamp("2020-01-01")], r"result\[0\], a Timestamp"),
         (TABLE["number"], "result, a Series"),
-        ([TABLE.set_index(["text", "number"])], r"result\[0\].index, a MultiIndex"),
-        (pd.DataFrame({"a": pd.Categorical(["u"]), "b": 1}), "a column of categories, 'a'"),
+        (np.datetime64("2020-01-01"), "result, a datetime64"),
+        ([pd.DataFrame({"a": pd.Categorical(["u"], ["v", "u"])})], r"result\[0\], a table whose .*: category"),
     ],
 )
 def test_other_objects_are_named_in_the_error(value, message, tmp_path):

@@ -1,6 +1,7 @@
 """Batches of experiments on this machine: parallel, resumable, continuing after a failure."""
 
 import time
+from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import timedelta
 from graphlib import TopologicalSorter
@@ -12,10 +13,10 @@ from fairlab.checks import memory_left_gb
 from fairlab.paths import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.comparison import compare, short_line
+from fairlab.suite.fingerprint import state
 from fairlab.suite.notebook import run_experiment
-from fairlab.suite.planning import need_gb, outdated, planned_minutes, refusal
 from fairlab.suite.processes import kill_children, stopping
-from fairlab.suite.run import Run, unwritable
+from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder, unwritable
 
 STATUS_SECONDS = 60.0  # between lines on what is running
 KILL_SECONDS = 0.2  # between looks for processes that a stopped batch has left
@@ -50,10 +51,37 @@ def run_batch(
         specification(name).parameters(profile)
     if dry_run:
         for name in outdated(names, profile):
-            print(f"{name}: about {planned_minutes(name, profile):g} min of one core at {profile}")
+            minutes = specification(name).minutes.least(profile)
+            print(f"{name}: about {minutes:g} min of one core at {profile}")
         return {}
     with _lock():
         return _Batch(names, profile, jobs, cores).run()
+
+
+def outdated(names: Iterable[str], profile: str) -> dict[str, str]:
+    """Return the experiments that need to be run, each with the present state of its code and data."""
+    states = {name: state(name) for name in names}
+    return {name: known for name, known in states.items() if not _is_done(name, profile, known)}
+
+
+def _is_done(name, profile, current) -> bool:
+    """Whether an experiment has a published run of its present state, and its last run did not fail."""
+    if failure_file(name, profile).exists():
+        return False
+    try:
+        return Run.read(run_folder(name, profile)).about.get("state") == current
+    except UnreadableRunError:
+        return False
+
+
+def refusal(name: str, profile: str, n_cores: int, left_gb: float) -> str | None:
+    """Return why an experiment does not fit into memory, None if it does."""
+    need, least = (specification(name).need_gb(profile, cores) for cores in (n_cores, 1))
+    if need <= left_gb:
+        return None
+    advice = "it fits with --cores 1" if least <= left_gb else "choose a smaller --profile"
+    cores = f"{n_cores} core" + "s" * (n_cores > 1)
+    return f"needs {need:.1f} GB of memory on {cores}, {left_gb:.1f} GB are available; {advice}"
 
 
 def _lock():
@@ -76,7 +104,8 @@ class _Batch:
     def __init__(self, names, profile, jobs, cores):
         self.names, self.profile = names, profile
         self.states = outdated(names, profile)
-        self.minutes = {name: planned_minutes(name, profile) for name in self.states}
+        self.planned = {name: specification(name).minutes.least(profile) for name in self.states}
+        self.minutes = dict(self.planned)  # that are left
         after = {name: [one for one in specification(name).after if one in self.states] for name in self.states}
         self.after, self.order = after, TopologicalSorter(after)
         all_cores = jobs * (cores or 1) if jobs else joblib.cpu_count()
@@ -126,7 +155,8 @@ class _Batch:
         if blocked:
             return self._leave_out(name, f"not run, since {blocked[0]} failed")
         if self.running:
-            left_gb = self.left_gb - sum(need_gb(other, self.profile, self.cores[other]) for other in self.running)
+            used = (specification(other).need_gb(self.profile, self.cores[other]) for other in self.running)
+            left_gb = self.left_gb - sum(used)
             if self.cores[name] > self.free or refusal(name, self.profile, self.cores[name], left_gb):
                 return False
         else:
@@ -165,7 +195,7 @@ class _Batch:
     def _left(self) -> str:
         """Return how many experiments are done, and about how long the others will take."""
         ended = [name for name in self.states if not self.minutes[name]]
-        planned = sum(planned_minutes(name, self.profile) for name in ended)
+        planned = sum(self.planned[name] for name in ended)
         now = time.monotonic()
         spent = sum((now - since) / 60 * self.cores[name] for name, since in self.running.items())
         took = (now - self.started) / 60 * self.all_cores - spent

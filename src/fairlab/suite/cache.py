@@ -72,15 +72,9 @@ def _as_json(value, where, arrays):
     def inner(part, name):
         return _as_json(part, f"{where}{name}", arrays)
 
-    def values(column):
-        """Return the type of a column or an index, and its values as an array or a list."""
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            raise TypeError(f"a column of categories, {column.name!r}")
-        plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in KINDS
-        return [str(column.dtype), inner(column.to_numpy() if plain else list(column), ".values")]
-
-    if type(value) in PLAIN:
-        return value
+    plain = value.item() if isinstance(value, np.generic) else value
+    if type(plain) in PLAIN:
+        return plain
     if type(value) is list:
         return [inner(part, f"[{k}]") for k, part in enumerate(value)]
     if type(value) is tuple:
@@ -90,15 +84,11 @@ def _as_json(value, where, arrays):
     if type(value) is np.ndarray and value.dtype.kind in KINDS:
         arrays.append(value)
         return {"array": len(arrays)}
-    if isinstance(value, np.generic) and value.dtype.kind in KINDS:
-        return {"scalar": inner(np.array(value), "")}
-    if isinstance(value, pd.RangeIndex):
-        return {"range": [value.start, value.stop, value.step, inner(value.name, ".name")]}
-    if isinstance(value, pd.Index) and not isinstance(value, pd.MultiIndex):
-        return {"index": [values(value), inner(value.name, ".name")]}
     if isinstance(value, pd.DataFrame):
-        columns = [values(column) for _, column in value.items()]
-        return {"table": [inner(value.index, ".index"), inner(value.columns, ".columns"), columns]}
+        parts = [value.to_dict("tight"), list(map(str, value.dtypes))]
+        if not _table(*parts).equals(value):
+            raise TypeError(f"{where}, a table whose columns cannot be kept as they are: {', '.join(parts[1])}")
+        return {"table": inner(parts, "")}
     of = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
     raise TypeError(f"{where}, a {type(value).__name__}{of}")
 
@@ -108,16 +98,6 @@ def _from_json(tree, arrays):
 
     def outer(part):
         return _from_json(part, arrays)
-
-    def values(content):
-        """Return the values of a column or an index."""
-        dtype, found = content[0], outer(content[1])
-        if dtype != "object":
-            return found if isinstance(found, np.ndarray) else pd.array(found, dtype=dtype)
-        column = np.empty(len(found), dtype=object)
-        for k, value in enumerate(found):  # one by one: lists and tuples are not to become rows
-            column[k] = value
-        return column
 
     if isinstance(tree, PLAIN):
         return tree
@@ -131,14 +111,11 @@ def _from_json(tree, arrays):
             return dict(zip(*map(outer, content), strict=True))
         case "array":
             return arrays[content - 1]
-        case "scalar":
-            return outer(content)[()]
-        case "range":
-            return pd.RangeIndex(*content[:3], name=outer(content[3]))
-        case "index":
-            own = values(content[0])
-            return pd.Index(own, dtype=own.dtype, name=outer(content[1]), tupleize_cols=False)
         case "table":
-            index, columns = outer(content[0]), outer(content[1])
-            series = {k: pd.Series(own, index=index, dtype=own.dtype) for k, own in enumerate(map(values, content[2]))}
-            return pd.DataFrame(series, index=index).set_axis(columns, axis=1)
+            return _table(*outer(content))
+
+
+def _table(parts, dtypes) -> pd.DataFrame:
+    """Return the table that `DataFrame.to_dict` took apart, with the types of its columns."""
+    frame = pd.DataFrame.from_dict(parts, orient="tight")
+    return frame.astype(dict(zip(frame.columns, dtypes, strict=True)))

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from fairlab.checks import suggestion
 from fairlab.data.documents import Entry, EntryError, Several, read_document
@@ -14,6 +14,7 @@ from fairlab.suite.published import Paper, load_paper
 
 PROFILES = ("smoke", "quick", "paper")
 EVERYTHING = ("*",)
+OWN_GB = 0.6  # of a notebook's process besides what its experiment declares, and of its runner
 EVIDENCE = ("run", "stored models", "stored outputs")  # of a number: ours, or what the authors stored
 DEFAULT_PROFILE = "quick"
 
@@ -73,10 +74,10 @@ class Specification(Entry):
     stored : dict of str to tuple of str
         Which numbers score what the authors stored instead of coming from a run of ours: patterns ``artefact:id`` of
         those that rest on their trained models (``models``) or on outputs of their runs (``outputs``).
-    minutes : Measured or None
-        Minutes on one core, used for scheduling a batch and estimating its duration.
-    gigabytes : Measured or None
-        Memory on one core, in addition to what every experiment needs; see `fairlab.suite.planning.need_gb`.
+    minutes : Measured
+        Minutes on one core, used for scheduling a batch and estimating its duration; an hour if none are stated.
+    gigabytes : Measured
+        Memory on one core, in addition to what every experiment needs.
     after : tuple of str
         Experiments whose trials this one reuses; in a batch they run first, so that no trial is computed twice.
     """
@@ -89,10 +90,10 @@ class Specification(Entry):
     size: dict[str, Several[str]] = Field(default_factory=dict)
     protocol: dict[str, Any] = Field(default_factory=dict)
     stored: dict[Literal["models", "outputs"], Several[str]] = Field(default_factory=dict)
-    minutes: Measured | None = None
-    gigabytes: Measured | None = None
+    minutes: Measured = Measured(smoke=60, quick=60)
+    gigabytes: Measured = Measured(smoke=0, quick=0)
     after: Several[str] = ()
-    _name: str = PrivateAttr("")
+    name: str = Field("", exclude=True)
 
     @field_validator("size", mode="before")
     @classmethod
@@ -106,11 +107,6 @@ class Specification(Entry):
         if odd := set(self.protocol).difference(self.size):
             raise EntryError(f"no sizes: {', '.join(sorted(odd))}", "protocol")
         return self
-
-    @property
-    def name(self) -> str:
-        """``<paper>/<experiment>``."""
-        return self._name
 
     @property
     def notebook(self) -> Path:
@@ -139,6 +135,10 @@ class Specification(Entry):
         for name in names:
             if name not in known:
                 raise TypeError(f"{self.name} has no parameter {name!r}{suggestion(name, known)}")
+
+    def need_gb(self, profile: str, n_cores: int) -> float:
+        """Return the memory that it needs, in GB; a lower bound where the paper profile was not measured."""
+        return OWN_GB + n_cores * self.gigabytes.least(profile)
 
     def other_size(self, parameters: dict, artefact: str, id: str) -> str:
         """Return the parameters that prevent comparing a number or claim of a run; empty if there are none."""
@@ -207,8 +207,7 @@ def specification(name: str) -> Specification:
 
 def read_specification(path: Path, name: str) -> Specification:
     """Read and check one experiment file; see `specification`."""
-    spec = read_document(path, Specification)
-    spec._name = name
+    spec = read_document(path, Specification).model_copy(update={"name": name})
     rows = []
     for artefact in map(spec.published.artefact, spec.artefacts):
         rows += [(artefact.id, id) for id in [*artefact.values, *artefact.claims]] or [(artefact.id, "")]

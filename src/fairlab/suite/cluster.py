@@ -11,8 +11,8 @@ from pathlib import Path
 
 from fairlab.checks import required, suggestion
 from fairlab.paths import project
-from fairlab.suite.catalogue import inputs
-from fairlab.suite.planning import need_gb, outdated, planned_minutes
+from fairlab.suite.batch import outdated
+from fairlab.suite.catalogue import inputs, specification
 from fairlab.suite.run import failure_file
 
 
@@ -81,6 +81,6 @@ def _reason(name, profile) -> str:
 
 def resources(name: str, profile: str, threads: int, attempt: int) -> dict[str, int]:
     """Return memory in MB and minutes of a job; both double with each attempt."""
-    memory = max(2.0, 1.25 * need_gb(name, profile, threads))
-    minutes = planned_minutes(name, profile) * 4 + 10
+    memory = max(2.0, 1.25 * specification(name).need_gb(profile, threads))
+    minutes = specification(name).minutes.least(profile) * 4 + 10
     return {"mem_mb": int(1000 * memory * 2 ** (attempt - 1)), "runtime": int(minutes * 2 ** (attempt - 1))}

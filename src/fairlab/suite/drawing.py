@@ -37,12 +37,13 @@ def entry_of(run, draw: Callable, options: dict, caption: str, source: str, numb
     """Return the entry of a figure of a run, without title; see `Experiment.figure` for the errors."""
     if not isinstance(caption, str):
         raise TypeError(f"caption: expected text, found {caption!r}")
-    for key, value in options.items():
-        if not _is_plain(value):
-            raise TypeError(
-                f"{key}: expected a plain value (a number, text, True, False, None, or lists and dictionaries of "
-                f"these), found {value!r}; put numbers into `data`"
-            )
+    try:
+        options = json.loads(json.dumps(options, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "options: expected numbers, text, True, False, None, and lists and dictionaries of these; put arrays "
+            f"and tables into `data` ({error})"
+        ) from None
     caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
     return {"data": source, "draw": name_of(draw), "options": options, "caption": caption}
 
@@ -117,14 +118,6 @@ def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
     if not (published.any(axis=None) or numbers.isin(["published", "printed"]).any(axis=None)):
         remarks.append("the paper has no numbers of what is drawn")
     return [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
-
-
-def _is_plain(value) -> bool:
-    """Return whether JSON stores a value as it is."""
-    try:
-        return json.loads(json.dumps(value, allow_nan=False)) == value
-    except (TypeError, ValueError):
-        return False
 
 
 def figures(paper: str) -> dict[str, tuple[Path, dict]]:

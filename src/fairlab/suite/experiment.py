@@ -25,7 +25,7 @@ from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import entry_of, paint, with_mark
-from fairlab.suite.planning import state
+from fairlab.suite.fingerprint import state
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_described")
@@ -525,7 +525,7 @@ def _sides(value, ours) -> dict:
 
 def _write_csv(frame, path) -> None:
     """Write a table; a quote stands before text that a spreadsheet would take for a formula."""
-    named = any(name is not None for name in frame.index.names) or not isinstance(frame.index, pd.RangeIndex)
+    named = frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame)))
     frame = frame.rename(columns=_no_formula, **({"index": _no_formula} if named else {}))
     for place, dtype in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(dtype):

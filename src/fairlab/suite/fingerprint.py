@@ -18,6 +18,10 @@ from pathlib import Path
 
 import joblib
 
+from fairlab.paths import project
+from fairlab.suite.catalogue import specification
+from fairlab.suite.notebook import code_of
+
 PACKAGE = "fairlab"
 # Packages whose distribution has another name.
 OTHERWISE_NAMED = {
@@ -28,7 +32,7 @@ OTHERWISE_NAMED = {
     "yaml": "PyYAML",
     "z3": "z3-solver",
 }
-PUT_OFF = ("optional", "required", "lazy.load", "lazy_loader.load")  # calls that import a package when it is used
+PUT_OFF = ("optional", "required")  # functions that import a package when it is used
 # What no result of a trial depends on: the words of checks, the looks of figures, and where files are and how they are
 # fetched, since their content has a hash.
 LEFT_OUT = frozenset(
@@ -84,6 +88,29 @@ def notebook_fingerprint(source: str, *texts: str) -> str:
     """Return a digest of a notebook's code, of all that it imports (also how figures look), and of `texts`."""
     own, *imported = _content(source, "__main__")
     return _digest("\n".join([own, _fingerprint(*imported), *texts]))
+
+
+def state(name: str) -> str:
+    """Return a digest of what a run depends on besides its profile: code, published numbers, available data.
+
+    Titles, remarks and minutes do not count.
+    """
+    from fairlab.data import state_of
+    from fairlab.data.registry import project_registry
+
+    spec = specification(name)
+    published = [
+        [id, value.kind, value.printed]
+        for artefact in map(spec.published.artefact, spec.artefacts)
+        for id, value in artefact.values.items()
+    ]
+    texts = [repr((spec.profiles.model_dump(), spec.artefacts, spec.data, spec.files, published))]
+    for variant in spec.data:
+        files = [*project().data_scripts.glob(f"make_{variant.replace('-', '_')}.py")]
+        files += (project().data_scripts / "surrogates").glob(f"{variant}.yaml")
+        texts += [file.read_text(encoding="utf-8") for file in files]
+        texts.append(f"{state_of(variant)} {project_registry().variant(variant)}")
+    return notebook_fingerprint(code_of(spec.notebook), *texts)
 
 
 def _fingerprint(names, libraries, left_out=frozenset()) -> str:
@@ -160,7 +187,7 @@ def _content(source, importer) -> tuple[str, frozenset[str], frozenset[str]]:
             for alias in node.names:
                 own |= _whole(f"{base}.{alias.name}") or {_lazy_homes(base).get(alias.name, base)}
         elif isinstance(node, ast.Call):
-            if _dotted(node.func) in PUT_OFF and isinstance(node.args[0], ast.Constant):
+            if getattr(node.func, "id", None) in PUT_OFF and isinstance(node.args[0], ast.Constant):
                 others.add(node.args[0].value.split(".")[0])
         elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
             ast.get_docstring(node, clean=False) is not None
@@ -194,13 +221,6 @@ def _module_path(name) -> Path | None:
 def _is_package(name) -> bool:
     path = _module_path(name) if name.split(".")[0] == PACKAGE else None
     return path is not None and path.name == "__init__.py"
-
-
-def _dotted(node) -> str:
-    """Return a name, or an attribute of one, as the code has it; another expression is nothing."""
-    if isinstance(node, ast.Attribute):
-        return f"{_dotted(node.value)}.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _digest(text) -> str:

@@ -241,14 +241,3 @@ def code_of(notebook: Path) -> str:
     """Return the joined source of a notebook's code cells."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-
-
-def cleared(notebook: Path) -> str:
-    """Return the text of a notebook as it is committed: without outputs and counts. Tags and marks of nbgrader stay."""
-    content = nbformat.read(notebook, as_version=4)
-    for cell in content.cells:
-        cell.metadata = {key: value for key, value in cell.metadata.items() if key in ("tags", "nbgrader")}
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    content.metadata = {"kernelspec": KERNEL_SPEC, "language_info": {"name": "python"}}
-    return nbformat.writes(content) + "\n"

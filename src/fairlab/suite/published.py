@@ -221,22 +221,18 @@ def load_paper(key: str) -> Paper:
     path = project().experiments / key / "published.yaml"
     if not path.exists():
         raise KeyError(f"unknown paper {key!r}; there are {', '.join(paper_keys())}")
-    return _read_once(path, path.stat().st_mtime_ns)
+    return read_paper(path, path.stat().st_mtime_ns)
 
 
 @cache
-def _read_once(path, _changed) -> Paper:
-    return read_paper(path)
+def read_paper(path: Path, changed_ns: int | None = None) -> Paper:
+    """Read and check a file of published numbers, once for each time at which it was changed; see `load_paper`."""
+    return read_document(path, Paper, loader=DecimalLoader)
 
 
 def paper_keys() -> list[str]:
     """Return the keys of all papers with published numbers, sorted."""
     return sorted(path.parent.name for path in project().experiments.glob("*/published.yaml"))
-
-
-def read_paper(path: Path) -> Paper:
-    """Read and check one file of published numbers; see `load_paper`."""
-    return read_document(path, Paper, loader=DecimalLoader)
 
 
 def half_step(number: Decimal | int) -> float:
