@@ -56,12 +56,9 @@ def introduction(paper: str) -> str:
 
 def unexplained(card: Comparison) -> list[Row]:
     """Return the rows that differ or fail and are not explained in their paper's ``deviations.md``."""
-    known = {key: sections(key) for key in paper_keys()}
-    return [row for row in card.rows if row.verdict in OPEN and not _explained(row, known.get(row.paper, {}))]
-
-
-def _explained(row, known) -> bool:
-    return row.artefact in known and known[row.artefact].explains(row.id)
+    known = {(key, artefact): section for key in paper_keys() for artefact, section in sections(key).items()}
+    off = ((row, known.get((row.paper, row.artefact))) for row in card.rows if row.verdict in OPEN)
+    return [row for row, section in off if section is None or not section.explains(row.id)]
 
 
 def _parts(paper) -> list[str]:

@@ -121,10 +121,8 @@ class Experiment:
             raise KeyError(
                 f"the parameters cell does not set {', '.join(missing)}; run it before opening the experiment"
             )
-        name, profile, seed, *rest = needed
-        return cls(
-            namespace[name], profile=namespace[profile], seed=namespace[seed], **{key: namespace[key] for key in rest}
-        )
+        given = {name: namespace[name] for name in needed}
+        return cls(given.pop("experiment"), **given)
 
     @property
     def name(self) -> str:
@@ -384,9 +382,7 @@ class Experiment:
 
     def skip(self, artefact: str, id: str, reason: str) -> None:
         """Record why a published value or claim is skipped; the scorecard shows it as not run, with the reason."""
-        known = self._artefact(artefact)
-        if id not in known.values and id not in known.claims:
-            raise KeyError(f"{artefact} has no value or claim {id!r}")
+        self._declared(artefact, id, "values", "claims")
         self.run.skipped.append({"artefact": artefact, "id": id, "reason": reason})
 
     def figure(
@@ -492,10 +488,12 @@ class Experiment:
             raise KeyError(f"{self.name} does not declare the table or figure {artefact!r}{known}")
         return self.specification.published.artefact(artefact)
 
-    def _declared(self, artefact, id, part):
-        known = getattr(self._artefact(artefact), part)
+    def _declared(self, artefact, id, *parts):
+        own = self._artefact(artefact)
+        known = {key: item for part in parts for key, item in getattr(own, part).items()}
         if id not in known:
-            raise KeyError(f"{artefact} has no {part[:-1]} {id!r}{suggestion(id, known)}")
+            what = " or ".join(part.removesuffix("s") for part in parts)
+            raise KeyError(f"{artefact} has no {what} {id!r}{suggestion(id, known)}")
         return known[id]
 
     def _variants(self, data):

@@ -115,14 +115,9 @@ def state(name: str) -> str:
 
 def _fingerprint(names, libraries, left_out=frozenset()) -> str:
     reached, imported = _closure(frozenset(names), left_out)
+    versions = {found for library in imported.union(libraries) for found in _distributions(library)}
     lines = [f"{name} {_read(name)[0]}" for name in sorted(reached)]
-    lines += [f"{name}={version}" for name, version in _versions(imported.union(libraries)).items()]
-    return _digest("\n".join(lines))
-
-
-def _versions(libraries) -> dict[str, str]:
-    versions = dict(found for library in libraries for found in _distributions(library))
-    return dict(sorted(versions.items(), key=lambda item: item[0].lower()))
+    return _digest("\n".join(lines + [f"{name}={version}" for name, version in sorted(versions)]))
 
 
 @cache
@@ -136,9 +131,7 @@ def _distributions(library) -> tuple[tuple[str, str], ...]:
     return tuple((one.name, one.version) for one in found)
 
 
-@cache
-def _every_package() -> dict[str, list[str]]:
-    return metadata.packages_distributions()
+_every_package = cache(metadata.packages_distributions)
 
 
 @cache

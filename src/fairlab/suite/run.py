@@ -137,10 +137,9 @@ class Run:
 
     def write(self, folder: Path) -> None:
         """Write ``run.json``, ``records.json`` and ``claims.json`` to `folder`."""
-        content = {key: getattr(self, key) for key in OWN}
         _write_json(folder / "records.json", self.records)
         _write_json(folder / "claims.json", self.claims)
-        _write_json(folder / "run.json", content | self.about)
+        _write_json(folder / "run.json", {key: getattr(self, key) for key in OWN} | self.about)
 
     @classmethod
     def read(cls, folder: Path) -> "Run":
@@ -272,16 +271,12 @@ def missing_artefacts(folder: Path) -> list[str]:
     skipped.
     """
     run = Run.unpublished(folder)
-    pictures, tables = ([path.stem for path in (folder / kind).glob("*")] for kind in ("figures", "tables"))
-    skipped = [entry["artefact"] for entry in run.skipped]
-    entries = [entry["artefact"] for entry in run.records + run.claims]
-
-    def written(artefact):
-        files = pictures if artefact.startswith("figure-") else pictures + tables
-        drawn = any(stem == artefact or stem.startswith(f"{artefact}_") for stem in files)
-        return drawn or artefact in skipped or (artefact in entries and not artefact.startswith("figure-"))
-
-    return [artefact for artefact in run.specification.artefacts if not written(artefact)]
+    paths = (folder.glob(f"{kind}/*") for kind in ("figures", "tables"))
+    figures, tables = ({path.stem.partition("_")[0] for path in of_kind} for of_kind in paths)
+    shown = figures | {entry["artefact"] for entry in run.skipped}
+    other = tables | {entry["artefact"] for entry in run.records + run.claims}
+    left = set(run.specification.artefacts) - shown
+    return sorted(artefact for artefact in left if artefact.startswith("figure-") or artefact not in other)
 
 
 def _check_sums(folder) -> None:

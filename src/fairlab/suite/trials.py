@@ -169,16 +169,15 @@ def _compute_all(tasks, parameters, n_jobs):
                 del left[futures[future]]
                 tries = 0
                 yield count
-        except BrokenProcessPool as error:  # a worker died, nobody knows of which task, and loky ends the others
+        except BaseException as error:
             executor.shutdown(kill_workers=True)
-            tries += 1
+            if not isinstance(error, BrokenProcessPool):
+                raise
+            tries += 1  # a worker died, nobody knows of which task, and loky ends the others
             if tries == MOST_TRIES:
                 raise WorkerDiedError(
                     "a worker died twice during a trial (out of memory, or killed from outside)"
                 ) from error
-        except BaseException:
-            executor.shutdown(kill_workers=True)
-            raise
 
 
 def _compute_packed(packed, task) -> int:
