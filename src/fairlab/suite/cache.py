@@ -84,11 +84,12 @@ def _as_json(value, where, arrays):
     if type(value) is np.ndarray and value.dtype.kind in KINDS:
         arrays.append(value)
         return {"array": len(arrays)}
-    if isinstance(value, pd.DataFrame):
-        parts = [value.to_dict("tight"), list(map(str, value.dtypes))]
+    if isinstance(value, pd.DataFrame) and value.index.nlevels == value.columns.nlevels == 1:
+        parts = [list(value.index), value.index.name, list(value.columns), list(map(str, value.dtypes))]
+        parts.append([_plain(column) for _, column in value.items()])
         if not _table(*parts).equals(value):
-            raise TypeError(f"{where}, a table whose columns cannot be kept as they are: {', '.join(parts[1])}")
-        return {"table": inner(parts, "")}
+            raise TypeError(f"{where}, a table whose columns cannot be kept as they are: {', '.join(parts[3])}")
+        return {"table": [inner(part, "") for part in parts]}
     of = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
     raise TypeError(f"{where}, a {type(value).__name__}{of}")
 
@@ -115,7 +116,12 @@ def _from_json(tree, arrays):
             return _table(*outer(content))
 
 
-def _table(parts, dtypes) -> pd.DataFrame:
-    """Return the table that `DataFrame.to_dict` took apart, with the types of its columns."""
-    frame = pd.DataFrame.from_dict(parts, orient="tight")
-    return frame.astype(dict(zip(frame.columns, dtypes, strict=True)))
+def _plain(column):
+    """Return the values of a column as an array, or a list if they are text or objects."""
+    return column.to_numpy() if isinstance(column.dtype, np.dtype) and column.dtype.kind in KINDS else list(column)
+
+
+def _table(index, name, columns, dtypes, values) -> pd.DataFrame:
+    """Return the table of labels, their name, titles of the columns, their types and their values."""
+    frame = pd.DataFrame(dict(enumerate(values)), index=pd.Index(index, name=name, tupleize_cols=False))
+    return frame.astype(dict(enumerate(dtypes))).set_axis(columns, axis=1)
