@@ -3,7 +3,6 @@
 import tomllib
 from functools import cache
 from html import escape
-from pathlib import Path
 
 import numpy as np
 from docutils.nodes import SkipNode
@@ -11,6 +10,7 @@ from latex2mathml.converter import convert
 from sphinx.search.en import SearchEnglish
 
 from fairlab import __version__
+from fairlab.paths import project as root
 
 project = "fairlab"
 author = "The fairlab contributors"
@@ -25,7 +25,7 @@ extensions = [
     "sphinx_design",
 ]
 
-exclude_patterns = ["labs/students"]  # the notebooks of labs to download
+html_extra_path = ["extra"]  # figures, notebooks of labs to download, the sample report
 
 # Notebooks are shown as they are: nothing is run.
 nb_execution_mode = "off"
@@ -47,9 +47,7 @@ numpydoc_xref_param_type = False
 suppress_warnings = ["myst.header", "mystnb.unknown_mime_type", "mystnb.mime_priority"]
 
 # Addresses of the project, where pyproject.toml has them; a picture for links needs one to be whole.
-ADDRESSES = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text("utf-8"))["project"].get(
-    "urls", {}
-)
+ADDRESSES = tomllib.loads((root().root / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
 REPOSITORY = ADDRESSES.get("Repository") or ADDRESSES.get("Source")
 DESCRIPTION = (
     "Five papers on fairness testing, reproduced number by number, and their five methods to audit your own models."

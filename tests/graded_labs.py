@@ -6,7 +6,7 @@ import warnings
 
 import nbformat
 
-from fairlab.suite.labs.course import grader, write_grading
+from fairlab.suite.labs.course import cards, write_grading
 from fairlab.suite.labs.masters import CELL_SECONDS, for_course, marks, read, solved, without_guide
 from fairlab.suite.labs.running import with_numbers
 
@@ -17,15 +17,20 @@ class Grading:
     """A course folder, and what its autograder says about a notebook."""
 
     def __init__(self, folder):
+        from nbgrader.apps import NbGraderAPI
+        from traitlets.config import PyFileConfigLoader
+
         self.folder = folder
+        masters = [(lab, without_guide(for_course(read(lab.notebook), COURSE))) for lab in cards() if lab.mistakes]
+        write_grading(masters, folder)
         logging.getLogger("traitlets").setLevel(logging.CRITICAL)
+        configuration = PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config()
+        configuration.CourseDirectory.root = str(folder)
+        self.api = NbGraderAPI(config=configuration)
 
     def release(self, card):
-        """Return what students of a lab get, and let nbgrader make it if it has not."""
-        written = self.folder / "release" / card.assignment / card.notebook.name
-        if not written.exists():
-            write_grading([(card, without_guide(for_course(read(card.notebook), COURSE)))], self.folder)
-        return read(written)
+        """Return what students of a lab get."""
+        return read(self.folder / "release" / card.assignment / card.notebook.name)
 
     def solved(self, card):
         return solved(without_guide(for_course(read(card.notebook), COURSE)))
@@ -40,16 +45,15 @@ class Grading:
 
     def grade(self, card, student, notebook, seconds=CELL_SECONDS):
         """Return points by name of graded cells, and the notebook as it was run."""
-        self.release(card)
         place = self.folder / "submitted" / student / card.assignment / card.notebook.name
         place.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, place)
-        with warnings.catch_warnings(), grader(self.folder) as api:
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of nbgrader's own use of its database
-            api.config.ExecutePreprocessor.timeout = seconds
-            answer = api.autograde(card.assignment, student, force=True)
+            self.api.config.ExecutePreprocessor.timeout = seconds
+            answer = self.api.autograde(card.assignment, student, force=True)
             assert answer["success"], answer.get("log")
-            with api.gradebook as gradebook:
+            with self.api.gradebook as gradebook:
                 found = gradebook.find_submission_notebook(card.key, card.assignment, student)
                 points = {grade.name: grade.auto_score for grade in found.grades}
         return points, read(self.folder / "autograded" / student / card.assignment / card.notebook.name)

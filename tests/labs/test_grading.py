@@ -112,12 +112,12 @@ SUBMISSIONS = {
     "answers and tests deleted": (False, all_deleted, NONE, "`{test}` was deleted"),
     "expect replaced": (False, with_cell(NO_TEST), NONE, None),
     "expect replaced in the library": (False, with_cell(NO_LIBRARY_TEST), None, "points by tests are invalid"),
-    "endless loop": (True, with_bodies(ENDLESS, True), OTHERS, "`{test}` stopped: it took longer than"),
+    "endless loop": (True, with_bodies(ENDLESS, True), OTHERS, "`{test}` did not end within"),
     "endless loop that cannot be stopped": (
         True,
         with_bodies(UNSTOPPABLE, True),
         OTHERS,
-        "`{test}` could not be stopped",
+        "`{test}` did not end within",
     ),
     "os._exit": (True, with_bodies(ENDS_THE_KERNEL, True), OTHERS, "`{test}` ended the kernel"),
 }

@@ -209,24 +209,22 @@ def test_the_mistake_that_gives_the_answer_is_named_and_no_other():
         expect("it", 4, 3, mistakes=mistakes)
 
 
-class Agrees(float):
-    """Is whatever is asked for."""
-
-    def __float__(self):
-        return sys._getframe(1).f_locals["expected"]
+class Agrees:
+    """Is equal to everything."""
 
     def __eq__(self, other):
         return True
 
-    __hash__ = float.__hash__
+    __hash__ = object.__hash__
 
 
 @pytest.mark.parametrize(
     "wrap", [lambda own: own, lambda own: [own], lambda own: {"a": own}, lambda own: np.array([own], dtype=object)]
 )
-def test_an_object_that_compares_as_it_likes_is_no_answer(wrap):
-    with pytest.raises(LabError, match="return plain numbers or text"):
-        expect("it", wrap(Agrees()), [1])
+def test_an_object_that_equals_everything_is_no_answer(wrap):
+    for expected in (1, [1], "a", True, pd.Series({"a": 1})):
+        with pytest.raises(LabError, match="an object of Agrees"):
+            expect("it", wrap(Agrees()), expected)
 
 
 LAB = card("berkeley")
@@ -246,7 +244,6 @@ def test_a_course_has_three_parts(course):
         "students/requirements-labs.txt",
         "students/README.md",
         f"students/{lab}/berkeley.ipynb",
-        f"students/{lab}/data/admissions.csv",
         f"course/source/{lab}/berkeley.ipynb",
         f"course/release/{lab}/berkeley.ipynb",
         f"course/guides/{lab}.md",
@@ -297,7 +294,7 @@ def install(python, folder, *options):
 def test_a_zip_has_all_that_a_student_needs(unzipped):
     names = {path.relative_to(unzipped).as_posix() for path in unzipped.rglob("*") if path.is_file()}
     wheel = next(unzipped.glob("*.whl")).name
-    assert names == {"berkeley.ipynb", "data/admissions.csv", wheel, "requirements-labs.txt", "README.md"}
+    assert names == {"berkeley.ipynb", wheel, "requirements-labs.txt", "README.md"}
     assert "`berkeley.ipynb`" in (unzipped / "README.md").read_text(encoding="utf-8")
     assert "Would install fairlab" in install(sys.executable, unzipped, "--no-index")
 

@@ -27,7 +27,6 @@ from fairlab.suite.site.pages import (
     write_labs,
     write_notebooks,
 )
-from fairlab.suite.site.reference import PACKAGES, described, package_page, public_names
 from fairlab.suite.site.rows import HTML, PAGES, anchor, artefact_name, bar, grouped, off_most, place
 from fairlab.suite.verdicts import LOOKS
 
@@ -289,28 +288,6 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     assert "commit `" in text
 
 
-def test_every_public_name_is_in_the_reference_once():
-    places = [
-        (id(described(package, name)), f"{package}.{name}") for package in PACKAGES for name in public_names(package)
-    ]
-    assert len({place for place, _ in places}) == len(places)
-    assert {"fairlab.auditing.audit", "fairlab.Experiment"} < {name for _, name in places}
-    assert "* ``fairlab.audit`` is :obj:`fairlab.auditing.audit`\n" in package_page("fairlab")
-
-
-ROOT = project().root
-
-
-def test_links_within_the_project_become_pages_or_plain_text():
-    text = (
-        "[a](docs/labs.md#three-weeks) [b](src/fairlab/cli.py) [g](docs/guide/cache.md) "
-        "[c](https://x.org) ![d](figures/x.png) [e](#f)"
-    )
-    assert building.within_site(text, "README.md", "deep/page") == (
-        "[a](../labs/index.md#three-weeks) b [g](../guide/cache.md) [c](https://x.org) ![d](figures/x.png) [e](#f)"
-    )
-
-
 def test_own_results_come_before_the_committed_ones(results):
     assert building.card_file() == ROOT / "REPRODUCTION.json"
     results.mkdir()
@@ -322,25 +299,13 @@ def test_corrupted_scorecard_is_rejected_with_its_row(results, tmp_path):
     results.mkdir()
     (results / "REPRODUCTION.json").write_text(json.dumps([{"paper": "adf"}]))
     with pytest.raises(ValueError, match=r"0\.artefact\n  Field required"):
-        building.write_sources(tmp_path / "sources", None)
-
-
-def test_a_picture_of_the_gallery_is_not_kept_twice(tmp_path):
-    for name, content in {"figures/adf/a.png": b"one", "_images/1.png": b"one", "_images/2.png": b"two"}.items():
-        building.write_text(tmp_path / name, content.decode())
-    building.write_text(
-        tmp_path / "notebooks/adf/n.html", '<img src="../../_images/1.png"><img src="../../_images/2.png">'
-    )
-    building.share_pictures(tmp_path)
-    page = (tmp_path / "notebooks/adf/n.html").read_text()
-    assert page == '<img src="../../figures/adf/a.png"><img src="../../_images/2.png">'
-    assert [file.name for file in tmp_path.glob("_images/*")] == ["2.png"]
+        building.write_sources(tmp_path / "sources")
 
 
 def test_labs_have_no_solutions(tmp_path):
-    write_labs(tmp_path)
+    write_labs(tmp_path / "pages", tmp_path / "downloads")
     for card in cards():
-        pages = [read(tmp_path / folder / card.notebook.name) for folder in ("", "students")]
+        pages = [read(tmp_path / folder / card.notebook.name) for folder in ("pages", "downloads")]
         text = "\n".join(cell.source for page in pages for cell in page.cells)
         assert "YOUR CODE HERE" in text or "raise NotImplementedError" in text or not exercises(read(card.notebook))
         assert not [line for line in secrets(read(card.notebook)) if line in text]

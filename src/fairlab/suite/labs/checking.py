@@ -1,11 +1,10 @@
 """Run the visible tests of a notebook."""
 
-import re
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from fairlab.suite.labs.masters import CELL_SECONDS, QUIET, Exercise, exercises, marks, read
+from fairlab.suite.labs.masters import CELL_SECONDS, QUIET, exercises, marks, read
 
 
 @dataclass(frozen=True)
@@ -53,16 +52,14 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
     graded = {exercise.name: exercise for exercise in exercises(content)}
     if not graded:
         raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
-    found = _errors(content, Path(notebook), seconds) if find_spec("nbconvert") else _errors_here(content)
+    messages = _messages(content, Path(notebook), seconds) if find_spec("nbconvert") else _messages_here(content)
     lines = []
-    for number, (cell, errors) in enumerate(zip(content.cells, found, strict=True), start=1):
-        exercise = graded.get(marks(cell).get("grade_id"), Exercise(f"cell {number}", 0, is_manual=False))
-        texts = [(kind, re.sub(r"\s+", " ", text).strip()) for kind, text in errors[:1]]
-        message = "".join(text if kind == "LabError" else f"{kind}: {text}".removesuffix(": ") for kind, text in texts)
-        known = exercise.name in graded
-        if errors or known:
-            state = "manual" if exercise.is_manual else "ok" if not errors else "not yet" if known else "error"
+    for number, (cell, message) in enumerate(zip(content.cells, messages, strict=True), start=1):
+        if exercise := graded.get(marks(cell).get("grade_id")):
+            state = "manual" if exercise.is_manual else "not yet" if message else "ok"
             lines.append(Line(exercise.name, state, exercise.points, message))
+        elif message:
+            lines.append(Line(f"cell {number}", "error", 0, message))
     return lines
 
 
@@ -81,29 +78,32 @@ def as_text(lines: list[Line]) -> str:
     return "\n".join([*rows, closing])
 
 
-def _errors(content, notebook: Path, seconds: int) -> list[list[tuple]]:
-    """Run a copy of the cells in a kernel, and return the errors of each."""
+def _messages(content, notebook: Path, seconds: int) -> list[str]:
+    """Run a copy of the cells in a kernel, and return the message of each cell's first error, "" if it has none."""
     from fairlab.suite.labs.running import ResilientExecute
 
     runner = ResilientExecute(timeout=seconds, kernel_name="python3", extra_arguments=QUIET)
     runner.log.setLevel("CRITICAL")  # what is logged stands in the lines
     done, _ = runner.preprocess(content, {"metadata": {"path": str(notebook.resolve().parent)}})
-    return [
-        [(out.ename, out.evalue) for out in cell.get("outputs", ()) if out.output_type == "error"]
-        for cell in done.cells
-    ]
+    errors = [[out for out in cell.get("outputs", ()) if out.output_type == "error"] for cell in done.cells]
+    return [_in_a_line(own[0].ename, own[0].evalue) if own else "" for own in errors]
 
 
-def _errors_here(content) -> list[list[tuple]]:
-    """Run the cells in this process, with names of their own, and return the errors of each."""
+def _messages_here(content) -> list[str]:
+    """Run the cells in this process, with names of their own, and return the messages as `_messages` does."""
     from IPython.utils.capture import capture_output
 
-    names, found = {"__name__": "__main__", "display": print}, []
+    names, messages = {"__name__": "__main__", "display": print}, []
     for cell in content.cells:
-        found.append([])
+        messages.append("")
         try:
             with capture_output():
                 exec(cell.source if cell.cell_type == "code" else "", names)
         except Exception as error:
-            found[-1].append((type(error).__name__, str(error)))
-    return found
+            messages[-1] = _in_a_line(type(error).__name__, str(error))
+    return messages
+
+
+def _in_a_line(kind: str, text: str) -> str:
+    text = " ".join(text.split())
+    return text if kind == "LabError" else f"{kind}: {text}".removesuffix(": ")

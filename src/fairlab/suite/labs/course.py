@@ -1,26 +1,22 @@
 """Build a course from the source notebooks: for students, for nbgrader, and with solutions."""
 
 import hashlib
-import logging
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
-from unittest import mock
 
 from pydantic import Field
 
 from fairlab.checks import optional, required, suggestion
 from fairlab.data.documents import Entry, Several, read_document
 from fairlab.paths import project, write_text
-from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved
+from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved, without_guide
 
 jinja2 = optional("jinja2")
 nbformat = optional("nbformat")
@@ -60,8 +56,6 @@ class Card(Entry):
         For a student.
     data : str
         Which data, and whether it is real or generated.
-    tables : tuple of str
-        The functions of the lab's module that return them for a course; students get them as CSV, too.
     paper : str
     time : tuple of str
         A plan of the minutes.
@@ -78,7 +72,6 @@ class Card(Entry):
     prerequisites: Several[str]
     minutes: int = Field(gt=0)
     data: str
-    tables: Several[str] = ()
     paper: str
     time: Several[str]
     mistakes: Several[Mistake] = ()
@@ -156,14 +149,11 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         masters = list(zip(labs, pool.map(lambda card: _for_course(card, course), labs), strict=True))
     write_grading(masters, folder / "course")
-    students = folder / "students"
     for card, master in masters:
         write_text(folder / "course" / "guides" / f"{card.assignment}.md", guide(card, master, course))
         own = nbformat.writes(solved(master)) + "\n"
         write_text(folder / "solved" / card.assignment / card.notebook.name, own)
-        shutil.copytree(folder / "course" / "release" / card.assignment, students / card.assignment)
-        for name, table in _tables(card, course).items():
-            write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
+    students = shutil.copytree(folder / "course" / "release", folder / "students")
     write_requirements(students)
     write_text(students / README, students_page(labs))
     return folder
@@ -178,14 +168,15 @@ def _for_course(card: Card, course: int):
         raise RuntimeError(f"{card.assignment}, course {course}: {error}; choose another number") from error
 
 
-def _tables(card: Card, course: int) -> dict:
-    """Return the tables of a lab by the names of their files."""
-    found = {}
-    for name in card.tables:
-        table = getattr(import_module(f"fairlab.suite.labs.{card.key}"), name)(course)
-        parts = {f"{name}-{part}": each for part, each in table.items()} if isinstance(table, dict) else {name: table}
-        found |= parts
-    return found
+def released(card: Card):
+    """Return a lab as students receive it: without solutions, hidden tests and cells for the guide."""
+    required("nbgrader")
+    from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
+
+    notebook = without_guide(read(card.notebook))
+    for step in (ClearSolutions(), ClearHiddenTests()):
+        notebook, _ = step.preprocess(notebook, {})
+    return notebook
 
 
 def write_grading(masters: Sequence[tuple[Card, object]], folder: Path) -> None:
@@ -197,27 +188,9 @@ def write_grading(masters: Sequence[tuple[Card, object]], folder: Path) -> None:
         If nbgrader made no release of a lab.
     """
     shutil.copytree(project().labs / "course", folder, dirs_exist_ok=True)
-    with grader(folder) as api:
-        for card, master in masters:
-            write_text(folder / "source" / card.assignment / card.notebook.name, nbformat.writes(master) + "\n")
-            answer = api.generate_assignment(card.assignment, force=True)
-            if not answer["success"]:
-                raise RuntimeError(f"{card.assignment}: nbgrader made no release\n{answer.get('log') or answer}")
-
-
-@contextmanager
-def grader(folder: Path) -> Iterator:
-    """Open nbgrader for a folder of `write_grading`: its API, with the folder's configuration."""
-    from nbgrader.apps import NbGraderAPI
-    from traitlets.config import PyFileConfigLoader
-
-    configuration = PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config()
-    configuration.CourseDirectory.root = str(folder)
-    logging.getLogger("traitlets").setLevel(logging.ERROR)
-    # nbgrader calls `alembic`, a script of this environment, which need not be activated.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    with mock.patch.dict(os.environ, {"PATH": path}):
-        yield NbGraderAPI(config=configuration)
+    for card, master in masters:
+        write_text(folder / "source" / card.assignment / card.notebook.name, nbformat.writes(master) + "\n")
+    _call(folder, "nbgrader", "generate_assignment", "*")
 
 
 def guide(card: Card, master, course: int) -> str:
@@ -239,10 +212,7 @@ def write_requirements(folder: Path) -> None:
     RuntimeError
         If the wheel could not be made.
     """
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    answer = subprocess.run(command, cwd=project().root, capture_output=True, text=True, check=False)
-    if answer.returncode:
-        raise RuntimeError(f"the wheel could not be made: {answer.stderr.strip() or answer.stdout.strip()}")
+    _call(project().root, "hatchling", "build", "-t", "wheel", "-d", str(folder))
     wheel = next(folder.glob("*.whl"))
     head = f"# In the folder of this file: python -m pip install -r {REQUIREMENTS} (Python 3.11, 3.12 or 3.13)"
     own = f"./{wheel.name} --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}"
@@ -261,6 +231,15 @@ def zip_course(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | No
             write_text(own / README, students_page([card], alone=True))
         to = Path(folder).resolve()
         return [Path(shutil.make_archive(to / card.assignment, "zip", students, card.assignment)) for card in labs]
+
+
+def _call(folder: Path, module: str, *arguments: str) -> None:
+    """Run a program of this environment, which need not be activated, in a folder."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # nbgrader calls `alembic`
+    command, environment = [sys.executable, "-m", module, *arguments], os.environ | {"PATH": path}
+    answer = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise RuntimeError(f"{module} failed: {answer.stderr.strip() or answer.stdout.strip()}")
 
 
 def _page(template: str, **content) -> str:

@@ -1,5 +1,7 @@
 """Pages of papers and of notebooks: text, rows of the scorecard, figures, and outputs of runs; and labs."""
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -7,25 +9,27 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import yaml
+from PIL import Image
 
-from fairlab.checks import optional, required
+from fairlab.checks import optional
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
-from fairlab.suite.comparison import Comparison, Row
+from fairlab.suite.comparison import Comparison, Row, short_line
 from fairlab.suite.deviations import ID, introduction, sections
 from fairlab.suite.drawing import figures
-from fairlab.suite.labs.course import cards, guide
-from fairlab.suite.labs.masters import exercises, read, without_guide
+from fairlab.suite.labs.course import cards, guide, released
+from fairlab.suite.labs.masters import exercises, read
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
-from fairlab.suite.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding, off_most, raw
+from fairlab.suite.site.rows import ENVIRONMENT, HTML, MARKDOWN, PAGES, artefact_name, off_most, raw
 from fairlab.suite.verdicts import OPEN
 
 nbformat = optional("nbformat")
 
 UP = "../"  # from the page of a paper to the site's root
 CALL = "exp.figure("
+AS_SPECIFIED = re.compile(r"as specified: ([-.e\d]+)")
 
 
 def page_text(key: str) -> tuple[dict, str]:
@@ -42,9 +46,26 @@ def names() -> dict[str, str]:
 
 
 def finding_of(key: str, card: Comparison) -> str:
-    """Return what a paper's page says of it in one sentence, as HTML."""
-    head = page_text(key)[0]
-    return finding(card.of(key), head["finding"], head["condition"])
+    """Return what a paper's page says of it in one sentence, as HTML.
+
+    That is the ``finding`` of its front matter, a template, if the rows meet its ``condition``; else how many numbers
+    agree. Both may use ``rows(pattern, *verdicts)``, the rows whose ``table:id`` matches a pattern, ``n``, their
+    number, and ``as_specified(row)``, our number by the protocol as the paper specifies it.
+    """
+    head, own = page_text(key)[0], card.of(key)
+
+    def rows(pattern="*", *verdicts):
+        matching = [row for row in own.rows if fnmatchcase(f"{row.artefact}:{row.id}", pattern)]
+        return [row for row in matching if not verdicts or row.verdict in verdicts]
+
+    def as_specified(row):
+        found = AS_SPECIFIED.search(row.reason or "")
+        return float(found[1]) if found else math.nan
+
+    given = {"rows": rows, "n": lambda *asked: len(rows(*asked)), "as_specified": as_specified}
+    if own.rows and ENVIRONMENT.compile_expression(head["condition"])(**given):
+        return ENVIRONMENT.from_string(head["finding"]).render(given)
+    return f"{short_line(own)}."
 
 
 def paper_page(key: str, rows: Sequence[Row], drawn: Sequence["Picture"]) -> str:
@@ -105,9 +126,8 @@ class Picture:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height in pixels, from the head of the PNG."""
-        head = (self.folder / f"{self.stem}.png").read_bytes()[16:24]
-        return int.from_bytes(head[:4]), int.from_bytes(head[4:])
+        """Width and height in pixels."""
+        return Image.open(self.folder / f"{self.stem}.png").size
 
     @property
     def title(self) -> str:
@@ -118,12 +138,14 @@ class Picture:
 
 def pictures(paper: str) -> list[Picture]:
     """Return the figures of a paper, from runs or else committed, in the paper's order."""
-    order, cells, found = list(load_paper(paper).artefacts), {}, []
-    for stem, (folder, entry) in figures(paper).items():
-        name = entry["experiment"]
-        if name not in cells:
-            cells[name] = [cell.source for cell in read(specification(name).notebook).cells if CALL in cell.source]
-        found.append(Picture(paper, stem, folder, entry, drawing_cell(stem, entry.get("draw", ""), cells[name])))
+    order, cells = list(load_paper(paper).artefacts), {}
+    for name in experiment_names(paper):
+        notebook = read(specification(name).notebook)
+        cells[name] = [cell.source for cell in notebook.cells if CALL in cell.source]
+    found = [
+        Picture(paper, stem, folder, entry, drawing_cell(stem, entry.get("draw", ""), cells[entry["experiment"]]))
+        for stem, (folder, entry) in figures(paper).items()
+    ]
     return sorted(found, key=lambda picture: (order.index(picture.artefact), picture.stem))
 
 
@@ -131,10 +153,12 @@ def drawing_cell(stem: str, draw: str, cells: list[str]) -> str:
     """Return the cell that draws a figure: of those with its table or figure, the one with its part and function."""
     artefact, _, part = stem.partition("_")
     function = draw.rpartition(".")[2]
-    # A loop over several tables or figures has their names elsewhere.
-    own = [cell for cell in cells if f'"{artefact}"' in cell] or [cell for cell in cells if function in cell]
-    named = {cell: f'part="{part}"' in cell if part else "part=" not in cell for cell in own}
-    return max(own, key=lambda cell: (named[cell], function in cell), default="")
+
+    def fit(cell):  # a loop over several tables or figures has their names elsewhere
+        is_part = f'part="{part}"' in cell if part else "part=" not in cell
+        return f'"{artefact}"' in cell, is_part, function in cell
+
+    return max((cell for cell in cells if fit(cell)[0] or fit(cell)[2]), key=fit, default="")
 
 
 def write_notebooks(folder: Path, drawn: Mapping[str, Sequence[Picture]]) -> None:
@@ -157,19 +181,14 @@ def write_notebooks(folder: Path, drawn: Mapping[str, Sequence[Picture]]) -> Non
         _write(page, PAGES.unexecuted(name), folder / f"{name}.ipynb")
 
 
-def write_labs(folder: Path) -> None:
-    """Write the labs as students receive them, without solutions and hidden tests: to download, and as pages."""
-    required("nbgrader")
-    from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
-
+def write_labs(pages: Path, downloads: Path) -> None:
+    """Write the labs as students receive them: as pages, and to download."""
     for card in cards():
-        released = without_guide(read(card.notebook))
-        for step in (ClearSolutions(), ClearHiddenTests()):
-            released, _ = step.preprocess(released, {})
-        write_text(folder / "students" / card.notebook.name, nbformat.writes(released))
+        notebook = released(card)
+        write_text(downloads / card.notebook.name, nbformat.writes(notebook))
         sample = guide(card, read(card.notebook), 0).partition("## Free-text answers")[0].partition("\n")[2]
-        below_title(released, HTML.lab_head(card, exercises(released), sample))
-        write_text(folder / card.notebook.name, nbformat.writes(released))
+        below_title(notebook, HTML.lab_head(card, exercises(notebook), sample))
+        write_text(pages / card.notebook.name, nbformat.writes(notebook))
 
 
 def below_title(notebook, text: str) -> None:

@@ -6,7 +6,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from markupsafe import Markup
 from fairlab import __version__, plotting
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import PROFILES
-from fairlab.suite.comparison import Comparison, Row, short_line
+from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import LABELS, LOOKS, OPEN, label_of
 
@@ -34,7 +33,6 @@ FILTER_LABELS = {
 LONGEST_LINE = 110  # characters, of the text below the bars
 DECADES = (-4, 8)  # of the plot of all numbers
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}")
-AS_SPECIFIED = re.compile(r"as specified: ([-.e\d]+)")
 
 
 def artefact_name(artefact: str) -> str:
@@ -101,26 +99,6 @@ def off_most(rows: Sequence[Row]) -> Row | None:
     """Return the number with the largest relative difference among rows that differ."""
     off = [row for row in rows if row.verdict == "differs" and row.kind == "number"]
     return max(off, key=lambda row: abs(row.relative_difference or 0), default=None)
-
-
-def finding(card: Comparison, text: str, condition: str) -> str:
-    """Return a sentence on a paper, a template, if the rows meet its condition; else how many numbers agree.
-
-    Both may use ``rows(pattern, *verdicts)``, the rows whose ``table:id`` matches a pattern, ``n``, their number, and
-    ``as_specified(row)``, our number by the protocol as the paper specifies it.
-    """
-
-    def rows(pattern="*", *verdicts):
-        own = [row for row in card.rows if fnmatchcase(f"{row.artefact}:{row.id}", pattern)]
-        return [row for row in own if not verdicts or row.verdict in verdicts]
-
-    def as_specified(row):
-        found = AS_SPECIFIED.search(row.reason or "")
-        return float(found[1]) if found else math.nan
-
-    given = {"rows": rows, "n": lambda *asked: len(rows(*asked)), "as_specified": as_specified}
-    holds = bool(card.rows) and ENVIRONMENT.compile_expression(condition)(**given)
-    return ENVIRONMENT.from_string(text).render(given) if holds else f"{short_line(card)}."
 
 
 def raw(html: str) -> str:
