@@ -18,9 +18,33 @@ METADATA = "ro-crate-metadata.json"
 CRATE, PROCESS = "https://w3id.org/ro/crate/1.1", "https://w3id.org/ro/wfrun/process/0.5"
 LICENSE = "https://spdx.org/licenses/BSD-3-Clause"
 CONTEXT = [f"{CRATE}/context", "https://w3id.org/ro/terms/workflow-run/context"]
-FORMATS = {".csv": "text/csv", ".json": "application/json", ".png": "image/png", ".svg": "image/svg+xml"}
+FORMATS = {
+    ".csv": "text/csv",
+    ".ipynb": "application/x-ipynb+json",
+    ".json": "application/json",
+    ".md": "text/markdown",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
 ABOUT_DATA = {"sha256": "data_hash", "description": "note", "citation": "citation"}
-FORMATS |= {".ipynb": "application/x-ipynb+json", ".md": "text/markdown"}
+
+
+class Crate(dict):
+    """The entities of a crate's metadata by their ids."""
+
+    def add(self, name: str, kind: str, /, **properties) -> dict[str, str]:
+        """Add an entity, and return the reference to it that others hold."""
+        self[name] = {"@id": name, "@type": kind, **properties}
+        return {"@id": name}
+
+    def add_file(self, name: str, /, **properties) -> dict[str, str]:
+        """Add a file of the crate by its path in it."""
+        kind = FORMATS.get(Path(name).suffix, "text/plain")
+        return self.add(name, "File", name=name, encodingFormat=kind, **properties)
+
+    def references(self, kind: str) -> list[dict[str, str]]:
+        """Return the references to all entities of a kind."""
+        return [{"@id": name} for name, entity in self.items() if entity["@type"] == kind]
 
 
 def write_crate(folder: Path, card: Comparison, profile: str | None = None) -> Path:
@@ -35,95 +59,78 @@ def write_crate(folder: Path, card: Comparison, profile: str | None = None) -> P
     """
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{folder}: expected a new or empty folder, found one with files")
-    runs = published_runs(profile)
-    graph = [
-        _entity(METADATA, "CreativeWork", conformsTo={"@id": CRATE}, about={"@id": "./"}),
-        _entity(PROCESS, "CreativeWork", name="Process Run Crate", version="0.5"),
-        _entity(LICENSE, "CreativeWork", name="BSD-3-Clause"),
-        _entity("#contributors", "Organization", name="The fairlab contributors"),
-    ]
+    crate, runs = Crate(), published_runs(profile)
     for file, text in written_files(card, profile).items():
         write_text(folder / file, text)
-        graph.append(_file(file))
+        crate.add_file(file)
     for run in runs.values():
-        graph += _copied(run, folder)
-    graph = list({entity["@id"]: entity for entity in graph}.values())
-    actions = [entity["@id"] for entity in graph if entity["@type"] == "CreateAction"]
-    root = _entity(
+        _copy(run, folder, crate)
+    crate.add(METADATA, "CreativeWork", conformsTo={"@id": CRATE}, about={"@id": "./"})
+    crate.add(
         "./",
         "Dataset",
         name="Runs of fairlab and their scorecard",
-        description=f"{len(actions)} runs of experiments that reproduce papers on fairness testing, and a comparison "
+        description=f"{len(runs)} runs of experiments that reproduce papers on fairness testing, and a comparison "
         "of every published number with our result.",
-        datePublished=max((entity["endTime"] for entity in graph if "endTime" in entity), default=_when(None))[:10],
-        license={"@id": LICENSE},
-        conformsTo={"@id": PROCESS},
-        author={"@id": "#contributors"},
-        hasPart=_ids(entity["@id"] for entity in graph if entity["@type"] == "File"),
-        mentions=_ids(actions),
+        datePublished=datetime.now(UTC).date().isoformat(),
+        license=crate.add(LICENSE, "CreativeWork", name="BSD-3-Clause"),
+        conformsTo=crate.add(PROCESS, "CreativeWork", name="Process Run Crate", version="0.5"),
+        author=crate.add("#contributors", "Organization", name="The fairlab contributors"),
+        hasPart=crate.references("File"),
+        mentions=crate.references("CreateAction"),
     )
-    write_text(folder / METADATA, json.dumps({"@context": CONTEXT, "@graph": [*graph, root]}, indent=1) + "\n")
+    content = {"@context": CONTEXT, "@graph": [*crate.values()]}
+    write_text(folder / METADATA, json.dumps(content, indent=1) + "\n")
     return folder / METADATA
 
 
-def _copied(run: Run, folder: Path) -> list[dict]:
-    """Copy a run without the name of its machine, and return what describes it."""
-    source = run_folder(run.name, run.profile)
-    started = source.name.partition("_")[0]
-    place = f"{run.profile}/{run.name}"
+def _copy(run: Run, folder: Path, crate: Crate) -> None:
+    """Copy a run without the name of its machine, and describe it."""
+    source, place = run_folder(run.name, run.profile), f"{run.profile}/{run.name}"
+    started, commit = source.name.partition("_")[0], run.about.get("commit") or "unknown commit"
     shutil.copytree(source, folder / place / started)
     current = (source.parent / CURRENT).read_text(encoding="utf-8")
     write_text(folder / place / CURRENT, current.replace(source.name, started))
+    crate.add_file(f"{place}/{CURRENT}")
+    crate.add_file(f"{place}/{started}/{SUMS}")
     sums = json.loads((source / SUMS).read_text(encoding="utf-8"))
-    files = [_file(f"{place}/{started}/{name}", sha256) for name, sha256 in sums.items()]
-    files += [_file(f"{place}/{started}/{SUMS}"), _file(f"{place}/{CURRENT}")]
-    commit = run.about.get("commit") or "unknown commit"
-    version = f"{run.about['fairlab']}, {commit}"
-    software = _entity(f"#fairlab-{commit}", "SoftwareApplication", name="fairlab", softwareVersion=version)
-    software["softwareRequirements"] = [f"{name}=={number}" for name, number in run.about["libraries"].items()]
-    notebook = _entity(f"#{run.name}.ipynb-{commit}", "SoftwareSourceCode", name=f"notebooks/{run.name}.ipynb")
-    notebook |= {
-        "version": version,
-        "programmingLanguage": f"Python {run.about['python']}",
-        "runtimePlatform": {"@id": software["@id"]},
-    }
+    software = crate.add(
+        f"#fairlab-{commit}",
+        "SoftwareApplication",
+        name="fairlab",
+        softwareVersion=f"{run.about['fairlab']}, {commit}",
+        softwareRequirements=[f"{name}=={number}" for name, number in run.about["libraries"].items()],
+    )
+    notebook = crate.add(
+        f"#{run.name}.ipynb-{commit}",
+        "SoftwareSourceCode",
+        name=f"notebooks/{run.name}.ipynb",
+        programmingLanguage=f"Python {run.about['python']}",
+        runtimePlatform=software,
+    )
     data = [
-        _entity(f"#{load['variant']}-{load.get('data_hash', '')[:12]}", "CreativeWork", name=load["variant"])
-        | {"additionalType": load["source"]}
-        | {theirs: load[own] for theirs, own in ABOUT_DATA.items() if load.get(own)}
+        crate.add(
+            f"#{load['variant']}-{load.get('data_hash', '')[:12]}",
+            "CreativeWork",
+            name=load["variant"],
+            additionalType=load["source"],
+            **{theirs: load[own] for theirs, own in ABOUT_DATA.items() if load.get(own)},
+        )
         for load in run.data
     ]
     values = [
-        _entity(f"#{run.profile}/{run.name}/{name}", "PropertyValue", name=name, value=json.dumps(value))
+        crate.add(f"#{place}/{name}", "PropertyValue", name=name, value=json.dumps(value))
         for name, value in (run.parameters | {"seed": run.seed}).items()
     ]
-    action = _entity(
-        f"#{run.profile}/{run.name}",
+    crate.add(
+        f"#{place}",
         "CreateAction",
         name=f"fairlab run {run.name} --profile {run.profile}",
         description=run.specification.title,
-        startTime=_when(datetime.strptime(started, "%Y%m%dT%H%M%S%z")),
-        endTime=_when(datetime.fromtimestamp((source / SUMS).stat().st_mtime, UTC)),
+        startTime=datetime.strptime(started, "%Y%m%dT%H%M%S%z").isoformat(),
+        endTime=datetime.fromtimestamp((source / SUMS).stat().st_mtime, UTC).isoformat(timespec="seconds"),
         actionStatus="http://schema.org/CompletedActionStatus",
-        instrument={"@id": notebook["@id"]},
-        object=_ids(entity["@id"] for entity in data + values),
-        result=_ids(entity["@id"] for entity in files[:-2]),
+        instrument=notebook,
+        object=data + values,
+        result=[crate.add_file(f"{place}/{started}/{name}", sha256=sha256) for name, sha256 in sums.items()],
     )
-    return [*files, software, notebook, *data, *values, action]
-
-
-def _entity(name, kind, /, **properties) -> dict:
-    return {"@id": name, "@type": kind, **properties}
-
-
-def _ids(names) -> list[dict]:
-    return [{"@id": name} for name in names]
-
-
-def _file(path, sha256=None) -> dict:
-    about = {"name": path, "encodingFormat": FORMATS.get(Path(path).suffix, "text/plain")}
-    return _entity(path, "File", **about | ({"sha256": sha256} if sha256 else {}))
-
-
-def _when(moment) -> str:
-    return (moment or datetime.now(UTC)).isoformat(timespec="seconds")
