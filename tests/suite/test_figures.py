@@ -16,7 +16,7 @@ from toy_project import FIGURES_MODULE, add_experiment, fill, line
 from fairlab.cli import main
 from fairlab.plotting import SURROGATE_MARK
 from fairlab.suite import drawing
-from fairlab.suite.drawing import function, name_of, paint, read_numbers, remarks_of
+from fairlab.suite.drawing import function, paint, read_numbers, remarks_of
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, run_folder
 
@@ -130,8 +130,8 @@ def test_what_cannot_be_drawn_again_is_refused(experiment, toy_figures, monkeypa
     ["os.system", "fairlab.papers.toy.figures._hidden", f"{FIGURES_MODULE}.circle", "fairlab.figures.no", "line"],
 )
 def test_functions_are_found_by_their_full_names_and_no_others(toy_figures, name):
-    assert function(name_of(line)) is line
-    with pytest.raises(ValueError, match="no function"):
+    assert function(f"{FIGURES_MODULE}.line") is line
+    with pytest.raises(TypeError, match=PUBLIC):
         function(name)
 
 
@@ -233,7 +233,7 @@ def test_what_cannot_be_drawn_is_named_and_left(publish, folder, results, capsys
     assert main(["figures", "toy", "--write"]) == 1
     captured = capsys.readouterr()
     assert captured.err.splitlines() == [
-        "toy/figure-1: not redrawn: no function 'os.system' of a module `figures` of fairlab draws",
+        "toy/figure-1: not redrawn: draw: expected a public function of a module `figures` of fairlab, found os.system",
         "toy/figure-1_red: not redrawn: y",
     ]
     assert "0 of 2 figures redrawn" in captured.out

@@ -131,10 +131,9 @@ class Specification(Entry):
 
     def check_parameters(self, names) -> None:
         """Raise a TypeError that lists the known parameters unless all `names` are among them."""
-        known = list(self.profiles.quick)
-        for name in names:
-            if name not in known:
-                raise TypeError(f"{self.name} has no parameter {name!r}{suggestion(name, known)}")
+        known = self.profiles.quick
+        if strange := [name for name in names if name not in known]:
+            raise TypeError(f"{self.name} has no parameter {strange[0]!r}{suggestion(strange[0], known)}")
 
     def need_gb(self, profile: str, n_cores: int) -> float:
         """Return the memory that it needs, in GB; a lower bound where the paper profile was not measured."""

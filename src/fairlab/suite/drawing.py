@@ -44,8 +44,10 @@ def entry_of(run, draw: Callable, options: dict, caption: str, source: str, numb
             "options: expected numbers, text, True, False, None, and lists and dictionaries of these; put arrays "
             f"and tables into `data` ({error})"
         ) from None
+    name = f"{getattr(draw, '__module__', '')}.{getattr(draw, '__qualname__', draw)}"
+    function(name)
     caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
-    return {"data": source, "draw": name_of(draw), "options": options, "caption": caption}
+    return {"data": source, "draw": name, "options": options, "caption": caption}
 
 
 def paint(entry: dict, numbers: Path, stem: Path, *, salt: str) -> dict:
@@ -67,32 +69,18 @@ def paint(entry: dict, numbers: Path, stem: Path, *, salt: str) -> dict:
     return entry | {"sentence": sentence, "alternative": " ".join(filter(None, [first, sentence]))}
 
 
-def name_of(draw: Callable) -> str:
-    """Return the full name of a drawing function.
+def function(name: str) -> Callable:
+    """Return a drawing function by its full name.
 
     Raises
     ------
     TypeError
         If it is not a public function of a module ``figures`` of fairlab.
     """
-    name = f"{getattr(draw, '__module__', '')}.{getattr(draw, '__qualname__', '')}"
-    if not inspect.isfunction(draw) or not DRAWS.fullmatch(name):
-        raise TypeError(f"draw: expected a public function of a module `figures` of fairlab, found {draw!r}")
-    return name
-
-
-def function(name: str) -> Callable:
-    """Return a drawing function by its full name.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
     module, _, own = name.rpartition(".")
     found = getattr(importlib.import_module(module), own, None) if DRAWS.fullmatch(name) else None
-    if found is None:
-        raise ValueError(f"no function {name!r} of a module `figures` of fairlab draws")
+    if not inspect.isfunction(found):
+        raise TypeError(f"draw: expected a public function of a module `figures` of fairlab, found {name}")
     return found
 
 
