@@ -244,6 +244,7 @@ def test_a_course_has_three_parts(course):
         "students/requirements-labs.txt",
         "students/README.md",
         f"students/{lab}/berkeley.ipynb",
+        f"students/{lab}/data/admissions.csv",
         f"course/source/{lab}/berkeley.ipynb",
         f"course/release/{lab}/berkeley.ipynb",
         f"course/guides/{lab}.md",
@@ -294,7 +295,7 @@ def install(python, folder, *options):
 def test_a_zip_has_all_that_a_student_needs(unzipped):
     names = {path.relative_to(unzipped).as_posix() for path in unzipped.rglob("*") if path.is_file()}
     wheel = next(unzipped.glob("*.whl")).name
-    assert names == {"berkeley.ipynb", wheel, "requirements-labs.txt", "README.md"}
+    assert names == {"berkeley.ipynb", "data/admissions.csv", wheel, "requirements-labs.txt", "README.md"}
     assert "`berkeley.ipynb`" in (unzipped / "README.md").read_text(encoding="utf-8")
     assert "Would install fairlab" in install(sys.executable, unzipped, "--no-index")
 

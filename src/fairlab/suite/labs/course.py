@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 
 from pydantic import Field
@@ -56,6 +57,8 @@ class Card(Entry):
         For a student.
     data : str
         Which data, and whether it is real or generated.
+    tables : tuple of str
+        The functions of the lab's module that return them for a course; students get them as CSV, too.
     paper : str
     time : tuple of str
         A plan of the minutes.
@@ -72,6 +75,7 @@ class Card(Entry):
     prerequisites: Several[str]
     minutes: int = Field(gt=0)
     data: str
+    tables: Several[str] = ()
     paper: str
     time: Several[str]
     mistakes: Several[Mistake] = ()
@@ -154,6 +158,9 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
         own = nbformat.writes(solved(master)) + "\n"
         write_text(folder / "solved" / card.assignment / card.notebook.name, own)
     students = shutil.copytree(folder / "course" / "release", folder / "students")
+    for card in labs:
+        for name, table in _tables(card, course).items():
+            write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
     write_requirements(students)
     write_text(students / README, students_page(labs))
     return folder
@@ -166,6 +173,15 @@ def _for_course(card: Card, course: int):
         return with_numbers(for_course(read(card.notebook), course))
     except RuntimeError as error:
         raise RuntimeError(f"{card.assignment}, course {course}: {error}; choose another number") from error
+
+
+def _tables(card: Card, course: int) -> dict:
+    """Return the tables of a lab by the names of their files."""
+    found = {}
+    for name in card.tables:
+        table = getattr(import_module(f"fairlab.suite.labs.{card.key}"), name)(course)
+        found |= {f"{name}-{part}": each for part, each in table.items()} if isinstance(table, dict) else {name: table}
+    return found
 
 
 def released(card: Card):

@@ -61,6 +61,8 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
         Sphinx(sources, sources, made, trees, "html", status=None, warning=warnings, parallel=n_jobs).build()
         if messages := warnings.getvalue().strip():
             raise RuntimeError(messages.replace(f"{sources}/", ""))
+        for unused in (made / "_static" / "webpack-macros.html", *made.rglob("_static/**/*.map")):
+            unused.unlink(missing_ok=True)  # a template of the theme, and what only its authors need
         if folder.exists():
             folder.rename(Path(working, "earlier"))
         made.rename(folder)

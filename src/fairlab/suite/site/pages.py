@@ -29,6 +29,7 @@ nbformat = optional("nbformat")
 
 UP = "../"  # from the page of a paper to the site's root
 CALL = "exp.figure("
+SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
 AS_SPECIFIED = re.compile(r"as specified: ([-.e\d]+)")
 
 
@@ -172,7 +173,7 @@ def write_notebooks(folder: Path, drawn: Mapping[str, Sequence[Picture]]) -> Non
             page, note = read(path), PAGES.executed(run, date)
         else:
             page, note = read(specification(name).notebook), PAGES.without_results(name)
-            insert_figures(page, [own for own in drawn[name.split("/")[0]] if own.entry["experiment"] == name])
+        insert_figures(page, [own for own in drawn[name.split("/")[0]] if own.entry["experiment"] == name])
         for cell in page.cells:
             cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
         _write(page, note, folder / f"{name}.ipynb")
@@ -198,11 +199,13 @@ def below_title(notebook, text: str) -> None:
     first.source = f"{title}\n\n{text}\n{rest}"
 
 
-def insert_figures(notebook, committed) -> None:
-    """Put committed figures below the cells that draw them."""
+def insert_figures(notebook, drawn) -> None:
+    """Put figures below the cells that draw them, instead of what an executed cell shows of them."""
     cells = []
     for cell in notebook.cells:
-        own = [HTML.figure(picture, 2 * UP) for picture in committed if picture.code == cell.source]
+        own = [HTML.figure(picture, 2 * UP) for picture in drawn if picture.code == cell.source]
+        if own:
+            cell.outputs = [out for out in cell.outputs if not SHOWN.intersection(out.get("data", ()))]
         cells += [cell, *map(nbformat.v4.new_markdown_cell, own)]
     notebook.cells = cells
 
