@@ -22,7 +22,7 @@ from fairlab import adf, auditing, cases, data, fairtest, fliptest, models, netw
 from fairlab import individual_fairness as fairness
 from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
 from fairlab.paths import project
-from fairlab.suite.site import reference
+from fairlab.suite.site.building import packages
 
 NAN = float("nan")
 YES = np.array([0, 0, 1, 1, 0, 1, 1, 0])
@@ -548,7 +548,7 @@ def test_every_parameter_has_a_kind(use):
     assert not set(use.bad) - set(parameters_of(use))
 
 
-PACKAGES = [*reference.PACKAGES, "fairlab.fair_metric", "fairlab.seeds"]
+PACKAGES = [*packages(), "fairlab.fair_metric", "fairlab.seeds"]
 
 
 @pytest.mark.parametrize("package", PACKAGES)

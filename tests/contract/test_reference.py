@@ -15,7 +15,7 @@ import pytest
 import fairlab
 from fairlab.auditing.probes import probes
 from fairlab.paths import project
-from fairlab.suite.site.reference import PACKAGES
+from fairlab.suite.site.building import packages
 
 
 def has_docstring(thing):
@@ -28,6 +28,7 @@ def thing(name):
     return getattr(import_module(package), own)
 
 
+PACKAGES = packages()
 PLACES = [f"{package}.{name}" for package in PACKAGES[1:] for name in import_module(package).__all__]
 PLACES.append("fairlab.Experiment")  # the other names of `fairlab` are of its packages
 NAMES = [name for name in PLACES if has_docstring(thing(name))]

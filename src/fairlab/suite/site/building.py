@@ -17,7 +17,6 @@ from fairlab.suite.drawing import FORMATS
 from fairlab.suite.labs.course import cards
 from fairlab.suite.labs.masters import exercises, read
 from fairlab.suite.site.pages import finding_of, names, page_text, paper_page, pictures, write_labs, write_notebooks
-from fairlab.suite.site.reference import PACKAGES
 from fairlab.suite.site.rows import HTML, PAGES, raw
 
 MARK = ".buildinfo"  # Sphinx writes this file into its output folder
@@ -73,10 +72,17 @@ def sample_report():
     """Run the example of the page on auditing; return its report and the page that it writes."""
     code = EXAMPLE.search((project().docs / "your_model.md").read_text(encoding="utf-8"))[1]
     given = {}
-    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), threadpool_limits(1):
-        with contextlib.redirect_stdout(None):
-            exec(code, given)
+    silent = contextlib.redirect_stdout(None)
+    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), threadpool_limits(1), silent:
+        exec(code, given)
         return given["report"], Path("audit.html").read_text(encoding="utf-8")
+
+
+def packages() -> list[str]:
+    """Return the names of the packages and modules that state public names, sorted: `fairlab` first."""
+    source, states_names = Path(__file__).parents[3], re.compile(r"^(__getattr__, __dir__, )?__all__ =", re.MULTILINE)
+    files = [path for path in source.glob("fairlab/**/*.py") if states_names.search(path.read_text(encoding="utf-8"))]
+    return sorted(".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__") for path in files)
 
 
 def card_file() -> Path:
@@ -104,7 +110,7 @@ def write_sources(folder: Path) -> None:
         "experiments": {key: [specification(name) for name in experiment_names(key)] for key in papers},
         "report": report,
         "labs": [(lab, exercises(read(lab.notebook))) for lab in cards()],
-        "packages": [import_module(package) for package in PACKAGES],
+        "packages": [import_module(package) for package in packages()],
     }
     for file in folder.rglob("*.md"):
         text = file.read_text(encoding="utf-8")
