@@ -41,6 +41,7 @@ REQUESTS = "set_fit_request, set_predict_request, set_score_request, set_transfo
 autodoc_default_options = {"exclude-members": REQUESTS}
 autosummary_generate = False
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
