@@ -72,6 +72,7 @@ def train_map(
         Mean losses by the step of each record; NaN from where one was not finite, and training ended.
     """
     required("numba")
+    source, target = map(np.ascontiguousarray, (source, target))  # the loop is compiled once, not for each layout
     widths = (source.shape[1], *hidden_layers, source.shape[1])
     streams = [np.random.default_rng([random_state, stream]) for stream in range(4)]
     of_generator, of_critic, of_source, of_target = streams
