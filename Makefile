@@ -15,6 +15,8 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 STRIP := --keep-id --extra-keys "metadata.language_info.version cell.metadata.papermill"
 # Modules that are compiled once are kept, also where the shell asks otherwise: without them every process compiles anew.
 export PYTHONDONTWRITEBYTECODE :=
+# The packages whose modules take seconds to compile. Processes that start together would each compile them.
+LARGE := keras matplotlib networkx numba numpy pandas scipy sklearn sqlalchemy tensorflow
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # What installs in a quarter of the time; where it cannot be had, or cannot reach what pip can, pip does it.
 UV := $(or $(shell command -v uv),$(BIN)/uv)
@@ -34,6 +36,7 @@ $(READY): requirements.lock pyproject.toml
 		|| $(PIP) install --no-compile --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m ipykernel install --sys-prefix --name fairlab --display-name fairlab > /dev/null
+	@$(BIN)/python -m compileall -q -j 0 -x '/tests?/' $(LARGE:%=$(VENV)/lib/python*/site-packages/%) > /dev/null 2>&1 || true
 	@touch $(READY)
 	@echo "Environment ready."
 
