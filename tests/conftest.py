@@ -47,3 +47,12 @@ def toy_figures(monkeypatch):
     module.line = line
     monkeypatch.setitem(sys.modules, FIGURES_MODULE, module)
     return module
+
+
+@pytest.fixture(scope="module")
+def forked_kernels():
+    """Kernels of notebooks start in a moment; for files that run many."""
+    from forked_kernels import forked_kernels
+
+    with forked_kernels():
+        yield

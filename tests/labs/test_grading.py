@@ -19,6 +19,8 @@ from fairlab.paths import project, write_text
 from fairlab.suite.labs.course import build, card, cards
 from fairlab.suite.labs.masters import exercises, marks, read
 
+pytestmark = pytest.mark.usefixtures("forked_kernels")
+
 GRADED = [lab for lab in cards() if lab.mistakes]
 EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)
 ALL, NONE, OTHERS, VALUES = "all", "none", "all but the first", "those of exercises that ask for no function"

@@ -4,10 +4,13 @@ import pytest
 
 from fairlab.paths import project
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
+from fairlab.suite.fingerprint import state
 from fairlab.suite.notebook import execute, run_experiment
 from fairlab.suite.run import Run
 
 ROOT = project().root
+
+pytestmark = pytest.mark.usefixtures("forked_kernels")
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ OTHERS = [ROOT / "notebooks" / f"{name}.ipynb" for name in other_notebooks()]
 @pytest.mark.parametrize("name", experiment_names())
 def test_experiment(name, results):
     spec = specification(name)
-    run = Run.read(run_experiment(spec, "smoke"))
+    run = Run.read(run_experiment(spec, "smoke", state=state(name)))  # as in a batch
     recorded = {(entry["artefact"], entry["id"]) for entry in run.records + run.claims + run.skipped}
     published = [spec.published.artefact(id) for id in spec.artefacts]
     expected = {(artefact.id, id) for artefact in published for id in [*artefact.values, *artefact.claims]}

@@ -54,7 +54,7 @@ def test_uncheckable_notebooks_raise(tmp_path):
 
 
 ENDLESS = "while True: pass"
-UNSTOPPABLE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
+UNSTOPPABLE = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(0.1)"
 
 
 def run(*sources, **options):
