@@ -1,6 +1,7 @@
 """Generated streams of decisions, and what a monitor and other rules say of them, after each decision and look."""
 
 import numpy as np
+import pandas as pd
 
 from fairlab.fairtest import adaptive_level, difference_sequence, look_level
 from fairlab.fairtest.sequential import evidence
@@ -115,6 +116,7 @@ def wealth_first(x, y):
 
 
 CATEGORIES = {"group": ["a", "b", "c"], "region": list("news"), "channel": ["web", "shop"], "decision": ["no", "yes"]}
+DTYPE = [(name, "i2") for name in CATEGORIES]
 
 
 def registered(metric, n_groups=2):
@@ -136,16 +138,17 @@ class Life:
 
     def __init__(self, registration, seed):
         self.registration, self.rng = registration, np.random.default_rng(seed)
-        self.released = np.empty(0, registration.dtype)
+        self.released = np.empty(0, DTYPE)
         self.smallest, self.largest = [], []
 
     def look(self, rows):
         """Take the next look; note the smallest corrected and the largest uncorrected p-value."""
         is_training = self.rng.random(len(rows)) < self.registration.train_size
-        table = looks.as_table(self.registration, np.concatenate([self.released, rows]), CATEGORIES)
+        codes = np.concatenate([self.released, rows])
+        table = {name: pd.Categorical.from_codes(codes[name], CATEGORIES[name]) for name in CATEGORIES}
         train = np.concatenate([np.ones(len(self.released), dtype=bool), is_training])
         level = look_level(1 + len(self.largest), ALPHA)
-        report = looks.look(self.registration, table, train, level, int(self.rng.integers(2**32)))
+        report = looks.look(self.registration, pd.DataFrame(table), train, level, int(self.rng.integers(2**32)))
         tests = [test for section in report.sections for one in section.subgroups for test in one.associations]
         self.smallest.append(min(test.p_value for test in tests))
         self.largest.append(max(test.raw_p_value for test in tests))
@@ -163,7 +166,7 @@ class Life:
 
 def rows_of(registration, rng, n, chance, region=None):
     """Return some rows; `chance` maps group, region and channel to the chances of a favourable decision."""
-    rows = np.zeros(n, registration.dtype)
+    rows = np.zeros(n, DTYPE)
     n_groups = len(registration.columns["group"].categories)
     rows["region"] = rng.integers(4, size=n)
     rows["channel"] = rng.integers(2, size=n)

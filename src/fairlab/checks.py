@@ -38,6 +38,7 @@ EXTRAS = {
     "psycopg": "monitor",
     "pyarrow": "monitor",
     "sqlalchemy": "monitor",
+    "tenacity": "monitor",
     "uvicorn": "monitor",
     "IPython": "suite",
     "jinja2": "labs",

@@ -712,7 +712,9 @@ def backup(database, file):
 
 @monitor.command()
 @database
-@click.argument("file", metavar="FILE", help="written by fairlab monitor backup")
+@click.argument(
+    "file", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="written by fairlab monitor backup"
+)
 def restore(database, file):
     """Replace the whole database by a backup."""
     from fairlab.monitoring.backup import restore
@@ -740,7 +742,7 @@ def create_token(database, role, name):
 def list_tokens(database):
     """List the tokens, without what they are."""
     rows = [
-        (one["id"], one["role"], one["name"], "revoked" if one["revoked"] else "")
+        (one.id, one.role, one.name, "revoked" if one.revoked else "")
         for one in _store(database, is_new=False).token_list()
     ]
     _print_table(("number", "role", "name", ""), rows)

@@ -19,7 +19,7 @@ from fastapi.testclient import TestClient
 
 from fairlab.monitoring import migrations
 from fairlab.monitoring.scheduler import take_look
-from fairlab.monitoring.service import create_app
+from fairlab.monitoring.service import MOST_BYTES, create_app
 from fairlab.monitoring.store import Store
 
 REGISTRATION = {
@@ -98,9 +98,9 @@ class Server:
 class Monitor:
     """A monitor without a network, with a client for each role."""
 
-    def __init__(self, url, **settings):
+    def __init__(self, url, *, most_bytes=MOST_BYTES, **settings):
         self.store = migrations.migrated(Store(url, **settings))
-        self.app = create_app(self.store, looks=False)
+        self.app = create_app(self.store, most_bytes=most_bytes)
         self.tokens = {role: self.store.create_token(role) for role in ("admin", "writer", "reader")}
         self.as_ = SimpleNamespace(**{role: self.client(token) for role, token in self.tokens.items()})
 

@@ -1,8 +1,5 @@
 """Looks: equal to the library, each row tested once, done anew with the same data and level."""
 
-import threading
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,9 +9,9 @@ from monitoring.streams import REGISTRATION, decisions
 
 from fairlab.fairtest import Column, Correlation, DataSource, Investigation, Ratio, Sample, look_level
 from fairlab.fairtest.report import _shown_counts
-from fairlab.monitoring import looks, scheduler
+from fairlab.monitoring import looks
 from fairlab.monitoring.registration import RefusedError, Registration, for_training, keyed
-from fairlab.monitoring.scheduler import take_look
+from fairlab.monitoring.scheduler import take_look, take_looks
 
 
 def split(monitor, number, rows):
@@ -128,6 +125,18 @@ def test_a_look_is_postponed_until_it_is_due_and_has_enough_rows_and_spends_noth
         monitor.store.plan_look(number, is_wanted=True)
 
 
+def test_of_two_requests_for_a_look_at_a_time_one_is_tried_again(monitor, monkeypatch):
+    number, before = monitor.register(), []
+    monitor.send(number, decisions(2000))
+    monitor.store.plan_look(number)
+    path = f"/investigations/{number}/looks"
+    with monkeypatch.context() as patch:
+        patch.setattr(monitor.store, "look_list", lambda number: before)
+        assert monitor.as_.admin.post(path).status_code == 503
+    assert monitor.as_.admin.post(path).status_code == 409
+    assert [one.number for one in monitor.store.look_list(number)] == [1]
+
+
 def test_a_look_that_died_is_done_anew_and_what_died_cannot_store_its_report(monitor):
     number = monitor.register()
     monitor.send(number, decisions(2000))
@@ -141,15 +150,16 @@ def test_a_look_that_died_is_done_anew_and_what_died_cannot_store_its_report(mon
 
 
 def test_an_investigation_may_be_deleted_while_it_is_looked_at(monitor, monkeypatch):
-    number, ended = monitor.register(), []
+    number, look = monitor.register(), looks.look
     monitor.send(number, decisions(2000))
-    monitor.store.plan_look(number)
-    started = SimpleNamespace(start=lambda: monitor.store.delete_investigation(number), is_alive=lambda: False)
-    started.terminate = started.join = lambda: None
-    context = SimpleNamespace(Process=lambda **_: started)
-    monkeypatch.setattr(scheduler.multiprocessing, "get_context", lambda _: context)
-    scheduler.look_when_due(monitor.store, threading.Event(), ended.append)
-    assert ended == ["deleted"]
+
+    def deleting(*of):
+        monitor.store.delete_investigation(number)
+        return look(*of)
+
+    monkeypatch.setattr(looks, "look", deleting)
+    take_looks(monitor.store)
+    assert monitor.store.numbers() == [] and monitor.store.running_look() is None
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,9 @@ def test_two_servers_on_one_postgresql_store_each_event_once_and_one_of_them_loo
         positions = connection.scalars(sa.select(stored_decisions.c.position)).all()
     assert sorted(positions) == list(range(1, 1201))
     assert sum(group[0] for group in counts(other, number)["sex"]) == 1200
-    with server.store.claim_looks() as first, other.claim_looks() as second:
+    with server.store.claim_work() as first, other.claim_work() as second:
         assert (first, second) == (True, False)
-    with other.claim_looks() as free:
+    with other.claim_work() as free:
         assert free
     other.engine.dispose()
 

@@ -313,7 +313,7 @@ OTHERS = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server with an investigation that had a look, and one of errors."""
-    monitor = Monitor(f"sqlite:///{tmp_path_factory.mktemp('monitor')}/monitor.db")
+    monitor = Monitor(f"sqlite:///{tmp_path_factory.mktemp('monitor')}/monitor.db", most_bytes=MOST_BYTES)
     bounded = COLUMNS | {"age": {"type": "number", "low": 0, "high": 150}}
     monitor.register(columns=bounded)
     monitor.register(**ERRORS, columns=bounded | {"truth": {"type": "boolean"}})
@@ -321,7 +321,6 @@ def server(tmp_path_factory):
     monitor.look(1)
     monitor.tokens["revoked"] = monitor.store.create_token("admin")
     monitor.store.revoke_token(int(monitor.tokens["revoked"].partition(".")[0]))
-    monitor.app.state.most_bytes = MOST_BYTES
     running = uvicorn.Server(uvicorn.Config(monitor.app, port=0, log_config=None))
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
@@ -336,10 +335,7 @@ def server(tmp_path_factory):
 def state(server):
     """Return what a refused request must leave as it is."""
     store = server.monitor.store
-    with store.read() as connection:
-        counted = [
-            (row.id, row.decided, row.labelled, row.counts) for row in (store.row(connection, n) for n in (1, 2))
-        ]
+    counted = [(row.id, row.decided, row.complete, row.counts) for row in map(store.investigation, (1, 2))]
     return store.numbers(), counted, [len(store.look_list(number)) for number in (1, 2)], len(store.token_list())
 
 

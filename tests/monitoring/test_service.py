@@ -4,19 +4,16 @@ import hashlib
 import hmac
 import json
 import logging
-import threading
 
 import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
-import sqlalchemy as sa
-from monitoring.streams import REGISTRATION, arrow, decisions, parquet
+from monitoring.streams import REGISTRATION, Monitor, arrow, decisions, parquet
 from monitoring.test_refusals import ENDPOINTS
 
 from fairlab.monitoring.logs import JsonLines
-from fairlab.monitoring.store import deliveries
-from fairlab.monitoring.webhooks import MOST_ATTEMPTS, SIGNATURE, deliver, pause
+from fairlab.monitoring.webhooks import MOST_ATTEMPTS, SIGNATURE, deliver
 
 
 def post(monitor, body, kind, number=1):
@@ -58,13 +55,13 @@ def test_all_formats_of_rows_store_the_same(monitor):
         number = monitor.register()
         assert post(monitor, body, kind, number).json() == {"received": 200, "new": 200, "repeated": 0}
         with monitor.store.read() as connection:
-            stored.append(monitor.store.rows(connection, number, 200)[2].tobytes())
-    assert stored == stored[:1] * 4
+            stored.append(monitor.store.rows(connection, number, 200)[2].to_dict("records"))
+    assert stored == stored[:1] * 4 and [row["age"] for row in stored[0]] == [row["age"] for row in rows]
 
 
-def test_a_body_that_is_too_long_is_refused_whether_it_says_so_or_not(monitor):
+def test_a_body_that_is_too_long_is_refused_whether_it_says_so_or_not(tmp_path):
+    monitor = Monitor(f"sqlite:///{tmp_path}/monitor.db", most_bytes=1000)
     number = monitor.register()
-    monitor.app.state.most_bytes = 1000
     body = json.dumps(decisions(50)).encode()
     for content in (body, (body[k : k + 100] for k in range(0, len(body), 100))):
         assert post(monitor, content, "application/json", number).status_code == 413
@@ -172,17 +169,18 @@ def test_texts_are_escaped_on_every_page(monitor):
         assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
-def delivered(monitor, receive, pauses):
+def delivered(monitor, receive, pauses, caplog):
     """Return what became of each attempt to deliver the notices of a monitor, with pauses between them."""
-    outcomes, now = [], [monitor.store._clock()]
+    now = [monitor.store._clock()]
     monitor.store._clock = lambda: now[0]
-    for seconds in pauses:
-        deliver(monitor.store, threading.Event(), outcomes.append, httpx.MockTransport(receive))
-        now[0] += seconds
-    return outcomes
+    with caplog.at_level(logging.INFO, "fairlab.monitoring"):
+        for seconds in pauses:
+            deliver(monitor.store, httpx.MockTransport(receive))
+            now[0] += seconds
+    return [record.fields["outcome"] for record in caplog.records if record.getMessage() == "notice"]
 
 
-def test_a_new_finding_is_posted_signed_until_it_is_taken(monitor):
+def test_a_new_finding_is_posted_signed_until_it_is_taken(monitor, caplog):
     secret, calls, replies = "a secret of 16 characters", [], [500, 302, None, 204]
     number = monitor.register(webhook={"url": "https://example.org/hook", "secret": secret})
     assert secret not in monitor.as_.reader.get(f"/investigations/{number}").text
@@ -196,27 +194,27 @@ def test_a_new_finding_is_posted_signed_until_it_is_taken(monitor):
     rows = decisions(2000)
     monitor.send(number, rows)
     new = monitor.look(number)["changes"]["new"]
-    outcomes = delivered(monitor, receive, map(pause, range(1, 6)))
+    outcomes = delivered(monitor, receive, [15 * 2**attempts for attempts in range(1, 6)], caplog)
     assert outcomes == ["failed", "failed", "failed", "delivered"]
     assert {str(call.url) for call in calls} == {"https://example.org/hook"}
     body = json.loads(calls[-1].content)
-    assert body["new"] == json.loads(json.dumps(new)) and body["delivery"] == 1
+    assert body["new"] == json.loads(json.dumps(new)) and (body["investigation"], body["number"]) == (number, 1)
     assert not any(row["event_id"] in calls[-1].content.decode() for row in rows)
     seconds, signed = (part.partition("=")[2] for part in calls[-1].headers[SIGNATURE].split(","))
     expected = hmac.new(secret.encode(), f"{seconds}.".encode() + calls[-1].content, hashlib.sha256).hexdigest()
     assert signed == expected
 
 
-def test_a_notice_that_nobody_takes_is_given_up_and_known_findings_make_none(monitor):
+def test_a_notice_that_nobody_takes_is_given_up_and_known_findings_make_none(monitor, caplog):
     number = monitor.register(webhook={"url": "http://localhost:1/", "secret": "x" * 16})
     for part in range(2):
         monitor.send(number, decisions(3000, seed=part, effect=0.6))
         monitor.look(number)
-    outcomes = delivered(monitor, lambda _: httpx.Response(410), [10**6] * (MOST_ATTEMPTS + 2))
-    with monitor.store.read() as connection:
-        sent = connection.execute(sa.select(deliveries)).all()
-    assert outcomes[: MOST_ATTEMPTS - 1] == ["failed"] * (MOST_ATTEMPTS - 1) and outcomes[-1] == "given up"
-    assert sent[0].due is None and sent[0].answer == "410"
+    outcomes = delivered(monitor, lambda _: httpx.Response(410), [10**6] * (MOST_ATTEMPTS + 2), caplog)
+    first, second = monitor.store.look_list(number)
+    assert outcomes == ["failed"] * (MOST_ATTEMPTS - 1) + ["given up"]
+    assert (first.notice_due, first.notice_answer, first.notice_attempts) == (None, "410", MOST_ATTEMPTS)
+    assert second.notice_attempts == 0
 
 
 def test_logs_have_routes_and_no_content_of_rows(monitor, caplog):

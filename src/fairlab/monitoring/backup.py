@@ -15,18 +15,20 @@ def backup(store: Store, file: str) -> None:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no database.
     FileExistsError
         If the file is there.
     RuntimeError
-        If the database cannot be read.
+        If PostgreSQL cannot be read.
     """
-    if store.is_sqlite:
-        _open(store.path).close()
+    if store.is_sqlite and not store.path.is_file():
+        raise FileNotFoundError(f"no file {store.path}; name another by --database")
     Path(file).touch(mode=0o600, exist_ok=False)  # nobody else may read it: it holds secrets
     if not store.is_sqlite:
         return _run(store, "pg_dump", "--format=custom", f"--file={file}")
-    with closing(_open(store.path)) as source, closing(sqlite3.connect(file)) as copy:
-        source.backup(copy)
+    with closing(sqlite3.connect(store.path)) as database:
+        database.execute("VACUUM INTO ?", [file])
 
 
 def restore(store: Store, file: str) -> None:
@@ -42,25 +44,18 @@ def restore(store: Store, file: str) -> None:
     if not store.is_sqlite:
         options = ("--clean", "--if-exists", "--no-owner", "--single-transaction", "--exit-on-error")
         return _run(store, "pg_restore", *options, file)
-    with store.claim_file(), closing(_open(Path(file))) as kept:
+    with store.claim_file(), closing(sqlite3.connect(f"{Path(file).resolve().as_uri()}?mode=ro", uri=True)) as kept:
         try:
-            sound = kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             kept.execute("SELECT version_num FROM alembic_version").fetchone()
+            is_sound = kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         except sqlite3.DatabaseError:
-            sound = False
-        if not sound:
+            is_sound = False
+        if not is_sound:
             raise ValueError(f"{file}: expected a backup of a monitor, found something else or a corrupted one")
         store.path.touch(mode=0o600)
         with closing(sqlite3.connect(store.path)) as database:
             kept.backup(database)
     migrations.migrated(store)
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    """Open a file for reading; a FileNotFoundError where there is none."""
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {path}")
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
 
 
 def _run(store: Store, program: str, *options: str) -> None:

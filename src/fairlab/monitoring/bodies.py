@@ -3,7 +3,6 @@
 import json
 import struct
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,23 +26,20 @@ def _object(pairs: list) -> dict:
     return made
 
 
-_parsed = partial(json.loads, object_pairs_hook=_object, parse_constant=_refuse)
-
-
 def _read_json(body: bytes):
     """Return what JSON in UTF-8 says; NaN and infinity, and a name twice in an object, are refused."""
-    return _parsed(body.decode())
+    return json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_refuse)
 
 
 def _read_lines(body: bytes) -> list:
-    return [_parsed(line) for line in body.decode().split("\n") if line and not line.isspace()]
+    return [_read_json(line) for line in body.split(b"\n") if line and not line.isspace()]
 
 
 def _read_parquet(body: bytes) -> list[dict]:
     """Return the rows of a Parquet file, uncompressed or with Snappy."""
     about = pq.read_metadata(pa.BufferReader(body))
-    groups = [about.row_group(k) for k in range(about.num_row_groups)]
-    codecs = {group.column(j).compression for group in groups for j in range(group.num_columns)}
+    parts = [about.row_group(k).column(j) for k in range(about.num_row_groups) for j in range(about.num_columns)]
+    codecs = {part.compression for part in parts}
     if not codecs <= CODECS:
         raise RefusedError(400, f"expected columns uncompressed or with Snappy, found {', '.join(sorted(codecs))}")
     leaves = [about.schema.column(k).path for k in range(about.num_columns)]
@@ -85,11 +81,10 @@ def _from_batches(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> li
         raise RefusedError(400, f"a column occurs twice, or there are more than {MOST_NAMES:,}")
     rows = []
     for batch in batches:
-        _check_number(len(rows) + batch.num_rows)
         batch.validate(full=True)
         for name, column in zip(names, batch.columns, strict=True):
             _check_values(name, column)
-        rows += batch.to_pylist()
+        rows += batch.slice(0, MOST_ROWS + 1 - len(rows)).to_pylist()  # one too many is enough to refuse them
     return rows
 
 
@@ -98,15 +93,10 @@ def _check_values(name: str, column: pa.Array) -> None:
     values = column.dictionary if pa.types.is_dictionary(column.type) else column
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     longest = (pa.compute.max(pa.compute.binary_length(values)).as_py() or 0) if is_text else 0
-    is_known = is_text or pa.types.is_primitive(values.type) or pa.types.is_null(values.type)
-    if longest > 4 * LONGEST_TEXT or not is_known:
-        reason = f"expected numbers, booleans or texts of at most {LONGEST_TEXT} characters, found {values.type}"
-        raise RefusedError(422, MISFIT, [error(None, name, reason)])
-
-
-def _check_number(n_rows: int) -> None:
-    if n_rows > MOST_ROWS:
-        raise RefusedError(400, f"expected at most {MOST_ROWS:,} rows a batch, found {n_rows:,}")
+    is_plain = is_text or pa.types.is_primitive(values.type) or pa.types.is_null(values.type)
+    if longest > 4 * LONGEST_TEXT or not is_plain:
+        expected = f"expected numbers, booleans or texts of at most {LONGEST_TEXT} characters"
+        raise RefusedError(422, MISFIT, [error(None, name, f"{expected}, found {values.type}")])
 
 
 READERS = {
@@ -117,19 +107,15 @@ READERS = {
 }
 
 
-def read(kind: str, body: bytes):
-    """Return what a body of some type holds; a RefusedError if it is none."""
+def read_rows(kind: str, body: bytes) -> list:
+    """Return the rows of a body of some type; a RefusedError if it is none."""
     try:
-        return READERS[kind](body)
+        rows = READERS[kind](body)
     except (ValueError, RecursionError, pa.ArrowException, OSError, struct.error, IndexError) as problem:
         what = problem if isinstance(problem, json.JSONDecodeError) else type(problem).__name__
         raise RefusedError(400, f"expected {kind}, found something else: {what}") from None
-
-
-def read_rows(kind: str, body: bytes) -> list:
-    """Return the rows of a body of some type; a RefusedError if it is none."""
-    rows = read(kind, body)
     if not isinstance(rows, list):
         raise RefusedError(400, f"expected a list of rows, found {type(rows).__name__}")
-    _check_number(len(rows))
+    if len(rows) > MOST_ROWS:
+        raise RefusedError(400, f"expected at most {MOST_ROWS:,} rows a batch, found more")
     return rows

@@ -3,7 +3,6 @@
 import functools
 import queue
 import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -15,11 +14,10 @@ import pandas as pd
 from fairlab.checks import check_choice, check_count, check_number, optional
 from fairlab.monitoring.registration import EVENT, MOST_CATEGORIES, PERSON
 
-httpx = optional("httpx")
+httpx, tenacity = optional("httpx"), optional("tenacity")
 FEW_ROWS = 100  # more different values than that, all different, identify
 TRANSIENT = (429, 502, 503, 504)  # statuses after which the same request may be accepted
 NOTHING_DONE = (429, 503)  # those after which it has done nothing
-PAUSES = (0.1, 5.0)  # seconds, of the first and the longest pause between two attempts
 FULL = ("drop", "wait", "raise")
 
 
@@ -88,8 +86,9 @@ class Client(AbstractContextManager):
         self.batch_size = check_count(batch_size, "batch_size")
         self.max_seconds = check_number(max_seconds, "max_seconds", above=0)
         self._registered = functools.cache(self.investigation)  # it never changes
-        headers = {"Authorization": f"Bearer {token}"}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=30, transport=transport)
+        self._http = httpx.Client(
+            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, transport=transport
+        )
 
     def __exit__(self, *_) -> None:
         self.close()
@@ -104,22 +103,21 @@ class Client(AbstractContextManager):
         Only what does no harm twice is sent again after it was lost on the way: what reads, and what has an idempotency
         key. `first_row` is added to the numbers of rows that do not fit.
         """
+        not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         may_repeat = method == "GET" or "Idempotency-Key" in (headers or ())
-        end, pause = time.monotonic() + self.max_seconds, PAUSES[0]
-        while True:
-            try:
-                answer = self._http.request(method, path, headers=headers, **content)
-                failure, wait = f"status {answer.status_code}", float(answer.headers.get("retry-after", pause))
-                if answer.status_code not in (TRANSIENT if may_repeat else NOTHING_DONE):
-                    break
-            except httpx.TransportError as error:
-                failure, wait = f"{type(error).__name__}: {error}", pause
-                if not may_repeat and not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-                    raise MonitorError(f"{method} {path}: no answer ({failure}); it may have been done") from error
-            if time.monotonic() + wait > end:
-                raise MonitorError(f"{method} {path}: no answer within {self.max_seconds:g} seconds ({failure})")
-            time.sleep(wait)
-            pause = min(2 * pause, PAUSES[1])
+        lost, again = (httpx.TransportError, TRANSIENT) if may_repeat else (not_sent, NOTHING_DONE)
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(lost)
+            | tenacity.retry_if_result(lambda answer: answer.status_code in again),
+            wait=tenacity.wait_exponential(0.1, max=5),
+            stop=tenacity.stop_before_delay(self.max_seconds),
+            retry_error_callback=lambda state: state.outcome.result(),
+        )
+        try:
+            answer = retrying(self._http.request, method, path, headers=headers, **content)
+        except httpx.TransportError as error:
+            done = "" if isinstance(error, not_sent) else "; it may have been done"
+            raise MonitorError(f"{method} {path}: no answer ({type(error).__name__}: {error}){done}") from error
         if answer.is_error:
             raise _refusal(answer, first_row)
         return answer
@@ -155,8 +153,8 @@ class Client(AbstractContextManager):
 
     def _send(self, number, frame, kind) -> dict[str, int]:
         about, totals = self._registered(number), {}
-        types = {EVENT: "category", PERSON: "category"}
-        types |= {name: column["type"] for name, column in about["columns"].items()}
+        texts = {EVENT: "category", PERSON: "category"}
+        types = texts | {name: column["type"] for name, column in about["columns"].items()}
         if kind == "labels":
             types = {name: of for name, of in types.items() if name in (EVENT, about["true_label"])}
         columns = {name: _plain(frame[name], of) for name, of in types.items() if name in frame.columns}
@@ -181,13 +179,15 @@ class Client(AbstractContextManager):
 
     def wait(self, number: int, *, max_seconds: float = 600) -> int:
         """Wait until no look is under way, and return how many there were."""
-        end = time.monotonic() + max_seconds
-        while time.monotonic() < end:
-            found = self.request("GET", f"/investigations/{number}/looks").json()["looks"]
-            if all(one["state"] != "running" for one in found):
-                return len(found)
-            time.sleep(0.2)
-        raise MonitorError(f"investigation {number}: a look did not end within {max_seconds:g} seconds")
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_result(lambda looks: "running" in [one["state"] for one in looks]),
+            wait=tenacity.wait_fixed(0.2),
+            stop=tenacity.stop_after_delay(max_seconds),
+        )
+        try:
+            return len(retrying(lambda: self.request("GET", f"/investigations/{number}/looks").json()["looks"]))
+        except tenacity.RetryError:
+            raise MonitorError(f"investigation {number}: a look did not end in {max_seconds:g} seconds") from None
 
     def looks(self, number: int) -> pd.DataFrame:
         """Return the looks of an investigation, one row each."""
@@ -196,8 +196,8 @@ class Client(AbstractContextManager):
 
     def report(self, number: int, look: int, *, as_text: bool = False) -> dict | str:
         """Return the report of a look."""
-        accept = {"Accept": "text/plain" if as_text else "application/json"}
-        answer = self.request("GET", f"/investigations/{number}/looks/{look}", headers=accept)
+        path, kind = f"/investigations/{number}/looks/{look}", "text/plain" if as_text else "application/json"
+        answer = self.request("GET", path, headers={"Accept": kind})
         return answer.text if as_text else answer.json()
 
     def effects(
@@ -215,14 +215,10 @@ def _refusal(answer, first_row: int) -> MonitorError:
     """Return the error of an answer, with the numbers of rows in the table of which a batch begins at some row."""
     is_ours = answer.headers.get("content-type") == "application/problem+json"
     found = answer.json() if is_ours else {"detail": answer.text[:200] or answer.reason_phrase}
-    errors, lines = found.get("errors", []), [f"{answer.status_code}: {found['detail']}"]
-    for one in errors:
-        place = one["column"]
-        if one["row"] is not None:
-            one["row"] += first_row
-            place = f"row {one['row']}, {place}"
-        lines.append(f"{place}: {one['reason']}")
-    return MonitorError("; ".join(lines[:4]), answer.status_code, errors)
+    errors = [one | {"row": None if one["row"] is None else one["row"] + first_row} for one in found.get("errors", [])]
+    places = [one["column"] if one["row"] is None else f"row {one['row']}, {one['column']}" for one in errors]
+    lines = [f"{place}: {one['reason']}" for place, one in zip(places, errors, strict=True)]
+    return MonitorError("; ".join([f"{answer.status_code}: {found['detail']}", *lines[:3]]), answer.status_code, errors)
 
 
 def _plain(column: pd.Series, kind: str) -> list:
@@ -271,8 +267,13 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
             columns[name] = {"type": "category", "categories": sorted(map(str, column.dropna().unique()))}
         elif column.nunique() <= MOST_CATEGORIES and not is_unique:  # else names or texts
             columns[name] = {"type": "category"}
-    made = {"name": output, "columns": columns, "sensitive_features": list(sensitive_features), "output": output}
-    return made | {"look_every": {"rows": 1_000}} | fields
+    return {
+        "name": output,
+        "columns": columns,
+        "sensitive_features": list(sensitive_features),
+        "output": output,
+        "look_every": {"rows": 1_000},
+    } | fields
 
 
 def monitored(
@@ -326,11 +327,10 @@ def monitored(
                     rows[EVENT] = event_ids(table)
                 elif EVENT not in rows.columns:
                     rows[EVENT] = [str(uuid.uuid4()) for _ in range(len(rows))]
-                sender.put(rows)
-            except queue.Full:
-                raise
             except Exception as error:  # the caller gets the model's answer, whatever it was called with
                 sender.fail(len(found) if hasattr(found, "__len__") else 1, error)
+            else:
+                sender.put(rows)
             return found
 
         sending.sender = sender
@@ -352,9 +352,9 @@ class _Sender:
     def put(self, rows) -> None:
         """Queue the rows of a call."""
         with self._changed:
-            if self._full == "wait":
-                self._changed.wait_for(lambda: self._n_unsent < self._queue_size)
-            if self._n_unsent < self._queue_size:
+            if self._changed.wait_for(
+                lambda: self._n_unsent < self._queue_size, timeout=None if self._full == "wait" else 0
+            ):
                 self._tables.append(rows)
                 self._n_unsent += len(rows)
                 self._changed.notify_all()
@@ -379,16 +379,15 @@ class _Sender:
                 self._changed.notify_all()
 
     def _send(self, tables) -> None:
-        n_rows = sum(map(len, tables))
         try:
             self._client.send(self._number, pd.concat(tables, ignore_index=True))
-            self.sent += n_rows
+            self.sent += sum(map(len, tables))
         except Exception as error:  # a model must go on whatever the monitor says
             if len(tables) > 1 and getattr(error, "status", 0) is not None:  # one call's bad row is not another's
                 for half in (tables[: len(tables) // 2], tables[len(tables) // 2 :]):
                     self._send(half)
             else:
-                self.fail(n_rows, error)
+                self.fail(sum(map(len, tables)), error)
 
     def fail(self, n_rows: int, error: Exception) -> None:
         """Count rows that were not sent."""

@@ -1,7 +1,7 @@
 """Structured logs: JSON, one object a line, without what rows hold."""
 
 import json
-import logging
+import logging.config
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,15 +11,16 @@ LOG = logging.getLogger("fairlab.monitoring")
 
 def iso(milliseconds: int | None) -> str | None:
     """Return a time as text."""
-    if milliseconds is None:
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
+    moment = None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment and moment.isoformat(timespec="milliseconds")
 
 
 def place(caught: BaseException) -> dict:
     """Return the type of an error and where it was raised; its message may hold what a row holds."""
-    steps = traceback.extract_tb(caught.__traceback__)[-5:]
-    return {"error": type(caught).__name__, "where": [f"{Path(step.filename).name}:{step.lineno}" for step in steps]}
+    return {
+        "error": type(caught).__name__,
+        "where": [f"{Path(one.filename).name}:{one.lineno}" for one in traceback.extract_tb(caught.__traceback__)[-5:]],
+    }
 
 
 class JsonLines(logging.Formatter):
@@ -33,7 +34,13 @@ class JsonLines(logging.Formatter):
 
 def log_as_json() -> None:
     """Have this process log on standard error, and Alembic its warnings only."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines())
-    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"json": {"()": JsonLines}},
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+            "root": {"level": "INFO", "handlers": ["stderr"]},
+            "loggers": {"alembic": {"level": "WARNING"}},
+        }
+    )

@@ -1,22 +1,26 @@
-"""One look at an investigation: stored rows as a table, and FairTest's report on them."""
+"""One look at an investigation: decisions as a table, and FairTest's report on them."""
+
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
 from fairlab import fairtest
-from fairlab.monitoring.registration import Registration
+from fairlab.monitoring.registration import RefusedError, Registration
+
+N_EXAMPLES = 1_000  # rows for a trial
 
 
-def as_table(registration: Registration, content: np.ndarray, categories: dict[str, list], true=None) -> pd.DataFrame:
-    """Return stored rows as a table of the registered columns."""
-    table = {}
-    for name, column in registration.columns.items():
-        values = true if name == registration.true_label else content[name]
-        if column.type == "category":
-            table[name] = pd.Categorical.from_codes(values.astype(int), categories[name])
-        else:
-            table[name] = values.astype({"number": float, "boolean": bool}[column.type])
-    return pd.DataFrame(table)
+def as_table(registration: Registration, rows: Iterable[dict] | pd.DataFrame) -> pd.DataFrame:
+    """Return rows as a table of the registered columns; no number nor boolean may be missing."""
+    table = pd.DataFrame(rows, columns=list(registration.columns))
+    plain = {"number": float, "boolean": bool}
+    return table.astype(
+        {
+            name: plain.get(column.type) or pd.CategoricalDtype(column.categories)
+            for name, column in registration.columns.items()
+        }
+    )
 
 
 def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, level: float, seed: int):
@@ -37,6 +41,22 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
     -------
     AssociationReport
     """
+    return _fitted(registration, table, train, seed).test(significance=level)
+
+
+def check_registration(registration: Registration) -> None:
+    """Have FairTest train on rows made up; a RefusedError if it cannot investigate what is registered."""
+    rng = np.random.default_rng(0)
+    values = {name: column.labels or [0.0, 1.0] for name, column in registration.columns.items()}
+    table = pd.DataFrame({name: rng.choice(several, N_EXAMPLES) for name, several in values.items()})
+    root_only = registration.model_copy(update={"min_leaf_size": 1, "max_depth": 0})
+    try:
+        _fitted(root_only, table, rng.random(N_EXAMPLES) < 0.5, 0)
+    except ValueError as error:
+        raise RefusedError(422, f"FairTest cannot investigate this: {error}") from None
+
+
+def _fitted(registration: Registration, table: pd.DataFrame, train: np.ndarray, seed: int) -> fairtest.Investigation:
     numbers = [name for name, column in registration.columns.items() if column.type == "number"]
     source = fairtest.DataSource(table, train=train, confidence_level=registration.confidence_level, numbers=numbers)
     investigation = fairtest.Investigation(
@@ -50,4 +70,4 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
         min_leaf_size=registration.min_leaf_size,
         random_state=seed,
     )
-    return investigation.fit(source).test(significance=level)
+    return investigation.fit(source)

@@ -1,7 +1,7 @@
 """What is registered: an investigation, the types of its columns, and the check of rows against them."""
 
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -10,9 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from pydantic_core import SchemaValidator, core_schema
 
 MOST_COLUMNS, MOST_CATEGORIES, LONGEST_TEXT = 100, 1_000, 200
-MOST_ERRORS = 20  # of an answer
 EVENT, PERSON = "event_id", "person"
-MISSING = -1  # code of a missing category
+MOST_ERRORS = 20  # of an answer
 MISFIT = "rows do not fit what is registered; nothing of the batch is kept"
 STORABLE = r"^[^\x00]*$"  # PostgreSQL stores no NUL
 
@@ -20,6 +19,10 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, p
 Secret = Annotated[str, StringConstraints(min_length=16, max_length=LONGEST_TEXT, pattern=STORABLE)]
 Address = Annotated[str, StringConstraints(max_length=LONGEST_TEXT, pattern=r"^https?://[A-Za-z0-9\[][!-~]*$")]
 Number = Annotated[float, Field(allow_inf_nan=False)]
+# When to look: every so many rows, or every so many seconds.
+LookEvery = Annotated[
+    dict[Literal["rows", "seconds"], Annotated[int, Field(ge=10, le=10**12)]], Field(min_length=1, max_length=1)
+]
 STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
@@ -33,12 +36,14 @@ class RefusedError(Exception):
 
 def error(row: int | None, column: str, reason: str) -> dict:
     """Return one entry of a refusal; values of rows are not repeated in it."""
-    return {"row": row, "column": as_ascii(column), "reason": as_ascii(reason)}
+    return {"row": row, "column": column[:LONGEST_TEXT], "reason": reason[:LONGEST_TEXT]}
 
 
-def as_ascii(text: str) -> str:
-    """Return a text that any answer can hold."""
-    return text.encode("ascii", "backslashreplace").decode()[:LONGEST_TEXT]
+def _refuse(*faults: tuple[object, str]) -> None:
+    """Raise a ValueError with the reason of the first fault that is one."""
+    for is_fault, reason in faults:
+        if is_fault:
+            raise ValueError(reason)
 
 
 class ColumnType(BaseModel):
@@ -52,53 +57,41 @@ class ColumnType(BaseModel):
 
     @model_validator(mode="after")
     def _check(self):
-        if self.categories is not None and (
-            self.type != "category" or len(set(self.categories)) < len(self.categories)
-        ):
-            raise ValueError("categories: expected different texts, of a column of type category")
-        if (self.low, self.high) != (None, None) and self.type != "number":
-            raise ValueError(f"low and high: expected for a column of type number, found {self.type}")
-        if self.is_bounded and self.low >= self.high:
-            raise ValueError(f"high: expected more than low={self.low:g}, found {self.high:g}")
+        categories = self.categories or ()
+        _refuse(
+            (
+                categories and (self.type != "category" or len(set(categories)) < len(categories)),
+                "categories: expected different texts, of a column of type category",
+            ),
+            (
+                (self.low, self.high) != (None, None) and self.type != "number",
+                f"low and high: expected for a column of type number, found {self.type}",
+            ),
+            (
+                self.width is not None and self.width <= 0,
+                f"high: expected more than low={self.low}, found {self.high}",
+            ),
+        )
         return self
 
     @property
-    def is_bounded(self) -> bool:
-        """Whether numbers have both bounds."""
-        return self.low is not None and self.high is not None
-
-    @property
-    def width(self) -> float:
-        """From bound to bound; 1 where there are not both."""
-        return self.high - self.low if self.is_bounded else 1.0
+    def width(self) -> float | None:
+        """From bound to bound; None where there are not both."""
+        return None if None in (self.low, self.high) else self.high - self.low
 
     @property
     def labels(self) -> list[str] | None:
         """The declared categories; those of a boolean are false and true."""
         return ["false", "true"] if self.type == "boolean" else self.categories
 
-    def of_values(self, *, missing: bool):
-        """Return the type of its values for pydantic; only categories may ever be missing."""
-        if self.type == "number":
-            return Annotated[float, Field(ge=self.low, le=self.high, allow_inf_nan=False)]
-        if self.type == "boolean":
-            return bool
-        texts = Literal[*self.categories] if self.categories else Text
-        return texts | None if missing else texts
-
-
-class LookEvery(BaseModel):
-    """When to look: every so many rows, or every so many seconds."""
-
-    model_config = STRICT
-    rows: Annotated[int, Field(ge=10, le=10**12)] | None = None
-    seconds: Annotated[int, Field(ge=1, le=10**9)] | None = None
-
-    @model_validator(mode="after")
-    def _check(self):
-        if (self.rows is None) == (self.seconds is None):
-            raise ValueError("expected rows or seconds")
-        return self
+    @property
+    def values(self):
+        """The type of its values for pydantic."""
+        return {
+            "category": Literal[*self.categories] if self.categories else Text,
+            "number": Annotated[float, Field(ge=self.low, le=self.high, allow_inf_nan=False)],
+            "boolean": bool,
+        }[self.type]
 
 
 class Webhook(BaseModel):
@@ -134,34 +127,26 @@ class Registration(BaseModel):
 
     @model_validator(mode="after")
     def _check(self):
-        used = [*self.sensitive_features, *self.outputs, *filter(None, (self.true_label, self.explanatory))]
-        unknown = [name for name in [*used, *(self.context or ())] if name not in self.columns]
-        doubled = [name for name in used if used.count(name) > 1]
-        is_discovery, is_profiling = self.kind == "discovery", self.kind == "error profiling"
-        for is_wrong, reason in [
-            (is_discovery == isinstance(self.output, str), "output: expected labels for a discovery, else one column"),
-            (is_profiling == (self.true_label is None), "true_label: expected for error profiling, for nothing else"),
-            (is_discovery and self.explanatory, "explanatory: not for a discovery"),
-            (unknown, f"columns: no type of {', '.join(map(repr, unknown))}"),
-            (doubled, f"{', '.join(map(repr, doubled))}: expected one role, found two"),
+        grouped = [self.columns.get(name) for name in [*self.sensitive_features, *self.outputs]]
+        _refuse(
+            (
+                (self.kind == "discovery") == isinstance(self.output, str),
+                "output: expected labels for a discovery, else one column",
+            ),
+            (
+                (self.kind == "error profiling") == (self.true_label is None),
+                "true_label: expected for error profiling, for nothing else",
+            ),
             ({EVENT, PERSON} & set(self.columns), f"columns: {EVENT} and {PERSON} name the event and the person"),
-        ]:
-            if is_wrong:
-                raise ValueError(reason)
-        for name in [*self.sensitive_features, *self.outputs]:
-            if self.columns[name].type == "category" and not self.columns[name].categories:
-                raise ValueError(f"columns: expected the categories of {name!r} to be declared")
-        if self.true_label and self.columns[self.true_label] != self.columns[self.output]:
-            raise ValueError("columns: expected the same type for true_label as for output")
-        takes_numbers = not is_discovery and self.metric not in ("Difference", "Ratio")
-        for name in [*self.sensitive_features, *([] if self.true_label else self.outputs)] * self.is_pairwise:
-            column = self.columns[name]
-            n = len(column.labels or ())
-            if n != 2 and not (takes_numbers and column.type == "number"):
-                of = self.metric or "the metric of these columns"
-                raise ValueError(
-                    f"{of}: expected two categories of {name!r}, found {n or 'numbers'}; NMI takes any number"
-                )
+            (
+                any(column and column.type == "category" and not column.categories for column in grouped),
+                "columns: expected the categories of sensitive features and outputs to be declared",
+            ),
+            (
+                self.true_label and self.columns.get(self.true_label) != self.columns.get(self.outputs[0]),
+                "columns: expected the same type for true_label as for output",
+            ),
+        )
         return self
 
     @property
@@ -181,26 +166,18 @@ class Registration(BaseModel):
         return {name: self.columns[name].labels for name in self.sensitive_features if self.columns[name].labels}
 
     @cached_property
-    def stored(self) -> dict[str, ColumnType]:
-        """Columns that are stored with a decision: all but the true label."""
-        return {name: column for name, column in self.columns.items() if name != self.true_label}
-
-    @cached_property
-    def dtype(self) -> np.dtype:
-        """Of a row as it is stored: codes of categories, and numbers."""
-        return np.dtype([(name, "<f8" if c.type == "number" else "<i2") for name, c in self.stored.items()])
-
-    @cached_property
     def _rows(self) -> dict[str, SchemaValidator]:
-        """What rows of decisions and of labels must be."""
+        """What rows of decisions and of labels must be; only categories and true labels may be missing."""
         needed = {*self.outputs, *(self.sensitive_features if self.is_pairwise else ())}
-        types = {name: column.of_values(missing=name not in needed) for name, column in self.stored.items()}
-        rows = {"decisions": ({EVENT: Text} | types, {PERSON: Text | None})}
+        texts = {name for name, column in self.columns.items() if column.type == "category"}
+        may_miss = {self.true_label, *texts} - needed
+        types = {
+            name: column.values | None if name in may_miss else column.values for name, column in self.columns.items()
+        }
+        rows = {"decisions": _rows_of({EVENT: Text} | types | {PERSON: Text | None}, {PERSON, self.true_label})}
         if self.true_label:
-            true = self.columns[self.true_label].of_values(missing=False)
-            rows["decisions"][1][self.true_label] = true | None
-            rows["labels"] = ({EVENT: Text, self.true_label: true}, {})
-        return {kind: SchemaValidator(_rows_of(*columns)) for kind, columns in rows.items()}
+            rows["labels"] = _rows_of({EVENT: Text, self.true_label: self.columns[self.true_label].values})
+        return rows
 
     def check(self, kind: str, rows: list) -> list[dict]:
         """Return rows of decisions or labels whose numbers are floats.
@@ -222,13 +199,14 @@ class Registration(BaseModel):
             ) from None
 
 
-def _rows_of(required: dict, optional: dict) -> core_schema.ListSchema:
-    """Return the schema of rows, given by the types of their columns; it ends at the first row that does not fit."""
+def _rows_of(types: dict, optional: Container[str] = ()) -> SchemaValidator:
+    """Return the check of rows, given by the types of their columns; it ends at the first row that does not fit."""
     fields = {
-        name: core_schema.typed_dict_field(TypeAdapter(kind).core_schema, required=name in required)
-        for name, kind in (required | optional).items()
+        name: core_schema.typed_dict_field(TypeAdapter(kind).core_schema, required=name not in optional)
+        for name, kind in types.items()
     }
-    return core_schema.list_schema(core_schema.typed_dict_schema(fields, extra_behavior="forbid"), fail_fast=True)
+    row = core_schema.typed_dict_schema(fields, extra_behavior="forbid")
+    return SchemaValidator(core_schema.list_schema(row, fail_fast=True))
 
 
 def keyed(key: bytes, purpose: bytes, texts: Sequence[str | None]) -> list[bytes | None]:

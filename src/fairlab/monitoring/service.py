@@ -1,55 +1,52 @@
 """The monitor over HTTP: who may do what, limits, problem documents (RFC 9457), metrics and endpoints."""
 
 import hashlib
-import threading
+import json
 import time
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
+from multiprocessing import get_context
 from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBasic, HTTPBasicCredentials, HTTPBearer
-from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest
 from pydantic import AfterValidator, ValidationError
 from pydantic.json_schema import models_json_schema
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from fairlab.monitoring import migrations, pages
-from fairlab.monitoring.bodies import JSON, READERS, read, read_rows
+from fairlab.monitoring.bodies import JSON, READERS, read_rows
 from fairlab.monitoring.effects import over_time
 from fairlab.monitoring.logs import LOG, iso, log_as_json, place
+from fairlab.monitoring.looks import check_registration
 from fairlab.monitoring.registration import (
     EVENT,
     LONGEST_TEXT,
     MOST_ERRORS,
-    PERSON,
     STORABLE,
     RefusedError,
     Registration,
     Text,
-    as_ascii,
     error,
 )
-from fairlab.monitoring.scheduler import look_when_due, repeated, retain
+from fairlab.monitoring.scheduler import work
 from fairlab.monitoring.store import DONE, Store
-from fairlab.monitoring.webhooks import deliver
 
 MOST_BYTES = 16 * 2**20  # of a body
 MOST_POINTS = 2_000  # of an effect over time
-SECONDS_TO_RETRY = 2
 LATEST = 32_503_680_000_000  # milliseconds: the year 3000
 # A time of ISO 8601 as people and browsers write it, or nothing, as a form sends what is not filled in.
 TIME = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?$"
 SAFE = ("GET", "HEAD")
-OF_LOOK = ("number", "state", "level", "started", "finished", "changes")  # without its report
-NO_TOKEN = "expected a token that is known and not revoked: Authorization: Bearer TOKEN"
-CHALLENGES = ('Bearer realm="fairlab monitor"', 'Basic realm="fairlab monitor"')
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
@@ -57,37 +54,57 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
 }
-TEXT = {"type": "string"}
-ROW_ERROR = {"type": "object", "properties": {"row": {"type": ["integer", "null"]}, "column": TEXT, "reason": TEXT}}
 PROBLEM = {
     "type": "object",
     "required": ["title", "status", "detail"],
     "properties": {
-        "title": TEXT,
+        "title": {"type": "string"},
         "status": {"type": "integer"},
-        "detail": TEXT,
-        "errors": {"type": "array", "items": ROW_ERROR},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "row": {"type": ["integer", "null"]},
+                    "column": {"type": "string"},
+                    "reason": {"type": "string"},
+                },
+            },
+        },
     },
 }
+# Rows of decisions or labels: JSON, or another of the formats.
+ROWS = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in READERS} | {
+    JSON: {
+        "schema": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": [EVENT],
+                "properties": {EVENT: {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}},
+            },
+        }
+    }
+}
 # What `/metrics` counts; it holds nothing about people.
-REQUESTS = Counter("monitor_requests", "Requests", ["method", "route", "status"])
-SECONDS = Histogram("monitor_request_seconds", "Time of requests", ["route"])
-ROWS = Counter("monitor_rows", "Rows of decisions and labels", ["kind", "outcome"])
-LOOKS = Counter("monitor_looks", "Looks that ended", ["state"])
-DELIVERIES = Counter("monitor_deliveries", "Notices to webhooks", ["outcome"])
+SECONDS = Histogram("monitor_request_seconds", "Time of requests", ["method", "route", "status"])
+N_ROWS = Counter("monitor_rows", "Rows of decisions and labels", ["kind", "outcome"])
+LOOKS = Gauge("monitor_looks", "Looks in the database", ["state"])
 
 
 def problem(status: int, detail: str, errors=(), headers=None) -> Response:
     """Return a problem document."""
-    content = {"title": HTTPStatus(status).phrase, "status": status, "detail": as_ascii(detail)}
+    content = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     content |= {"errors": list(errors)} if errors else {}
-    made = JSONResponse(content, status, headers, media_type="application/problem+json")
-    for challenge in CHALLENGES if status == 401 else ():
-        made.headers.append("www-authenticate", challenge)  # two headers: browsers read one challenge of each
+    # As ASCII, which has room for half a pair of surrogates, too.
+    made = Response(json.dumps(content), status, headers, media_type="application/problem+json")
+    for scheme in ("Bearer", "Basic") if status == 401 else ():  # two headers: browsers read one challenge of each
+        made.headers.append("www-authenticate", f'{scheme} realm="fairlab monitor"')
     return made
 
 
-async def observe(request: Request, call_next) -> Response:
+async def observe(request: Request, call_next, *, most_bytes: int) -> Response:
     """Log and count a request, add headers, and turn what nobody expected into a problem document.
 
     Neither bodies nor paths are logged, as a path may name a person: the route's pattern is.
@@ -98,11 +115,12 @@ async def observe(request: Request, call_next) -> Response:
     except Exception as caught:
         LOG.error("error", extra={"fields": place(caught)})
         answer = problem(500, "an error of the monitor; its log says where")
+    if answer.status_code == 413:
+        answer = problem(413, f"expected a body of at most {most_bytes:,} bytes")
     answer.headers.update(HEADERS)
     seconds, route = time.perf_counter() - started, getattr(request.scope.get("route"), "path", "none")
     method = request.method if request.method in (*SAFE, "POST", "DELETE") else "other"
-    REQUESTS.labels(method, route, answer.status_code).inc()
-    SECONDS.labels(route).observe(seconds)
+    SECONDS.labels(method, route, answer.status_code).observe(seconds)
     fields = {"method": method, "route": route, "status": answer.status_code, "ms": round(seconds * 1000, 1)}
     LOG.info("request", extra={"fields": fields | {"token": getattr(request.state, "token", None)}})
     return answer
@@ -114,15 +132,15 @@ def allowed(*roles: str) -> list:
     def check(
         request: Request,
         store: TheStore,
-        bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)],
-        basic: Annotated[HTTPBasicCredentials | None, Depends(BASIC)],
+        bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
+        basic: Annotated[HTTPBasicCredentials | None, Depends(HTTPBasic(auto_error=False))],
     ) -> None:
         if basic and request.method in SAFE:  # else other sites could have the browser write
             found = store.token(basic.password)
         else:
             found = store.token(bearer.credentials.strip()) if bearer else None
         if found is None:
-            raise RefusedError(401, NO_TOKEN)
+            raise RefusedError(401, "expected a token that is known and not revoked: Authorization: Bearer TOKEN")
         request.state.token, role = found
         if role not in (*roles, "admin"):
             raise RefusedError(403, f"expected a token with the role {' or '.join((*roles, 'admin'))}, found {role}")
@@ -131,18 +149,10 @@ def allowed(*roles: str) -> list:
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body, as long as it is not compressed and not too long."""
+    """Return the body, as long as it is not compressed."""
     if (coding := request.headers.get("content-encoding", "identity")) != "identity":
         raise RefusedError(415, f"expected a body without compression, found {coding}")
-    most = request.app.state.most_bytes
-    body, too_long = bytearray(), RefusedError(413, f"expected a body of at most {most:,} bytes")
-    if int(request.headers.get("content-length", 0)) > most:
-        raise too_long
-    async for part in request.stream():
-        body += part
-        if len(body) > most:
-            raise too_long
-    return bytes(body)
+    return await request.body()
 
 
 def _store(request: Request) -> Store:
@@ -160,13 +170,25 @@ def _milliseconds(text: str) -> int | None:
 TheStore = Annotated[Store, Depends(_store)]
 Body = Annotated[bytes, Depends(read_body)]
 Number = Annotated[int, Path(ge=1, lt=2**31)]
-Moment = Query(pattern=TIME, description="of ISO 8601; UTC where it names no zone")
-Time = Annotated[str, Moment, AfterValidator(_milliseconds)]  # in milliseconds since 1970, or None
+Time = Annotated[  # in milliseconds since 1970, or None
+    str,
+    Query(pattern=TIME, description="of ISO 8601; UTC where it names no zone"),
+    AfterValidator(_milliseconds),
+]
 Key = Annotated[str | None, Header(min_length=1, max_length=LONGEST_TEXT, pattern=STORABLE, alias="Idempotency-Key")]
-BEARER = HTTPBearer(scheme_name="bearer", auto_error=False)
-BASIC = HTTPBasic(scheme_name="basic", auto_error=False)
-FAILED = {"description": "problem document", "content": {"application/problem+json": {"schema": PROBLEM}}}
-router = APIRouter(responses={"default": FAILED})
+router = APIRouter(
+    responses={
+        "default": {
+            "description": "problem document",
+            "content": {"application/problem+json": {"schema": PROBLEM}},
+        }
+    }
+)
+
+
+def _body(content: dict) -> dict:
+    """Return what OpenAPI is to say of a body that the service reads itself."""
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def _content_type(request: Request, *known: str) -> str:
@@ -176,7 +198,7 @@ def _content_type(request: Request, *known: str) -> str:
     return found
 
 
-def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True) -> FastAPI:
+def create_app(store: Store, *, most_bytes: int = MOST_BYTES) -> FastAPI:
     """Return the application.
 
     Parameters
@@ -185,34 +207,18 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
         With its tables.
     most_bytes : int
         Of a body.
-    looks : bool
-        Whether looks are taken, and notices sent, in the background.
     """
-
-    @asynccontextmanager
-    async def lifespan(_):
-        stopping = threading.Event()
-        jobs = [  # with the seconds between two rounds
-            (0.5, partial(look_when_due, store, stopping, lambda state: LOOKS.labels(state).inc())),
-            (0.5, partial(deliver, store, stopping, lambda outcome: DELIVERIES.labels(outcome).inc())),
-            (3600, partial(retain, store)),
-        ]
-        workers = [threading.Thread(target=repeated, args=(stopping, *job), daemon=True) for job in jobs if looks]
-        for worker in workers:
-            worker.start()
-        yield
-        stopping.set()
-        for worker in workers:
-            await run_in_threadpool(worker.join)
-
     app = FastAPI(
         title="fairlab monitor",
         version="1",
-        lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         routes=router.routes,
+        middleware=[
+            Middleware(BaseHTTPMiddleware, dispatch=partial(observe, most_bytes=most_bytes)),
+            Middleware(RequestBodyLimitMiddleware, max_body_size=most_bytes),
+        ],
         exception_handlers={
             RefusedError: lambda _, found: problem(found.status, str(found), found.errors),
             RequestValidationError: _misfit,
@@ -222,8 +228,7 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
             sa.exc.TimeoutError: _unavailable,
         },
     )
-    app.state.store, app.state.most_bytes = store, most_bytes
-    app.middleware("http")(observe)
+    app.state.store = store
     schemas = models_json_schema([(Registration, "validation")], ref_template="#/components/schemas/{model}")[1]
     app.openapi()["components"]["schemas"] = schemas["$defs"]  # the service reads registrations itself
     return app
@@ -236,21 +241,7 @@ def _misfit(_, found: RequestValidationError | ValidationError) -> Response:
 
 def _unavailable(_, found: Exception) -> Response:
     LOG.error("database", extra={"fields": place(found)})
-    headers = {"retry-after": str(SECONDS_TO_RETRY)}
-    return problem(503, "the database cannot do this now; nothing was kept", headers=headers)
-
-
-def _body(**content) -> dict:
-    """Return what OpenAPI is to say of a body that the service reads itself."""
-    return {"requestBody": {"required": True, "content": content}}
-
-
-def _rows(*texts: str) -> dict:
-    """Return what OpenAPI is to say of rows: JSON with some texts, or another of the formats."""
-    text = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
-    row = {"type": "object", "required": [EVENT], "properties": dict.fromkeys(texts, text)}
-    kinds = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in READERS}
-    return _body(**kinds | {"application/json": {"schema": {"type": "array", "items": row}}})
+    return problem(503, "the database cannot do this now; nothing was kept", headers={"retry-after": "2"})
 
 
 @router.get("/healthz")
@@ -270,8 +261,10 @@ def ready(store: TheStore) -> dict[str, str]:
 
 
 @router.get("/metrics", dependencies=allowed("reader"), response_class=PlainTextResponse)
-def measured() -> Response:
+def measured(store: TheStore) -> Response:
     """Return the metrics for Prometheus."""
+    for state, n_looks in store.look_states():
+        LOOKS.labels(state).set(n_looks)
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -279,11 +272,14 @@ def measured() -> Response:
     "/investigations",
     status_code=201,
     dependencies=allowed(),
-    openapi_extra=_body(**{"application/json": {"schema": {"$ref": "#/components/schemas/Registration"}}}),
+    openapi_extra=_body({JSON: {"schema": {"$ref": "#/components/schemas/Registration"}}}),
 )
 def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
     """Register an investigation."""
-    return {"id": store.register(Registration.model_validate(read(_content_type(request, JSON), body)))}
+    _content_type(request, JSON)
+    registration = Registration.model_validate_json(body)
+    check_registration(registration)
+    return {"id": store.register(registration)}
 
 
 @router.get("/investigations", dependencies=allowed("reader"))
@@ -299,10 +295,11 @@ def show_investigation(store: TheStore, number: Number) -> dict:
 
 
 def _about(store: Store, number: int) -> dict:
-    registration, _, row = store.investigation(number)
-    counted = {"decisions": row.decided, "labels": row.labelled, "looks": len(store.look_list(number))}
-    shown = registration.model_dump(mode="json", exclude={"webhook": {"secret"}})
-    return {"id": number} | shown | counted | {"created": iso(row.created)}
+    found, n_looks = store.investigation(number), len(store.look_list(number))
+    shown = found.registration.model_dump(mode="json", exclude={"webhook": {"secret"}})
+    n_labels = found.complete if found.registration.true_label else 0
+    counted = {"decisions": found.decided, "labels": n_labels, "looks": n_looks, "created": iso(found.created)}
+    return {"id": number} | shown | counted
 
 
 @router.delete("/investigations/{number}", status_code=204, dependencies=allowed())
@@ -317,15 +314,15 @@ def delete_person(store: TheStore, number: Number, person: Text) -> dict[str, in
     return {"deleted": store.delete_person(number, person)}
 
 
-@router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=_rows(EVENT, PERSON))
-@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=_rows(EVENT))
+@router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=_body(ROWS))
+@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=_body(ROWS))
 def add_rows(store: TheStore, number: Number, request: Request, body: Body, key: Key = None) -> dict[str, int]:
     """Store decisions, or true labels of decisions; the answer comes when they are on disk."""
     kind = request.url.path.rpartition("/")[2]
     rows = read_rows(_content_type(request, *READERS), body)
     counted = store.add(kind, number, rows, key, hashlib.sha256(body).digest())
     for outcome in ("new", "repeated"):
-        ROWS.labels(kind, outcome).inc(counted[outcome])
+        N_ROWS.labels(kind, outcome).inc(counted[outcome])
     return counted
 
 
@@ -338,8 +335,13 @@ def look_now(store: TheStore, number: Number) -> dict[str, int]:
 @router.get("/investigations/{number}/looks", dependencies=allowed("reader"))
 def list_looks(store: TheStore, number: Number) -> dict[str, list]:
     """List the looks of an investigation, with the numbers of findings that are new, gone, stronger or weaker."""
-    shown = [{name: one[name] for name in OF_LOOK} for one in looks_of(store, number)]
-    return {"looks": [one | {"changes": {kind: len(found) for kind, found in one["changes"].items()}} for one in shown]}
+    shown = ("number", "state", "level", "started", "finished")
+    return {
+        "looks": [
+            {name: one[name] for name in shown} | {"changes": {kind: len(of) for kind, of in one["changes"].items()}}
+            for one in looks_of(store, number)
+        ]
+    }
 
 
 @router.get("/investigations/{number}/looks/{look}", dependencies=allowed("reader"), response_model=dict)
@@ -377,8 +379,10 @@ page = partial(router.get, include_in_schema=False, response_class=HTMLResponse,
 @page("/")
 def show_index(store: TheStore) -> str:
     """Return the page of all investigations."""
-    shown = [(_about(store, number), _last(looks_of(store, number))) for number in store.numbers()]
-    return pages.render("index.html", investigations=shown)
+    return pages.render(
+        "index.html",
+        investigations=[(_about(store, number), _last(looks_of(store, number))) for number in store.numbers()],
+    )
 
 
 @page("/pages/investigations/{number}")
@@ -426,13 +430,13 @@ def find_look(store: Store, number: int, look: int) -> dict:
 
 def effects_of(store: Store, number: int, start: int | None, end: int | None, bucket: int | None = None) -> dict:
     """Return the effects between two times, by default all, in buckets of some seconds, by default a hundredth."""
-    registration, _, row = store.investigation(number)
-    first, last = row.created if start is None else start, row.time + 1 if end is None else end
+    found = store.investigation(number)
+    first, last = found.created if start is None else start, found.time + 1 if end is None else end
     width = bucket * 1000 if bucket else max((last - first) // 100 + 1, 1)
     if (last - first) // width > MOST_POINTS:
         raise RefusedError(422, f"bucket: expected at most {MOST_POINTS} of them between start and end")
-    found = over_time(registration, store.batch_counts(number, first, last, width))
-    return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": found}
+    effects = over_time(found.registration, store.batch_counts(number, first, last, width))
+    return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": effects}
 
 
 def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:
@@ -441,9 +445,10 @@ def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:
 
     log_as_json()
     store = Store(url)
-    with store.claim_file(), closing(store):
+    # A pool replaces a process that is killed, as for want of memory.
+    with store.claim_file(), closing(migrations.migrated(store)), get_context("spawn").Pool(1, work, [url]):
         uvicorn.run(
-            create_app(migrations.migrated(store), most_bytes=most_bytes),
+            create_app(store, most_bytes=most_bytes),
             host=host,
             port=port,
             log_config=None,

@@ -1,7 +1,7 @@
 """The database of a monitor: SQLite in one file, or PostgreSQL; the same tables in both.
 
 A batch is one transaction. Rows are ordered by their position, which is counted for each investigation, never by a
-clock. Event and person are stored as keyed hashes only.
+clock. Event and person are stored as keyed hashes only, the registered columns as JSON.
 """
 
 import hashlib
@@ -10,21 +10,21 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import sqlalchemy as sa
 from filelock import FileLock, Timeout
 
 from fairlab.checks import check_choice
 from fairlab.fairtest import adaptive_level, look_level
-from fairlab.monitoring.effects import add_counts, indicators
+from fairlab.monitoring.effects import add_counts
+from fairlab.monitoring.looks import as_table
 from fairlab.monitoring.registration import (
     EVENT,
     MISFIT,
-    MISSING,
     MOST_CATEGORIES,
     PERSON,
     RefusedError,
@@ -36,30 +36,33 @@ from fairlab.monitoring.registration import (
 
 AT_ONCE = 10_000  # rows of one fetch
 SECONDS_TO_WAIT = 5  # for a locked database
-SECONDS_TO_SEND = 60  # a notice, before another attempt may begin
-LOOK_LOCK = 0x6661_6972  # PostgreSQL's advisory lock of who looks
+WORK_LOCK = 0x6661_6972  # PostgreSQL's advisory lock of who looks and sends notices
 
 RUNNING, DONE, FAILED = "running", "done", "failed"  # states of a look
 ENGINE = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
 
 
-class _Bytes(sa.LargeBinary):
-    """Bytes as both databases take and give them."""
+class _Registered(sa.TypeDecorator):
+    """A registration, stored as JSON; it never changes."""
 
-    bind_processor = result_processor = lambda self, *_: None
+    impl, cache_ok = sa.Text, True
+
+    def process_bind_param(self, value, _):
+        """Return what is stored."""
+        return value.model_dump_json()
+
+    def process_result_value(self, value, _):
+        """Return what was stored."""
+        return _registered(value)
 
 
+_registered = cache(Registration.model_validate_json)
 metadata = sa.MetaData()
 _id, _big, _json = sa.Integer, sa.BigInteger, sa.JSON(none_as_null=True)
 
 
 def _of(primary_key=True):
     return sa.Column("investigation", _id, primary_key=primary_key, nullable=False, autoincrement=False)
-
-
-def _index_of_known(column):
-    known = sa.text(f"{column} IS NOT NULL")
-    return sa.Index(f"decisions_{column}", "investigation", column, sqlite_where=known, postgresql_where=known)
 
 
 tokens = sa.Table(
@@ -77,13 +80,14 @@ investigations = sa.Table(
     "investigations",
     metadata,
     sa.Column("id", _id, primary_key=True),
-    sa.Column("registration", sa.Text, nullable=False),
-    sa.Column("key", _Bytes, nullable=False),
+    sa.Column("registration", _Registered, nullable=False),
+    sa.Column("key", sa.LargeBinary, nullable=False),
     sa.Column("created", _big, nullable=False),
-    # What changes with each batch: the categories met, positions given, the running counts and the latest time.
+    # What changes with each batch: the categories met where none are declared, how many decisions there are and how
+    # many that looks take, the running counts and the latest time.
     sa.Column("categories", _json, nullable=False),
     sa.Column("decided", _big, nullable=False),
-    sa.Column("labelled", _big, nullable=False),
+    sa.Column("complete", _big, nullable=False),
     sa.Column("counts", _json, nullable=False),
     sa.Column("time", _big, nullable=False),
     sqlite_autoincrement=True,
@@ -93,16 +97,14 @@ decisions = sa.Table(
     metadata,
     _of(),
     sa.Column("position", _big, primary_key=True, autoincrement=False),
-    sa.Column("event", _Bytes, nullable=False),
-    sa.Column("person", _Bytes),
+    sa.Column("event", sa.LargeBinary, nullable=False),
+    sa.Column("person", sa.LargeBinary),
     sa.Column("training", sa.Boolean, nullable=False),
-    sa.Column("content", _Bytes, nullable=False),
-    # The true label, and its position among all labels, once it is known.
-    sa.Column("label", sa.Float),
-    sa.Column("labelled", _big),
+    sa.Column("content", sa.Text, nullable=False),
+    # The position among the rows that looks take: all, or those whose true label is known, by when it became known.
+    sa.Column("complete", _big),
     sa.Index("decisions_event", "investigation", "event", unique=True),
-    _index_of_known("person"),
-    _index_of_known("labelled"),
+    sa.Index("decisions_complete", "investigation", "complete"),
     sqlite_with_rowid=False,
 )
 batches = sa.Table(
@@ -112,7 +114,7 @@ batches = sa.Table(
     _of(primary_key=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("key", sa.Text),
-    sa.Column("body", _Bytes),
+    sa.Column("body", sa.LargeBinary),
     sa.Column("answer", _json, nullable=False),
     sa.Column("time", _big, nullable=False),
     sa.Column("decided", _big, nullable=False),
@@ -135,32 +137,14 @@ looks = sa.Table(
     sa.Column("finished", _big),
     sa.Column("largest_p_value", sa.Float),
     sa.Column("report", _json),
+    # The notice to the webhook; due never if there is none, it is delivered, or given up.
+    sa.Column("notice_due", _big),
+    sa.Column("notice_attempts", _id, nullable=False),
+    sa.Column("notice_answer", sa.Text),
 )
-deliveries = sa.Table(
-    "deliveries",
-    metadata,
-    sa.Column("id", _id, primary_key=True),
-    _of(primary_key=False),
-    sa.Column("body", _json, nullable=False),
-    sa.Column("attempts", _id, nullable=False),
-    sa.Column("due", _big),  # none: delivered, or given up
-    sa.Column("answer", sa.Text),
-    sqlite_autoincrement=True,
-)
-
-_set_label = sa.update(decisions).where(
+_complete = sa.update(decisions).where(
     decisions.c.investigation == sa.bindparam("of"), decisions.c.position == sa.bindparam("at")
 )
-
-_registered = lru_cache(Registration.model_validate_json)  # it never changes
-
-
-class Investigation(NamedTuple):
-    """What is registered, the secret key of its split, and its stored row at some moment."""
-
-    registration: Registration
-    key: bytes
-    row: sa.Row
 
 
 class Store:
@@ -194,8 +178,13 @@ class Store:
             self._writer = _sqlite(self.url, "BEGIN IMMEDIATE", pool_size=1, kilobytes=200_000)
         else:
             self.url = self.url.set(drivername="postgresql+psycopg")
-            waits = {"connect_timeout": SECONDS_TO_WAIT}
-            self.engine = sa.create_engine(self.url, pool_size=40, pool_pre_ping=True, connect_args=waits, **ENGINE)
+            self.engine = sa.create_engine(
+                self.url,
+                pool_size=40,
+                pool_pre_ping=True,
+                connect_args={"connect_timeout": SECONDS_TO_WAIT},
+                **ENGINE,
+            )
             self._writer = self.engine
         self.read, self.write = self.engine.begin, self._writer.begin
 
@@ -226,13 +215,10 @@ class Store:
             raise RuntimeError(f"another server uses {self.path}; several can share a PostgreSQL") from None
 
     @contextmanager
-    def claim_looks(self) -> Iterator[bool]:
-        """Say whether it is this server that looks: one of those on a PostgreSQL, until its transaction ends."""
-        if self.is_sqlite:
-            yield True
-        else:
-            with self.engine.begin() as connection:
-                yield connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(LOOK_LOCK)))
+    def claim_work(self) -> Iterator[bool]:
+        """Say whether it is this server that looks and sends notices: one of those on a PostgreSQL, until the end."""
+        with self.read() as connection:
+            yield self.is_sqlite or connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(WORK_LOCK)))
 
     # Tokens
 
@@ -250,10 +236,9 @@ class Store:
         found = next(iter(self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))), None)
         return found if found and str(found.id) == number else None
 
-    def token_list(self) -> list[dict]:
-        """Return all tokens without their hashes."""
-        columns = [column for column in tokens.c if column.name != "hash"]
-        return [row._asdict() for row in self._all(sa.select(*columns).order_by(tokens.c.id))]
+    def token_list(self) -> list[sa.Row]:
+        """Return all tokens, hashed."""
+        return self._all(sa.select(tokens).order_by(tokens.c.id))
 
     def revoke_token(self, number: int) -> bool:
         """Revoke a token; return whether there is one that was not revoked."""
@@ -265,30 +250,34 @@ class Store:
     def register(self, registration: Registration) -> int:
         """Store an investigation and return its number."""
         query = sa.insert(investigations).values(
-            registration=registration.model_dump_json(),
+            registration=registration,
             key=secrets.token_bytes(32),
             created=self.now(),
-            categories={name: column.labels or [] for name, column in registration.columns.items()},
+            categories={
+                name: []
+                for name, column in registration.columns.items()
+                if column.type == "category" and not column.categories
+            },
             decided=0,
-            labelled=0,
+            complete=0,
             counts={},
             time=self.now(),
         )
         return self._change(query).inserted_primary_key[0]
 
-    def investigation(self, number: int) -> Investigation:
-        """Return an investigation; a RefusedError if there is none of this number."""
-        with self.read() as connection:
-            row = self.row(connection, number)
-        return Investigation(_registered(row.registration), row.key, row)
+    def investigation(self, number: int, *, lock: sa.Connection | None = None) -> sa.Row:
+        """Return an investigation, locked until the end of a transaction if its connection is given.
 
-    def row(self, connection, number: int, *, lock: bool = False) -> sa.Row:
-        """Return the stored row of an investigation; a RefusedError if there is none."""
+        Raises
+        ------
+        RefusedError
+            If there is none of this number.
+        """
         query = sa.select(investigations).where(investigations.c.id == number)
-        row = connection.execute(query.with_for_update() if lock else query).first()
-        if row is None:
+        found = lock.execute(query.with_for_update()).all() if lock else self._all(query)
+        if not found:
             raise RefusedError(404, f"no investigation {number}")
-        return row
+        return found[0]
 
     def numbers(self) -> list[int]:
         """Return the numbers of all investigations."""
@@ -297,8 +286,8 @@ class Store:
     def delete_investigation(self, number: int) -> None:
         """Delete an investigation with all that belongs to it."""
         with self.write() as connection:
-            self.row(connection, number, lock=True)
-            for table in (decisions, batches, looks, deliveries):
+            self.investigation(number, lock=connection)
+            for table in (decisions, batches, looks):
                 connection.execute(sa.delete(table).where(table.c.investigation == number))
             connection.execute(sa.delete(investigations).where(investigations.c.id == number))
 
@@ -325,80 +314,79 @@ class Store:
         RefusedError
             If a row does not fit, or the key came before with another body.
         """
-        registration, secret, _ = self.investigation(number)
+        registered = self.investigation(number)
+        registration, true_label = registered.registration, registered.registration.true_label
         rows = registration.check(kind, rows)
-        events, first = keyed(secret, b"event ", [row[EVENT] for row in rows]), {}
+        events, first = keyed(registered.key, b"event ", [row[EVENT] for row in rows]), {}
         for event, row in zip(events, rows, strict=True):
             first.setdefault(event, row)
         with self.write() as connection:
-            before = self.row(connection, number, lock=True)  # one batch of an investigation at a time
+            before = self.investigation(number, lock=connection)  # one batch of an investigation at a time
             if key is not None:
                 same = (batches.c.investigation == number, batches.c.kind == kind, batches.c.key == key)
                 if earlier := connection.execute(sa.select(batches).where(*same)).first():
                     if earlier.body != body:
                         raise RefusedError(422, f"the key was used for a batch with another body ({kind})")
                     return earlier.answer
-            decided, labelled, categories = before.decided, before.labelled, before.categories
             mine = decisions.c.investigation == number
             # By their positions: else SQLite may read all rows of the investigation rather than the index of events.
             places = sa.select(decisions.c.position).where(mine, decisions.c.event.in_(list(first))).correlate(None)
-            of = (decisions.c.event, decisions.c.position, decisions.c.content, decisions.c.labelled)
+            of = (decisions.c.event, decisions.c.position, decisions.c.content, decisions.c.complete)
             found = connection.execute(sa.select(*of).where(mine, decisions.c.position.in_(places)))
-            known = {row.event: row for row in found}
+            known, decided = {row.event: row for row in found}, before.decided
             if kind == "decisions":
-                new = [event for event in first if event not in known]
-                kept = [first[event] for event in new]
-                content = _encoded(registration, kept, categories)
+                new = {event: row for event, row in first.items() if event not in known}
                 columns = {
                     "investigation": [number] * len(new),
                     "position": range(decided + 1, decided + 1 + len(new)),
                     "event": new,
-                    "person": keyed(secret, b"person ", [row.get(PERSON) for row in kept]),
-                    "training": for_training(new, registration.train_size).tolist(),
-                    "content": content.view(f"V{content.itemsize}").tolist(),
+                    "person": keyed(registered.key, b"person ", [row.get(PERSON) for row in new.values()]),
+                    "training": for_training(list(new), registration.train_size).tolist(),
                 }
                 decided += len(new)
             else:
-                new = [event for event in first if event in known and known[event].labelled is None]
-                kept = [first[event] for event in new]
-                content = np.frombuffer(b"".join(known[event].content for event in new), registration.dtype)
+                waiting = [event for event in first if event in known and known[event].complete is None]
+                new = {event: json.loads(known[event].content) | first[event] for event in waiting}
                 columns = {"of": [number] * len(new), "at": [known[event].position for event in new]}
-            true = _true_labels(registration, kept)
-            given = ~np.isnan(true)
-            columns["label"] = np.where(given, true, None)
-            columns["labelled"] = np.where(given, labelled + np.cumsum(given), None)
+            kept = [{name: row.get(name) for name in registration.columns} for row in new.values()]
+            is_complete = np.array([true_label is None or row[true_label] is not None for row in kept], dtype=bool)
+            columns["content"] = map(json.dumps, kept)
+            columns["complete"] = np.where(is_complete, before.complete + np.cumsum(is_complete), None)
             if new:
                 stored = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-                connection.execute(sa.insert(decisions) if kind == "decisions" else _set_label, stored)
-            counted = given if registration.true_label else slice(None)
-            hits = indicators(registration, content[counted], true[counted])
-            after = {
-                "decided": decided,
-                "counts": add_counts(before.counts, registration, content[counted], hits),
-                "time": max(self.now(), before.time),  # also where the clock was set back
-            }
+                connection.execute(sa.insert(decisions) if kind == "decisions" else _complete, stored)
             n_unknown = 0 if kind == "decisions" else sum(event not in known for event in events)
             answer = {"received": len(rows), "new": len(new), "repeated": len(rows) - len(new) - n_unknown}
             answer |= {} if kind == "decisions" else {"unknown": n_unknown}
+            after = {
+                "decided": decided,
+                "counts": add_counts(before.counts, registration, as_table(registration, kept)[is_complete]),
+                "time": max(self.now(), before.time),  # also where the clock was set back
+            }
             batch = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
             connection.execute(sa.insert(batches).values(batch | after))
-            after |= {"labelled": labelled + int(given.sum()), "categories": categories}
+            after |= {
+                "complete": before.complete + int(is_complete.sum()),
+                "categories": _met(before.categories, kept),
+            }
             connection.execute(sa.update(investigations).where(investigations.c.id == number).values(after))
         return answer
 
-    def rows(self, connection, number: int, until: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows up to a position, in order: positions, which are for training, contents and true labels.
-
-        With true labels the order is that of the labels.
-        """
-        registration = self.investigation(number).registration
-        order = _order(registration)
-        query = sa.select(order, decisions.c.training, decisions.c.content, decisions.c.label)
-        query = query.where(decisions.c.investigation == number, order <= until).order_by(order)
-        kinds = {"position": int, "training": bool, "content": f"V{registration.dtype.itemsize}", "label": float}
-        with connection.execution_options(yield_per=AT_ONCE).execute(query) as result:
-            found = np.fromiter(map(tuple, result), list(kinds.items()))
-        return found["position"], found["training"], found["content"].copy().view(registration.dtype), found["label"]
+    def rows(self, connection, number: int, until: int) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+        """Return the rows that looks take up to a position, in order: positions, which are for training, the table."""
+        query = (
+            sa.select(decisions.c.complete, decisions.c.training, decisions.c.content)
+            .where(decisions.c.investigation == number, decisions.c.complete <= until)
+            .order_by(decisions.c.complete)
+        )
+        parts = [
+            pd.DataFrame(map(json.loads, part["content"]), index=[part["complete"], part["training"]])
+            for part in pd.read_sql(query, connection.execution_options(yield_per=AT_ONCE), chunksize=AT_ONCE)
+        ]
+        found = pd.concat(parts)
+        positions, training = (found.index.get_level_values(name) for name in ("complete", "training"))
+        table = as_table(self.investigation(number).registration, found.reset_index(drop=True))
+        return positions.to_numpy(), training.to_numpy(bool), table
 
     def delete_person(self, number: int, person: str) -> int:
         """Delete the rows of a person and return how many there were; counts and reports stay."""
@@ -417,7 +405,7 @@ class Store:
 
     def _delete_rows(self, number, which) -> int:
         with self.write() as connection:
-            self.row(connection, number, lock=True)
+            self.investigation(number, lock=connection)
             deleted = connection.execute(
                 sa.delete(decisions).where(decisions.c.investigation == number, which)
             ).rowcount
@@ -443,46 +431,43 @@ class Store:
         RefusedError
             If it is not due, the last one is not finished, or there are too few rows.
         """
-        (registration, _, row), past = self.investigation(number), self.look_list(number)
+        found, past = self.investigation(number), self.look_list(number)
         if past and past[-1].state == RUNNING:
             raise RefusedError(409, f"look {past[-1].number} is not finished")
-        until = row.labelled if registration.true_label else row.decided
-        after, latest = (past[-1].until, past[-1].started) if past else (0, row.created)
-        every = registration.look_every
+        registration, until = found.registration, found.complete
+        after, latest = (past[-1].until, past[-1].started) if past else (0, found.created)
+        ((unit, every),) = registration.look_every.items()
         waited = self.now() - latest  # less than nothing if the clock was set back
-        is_early = until - after < every.rows if every.rows else 0 <= waited < every.seconds * 1000
+        is_early = until - after < every if unit == "rows" else 0 <= waited < every * 1000
         if is_early and not is_wanted:
             raise RefusedError(409, "the next look is not due")
         self._check_enough(number, registration, after, until)
         alpha, largest = 1 - registration.confidence_level, [one.largest_p_value for one in past]
-        is_adaptive = registration.spending == "adaptive"
         query = sa.insert(looks).values(
             investigation=number,
             number=len(past) + 1,
             state=RUNNING,
-            level=adaptive_level(largest, alpha) if is_adaptive else look_level(len(past) + 1, alpha),
+            level=adaptive_level(largest, alpha)
+            if registration.spending == "adaptive"
+            else look_level(len(past) + 1, alpha),
             after=after,
             until=until,
             attempts=0,
             started=self.now(),
+            notice_attempts=0,
         )
-        try:
-            with self.write() as connection:
-                self.row(connection, number, lock=True)
-                connection.execute(query)
-        except sa.exc.IntegrityError:
-            raise RefusedError(409, f"look {len(past) + 1} is not finished") from None
+        with self.write() as connection:
+            self.investigation(number, lock=connection)
+            connection.execute(query)  # once: of two requests at a time the second breaks the key and is tried again
         return len(past) + 1
 
     def _check_enough(self, number, registration, after, until) -> None:
         """Refuse a look whose training set or fresh test set is too small."""
-        order = _order(registration)
-        fresh = (order > after) & ~decisions.c.training
+        fresh = (decisions.c.complete > after) & ~decisions.c.training
         needed = max(registration.min_leaf_size, registration.smallest_cell)
+        mine = sa.select(decisions.c.complete).where(decisions.c.investigation == number, decisions.c.complete <= until)
         for what, which in (("training set", ~fresh), ("fresh test set", fresh)):
-            some = sa.select(order).where(decisions.c.investigation == number, order <= until, which).limit(needed)
-            ((found,),) = self._all(sa.select(sa.func.count()).select_from(some.subquery()))
-            if found < needed:
+            if (found := len(self._all(mine.where(which).limit(needed)))) < needed:
                 raise RefusedError(409, f"{what}: expected at least {needed} rows, found {found}")
 
     def running_look(self) -> tuple[int, int] | None:
@@ -492,40 +477,35 @@ class Store:
 
     def begin_look(self, number: int, look: int) -> sa.Row:
         """Count one attempt more at a look and return it."""
-        where = (looks.c.investigation == number, looks.c.number == look, looks.c.state == RUNNING)
-        query = sa.update(looks).where(*where).values(attempts=looks.c.attempts + 1).returning(*looks.c)
+        query = sa.update(looks).where(looks.c.investigation == number, looks.c.number == look)
+        query = query.where(looks.c.state == RUNNING).values(attempts=looks.c.attempts + 1)
         with self.write() as connection:
-            return connection.execute(query).one()
+            return connection.execute(query.returning(*looks.c)).one()
 
-    def finish_look(self, begun: sa.Row, state: str, report: dict, largest_p_value=1.0, notice=None) -> bool:
-        """Store the result of a look, and the notice that its webhook is to get, unless a later attempt began.
+    def finish_look(self, begun: sa.Row, state: str, report: dict, largest_p_value=1.0, *, has_notice=False) -> bool:
+        """Store the result of a look, and whether a webhook is to get it, unless a later attempt began.
 
         A look that failed counts as one with a large p-value, which is the safe side of the adaptive rule.
         """
         same = (*looks.primary_key, looks.c.attempts, looks.c.state)
         query = sa.update(looks).where(*(column == getattr(begun, column.name) for column in same))
-        query = query.values(state=state, report=report, largest_p_value=largest_p_value, finished=self.now())
-        with self.write() as connection:
-            is_ours = connection.execute(query).rowcount == 1
-            if is_ours and notice:
-                values = {"investigation": begun.investigation, "body": notice, "attempts": 0, "due": self.now()}
-                connection.execute(sa.insert(deliveries).values(values))
-        return is_ours
+        values = {"state": state, "report": report, "largest_p_value": largest_p_value, "finished": self.now()}
+        return self._change(query.values(values | {"notice_due": self.now() if has_notice else None})).rowcount == 1
 
-    # Notices
+    def next_notice(self) -> sa.Row | None:
+        """Return a look whose notice is due, if there is one."""
+        query = sa.select(looks).where(looks.c.notice_due <= self.now()).order_by(looks.c.notice_due).limit(1)
+        return next(iter(self._all(query)), None)
 
-    def next_delivery(self) -> sa.Row | None:
-        """Return a notice that is due, if there is one, and count one attempt more; nobody else sends it meanwhile."""
-        due = sa.select(deliveries.c.id).where(deliveries.c.due <= self.now()).order_by(deliveries.c.due).limit(1)
-        query = sa.update(deliveries).where(deliveries.c.id == due.with_for_update(skip_locked=True).scalar_subquery())
-        query = query.values(attempts=deliveries.c.attempts + 1, due=self.now() + SECONDS_TO_SEND * 1000)
-        with self.write() as connection:
-            return connection.execute(query.returning(*deliveries.c)).first()
-
-    def end_delivery(self, number: int, answer: str, *, seconds: float | None) -> None:
+    def end_attempt(self, of: sa.Row, answer: str, *, seconds: float | None) -> None:
         """Store what a webhook answered, and in how many seconds to try again; None if it is delivered or given up."""
         due = None if seconds is None else self.now() + int(seconds * 1000)
-        self._change(sa.update(deliveries).where(deliveries.c.id == number).values(answer=answer, due=due))
+        query = sa.update(looks).where(*(column == getattr(of, column.name) for column in looks.primary_key))
+        self._change(query.values(notice_due=due, notice_answer=answer, notice_attempts=of.notice_attempts + 1))
+
+    def look_states(self) -> list[tuple[str, int]]:
+        """Return how many looks there are in each state."""
+        return self._all(sa.select(looks.c.state, sa.func.count()).group_by(looks.c.state))
 
     # Effects
 
@@ -538,45 +518,17 @@ class Store:
         return list(map(tuple, self._all(query)))
 
 
-def _order(registration: Registration) -> sa.Column:
-    """Return the positions that order the rows of looks."""
-    return decisions.c.labelled if registration.true_label else decisions.c.position
-
-
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _encoded(registration: Registration, rows: list[dict], categories: dict[str, list]) -> np.ndarray:
-    """Return rows as they are stored; categories that are met first get the next codes."""
-    content = np.zeros(len(rows), registration.dtype)
-    for name, column in registration.stored.items():
-        values = [row[name] for row in rows]
-        if column.type == "category":
-            known, met = categories[name], {None, *categories[name]}
-            known += [value for value in dict.fromkeys(values) if value not in met]
-            if len(known) > MOST_CATEGORIES:
-                reason = f"more than {MOST_CATEGORIES} categories; group them"
-                raise RefusedError(422, MISFIT, [error(None, name, reason)])
-            values = _codes(values, known, MISSING)
-        content[name] = values
-    return content
-
-
-def _true_labels(registration: Registration, rows: list[dict]) -> np.ndarray:
-    """Return true labels as numbers, nan where one is missing or none is registered."""
-    values, column = (
-        [row.get(registration.true_label) for row in rows],
-        registration.columns.get(registration.true_label),
-    )
-    if column and column.type == "category":
-        values = _codes(values, column.categories, None)
-    return np.array(values, dtype=float)
-
-
-def _codes(values: list, categories: list[str], missing) -> list:
-    codes = {label: code for code, label in enumerate(categories)} | {None: missing}
-    return [codes[value] for value in values]
+def _met(categories: dict[str, list], rows: list[dict]) -> dict[str, list]:
+    """Return the categories that were met in the columns that declare none."""
+    met = {name: sorted({*known, *(row[name] for row in rows)} - {None}) for name, known in categories.items()}
+    for name, several in met.items():
+        if len(several) > MOST_CATEGORIES:
+            raise RefusedError(422, MISFIT, [error(None, name, f"more than {MOST_CATEGORIES} categories; group them")])
+    return met
 
 
 def _sqlite(url: sa.URL, begin: str, *, pool_size: int, kilobytes: int) -> sa.Engine:

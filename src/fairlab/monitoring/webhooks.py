@@ -3,18 +3,17 @@
 import hashlib
 import hmac
 import json
-import threading
 import time
 
 import httpx
 
 from fairlab.monitoring.logs import LOG
-from fairlab.monitoring.registration import RefusedError
 from fairlab.monitoring.store import Store
 
 SIGNATURE = "Fairlab-Signature"
 SECONDS_TO_ANSWER = 10
-MOST_ATTEMPTS = 12  # the last one about a day after the first
+MOST_ATTEMPTS = 12  # the last one 17 hours after the first
+SHOWN = ("investigation", "name", "number", "level", "n_train", "n_test")
 
 
 def signature(secret: str, seconds: int, body: bytes) -> str:
@@ -26,50 +25,24 @@ def signature(secret: str, seconds: int, body: bytes) -> str:
     >>> signature("a secret of the receiver", 1_700_000_000, b"{}")[:15]
     't=1700000000,v1'
     """
-    made = hmac.digest(secret.encode(), b"%d.%s" % (seconds, body), hashlib.sha256).hex()
-    return f"t={seconds},v1={made}"
+    return f"t={seconds},v1={hmac.digest(secret.encode(), b'%d.%s' % (seconds, body), hashlib.sha256).hex()}"
 
 
-def pause(attempts: int) -> float:
-    """Return the seconds from one attempt to the next."""
-    return 15 * 2.0**attempts
-
-
-def deliver(
-    store: Store,
-    stopping: threading.Event,
-    ended=lambda outcome: None,
-    transport: httpx.BaseTransport | None = None,
-) -> None:
-    """Send the notices that are due; after a crash one may come twice, with the same number.
-
-    Parameters
-    ----------
-    store : Store
-    stopping : threading.Event
-    ended : callable
-        Is called with the outcome of each attempt.
-    transport : httpx.BaseTransport or None
-        For tests.
-    """
-    while not stopping.is_set() and (found := store.next_delivery()):
+def deliver(store: Store, transport: httpx.BaseTransport | None = None) -> None:
+    """Send the notices that are due; after a crash one may come twice. A transport is for tests."""
+    while found := store.next_notice():
+        webhook, report = store.investigation(found.investigation).registration.webhook, found.report
+        body = json.dumps({name: report[name] for name in SHOWN} | {"new": report["changes"]["new"]}).encode()
+        headers = {"content-type": "application/json", SIGNATURE: signature(webhook.secret, int(time.time()), body)}
         try:
-            answer = _send(store, found, transport)
-        except (httpx.HTTPError, httpx.InvalidURL, RefusedError) as error:
+            # Neither redirects nor proxies of the environment: what is signed goes where it was registered to go.
+            with httpx.Client(timeout=SECONDS_TO_ANSWER, trust_env=False, transport=transport) as client:
+                answer = str(client.post(webhook.url, content=body, headers=headers).status_code)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             answer = type(error).__name__
-        is_delivered = answer.startswith("2")
-        is_over = is_delivered or found.attempts >= MOST_ATTEMPTS
-        store.end_delivery(found.id, answer, seconds=None if is_over else pause(found.attempts))
+        attempts, is_delivered = found.notice_attempts + 1, answer.startswith("2")
+        is_over = is_delivered or attempts == MOST_ATTEMPTS
+        store.end_attempt(found, answer, seconds=None if is_over else 15 * 2**attempts)
         outcome = "delivered" if is_delivered else "given up" if is_over else "failed"
-        ended(outcome)
-        LOG.info("notice", extra={"fields": {"delivery": found.id, "outcome": outcome, "answer": answer}})
-
-
-def _send(store: Store, found, transport) -> str:
-    webhook = store.investigation(found.investigation).registration.webhook
-    body = json.dumps({"delivery": found.id} | found.body, allow_nan=False).encode()
-    signed = signature(webhook.secret, int(time.time()), body)
-    headers = {"content-type": "application/json", SIGNATURE: signed}
-    # Neither redirects nor proxies of the environment: what is signed goes where it was registered to go.
-    with httpx.Client(timeout=SECONDS_TO_ANSWER, trust_env=False, transport=transport) as client:
-        return str(client.post(webhook.url, content=body, headers=headers).status_code)
+        of = {"investigation": found.investigation, "look": found.number}
+        LOG.info("notice", extra={"fields": of | {"outcome": outcome, "answer": answer}})
