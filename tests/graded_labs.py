@@ -6,6 +6,7 @@ import warnings
 
 import nbformat
 
+from fairlab.paths import write_text
 from fairlab.suite.labs.course import cards, write_grading
 from fairlab.suite.labs.masters import CELL_SECONDS, for_course, marks, read, solved, without_guide
 from fairlab.suite.labs.running import with_numbers
@@ -43,11 +44,13 @@ class Grading:
                 cell.source = answer.source
         return submission
 
+    def place(self, student, card):
+        """Return where a student's notebook is handed in."""
+        return self.folder / "submitted" / student / card.assignment / card.notebook.name
+
     def grade(self, card, student, notebook, seconds=CELL_SECONDS):
         """Return points by name of graded cells, and the notebook as it was run."""
-        place = self.folder / "submitted" / student / card.assignment / card.notebook.name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(notebook, place)
+        write_text(self.place(student, card), nbformat.writes(notebook))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of nbgrader's own use of its database
             self.api.config.ExecutePreprocessor.timeout = seconds

@@ -163,6 +163,19 @@ def test_a_submission_gets_its_points_and_the_teacher_is_told(grading, lab, name
         assert set(errors(graded)) == set(full), "errors in graded cells only"
 
 
+def test_a_teacher_who_grades_by_the_command_is_told_too(grading):
+    """The command reads its settings otherwise than the interface by which other tests grade."""
+    lab = card("berkeley")
+    notebook = grading.answered(lab)
+    deleted(notebook)
+    write_text(grading.place("command", lab), nbformat.writes(notebook))
+    command = [sys.executable, "-m", "nbgrader", "autograde", lab.assignment, "--student", "command"]
+    subprocess.run(command, cwd=grading.folder, check=True)
+    graded = read(grading.folder / "autograded" / "command" / lab.assignment / lab.notebook.name)
+    assert graded.cells[0].source.count("was deleted") == len(list(filter(is_test, graded.cells))) > 0
+    assert errors(graded) == {}
+
+
 @EVERY
 def test_a_release_holds_no_solution_and_no_hidden_test(grading, lab):
     master = read(lab.notebook)

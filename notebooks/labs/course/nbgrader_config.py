@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from fairlab.suite.labs.grading import ExecuteAll, Restore
+from fairlab.suite.labs.grading import AUTOGRADE, SANITIZE
 
 
 def in_container(config):
@@ -23,10 +23,8 @@ c = get_config()  # noqa: F821 (nbgrader has it)
 c.CourseDirectory.course_id = "fairlab"
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE"}
 c.ClearSolutions.text_stub = "*Your answer here.*"
-c.Autograde.sanitize_preprocessors.prepend([Restore])
-c.Autograde.autograde_preprocessors.prepend([ExecuteAll])  # instead of nbgrader's own
-c.Execute.enabled = False
-c.ExecuteAll.enabled = True
+c.Autograde.sanitize_preprocessors = SANITIZE
+c.Autograde.autograde_preprocessors = AUTOGRADE
 c.ExecutePreprocessor.timeout = 60  # seconds for one cell
 c.ExecutePreprocessor.extra_arguments = ["--log-level=ERROR"]
 c.ExecutePreprocessor.kernel_name = "python3"  # whatever kernel a student used

@@ -6,6 +6,7 @@ skipped, nor a notebook whose kernel ended; and it takes a number that a test sh
 
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbgrader.converters import Autograde
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 
 from fairlab.suite.labs.masters import marks, read
@@ -60,6 +61,12 @@ class ExecuteAll(ResilientExecute, Execute):
             own = resources["nbgrader"]
             self.log.warning("%s, %s: %s", own["student"], own["assignment"], " ".join(warnings))
         return nb, resources
+
+
+# Whole lists, since nbgrader's command reads its settings twice: what they add to a list is added twice.
+_steps = Autograde.class_traits()
+SANITIZE = [Restore, *_steps["sanitize_preprocessors"].default()]
+AUTOGRADE = [ExecuteAll if step is Execute else step for step in _steps["autograde_preprocessors"].default()]
 
 
 def restore_cells(notebook, released) -> tuple:
