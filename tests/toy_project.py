@@ -3,13 +3,12 @@
 import textwrap
 from pathlib import Path
 
-import nbformat
 import pandas as pd
 from matplotlib.figure import Figure
 
 from fairlab.benchmarks import figures
 from fairlab.plotting import titled
-from fairlab.suite.notebook import KERNEL_SPEC
+from fairlab.suite.notebook import KERNEL_SPEC, nbformat  # which loads less here than by itself
 
 FIGURES_MODULE = "fairlab.papers.toy.figures"
 PUBLISHED = """

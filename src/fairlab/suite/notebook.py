@@ -23,8 +23,6 @@ from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.processes import KERNEL_ENVIRONMENT, KernelTask, stopping
 
-# What nbformat's checker of schemas loads for formats that no notebook has, longer than papermill itself takes.
-sys.modules |= dict.fromkeys({"rfc3987_syntax", "isoduration", "webcolors", "uri_template"} - sys.modules.keys())
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
 logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print is in our errors
