@@ -1,5 +1,6 @@
 """Fixtures shared by all tests: a small project of its own, so that no test touches this one's results."""
 
+import gc
 import os
 import sys
 from types import ModuleType
@@ -9,6 +10,7 @@ from toy_project import CELLS, FIGURES_MODULE, PUBLISHED, SPECIFICATION, TRIALS,
 
 from fairlab.paths import project
 
+gc.set_threshold(30_000)  # as in the command line
 # One thread per test process: the test runner already uses every core.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
     os.environ.setdefault(_name, "1")
