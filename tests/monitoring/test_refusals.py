@@ -200,6 +200,8 @@ REGISTRATIONS = {
         "metric": "Difference",
         "columns": COLUMNS | {"sex": {"type": "category", "categories": ["f", "m", "x"]}},
     },
+    "101 groups": {"columns": COLUMNS | {"sex": {"type": "category", "categories": [f"g{k}" for k in range(101)]}}},
+    "numbers held fixed": {"explanatory": "age"},
     "a difference of numbers": {"metric": "Difference", "output": "age"},
     "a correlation with three groups": {
         "output": "age",
@@ -278,6 +280,8 @@ OTHERS = {
         {"Content-Type": JSON, "Content-Encoding": "gzip, br"},
         b"",
     ),
+    "half a registration": (400, "POST", "/investigations", {"Content-Type": JSON}, b'{"name": '),
+    "a registration with a name twice": (400, "POST", "/investigations", {"Content-Type": JSON}, b'{"a": 1, "a": 2}'),
     "a registration too long": (413, "POST", "/investigations", {"Content-Type": JSON}, b" " * (MOST_BYTES + 1)),
     "a length that is stated too long": (
         413,

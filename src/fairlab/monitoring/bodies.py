@@ -107,13 +107,18 @@ READERS = {
 }
 
 
-def read_rows(kind: str, body: bytes) -> list:
-    """Return the rows of a body of some type; a RefusedError if it is none."""
+def read(kind: str, body: bytes):
+    """Return what a body of some type holds; a RefusedError if it is none."""
     try:
-        rows = READERS[kind](body)
+        return READERS[kind](body)
     except (ValueError, RecursionError, pa.ArrowException, OSError, struct.error, IndexError) as problem:
         what = problem if isinstance(problem, json.JSONDecodeError) else type(problem).__name__
         raise RefusedError(400, f"expected {kind}, found something else: {what}") from None
+
+
+def read_rows(kind: str, body: bytes) -> list:
+    """Return the rows of a body of some type; a RefusedError if it is none."""
+    rows = read(kind, body)
     if not isinstance(rows, list):
         raise RefusedError(400, f"expected a list of rows, found {type(rows).__name__}")
     if len(rows) > MOST_ROWS:

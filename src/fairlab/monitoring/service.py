@@ -24,7 +24,7 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from fairlab.monitoring import migrations, pages
-from fairlab.monitoring.bodies import JSON, READERS, read_rows
+from fairlab.monitoring.bodies import JSON, READERS, read, read_rows
 from fairlab.monitoring.effects import over_time
 from fairlab.monitoring.logs import LOG, iso, log_as_json, place
 from fairlab.monitoring.looks import check_registration
@@ -276,8 +276,7 @@ def measured(store: TheStore) -> Response:
 )
 def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
     """Register an investigation."""
-    _content_type(request, JSON)
-    registration = Registration.model_validate_json(body)
+    registration = Registration.model_validate(read(_content_type(request, JSON), body))
     check_registration(registration)
     return {"id": store.register(registration)}
 
@@ -297,8 +296,12 @@ def show_investigation(store: TheStore, number: Number) -> dict:
 def _about(store: Store, number: int) -> dict:
     found, n_looks = store.investigation(number), len(store.look_list(number))
     shown = found.registration.model_dump(mode="json", exclude={"webhook": {"secret"}})
-    n_labels = found.complete if found.registration.true_label else 0
-    counted = {"decisions": found.decided, "labels": n_labels, "looks": n_looks, "created": iso(found.created)}
+    counted = {
+        "decisions": found.decided,
+        "labels": found.complete if found.registration.true_label else 0,
+        "looks": n_looks,
+        "created": iso(found.created),
+    }
     return {"id": number} | shown | counted
 
 

@@ -233,8 +233,8 @@ class Store:
         """Return number and role of a token; None if there is none like it or it is revoked."""
         number, _, secret = text.partition(".")
         same = (tokens.c.hash == _digest(secret), tokens.c.revoked.is_(None))
-        found = next(iter(self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))), None)
-        return found if found and str(found.id) == number else None
+        found = self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))
+        return next((row for row in found if str(row.id) == number), None)
 
     def token_list(self) -> list[sa.Row]:
         """Return all tokens, hashed."""
@@ -477,10 +477,10 @@ class Store:
 
     def begin_look(self, number: int, look: int) -> sa.Row:
         """Count one attempt more at a look and return it."""
-        query = sa.update(looks).where(looks.c.investigation == number, looks.c.number == look)
-        query = query.where(looks.c.state == RUNNING).values(attempts=looks.c.attempts + 1)
+        same = (looks.c.investigation == number, looks.c.number == look, looks.c.state == RUNNING)
+        query = sa.update(looks).where(*same).values(attempts=looks.c.attempts + 1).returning(*looks.c)
         with self.write() as connection:
-            return connection.execute(query.returning(*looks.c)).one()
+            return connection.execute(query).one()
 
     def finish_look(self, begun: sa.Row, state: str, report: dict, largest_p_value=1.0, *, has_notice=False) -> bool:
         """Store the result of a look, and whether a webhook is to get it, unless a later attempt began.
