@@ -61,5 +61,8 @@ def forked_kernels():
     FORKS.set_forkserver_preload(IMPORTED)
     with mock.patch.dict(os.environ, KERNEL_ENVIRONMENT):
         forkserver.ensure_running()
-    with mock.patch("jupyter_client.provisioning.local_provisioner.launch_kernel", ForkedKernel):
-        yield
+    try:
+        with mock.patch("jupyter_client.provisioning.local_provisioner.launch_kernel", ForkedKernel):
+            yield
+    finally:
+        forkserver._forkserver._stop()  # other tests kill all that this process has started
