@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import nbformat
 import pytest
@@ -184,8 +185,6 @@ def test_picture_page_and_site_say_the_same(card, site):
         assert name in HTML.findings(site)
 
 
-FIGURES = project().figures
-
 CELLS = [
     'exp.figure("figure-1", figures.lines, data=x)',
     'exp.figure("figure-1", figures.bars, data=x, part=f"of_{part}")',
@@ -245,7 +244,7 @@ def test_a_figure_belongs_to_the_cell_with_its_name_part_and_function(stem, draw
 def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(results):
     for paper in paper_keys():
         own, page = pictures(paper), PAGES.gallery(paper, pictures(paper))
-        assert {one.stem for one in own} == {file.stem for file in (FIGURES / paper).glob("*.png")}
+        assert {one.stem for one in own} == {file.stem for file in (ROOT / "figures" / paper).glob("*.png")}
         assert page.count("```python") == len(own)
         for one in own:
             assert "exp.figure(" in one.code
@@ -270,33 +269,30 @@ def own(toy):
     return toy
 
 
-def text_of(folder):
-    return nbformat.read(folder / "toy" / "mean.ipynb", as_version=4).cells[0].source
-
-
 def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_path):
     experiment = Experiment("toy/mean", profile="quick")
     fill(experiment)
     experiment.compare()
-    page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# As it was run")])
+    v4, call = nbformat.v4, 'exp.figure("figure-1", line, data=x)'
+    shown = [v4.new_output("display_data", {kind: "of it"}) for kind in ("image/png", "text/markdown", "text/html")]
+    page = v4.new_notebook(cells=[v4.new_markdown_cell("# As it was run"), v4.new_code_cell(call, outputs=shown)])
     nbformat.write(page, run_folder("toy/mean", "quick") / "notebook.ipynb")
     publish(run_folder("toy/mean", "quick"))
-    write_notebooks(tmp_path / "pages", {"toy": []})
-    text = text_of(tmp_path / "pages")
-    assert text.startswith("# As it was run")
-    assert "`quick` with seed 0 on " in text
-    assert "commit `" in text
+    picture = replace(pictures("toy")[0], code=call)
+    write_notebooks(tmp_path / "pages", {"toy": [picture]})
+    title, cell, figure = nbformat.read(tmp_path / "pages" / "toy" / "mean.ipynb", as_version=4).cells
+    assert title.source.startswith("# As it was run")
+    assert "`quick` with seed 0 on " in title.source
+    assert "commit `" in title.source
+    assert [list(output.data) for output in cell.outputs] == [["text/html"]], "the gallery's figure stands below"
+    assert 'src="../../figures/toy/figure-1.png"' in figure.source
 
 
-def test_own_results_come_before_the_committed_ones(results):
+def test_own_results_come_before_the_committed_ones_and_are_rejected_if_corrupted(results, tmp_path):
     assert building.card_file() == ROOT / "REPRODUCTION.json"
     results.mkdir()
     (results / "REPRODUCTION.json").write_text("[]")
     assert building.card_file() == results / "REPRODUCTION.json"
-
-
-def test_corrupted_scorecard_is_rejected_with_its_row(results, tmp_path):
-    results.mkdir()
     (results / "REPRODUCTION.json").write_text(json.dumps([{"paper": "adf"}]))
     with pytest.raises(ValueError, match=r"0\.artefact\n  Field required"):
         building.write_sources(tmp_path / "sources")
