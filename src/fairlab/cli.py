@@ -216,19 +216,18 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int
     import joblib
 
     from fairlab.checks import memory_left_gb
-    from fairlab.suite.batch import refusal
     from fairlab.suite.notebook import run_experiment
 
-    overrides = {key: _literal(value) for key, value in parameters}
+    spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
     n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
     if not overrides and profile in PROFILES:  # of other sizes nothing is known
         left = memory_left_gb()
-        if not (jobs or cores) and refusal(name, profile, n_jobs, left):
+        if not (jobs or cores) and spec.refusal(profile, n_jobs, left):
             n_jobs = 1
-        if reason := refusal(name, profile, n_jobs, left):
+        if reason := spec.refusal(profile, n_jobs, left):
             raise RuntimeError(f"{name} {reason}")
     own = {"seed": seed, "overrides": overrides, "time_limit": time_limit}
-    folder = run_experiment(specification(name), profile, n_jobs=n_jobs, **own)
+    folder = run_experiment(spec, profile, n_jobs=n_jobs, **own)
     print(f"{name}: done, see {short(folder)}")
     _print_surrogates(folder)
     return 0

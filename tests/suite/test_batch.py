@@ -20,6 +20,7 @@ from fairlab import checks, data
 from fairlab.paths import project
 from fairlab.seeds import Trial
 from fairlab.suite import batch, cluster, processes
+from fairlab.suite.catalogue import specification
 from fairlab.suite.drawing import FORMATS
 from fairlab.suite.run import Run, failure_file, run_folder
 from fairlab.transport.maps import require_memory
@@ -329,10 +330,10 @@ def test_the_available_memory_may_be_given(groups, monkeypatch):
 
 def test_what_does_not_fit_is_refused_with_what_would(toy):
     add_experiment(toy, "mean", more="gigabytes: {smoke: 0.1, quick: 1}\n")
-    assert batch.refusal("toy/mean", "quick", 2, 3.0) is None
+    assert specification("toy/mean").refusal("quick", 2, 3.0) is None
     need = "needs 4.6 GB of memory on 4 cores, 3.0 GB are available; it fits with --cores 1"
-    assert batch.refusal("toy/mean", "quick", 4, 3.0) == need
-    assert batch.refusal("toy/mean", "paper", 1, 1.5).endswith("choose a smaller --profile")
+    assert specification("toy/mean").refusal("quick", 4, 3.0) == need
+    assert specification("toy/mean").refusal("paper", 1, 1.5).endswith("choose a smaller --profile")
 
 
 def test_nothing_imports_what_windows_lacks():

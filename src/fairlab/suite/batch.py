@@ -74,16 +74,6 @@ def _is_done(name, profile, current) -> bool:
         return False
 
 
-def refusal(name: str, profile: str, n_cores: int, left_gb: float) -> str | None:
-    """Return why an experiment does not fit into memory, None if it does."""
-    need, least = (specification(name).need_gb(profile, cores) for cores in (n_cores, 1))
-    if need <= left_gb:
-        return None
-    advice = "it fits with --cores 1" if least <= left_gb else "choose a smaller --profile"
-    cores = f"{n_cores} core" + "s" * (n_cores > 1)
-    return f"needs {need:.1f} GB of memory on {cores}, {left_gb:.1f} GB are available; {advice}"
-
-
 def _lock():
     """Take the lock of the results folder; return a context that releases it."""
     file = project().results / ".batch.lock"
@@ -157,13 +147,13 @@ class _Batch:
         if self.running:
             used = (specification(other).need_gb(self.profile, self.cores[other]) for other in self.running)
             left_gb = self.left_gb - sum(used)
-            if self.cores[name] > self.free or refusal(name, self.profile, self.cores[name], left_gb):
+            if self.cores[name] > self.free or specification(name).refusal(self.profile, self.cores[name], left_gb):
                 return False
         else:
             self.left_gb = memory_left_gb()
-            if refusal(name, self.profile, self.cores[name], self.left_gb):
+            if specification(name).refusal(self.profile, self.cores[name], self.left_gb):
                 self.cores[name] = 1
-            if reason := refusal(name, self.profile, 1, self.left_gb):
+            if reason := specification(name).refusal(self.profile, 1, self.left_gb):
                 return self._leave_out(name, reason)
         self.free -= self.cores[name]
         self.running[name] = time.monotonic()

@@ -139,6 +139,15 @@ class Specification(Entry):
         """Return the memory that it needs, in GB; a lower bound where the paper profile was not measured."""
         return OWN_GB + n_cores * self.gigabytes.least(profile)
 
+    def refusal(self, profile: str, n_cores: int, left_gb: float) -> str | None:
+        """Return why it does not fit into memory, None if it does."""
+        need, least = self.need_gb(profile, n_cores), self.need_gb(profile, 1)
+        if need <= left_gb:
+            return None
+        advice = "it fits with --cores 1" if least <= left_gb else "choose a smaller --profile"
+        cores = f"{n_cores} core" + "s" * (n_cores > 1)
+        return f"needs {need:.1f} GB of memory on {cores}, {left_gb:.1f} GB are available; {advice}"
+
     def other_size(self, parameters: dict, artefact: str, id: str) -> str:
         """Return the parameters that prevent comparing a number or claim of a run; empty if there are none."""
         published = self.parameters("paper") | self.protocol

@@ -7,10 +7,8 @@ version of a distribution that one of these imports. Comments, docstrings and la
 
 import ast
 import hashlib
-import importlib.util
 import inspect
 import sys
-import threading
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
@@ -18,6 +16,7 @@ from pathlib import Path
 
 import joblib
 
+from fairlab.checks import EXTRAS
 from fairlab.paths import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.notebook import code_of
@@ -32,7 +31,7 @@ OTHERWISE_NAMED = {
     "yaml": "PyYAML",
     "z3": "z3-solver",
 }
-PUT_OFF = ("optional", "required")  # functions that import a package when it is used
+PUT_OFF = {"optional", "required"}  # functions that import a package when it is used
 # What no result of a trial depends on: the words of checks, the looks of figures, and where files are and how they are
 # fetched, since their content has a hash.
 LEFT_OUT = frozenset(
@@ -40,13 +39,6 @@ LEFT_OUT = frozenset(
     for name in ("checks", "plotting", "paths", "data.errors", "data.files", "data.inventory", "data.sources")
 )
 _SOURCE = Path(__file__).parents[1]
-_parsing = threading.Lock()  # Python 3.11 counts the depth of a syntax tree over all threads
-
-
-def syntax_tree(source: str) -> ast.Module:
-    """Return the syntax tree of a source; the threads of a batch parse one after the other."""
-    with _parsing:
-        return ast.parse(source)
 
 
 def code_fingerprint(function) -> str:
@@ -159,61 +151,65 @@ def _read(name) -> tuple[str, frozenset[str], frozenset[str]]:
 def _content(source, importer) -> tuple[str, frozenset[str], frozenset[str]]:
     """Return a source without comments, layout and docstrings, and the modules that it imports, at any depth.
 
-    First those of this package, then the other top-level packages. A text that is the name of a module counts, since
-    lazy imports go by such texts.
+    First those of this package, then the other top-level packages. A text that is the name of a module counts, and one
+    that is the name of an optional package where such are imported by name, since lazy imports go by such texts.
     """
-    tree, own, others = syntax_tree(source), set(), set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
-            if str(node.value).startswith(f"{PACKAGE}.") and node.value[-1] != ".":
-                own.add(node.value)
+    parts, imports, texts = _parts(ast.parse(source, importer))
+    own, others = set(texts), {base.split(".")[0] for base, _ in imports} - {PACKAGE} - sys.stdlib_module_names
+    for base, names in imports:
+        own |= {base} if names else _whole(base)
+        for name in names:
+            own |= _whole(f"{base}.{name}") or {_lazy_homes(base).get(name, base)}
+        if PUT_OFF.intersection(names):
+            others |= {text.split(".")[0] for text in texts} & EXTRAS.keys()
+    return " ".join(parts), frozenset(filter(_module_path, own)), frozenset(others)
+
+
+def _parts(tree) -> tuple[list[str], list[tuple[str, list[str]]], set[str]]:
+    """Return all that a syntax tree says, in one pass, which modules it imports with which names, and its texts."""
+    parts, imports, texts, left = [], [], set(), [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = node.body[ast.get_docstring(node, clean=False) is not None :]
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                own |= _whole(alias.name)
-                others.add(alias.name.split(".")[0])
+            imports += [(alias.name, []) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            origin = "." * node.level + (node.module or "")
-            package = importer if _is_package(importer) else importer.rpartition(".")[0]
-            base = importlib.util.resolve_name(origin, package) if node.level else origin
-            others.add(base.split(".")[0])
-            own.add(base)
-            for alias in node.names:
-                own |= _whole(f"{base}.{alias.name}") or {_lazy_homes(base).get(alias.name, base)}
-        elif isinstance(node, ast.Call):
-            if getattr(node.func, "id", None) in PUT_OFF and isinstance(node.args[0], ast.Constant):
-                others.add(node.args[0].value.split(".")[0])
-        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
-            ast.get_docstring(node, clean=False) is not None
-        ):
-            node.body = node.body[1:]
-    own = {name for name in own if name.split(".")[0] == PACKAGE and _module_path(name)}
-    return ast.dump(tree), frozenset(own), frozenset(others - {PACKAGE, ""} - sys.stdlib_module_names)
+            imports.append((node.module or "", [alias.name for alias in node.names]))
+        if isinstance(node, ast.AST):
+            parts.append(type(node).__name__)
+            left += [getattr(node, field, None) for field in node._fields]
+        elif isinstance(node, list):
+            parts.append(f"[{len(node)}]")
+            left += node
+        else:
+            parts.append(repr(node))
+            texts.add(node)
+    return parts, imports, {text for text in texts if isinstance(text, str)}
 
 
 def _whole(name) -> set[str]:
     """Return a module, with all that a lazy package may load when it is imported as a whole; empty for no module."""
-    return {name, *_lazy_homes(name).values()} if name.startswith(PACKAGE) and _module_path(name) else set()
+    return {name, *_lazy_homes(name).values()} if _module_path(name) else set()
 
 
 @cache
 def _lazy_homes(package) -> dict[str, str]:
     """Return which module each public name of a package comes from, as the stub that its imports are read from says."""
     path = _module_path(package)
-    if not _is_package(package) or not (stub := path.with_suffix(".pyi")).exists():
+    if path is None or not path.with_suffix(".pyi").exists():
         return {}
-    imports = (node for node in syntax_tree(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom))
-    return {alias.name: f"{package}.{node.module}" for node in imports for alias in node.names}
+    _, imports, _ = _parts(ast.parse(path.with_suffix(".pyi").read_text(encoding="utf-8")))
+    return {name: f"{package}.{module}" for module, names in imports for name in names}
 
 
 @cache
 def _module_path(name) -> Path | None:
-    base = _SOURCE.joinpath(*name.split(".")[1:])
-    return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.exists()), None)
-
-
-def _is_package(name) -> bool:
-    path = _module_path(name) if name.split(".")[0] == PACKAGE else None
-    return path is not None and path.name == "__init__.py"
+    """Return the file of a module of this package; None if it is none."""
+    package, *parts = name.split(".")
+    base = _SOURCE.joinpath(*parts)
+    files = (base / "__init__.py", base.with_suffix(".py")) if package == PACKAGE else ()
+    return next((path for path in files if path.exists()), None)
 
 
 def _digest(text) -> str:
