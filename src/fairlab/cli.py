@@ -369,7 +369,7 @@ def scorecard(rows, as_json, profile, write, crate):
     else:
         written = scorecard.write(card, profile, publish=write)
         if write:
-            from fairlab.suite.site.pages import names
+            from fairlab.suite.site.building import names
             from fairlab.suite.site.rows import write_bars
 
             written.append(write_bars(card, names()))

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
-from fairlab.suite.site.pages import finding_of, names
+from fairlab.suite.site.building import finding_of, names
 from fairlab.suite.site.rows import anchor
 
 pytestmark = pytest.mark.browser

@@ -3,7 +3,6 @@
 import json
 import re
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 
 import nbformat
 import pytest
@@ -18,12 +17,11 @@ from fairlab.suite.labs.masters import exercises, read
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import publish, run_folder
 from fairlab.suite.site import building
-from fairlab.suite.site.pages import (
+from fairlab.suite.site.building import (
     drawing_cell,
     finding_of,
-    names,
-    page_text,
     paper_page,
+    papers,
     pictures,
     write_labs,
     write_notebooks,
@@ -60,12 +58,11 @@ WORST = {"number": "differs", "claim": "fails"}
 @pytest.fixture(scope="module")
 def site(card):
     """What pages are made from."""
-    heads = {key: page_text(key)[0] for key in paper_keys()}
-    return {"card": card, "names": names(), "heads": heads, "sentences": {key: finding_of(key, card) for key in heads}}
+    return {"card": card, "papers": papers(card)}
 
 
 def line(row):
-    return ElementTree.fromstring(HTML.line(row, names()))
+    return ElementTree.fromstring(HTML.line(row, "ADF"))
 
 
 def elements(text, *names):
@@ -95,7 +92,7 @@ def test_row_has_number_trials_verdict_run_and_citation(row):
 
 
 def test_a_changed_row_changes_and_is_escaped(row, changed):
-    for text in (HTML.line(changed, names()), HTML.short_table([changed])):
+    for text in (HTML.line(changed, "ADF"), HTML.short_table([changed])):
         cells = "".join(ElementTree.fromstring(text).itertext())
         assert "98,765.4" in cells
         assert "differs" in cells
@@ -133,17 +130,11 @@ def test_the_bar_of_a_paper_adds_up_to_all_of_its_rows_and_hatches_the_inferred_
 
 
 @pytest.mark.parametrize("key", paper_keys())
-def test_the_sentence_on_a_paper_is_true_of_its_rows_and_gone_if_they_change(card, key):
+def test_the_sentence_on_a_paper_is_true_of_its_rows_and_gone_if_they_change(card, site, key):
     """Its condition is beside it in ``docs/papers``; where this fails, the rows no longer bear the sentence out."""
     fallback = f"{short_line(card.of(key))}."
     assert finding_of(key, card) != fallback
-    assert finding_of(key, card) in HTML.findings(
-        {
-            "card": card,
-            "names": names(),
-            "sentences": {key: finding_of(key, card)} | dict.fromkeys(set(paper_keys()) - {key}, ""),
-        }
-    )
+    assert finding_of(key, card) in HTML.findings({"papers": {key: site["papers"][key]}})
     worse = Comparison(row.model_copy(update={"verdict": WORST[row.kind]}) for row in card.rows)
     assert finding_of(key, worse) == f"{short_line(worse.of(key))}."
     assert finding_of(key, Comparison([])) == "nothing judged."
@@ -179,10 +170,10 @@ def test_picture_page_and_site_say_the_same(card, site):
     drawn = ElementTree.parse(ROOT / "figures" / "verdicts.svg").find("{http://www.w3.org/2000/svg}title")
     assert drawn.text == card.headline()
     assert card.headline() in (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
-    for key, name in site["names"].items():
+    for key, paper in site["papers"].items():
         assert card.of(key).headline() in HTML.field(site)
         assert card.of(key).headline() in HTML.scorecard(site)
-        assert name in HTML.findings(site)
+        assert paper["name"] in HTML.findings(site)
 
 
 CELLS = [
@@ -194,8 +185,8 @@ CELLS = [
 
 
 @pytest.mark.parametrize("key", paper_keys())
-def test_a_page_has_every_part_and_every_row(card, key):
-    page = paper_page(key, card.rows, pictures(key))
+def test_a_page_has_every_part_and_every_row(card, site, key):
+    page = paper_page(key, site["papers"][key])
     for artefact in load_paper(key).artefacts.values():
         assert f'<div id="{artefact.id}"' in page
         assert f"### {artefact_name(artefact.id)}: {artefact.title}" in page
@@ -213,14 +204,14 @@ def test_a_page_has_every_part_and_every_row(card, key):
         f"doi = {{{about.doi}}}",
     ):
         assert text.replace("&", "&amp;").replace("'", "&#39;") in page.partition("## Question")[0]
-    assert "*" not in "".join(re.findall(r"`[a-z0-9_.*-]+`", page.partition("## Results")[2].partition("## Claims")[0]))
+    assert ("`*` stands for any part" in page) == bool(re.search(r"`[\w.-]*\*[\w.-]+`|[\w.]+\*`", page))
 
 
 def test_paper_without_text_has_a_page(toy):
     from fairlab.suite.scorecard import scorecard
 
     card = scorecard()
-    page = paper_page("toy", card.rows, ())
+    page = paper_page("toy", papers(card)["toy"])
     assert page.startswith("# toy\n")
     assert "<strong>A toy</strong>" in page
     assert "### Table 1: Means" in page
@@ -241,19 +232,19 @@ def test_a_figure_belongs_to_the_cell_with_its_name_part_and_function(stem, draw
     assert drawing_cell("figure-3", "x.figures.unknown", CELLS) == ""
 
 
-def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(results):
+def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(site, results):
     for paper in paper_keys():
-        own, page = pictures(paper), PAGES.gallery(paper, pictures(paper))
-        assert {one.stem for one in own} == {file.stem for file in (ROOT / "figures" / paper).glob("*.png")}
+        own, page = site["papers"][paper]["figures"], PAGES.gallery(site["papers"][paper])
+        assert {one["stem"] for one in own} == {file.stem for file in (ROOT / "figures" / paper).glob("*.png")}
         assert page.count("```python") == len(own)
         for one in own:
-            assert "exp.figure(" in one.code
-            assert one.entry["draw"].rpartition(".")[2] in one.code
-            assert f"## {one.title}\n" in page
-            assert one.code in page
+            assert "exp.figure(" in one["code"]
+            assert one["draw"].rpartition(".")[2] in one["code"]
+            assert f"## {one['title']}\n" in page
+            assert one["code"] in page
             for suffix in ("png", "svg", "csv"):
-                assert (one.folder / f"{one.stem}.{suffix}").exists()
-                assert f'href="../figures/{paper}/{one.stem}.{suffix}"' in page
+                assert (one["folder"] / f"{one['stem']}.{suffix}").exists()
+                assert f'href="../figures/{paper}/{one["stem"]}.{suffix}"' in page
 
 
 @pytest.fixture
@@ -278,8 +269,7 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     page = v4.new_notebook(cells=[v4.new_markdown_cell("# As it was run"), v4.new_code_cell(call, outputs=shown)])
     nbformat.write(page, run_folder("toy/mean", "quick") / "notebook.ipynb")
     publish(run_folder("toy/mean", "quick"))
-    picture = replace(pictures("toy")[0], code=call)
-    write_notebooks(tmp_path / "pages", {"toy": [picture]})
+    write_notebooks(tmp_path / "pages", [pictures("toy")[0] | {"code": call}])
     title, cell, figure = nbformat.read(tmp_path / "pages" / "toy" / "mean.ipynb", as_version=4).cells
     assert re.match(r"# As it was run.*`quick` with seed 0 on .*commit `", title.source, re.DOTALL)
     assert [list(output.data) for output in cell.outputs] == [["text/html"]], "the gallery's figure stands below"

@@ -1,33 +1,47 @@
-"""Building the site: its sources, written by hand or generated, in one folder, then Sphinx, then pages into place."""
+"""Build the site: write the sources of its pages, by hand or from results, into one folder, then run Sphinx."""
 
 import contextlib
 import io
+import math
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 
+import yaml
+from PIL import Image
 from threadpoolctl import threadpool_limits
 
+from fairlab.checks import optional
 from fairlab.paths import project, write_text
-from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.comparison import Comparison
-from fairlab.suite.drawing import FORMATS
-from fairlab.suite.labs.course import cards
+from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
+from fairlab.suite.comparison import Comparison, short_line
+from fairlab.suite.deviations import introduction, sections
+from fairlab.suite.drawing import FORMATS, figures
+from fairlab.suite.labs.course import cards, guide, released
 from fairlab.suite.labs.masters import exercises, read
-from fairlab.suite.site.pages import finding_of, names, page_text, paper_page, pictures, write_labs, write_notebooks
-from fairlab.suite.site.rows import HTML, PAGES, raw
+from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.run import run_folder
+from fairlab.suite.scorecard import published_runs
+from fairlab.suite.site.rows import ENVIRONMENT, HTML, MARKDOWN, PAGES, artefact_name, raw
+
+nbformat = optional("nbformat")
 
 MARK = ".buildinfo"  # Sphinx writes this file into its output folder
 REPRODUCTION = "REPRODUCTION.json"
 EXTRA = "extra"  # folder of what Sphinx copies to the site as it is
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
-EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Files of the project that are pages elsewhere than in `docs`.
 FILES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "docs/labs.md": "labs/index.md"}
 LINKS = {"](docs/": "](", "](../CONTRIBUTING.md)": "](contributing.md)"}  # of these files, and to them
+UP = "../"  # from the page of a paper to the site's root
+SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
+AS_SPECIFIED = re.compile(r"as specified: ([-.e\d]+)")
 
 
 def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
@@ -68,10 +82,50 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
     return folder
 
 
+def write_sources(folder: Path) -> None:
+    """Write all sources of the site into `folder`."""
+    card, extra = Comparison.read(card_file()), folder / EXTRA
+    report, page = sample_report()
+    site = {
+        "card": card,
+        "papers": papers(card),
+        "report": report,
+        "labs": [(lab, exercises(read(lab.notebook))) for lab in cards()],
+        "packages": [import_module(package) for package in packages()],
+    }
+    write_text(extra / "sample_report.html", page.replace("<main>", f"<main>{SAMPLE}", 1))
+    shutil.copytree(project().docs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("truth", "labs.md"))
+    write_labs(folder / "labs", extra / "labs")
+    for file, page in FILES.items():
+        shutil.copyfile(project().root / file, folder / page)
+    for file in folder.rglob("*.md"):
+        text = file.read_text(encoding="utf-8")
+        for link, of_site in LINKS.items():
+            text = text.replace(link, of_site)
+        write_text(file, MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(site)), text))
+    for key, paper in site["papers"].items():
+        write_text(folder / "papers" / f"{key}.md", paper_page(key, paper))
+        write_text(folder / "gallery" / f"{key}.md", PAGES.gallery(paper))
+        target = extra / "figures" / key
+        target.mkdir(parents=True)
+        for picture in paper["figures"]:
+            for suffix in FORMATS:
+                shutil.copy(picture["folder"] / f"{picture['stem']}.{suffix}", target)
+    for module in site["packages"][1:]:  # the page of `fairlab` is written by hand
+        write_text(folder / "reference" / f"{module.__name__}.rst", PAGES.package(module))
+    write_notebooks(folder / "notebooks", [each for paper in site["papers"].values() for each in paper["figures"]])
+
+
+def card_file() -> Path:
+    """Return the scorecard that the site shows: from the results folder if it has one, else the committed one."""
+    own = project().results / REPRODUCTION
+    return own if own.exists() else project().root / REPRODUCTION
+
+
 def sample_report():
     """Run the example of the page on auditing; return its report and the page that it writes."""
-    code = EXAMPLE.search((project().docs / "your_model.md").read_text(encoding="utf-8"))[1]
-    given = {}
+    text, given = (project().docs / "your_model.md").read_text(encoding="utf-8"), {}
+    code = text.partition("```python\n")[2].partition("```")[0]
     silent = contextlib.redirect_stdout(None)
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), threadpool_limits(1), silent:
         exec(code, given)
@@ -85,46 +139,132 @@ def packages() -> list[str]:
     return sorted(".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__") for path in files)
 
 
-def card_file() -> Path:
-    """Return the scorecard that the site shows: from the results folder if it has one, else the committed one."""
-    own = project().results / REPRODUCTION
-    return own if own.exists() else project().root / REPRODUCTION
+def page_text(key: str) -> dict:
+    """Return the front matter of ``docs/papers/<key>.md``, else of ``paper.md`` beside this file, and the `text`."""
+    own = project().docs / "papers" / f"{key}.md"
+    file = own if own.exists() else Path(__file__).with_name("paper.md")
+    _, head, text = file.read_text(encoding="utf-8").split("---\n", 2)
+    return {"name": key, "text": text} | yaml.safe_load(head)
 
 
-def write_sources(folder: Path) -> None:
-    """Write all sources of the site into `folder`."""
-    card, papers = Comparison.read(card_file()), names()
-    drawn = {key: pictures(key) for key in papers}
-    report, page = sample_report()
-    write_text(folder / EXTRA / "sample_report.html", page.replace("<main>", f"<main>{SAMPLE}", 1))
-    shutil.copytree(project().docs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("truth", "labs.md"))
-    write_labs(folder / "labs", folder / EXTRA / "labs")
-    for file, page in FILES.items():
-        shutil.copyfile(project().root / file, folder / page)
-    site = {
-        "card": card,
-        "names": papers,
-        "heads": {key: page_text(key)[0] for key in papers},
-        "sentences": {key: finding_of(key, card) for key in papers},
-        "drawn": drawn,
-        "experiments": {key: [specification(name) for name in experiment_names(key)] for key in papers},
-        "report": report,
-        "labs": [(lab, exercises(read(lab.notebook))) for lab in cards()],
-        "packages": [import_module(package) for package in packages()],
-    }
-    for file in folder.rglob("*.md"):
-        text = file.read_text(encoding="utf-8")
-        for link, of_site in LINKS.items():
-            text = text.replace(link, of_site)
-        write_text(file, MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(site)), text))
-    for key, name in papers.items():
-        write_text(folder / "papers" / f"{key}.md", paper_page(key, card.rows, drawn[key]))
-        write_text(folder / "gallery" / f"{key}.md", PAGES.gallery(name, drawn[key]))
-        target = folder / EXTRA / "figures" / key
-        target.mkdir(parents=True)
-        for picture in drawn[key]:
-            for suffix in FORMATS:
-                shutil.copy(picture.folder / f"{picture.stem}.{suffix}", target)
-    for module in site["packages"][1:]:  # the page of `fairlab` is written by hand
-        write_text(folder / "reference" / f"{module.__name__}.rst", PAGES.package(module))
-    write_notebooks(folder / "notebooks", drawn)
+def names() -> dict[str, str]:
+    """Return the short names of the papers by key."""
+    return {key: page_text(key)["name"] for key in paper_keys()}
+
+
+def papers(card: Comparison) -> dict[str, dict]:
+    """Return what pages are made from, by paper: its `page_text`, `card`, `sentence`, `figures` and `experiments`."""
+    found = {}
+    for key in paper_keys():
+        experiments = [specification(name) for name in experiment_names(key)]
+        own = {"card": card.of(key), "sentence": finding_of(key, card)}
+        found[key] = page_text(key) | own | {"figures": pictures(key), "experiments": experiments}
+    return found
+
+
+def finding_of(key: str, card: Comparison) -> str:
+    """Return what a paper's page says of it in one sentence, as HTML.
+
+    That is the ``finding`` of its front matter, a template, if the rows meet its ``condition``; else how many numbers
+    agree. Both may use ``rows(pattern, *verdicts)``, the rows whose ``table:id`` matches a pattern, ``n``, their
+    number, and ``as_specified(row)``, our number by the protocol as the paper specifies it.
+    """
+    head, own = page_text(key), card.of(key)
+
+    def rows(pattern="*", *verdicts):
+        matching = [row for row in own.rows if fnmatchcase(f"{row.artefact}:{row.id}", pattern)]
+        return [row for row in matching if not verdicts or row.verdict in verdicts]
+
+    def as_specified(row):
+        found = AS_SPECIFIED.search(row.reason or "")
+        return float(found[1]) if found else math.nan
+
+    given = {"rows": rows, "n": lambda *asked: len(rows(*asked)), "as_specified": as_specified}
+    if own.rows and ENVIRONMENT.compile_expression(head["condition"])(**given):
+        return ENVIRONMENT.from_string(head["finding"]).render(given)
+    return f"{short_line(own)}."
+
+
+def pictures(key: str) -> list[dict]:
+    """Return the figures of a paper, from runs or else committed, in the paper's order.
+
+    Each is its entry in ``index.json`` (see `fairlab.suite.drawing.figures`) and has its `paper`, `stem` and `folder`,
+    the id of its table or figure (`artefact`), a `title`, its `size` in pixels, and the `code` of its `drawing_cell`.
+    """
+    order, found = list(load_paper(key).artefacts), []
+    for stem, (folder, entry) in figures(key).items():
+        artefact, _, part = stem.partition("_")
+        title = artefact_name(artefact) + (f": {part.replace('_', ' ')}" if part else "")
+        cells = [cell.source for cell in read(specification(entry["experiment"]).notebook).cells]
+        own = {"paper": key, "stem": stem, "folder": folder, "artefact": artefact, "title": title}
+        own |= {"size": Image.open(folder / f"{stem}.png").size, "code": drawing_cell(stem, entry["draw"], cells)}
+        found.append(entry | own)
+    return sorted(found, key=lambda picture: (order.index(picture["artefact"]), picture["stem"]))
+
+
+def drawing_cell(stem: str, draw: str, cells: Sequence[str]) -> str:
+    """Return the cell that draws a figure: of those with its function, the one with its table or figure and part."""
+    artefact, _, part = stem.partition("_")
+    fitting = [cell for cell in cells if "exp.figure(" in cell and draw.rpartition(".")[2] in cell]
+    return max(fitting, key=lambda cell: (f'"{artefact}"' in cell) + (f'part="{part}"' in cell), default="")
+
+
+def paper_page(key: str, paper: dict) -> str:
+    """Return the page of a paper as Markdown; see `papers`."""
+    published, card = load_paper(key), paper["card"]
+    known_for = [picture for picture in paper["figures"] if picture["stem"] == paper["figure"]]
+    return MARKDOWN.from_string(paper["text"]).render(
+        name=paper["name"],
+        head=raw(HTML.head_of(published, paper)),
+        figure=raw("".join(HTML.figure(picture, UP) for picture in known_for)),
+        picture=raw(f"{HTML.symbols()}<p>{card.headline()}.</p>{HTML.marks(card.rows, UP)}"),
+        artefacts=PAGES.artefacts(published, paper, sections(key)),
+        claims=raw(HTML.claims(card.rows, UP)),
+        deviations=introduction(key).partition("\n\n")[2],
+        running=PAGES.experiments(paper["experiments"]),
+    )
+
+
+def write_notebooks(folder: Path, drawn: Sequence[dict]) -> None:
+    """Write every notebook but the labs below `folder`: as it was run if it was, each figure below its cell."""
+    experiments, runs = experiment_names(), published_runs()
+    for name in [*experiments, *other_notebooks()]:
+        page, note = project().notebooks / f"{name}.ipynb", PAGES.not_executed(name, name in experiments)
+        run = runs.get(name)
+        executed = run and run_folder(run.name, run.profile) / "notebook.ipynb"
+        if executed and executed.exists():
+            date = datetime.fromtimestamp(executed.stat().st_mtime, UTC).strftime("%d %B %Y")
+            page, note = executed, PAGES.executed(run, date)
+        notebook = read(page)
+        insert_figures(notebook, [picture for picture in drawn if picture["experiment"] == name])
+        if name in experiments:
+            for cell in notebook.cells:
+                cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
+        write_below_title(folder / f"{name}.ipynb", notebook, f":::{{note}}\n{note}\n:::")
+
+
+def insert_figures(notebook, drawn: Sequence[dict]) -> None:
+    """Put figures below the cells that draw them, instead of what an executed cell shows of them."""
+    cells = []
+    for cell in notebook.cells:
+        own = [HTML.figure(picture, 2 * UP) for picture in drawn if picture["code"] == cell.source]
+        if own:
+            cell.outputs = [out for out in cell.outputs if not SHOWN.intersection(out.get("data", ()))]
+        cells += [cell, *map(nbformat.v4.new_markdown_cell, own)]
+    notebook.cells = cells
+
+
+def write_labs(pages: Path, downloads: Path) -> None:
+    """Write the labs as students receive them: as pages, and to download."""
+    for card in cards():
+        notebook = released(card)
+        write_text(downloads / card.notebook.name, nbformat.writes(notebook))
+        sample = guide(card, read(card.notebook), 0).partition("## Free-text answers")[0].partition("\n")[2]
+        write_below_title(pages / card.notebook.name, notebook, HTML.lab_head(card, exercises(notebook), sample))
+
+
+def write_below_title(path: Path, notebook, text: str) -> None:
+    """Write a notebook with a text below its title."""
+    title, _, rest = notebook.cells[0].source.partition("\n")
+    notebook.cells[0].source = f"{title}\n\n{text}\n{rest}"
+    write_text(path, nbformat.writes(notebook))

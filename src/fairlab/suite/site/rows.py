@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
@@ -30,7 +29,6 @@ FILTER_LABELS = {
     "inferred": "inferred from published values",
     "none": "not applicable",
 }
-LONGEST_LINE = 110  # characters, of the text below the bars
 DECADES = (-4, 8)  # of the plot of all numbers
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}")
 
@@ -61,23 +59,20 @@ def grouped(text: str) -> str:
 
 def bar(card: Comparison) -> list[dict]:
     """Return the segments of a bar of all rows: one for each colour of verdicts, inferred rows apart."""
-    counts, segments, start = Counter((LOOKS[row.verdict].colour, row.is_inferred) for row in card.rows), [], 0.0
+    counts, segments = Counter((LOOKS[row.verdict].colour, row.is_inferred) for row in card.rows), []
     for colour, inferred in product(plotting.COLOURS, (False, True)):
         if n := counts[colour, inferred]:
             found = {row.verdict for row in card.rows if LOOKS[row.verdict].colour == colour}
-            words = ", ".join(label_of(verdict) for verdict in LOOKS if verdict in found)
+            words = ", ".join(label_of(verdict) for verdict in LOOKS if verdict in found) + " (inferred)" * inferred
             width = 100 * n / len(card.rows)
-            look = {"colour": colour, "inferred": inferred, "n": n, "words": words + " (inferred)" * inferred}
-            segments.append(look | {"start": start, "width": width})
-            start += width
+            segments.append({"colour": colour, "inferred": inferred, "n": n, "words": words, "width": width})
     return segments
 
 
 def write_bars(card: Comparison, names: dict[str, str]) -> Path:
     """Write the bars of all papers with the headline below them to ``figures/verdicts.svg`` and return the file."""
-    lines = textwrap.wrap(card.headline(), LONGEST_LINE)
-    file, template = project().figures / "verdicts.svg", ENVIRONMENT.get_template("verdicts.svg")
-    write_text(file, template.render(card=card, names=names, lines=lines, tints=plotting.TINTS))
+    file = project().figures / "verdicts.svg"
+    write_text(file, ENVIRONMENT.get_template("verdicts.svg").render(card=card, names=names))
     return file
 
 
@@ -138,6 +133,7 @@ ENVIRONMENT.globals |= {
     "profiles": PROFILES,
     "published": published,
     "raw": raw,
+    "tints": plotting.TINTS,
     "version": __version__,
 }
 # The macros of ``macros.html`` as functions; what they are given is escaped.
