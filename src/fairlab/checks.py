@@ -41,7 +41,7 @@ EXTRAS = {
     "tenacity": "monitor",
     "uvicorn": "monitor",
     "IPython": "suite",
-    "jinja2": "labs",
+    "jinja2": "suite",
     "nbclient": "suite",
     "nbformat": "suite",
     "nbgrader": "labs",

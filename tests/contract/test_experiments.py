@@ -17,10 +17,10 @@ import pytest
 from fairlab.data import available
 from fairlab.data.registry import project_registry
 from fairlab.paths import project
-from fairlab.suite import comparison, deviations, drawing, scorecard
+from fairlab.suite import comparison, drawing, scorecard
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.notebook import code_of, notebook_parameters
-from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.published import load_paper, paper_keys, sections
 from fairlab.suite.verdicts import JUDGED
 
 ROOT = project().root
@@ -128,7 +128,7 @@ def test_every_notebook_that_records_results_has_an_experiment():
 @pytest.mark.parametrize("key", paper_keys())
 def test_deviations_explain_what_is_published(key):
     paper = load_paper(key)
-    for artefact, section in deviations.sections(key).items():
+    for artefact, section in sections(key).items():
         assert artefact in paper.artefacts
         known = {*paper.artefacts[artefact].values, *paper.artefacts[artefact].claims}
         empty = [pattern for pattern in section.patterns if not any(fnmatchcase(id, pattern) for id in known)]
@@ -141,7 +141,7 @@ def test_deviations_explain_what_is_published(key):
 @pytest.mark.parametrize("key", paper_keys())
 def test_a_wildcard_is_for_what_often_differs(key):
     judged = [row for row in CARD.of(key).rows if row.verdict in JUDGED]
-    for artefact, section in deviations.sections(key).items():
+    for artefact, section in sections(key).items():
         for pattern in (pattern for pattern in section.patterns if "*" in pattern):
             assert re.search(r"\w", pattern), f"{artefact}: {pattern} names nothing"
             meant = [row for row in judged if row.artefact == artefact and fnmatchcase(row.id, pattern)]
@@ -158,7 +158,7 @@ def test_inconsistent_numbers_name_a_notebook(key):
 
 
 def test_what_differs_in_the_committed_scorecard_is_explained():
-    assert [f"{row.paper}:{row.artefact}:{row.id}" for row in deviations.unexplained(CARD)] == []
+    assert [f"{row.paper}:{row.artefact}:{row.id}" for row in scorecard.unexplained(CARD)] == []
 
 
 def test_the_committed_scorecard_has_every_published_row_and_no_fixed_parameter_differs():

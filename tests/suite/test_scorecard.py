@@ -10,10 +10,10 @@ from fairlab.paths import write_text
 from fairlab.plotting import COLOURS
 from fairlab.suite import run as runs
 from fairlab.suite.comparison import Comparison, Row, short_line
-from fairlab.suite.deviations import introduction, sections, unexplained
 from fairlab.suite.experiment import Experiment
+from fairlab.suite.published import introduction, sections
 from fairlab.suite.run import Run, failure_file, run_folder
-from fairlab.suite.scorecard import head, published_runs, scorecard, table, to_markdown, unreadable, write
+from fairlab.suite.scorecard import published_runs, scorecard, table, to_markdown, unexplained, unreadable, write
 from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, LOOKS, VERDICTS
 
 
@@ -256,9 +256,8 @@ def test_write_and_publish(toy, results):
     assert write(scorecard()) == own
     committed = [toy / "REPRODUCTION.json", toy / "REPRODUCTION.md"]
     assert write(scorecard(), publish=True) == [*own, *committed]
-    assert head(scorecard()) in committed[1].read_text()
     assert committed[1].read_text() == to_markdown(scorecard(), published_runs())
-    assert head(Comparison.read(committed[0])) == head(scorecard())
+    assert committed[1].read_text() == to_markdown(Comparison.read(committed[0]), published_runs())
 
 
 def test_page_has_differences_reasons_and_runs(toy):
@@ -305,7 +304,7 @@ def test_exact_numbers_say_what_they_rest_on(toy):
         spec.write_text(spec.read_text() + f"\nstored: {{{kind}: ['table-1:rows']}}\n")
         assert rows()["rows"].evidence == f"stored {kind}"
         assert words in scorecard().headline()
-        assert "\n| toy | · | · | · |" in head(scorecard())
+        assert "\n| toy | · | · | · |" in to_markdown(scorecard(), {})
         spec.write_text(spec.read_text().rpartition("\nstored")[0])
 
 

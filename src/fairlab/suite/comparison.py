@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, Strict, TypeAdapter
 
+from fairlab.checks import optional
 from fairlab.data.dataset import SOURCES
 from fairlab.data.documents import Entry
 from fairlab.plotting import TINTS
@@ -27,6 +28,8 @@ from fairlab.suite.verdicts import (
     label_of,
     relative_difference,
 )
+
+jinja2 = optional("jinja2")
 
 INFERRED = "inferred"  # `reading` of a row whose protocol was inferred from the published values
 MULTIPLES = 10  # relative differences from here on are shown as multiples
@@ -252,6 +255,12 @@ def short_line(comparison: Comparison) -> str:
     return "surrogate data: nothing judged" if counts["surrogate"] else "nothing judged"
 
 
+def off_most(rows: Iterable[Row]) -> Row | None:
+    """Return the number with the largest relative difference among rows that differ."""
+    off = [row for row in rows if row.verdict == "differs" and row.kind == "number"]
+    return max(off, key=lambda row: abs(row.relative_difference or 0), default=None)
+
+
 def percent(share: float) -> str:
     """Return a relative difference as text: with its sign, large ones as multiples."""
     if share >= MULTIPLES:
@@ -282,6 +291,19 @@ def not_run(paper: str, artefact: Artefact, reason: str, experiment: str = "") -
     """Yield the rows of a table or figure that no run has written."""
     for item in [*artefact.values.values(), *artefact.claims.values()]:
         yield Row(**_published(paper, artefact, item), reason=reason, experiment=experiment)
+
+
+def render(template: str, **content) -> str:
+    """Return the text that a template beside this module gives; what goes into HTML is escaped."""
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    environment = jinja2.Environment(
+        loader=loader,
+        undefined=jinja2.StrictUndefined,
+        autoescape=jinja2.select_autoescape(),
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(template).render(content)
 
 
 def _published(paper, artefact, item: Value | Claim):

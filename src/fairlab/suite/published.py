@@ -1,6 +1,10 @@
-"""Published numbers and claims, as ``experiments/<paper>/published.yaml`` has them.
+"""Published numbers and claims, and the reasons for differences: two files in ``experiments/<paper>/``.
 
-Numbers keep their text, because the digits show the published precision.
+Numbers of ``published.yaml`` keep their text, because the digits show the published precision.
+
+In ``deviations.md`` a section ``## table-1: ...`` is about one table or figure. Its first paragraph is the reason in
+one or two sentences, which ``REPRODUCTION.md`` shows. The section explains the ids in backticks, also with wildcards
+(``aequitas.*``).
 """
 
 import math
@@ -16,6 +20,7 @@ from pydantic import AfterValidator, Field, Strict, model_validator
 from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document
 from fairlab.paths import project
 
+ID = re.compile(r"`([a-z0-9*][a-z0-9_.*-]*)`")  # of a row, in `deviations.md`
 NAMES_A_NOTEBOOK = re.compile(r"\b[a-z_]+/[a-z_]+\b")
 
 
@@ -242,3 +247,61 @@ def half_step(number: Decimal | int) -> float:
 
 def _plain(number):
     return float(number) if isinstance(number, Decimal) else number
+
+
+# Reasons for differences
+
+
+class Deviation(Entry):
+    """The section of a paper's file about one table or figure.
+
+    Attributes
+    ----------
+    artefact : str
+    text : str
+        The section below its title, as Markdown; its own headings are of the fourth level.
+    summary : str
+        The first paragraph, in one line.
+    patterns : frozenset of str
+        Ids of rows that differ or fail, possibly with wildcards.
+    link : str
+        Address within the project.
+    """
+
+    artefact: str
+    text: str
+    summary: str
+    patterns: frozenset[str]
+    link: str
+
+    def explains(self, id: str) -> bool:
+        """Return whether the section names the id."""
+        return any(fnmatchcase(id, pattern) for pattern in self.patterns)
+
+
+def sections(paper: str) -> dict[str, Deviation]:
+    """Return the sections of a paper by table or figure."""
+    return {section.artefact: section for section in (_section(paper, part) for part in _parts(paper)[1:])}
+
+
+def introduction(paper: str) -> str:
+    """Return the text before the first section: what concerns all numbers of a paper."""
+    return _parts(paper)[0].partition("\n")[2].strip()
+
+
+def _parts(paper) -> list[str]:
+    file = project().experiments / paper / "deviations.md"
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    return re.split(r"^## ", text, flags=re.MULTILINE)
+
+
+def _section(paper, part) -> Deviation:
+    title, _, body = part.partition("\n")
+    anchor = re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
+    return Deviation(
+        artefact=re.match(r"[\w.-]+", title)[0],
+        text=re.sub(r"^#+ ", "#### ", body.strip(), flags=re.MULTILINE),
+        summary=" ".join(body.strip().split("\n\n")[0].split()),
+        patterns=frozenset(ID.findall(body)),
+        link=f"experiments/{paper}/deviations.md#{anchor}",
+    )

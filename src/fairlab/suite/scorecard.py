@@ -1,6 +1,6 @@
 """The scorecard: all published values and claims, compared with our best runs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -10,21 +10,14 @@ import pandas as pd
 from fairlab.data.dataset import SOURCES
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, selected, specification
-from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_artefact, not_run
-from fairlab.suite.deviations import sections, unexplained
-from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_artefact, not_run, off_most, render
+from fairlab.suite.published import load_paper, paper_keys, sections
 from fairlab.suite.run import CURRENT, Run, UnreadableRunError, failure_file, place, run_folder
 from fairlab.suite.verdicts import LABELS, OPEN
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 NAME = "REPRODUCTION"
 MEDIAN = "median difference"
-NOTE = (
-    "Numbers are `exact` to `differs`, claims `holds` and `fails`; the other columns are counted separately. "
-    "`inferred` are rows whose protocol was inferred from the published values and that do not differ; those that "
-    "differ are under `differs` and `fails`. The median is of the absolute relative differences of all numbers from "
-    "`exact` to `differs`."
-)
 
 
 def published_runs(profile: str | None = None, paper: str = "*") -> dict[str, Run]:
@@ -109,32 +102,8 @@ def table(card: Comparison) -> pd.DataFrame:
     return frame.fillna(0).astype(int).rename_axis("paper").assign(**{MEDIAN: texts})
 
 
-def bases_table(card: Comparison) -> pd.DataFrame:
-    """Count what the exact numbers of each paper rest on, inferred ones left out."""
-    frame = pd.DataFrame({key: one.bases() for key, one in _by_paper(card).items()}, index=list(BASES)).T
-    return frame.fillna(0).astype(int).rename_axis("exact numbers of").rename(columns=BASES)
-
-
 def _by_paper(card) -> dict[str, Comparison]:
     return {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
-
-
-def head(card: Comparison) -> str:
-    """Return the headline, the table of verdicts and that of what the exact numbers rest on, as Markdown."""
-    verdicts = _markdown(table(card).rename(columns=LABELS))
-    return f"{card.headline()}.\n\n{verdicts}\n\n{NOTE}\n\n{_markdown(bases_table(card))}"
-
-
-def _markdown(frame) -> str:
-    """Return counts as a table in Markdown, with dots for zeros."""
-    rows = [[key, *(cell or "·" for cell in row)] for key, row in frame.T.items()]
-    return markdown_table([frame.index.name, *frame], rows)
-
-
-def markdown_table(columns: Sequence[str], rows: Iterable[Iterable]) -> str:
-    """Return a table in Markdown."""
-    head, *lines = (f"| {' | '.join(map(str, row))} |" for row in (columns, *rows))
-    return "\n".join([head, "|---" * len(columns) + "|", *lines])
 
 
 def chosen(card: Comparison, names: Sequence[str]) -> list[Row]:
@@ -158,55 +127,36 @@ def ending(card: Comparison) -> str:
     return "\n\n".join(parts)
 
 
+def unexplained(card: Comparison) -> list[Row]:
+    """Return the rows that differ or fail and are not explained in their paper's ``deviations.md``."""
+    known = {(key, artefact): section for key in paper_keys() for artefact, section in sections(key).items()}
+    off = ((row, known.get((row.paper, row.artefact))) for row in card.rows if row.verdict in OPEN)
+    return [row for row, section in off if section is None or not section.explains(row.id)]
+
+
 def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
     """Return the text of ``REPRODUCTION.md``, one page: table of verdicts, reasons for differences, runs."""
-    parts = [
-        "# Reproduction scorecard",
-        f"Written by `fairlab scorecard`. [{NAME}.json]({NAME}.json) has a row for every number and claim that a paper "
-        "published; the verdicts follow the rules of [verdicts.py](src/fairlab/suite/verdicts.py).",
-        head(card),
-        "## Differences and reasons",
-        _differences(card),
-        "## Runs",
-        _provenance(runs),
-    ]
-    return "\n\n".join(parts) + "\n"
+    return render(
+        "reproduction.md",
+        card=card,
+        papers=_by_paper(card),
+        artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
+        runs=list(runs.values()),
+        columns=COLUMNS,
+        labels=LABELS,
+        bases=BASES,
+        open=OPEN,
+        off_most=off_most,
+        sections=sections,
+        data_of=_data_of,
+    )
 
 
-def _differences(card) -> str:
-    lines = []
-    for (key, artefact), group in groupby(card.rows, key=attrgetter("paper", "artefact")):
-        rows = list(group)
-        numbers, claims = ([row for row in rows if row.verdict == verdict] for verdict in OPEN)
-        if not numbers and not claims:
-            continue
-        n_numbers = sum(row.kind == "number" for row in rows)
-        differ = f"{len(numbers)} of {n_numbers}" if numbers else "·"
-        worst = max(numbers, key=lambda row: abs(row.relative_difference or 0), default=None)
-        farthest = f"`{worst.id}` {worst.difference}".strip() if worst else f"`{claims[0].id}`"
-        known = sections(key).get(artefact)
-        why = f"{known.summary} [more]({known.link})" if known else "not explained yet"
-        lines.append([f"{key} {artefact}", differ, len(claims) or "·", farthest, why])
-    columns = ["table or figure", "differs", "fails", "largest difference", "reason"]
-    return markdown_table(columns, lines) if lines else "No row differs or fails."
-
-
-def _provenance(runs) -> str:
-    lines = []
-    for key in dict.fromkeys(run.paper for run in runs.values()):
-        own = [run for run in runs.values() if run.paper == key]
-        minutes = sum(run.about.get("seconds", 0) for run in own) / 60
-        loads = sorted({load for run in own for load in run.sources().items()})
-        named = {source: [variant for variant, of in loads if of == source] for source in SOURCES[1:]}
-        data = "; ".join(f"{source}: {', '.join(names)}" for source, names in named.items() if names) or "real"
-        line = [key, len(own), _several(run.profile for run in own), f"{minutes:.0f}", data]
-        lines.append([*line, _several(run.seed for run in own), _several(run.about.get("commit") for run in own)])
-    columns = ["paper", "experiments", "profile", "minutes", "data", "seed", "commit"]
-    return markdown_table(columns, lines) if runs else "Not run yet."
-
-
-def _several(values) -> str:
-    return ", ".join(sorted({str(value) for value in values}))
+def _data_of(runs) -> str:
+    """Return the data behind some runs by its provenance, or "real"."""
+    loads = sorted({load for run in runs for load in run.sources().items()})
+    named = {source: [variant for variant, of in loads if of == source] for source in SOURCES[1:]}
+    return "; ".join(f"{source}: {', '.join(names)}" for source, names in named.items() if names) or "real"
 
 
 def write(card: Comparison, profile: str | None = None, *, publish: bool = False) -> list[Path]:

@@ -20,11 +20,10 @@ from fairlab.checks import optional
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison, short_line
-from fairlab.suite.deviations import introduction, sections
 from fairlab.suite.drawing import FORMATS, figures
 from fairlab.suite.labs.course import cards, guide, released
 from fairlab.suite.labs.masters import exercises, read
-from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.published import introduction, load_paper, paper_keys, sections
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
 from fairlab.suite.site.rows import ENVIRONMENT, HTML, MARKDOWN, PAGES, artefact_name, raw

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from fairlab import __version__, plotting
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import PROFILES
-from fairlab.suite.comparison import Comparison, Row
+from fairlab.suite.comparison import Comparison, Row, off_most
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import LABELS, LOOKS, OPEN, label_of
 
@@ -88,12 +88,6 @@ def points(rows: Sequence[Row]) -> list[tuple[Row, float, float]]:
     both = [row for row in rows if isinstance(row.published, float) and isinstance(row.ours, float)]
     both.sort(key=lambda row: row.verdict in ("impossible", *OPEN))
     return [(row, place(row.published), place(row.ours)) for row in both]
-
-
-def off_most(rows: Sequence[Row]) -> Row | None:
-    """Return the number with the largest relative difference among rows that differ."""
-    off = [row for row in rows if row.verdict == "differs" and row.kind == "number"]
-    return max(off, key=lambda row: abs(row.relative_difference or 0), default=None)
 
 
 def raw(html: str) -> str:
