@@ -871,18 +871,7 @@ def site(out, jobs):
 
 @fairlab.group()
 def labs():
-    """List, build, zip or check the labs of a course."""
-
-
-lab_names = click.argument("names", nargs=-1, metavar="[LAB]...", help="number or name (default: all)")
-course_folder = click.option("--out", required=True, metavar="DIR", help="a new folder")
-course_number = click.option(
-    "--seed",
-    type=SEED,
-    default=0,
-    metavar="N",
-    help="course number: 0 (default) gives the data that the guides quote, any other number draws new data",
-)
+    """List, build or check the labs of a course."""
 
 
 @labs.command("list")
@@ -897,33 +886,22 @@ def list_labs():
 
 
 @labs.command("build")
-@lab_names
-@course_folder
-@course_number
+@click.argument("names", nargs=-1, metavar="[LAB]...", help="number or name (default: all)")
+@click.option("--out", required=True, metavar="DIR", help="a new folder")
+@click.option(
+    "--seed",
+    type=SEED,
+    default=0,
+    metavar="N",
+    help="course number: 0 (default) gives the data that the guides quote, any other number draws new data",
+)
 def build_labs(names, out, seed):
-    """Build a course: notebooks for students, for nbgrader, and with solutions."""
-    from fairlab.suite.labs.course import build
+    """Build a course: notebooks for students, a zip file of each lab, for nbgrader, and with solutions."""
+    from fairlab.suite.labs.course import build, card, cards
 
-    labs = _labs(names)
+    labs = [card(name) for name in names] or list(cards())
     folder = build(out, course=seed, labs=labs)
-    print(f"{len(labs)} labs: {folder}/students, {folder}/course (nbgrader), {folder}/solved")
-
-
-@labs.command("zip")
-@lab_names
-@course_folder
-@course_number
-def zip_labs(names, out, seed):
-    """Write one file per lab for a learning platform."""
-    from fairlab.suite.labs.course import zip_course
-
-    print("\n".join(map(str, zip_course(out, course=seed, labs=_labs(names)))))
-
-
-def _labs(names) -> list:
-    from fairlab.suite.labs.course import card, cards
-
-    return [card(name) for name in names] or list(cards())
+    print(f"{len(labs)} labs: {folder}/students, {folder}/zips, {folder}/course (nbgrader), {folder}/solved")
 
 
 @labs.command("check", of_project=False)

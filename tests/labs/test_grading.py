@@ -147,7 +147,7 @@ def test_a_submission_gets_its_points_and_the_teacher_is_told(grading, lab, name
     hangs = "loop" in name
     points, graded = grading.grade(lab, name, submission, seconds=10 if hangs and lab.number == 1 else 60)
 
-    full = {each.name: each.points for each in exercises(graded) if not each.is_manual}
+    full = {each.grade_id: each.points for each in exercises(graded) if not each.solution}
     lost = {ALL: set(), NONE: set(full), OTHERS: set(of_functions[:1]), VALUES: set(of_functions)}
     if expected:
         assert {test: points[test] for test in full} == {
@@ -208,7 +208,7 @@ def test_a_wrong_solution_loses_its_points_and_its_mistake_is_named(grading, key
     (cell,) = (c for c in notebook.cells if marks(c).get("grade_id") == wrong["cell"])
     cell.source = wrong["code"]
     points, graded = grading.grade(card(key), f"wrong-{number}", notebook)
-    full = {each.name: each.points for each in exercises(graded) if not each.is_manual}
+    full = {each.grade_id: each.points for each in exercises(graded) if not each.solution}
     assert {name: points[name] for name in full} == full | {wrong["test"]: 0}
     (message,) = errors(graded).values()
     assert wrong["message"] in message

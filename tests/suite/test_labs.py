@@ -2,12 +2,10 @@
 
 import ast
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
 from textwrap import dedent
-from unittest import mock
 
 import nbformat
 import numpy as np
@@ -18,7 +16,7 @@ from nbformat.v4 import new_notebook
 
 from fairlab.paths import project
 from fairlab.suite.labs import LabError, expect
-from fairlab.suite.labs.course import build, card, cards, zip_course
+from fairlab.suite.labs.course import build, card, cards
 from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved, without_guide
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
@@ -48,10 +46,10 @@ def test_exercises_are_numbered_and_have_25_points_and_a_rubric_or_tests(lab):
     graded = exercises(notebook)
     assert list(map(int, numbers)) == list(range(1, len(graded) + 1))
     assert sum(exercise.points for exercise in graded) == 25
-    is_manual = {exercise.name for exercise in graded if exercise.is_manual}
-    assert is_manual
+    manual = {exercise.grade_id for exercise in graded if exercise.solution}
+    assert manual
     for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade_id") in is_manual:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") in manual:
             assert all(level in cell.source for level in LEVELS), cell.source[:80]
 
 
@@ -81,7 +79,7 @@ def test_a_lab_takes_ninety_minutes_by_the_rule_of_the_teachers_page(lab):
         elif cell.cell_type == "code":
             written += sum(map(n_lines, SOLUTION.findall(cell.source)))
             read_lines += n_lines(HIDDEN.sub("", SOLUTION.sub("", cell.source)))
-    manual = sum(exercise.points for exercise in exercises(read(lab.notebook)) if exercise.is_manual)
+    manual = sum(exercise.points for exercise in exercises(read(lab.notebook)) if exercise.solution)
     assert words / 100 + read_lines / 5 + 1.5 * written + 3 * manual <= lab.minutes == 90
 
 
@@ -197,7 +195,7 @@ def course(tmp_path_factory):
     return build(tmp_path_factory.mktemp("labs") / "course", course=3, labs=[LAB])
 
 
-def test_a_course_has_three_parts(course):
+def test_a_course_has_four_parts(course):
     found = {str(path.relative_to(course)) for path in course.rglob("*") if path.is_file()}
     wheel = next((course / "students").glob("*.whl")).name
     lab = "lab1-berkeley"
@@ -207,6 +205,7 @@ def test_a_course_has_three_parts(course):
         "students/README.md",
         f"students/{lab}/berkeley.ipynb",
         f"students/{lab}/data/admissions.csv",
+        f"zips/{lab}.zip",
         f"course/source/{lab}/berkeley.ipynb",
         f"course/release/{lab}/berkeley.ipynb",
         f"course/guides/{lab}.md",
@@ -241,14 +240,7 @@ def test_work_is_never_written_over(course):
 def unzipped(tmp_path_factory, course):
     """The folder of a student who unzipped a lab."""
     folder = tmp_path_factory.mktemp("student")
-
-    def built(place, **options):
-        assert options == {"course": 3, "labs": [LAB]}
-        return shutil.copytree(course, place)
-
-    with mock.patch("fairlab.suite.labs.course.build", built):
-        (written,) = zip_course(folder / "zips", course=3, labs=[LAB])
-    with zipfile.ZipFile(written) as archive:
+    with zipfile.ZipFile(course / "zips" / f"{LAB.assignment}.zip") as archive:
         archive.extractall(folder)
     return folder / LAB.assignment
 

@@ -2,6 +2,7 @@
 
 import nbformat
 import pytest
+from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from fairlab.cli import main
@@ -123,7 +124,7 @@ def test_model_answers_have_their_numbers_and_the_rest_stays():
 
 
 def test_a_course_whose_solution_fails_is_refused():
-    with pytest.raises(RuntimeError, match="a quarter"):
+    with pytest.raises(CellExecutionError, match="a quarter"):
         with_numbers(master("assert share == 0.5, 'a quarter'"))
 
 

@@ -49,15 +49,15 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
         If JupyterLab is not installed.
     """
     content = read(notebook)
-    graded = {exercise.name: exercise for exercise in exercises(content)}
+    graded = {exercise.grade_id: exercise for exercise in exercises(content)}
     if not graded:
         raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
     messages = _messages(content, Path(notebook), seconds) if find_spec("nbconvert") else _messages_here(content)
     lines = []
     for number, (cell, message) in enumerate(zip(content.cells, messages, strict=True), start=1):
         if exercise := graded.get(marks(cell).get("grade_id")):
-            state = "manual" if exercise.is_manual else "not yet" if message else "ok"
-            lines.append(Line(exercise.name, state, exercise.points, message))
+            state = "manual" if exercise.solution else "not yet" if message else "ok"
+            lines.append(Line(exercise.grade_id, state, exercise.points, message))
         elif message:
             lines.append(Line(f"cell {number}", "error", 0, message))
     return lines
@@ -70,11 +70,12 @@ def as_text(lines: list[Line]) -> str:
     for line in lines:
         points = f"{line.points:g}" if line.points else ""
         rows.append(f"{line.name:<{width}}  {line.state:<7}  {points:>2}  {line.message}".rstrip())
-    got, is_manual = (sum(line.points for line in lines if line.state == state) for state in ("ok", "manual"))
-    total = sum(line.points for line in lines if line.state in ("ok", "not yet"))
-    closing = f"{got:g} of {total:g} points by the visible tests; hidden tests are run for grading."
-    if is_manual:
-        closing += f" {is_manual:g} points are graded manually."
+    got, lost, manual = (
+        sum(line.points for line in lines if line.state == state) for state in ("ok", "not yet", "manual")
+    )
+    closing = f"{got:g} of {got + lost:g} points by the visible tests; hidden tests are run for grading."
+    if manual:
+        closing += f" {manual:g} points are graded manually."
     return "\n".join([*rows, closing])
 
 

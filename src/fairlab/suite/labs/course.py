@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -125,7 +124,8 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     Parameters
     ----------
     folder : Path or str
-        A new or empty folder. ``students`` is for students, ``course`` for nbgrader, ``solved`` has the solutions.
+        A new or empty folder. ``students`` is for students, ``zips`` has a file for each lab with all that is needed to
+        run it, for a learning platform; ``course`` is for nbgrader, ``solved`` has the solutions.
     course : int
         Its number: 0 gives the data that the guides quote; any other number draws new data.
     labs : iterable of Card, optional
@@ -153,26 +153,29 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         masters = list(zip(labs, pool.map(lambda card: _for_course(card, course), labs), strict=True))
     write_grading(masters, folder / "course")
+    students = shutil.copytree(folder / "course" / "release", folder / "students")
+    write_requirements(students)
+    write_text(students / README, _page("students.md.jinja", labs=labs, alone=False))
     for card, master in masters:
         write_text(folder / "course" / "guides" / f"{card.assignment}.md", guide(card, master, course))
         own = nbformat.writes(solved(master)) + "\n"
         write_text(folder / "solved" / card.assignment / card.notebook.name, own)
-    students = shutil.copytree(folder / "course" / "release", folder / "students")
-    for card in labs:
         for name, table in _tables(card, course).items():
             write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
-    write_requirements(students)
-    write_text(students / README, students_page(labs))
+        write_zip(card, students, folder / "zips")
     return folder
 
 
 def _for_course(card: Card, course: int):
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+
     from fairlab.suite.labs.running import with_numbers
 
     try:
         return with_numbers(for_course(read(card.notebook), course))
-    except RuntimeError as error:
-        raise RuntimeError(f"{card.assignment}, course {course}: {error}; choose another number") from error
+    except (CellExecutionError, CellTimeoutError) as error:
+        reason = getattr(error, "evalue", error)
+        raise RuntimeError(f"{card.assignment}, course {course}: {reason}; choose another number") from error
 
 
 def _tables(card: Card, course: int) -> dict:
@@ -215,11 +218,6 @@ def guide(card: Card, master, course: int) -> str:
     return _page("guide.md.jinja", lab=card, exercises=exercises(master), texts=texts, course=course)
 
 
-def students_page(labs: Sequence[Card], *, alone: bool = False) -> str:
-    """Return the README of the folder that students get; `alone`: of one lab, whose notebook stands beside it."""
-    return _page("students.md.jinja", labs=labs, alone=alone)
-
-
 def write_requirements(folder: Path) -> None:
     """Make the package's wheel in a folder, and a requirements file with it and all that it needs, with hashes.
 
@@ -235,18 +233,14 @@ def write_requirements(folder: Path) -> None:
     write_text(folder / REQUIREMENTS, "\n".join([head, own, (project().labs / LOCK).read_text(encoding="utf-8")]))
 
 
-def zip_course(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = None) -> list[Path]:
-    """Write one zip file per lab for a learning platform: its notebook and all that is needed to run it."""
-    labs = list(cards() if labs is None else labs)
-    with tempfile.TemporaryDirectory(prefix="fairlab-labs-") as place:
-        students = build(Path(place, "course"), course=course, labs=labs) / "students"
-        for card in labs:
-            own = students / card.assignment
-            for shared in (students / REQUIREMENTS, *students.glob("*.whl")):
-                shutil.copy(shared, own)
-            write_text(own / README, students_page([card], alone=True))
-        to = Path(folder).resolve()
-        return [Path(shutil.make_archive(to / card.assignment, "zip", students, card.assignment)) for card in labs]
+def write_zip(card: Card, students: Path, folder: Path) -> None:
+    """Write the zip file of one lab: its part of the folder that students get, and what its labs share."""
+    own = shutil.copytree(students / card.assignment, folder / card.assignment)
+    for shared in (students / REQUIREMENTS, *students.glob("*.whl")):
+        shutil.copy(shared, own)
+    write_text(own / README, _page("students.md.jinja", labs=[card], alone=True))
+    shutil.make_archive(own, "zip", folder, card.assignment)
+    shutil.rmtree(own)
 
 
 def _call(folder: Path, module: str, *arguments: str) -> None:

@@ -1,7 +1,6 @@
 """The notebook of a lab: its graded cells, and versions of its master."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from fairlab.checks import optional
@@ -15,34 +14,18 @@ _MARKER = re.compile(r"^[ \t]*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)[ \t]*\
 _COURSE = re.compile(r"^course = \d+$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Exercise:
-    """A cell that is graded.
-
-    Attributes
-    ----------
-    name : str
-        The cell's ``grade_id``.
-    points : float
-    is_manual : bool
-        Whether a teacher grades it.
-    """
-
-    name: str
-    points: float
-    is_manual: bool
-
-
 def marks(cell) -> dict:
-    """Return nbgrader's metadata of a cell: nothing, or its ``grade_id``, whether it is graded, and more."""
+    """Return nbgrader's metadata of a cell: nothing, or its ``grade_id``, whether it is graded, and more.
+
+    A cell with ``grade`` has ``points``; with ``solution`` it is a free-text answer that a teacher grades, else a test.
+    """
     found = cell.metadata.get("nbgrader")
     return found if isinstance(found, dict) else {}  # a student's notebook may hold anything
 
 
-def exercises(notebook) -> list[Exercise]:
-    """Return the graded cells of a notebook, in its order."""
-    found = filter(lambda each: each.get("grade"), map(marks, notebook.cells))
-    return [Exercise(each["grade_id"], each["points"], each["solution"]) for each in found]
+def exercises(notebook) -> list[dict]:
+    """Return the `marks` of the graded cells of a notebook, in its order."""
+    return [marks(cell) for cell in notebook.cells if marks(cell).get("grade")]
 
 
 def read(path: Path | str):

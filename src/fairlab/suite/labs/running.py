@@ -3,7 +3,7 @@
 from collections import Counter
 
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbconvert.preprocessors import ExecutePreprocessor
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_output
@@ -75,18 +75,16 @@ def with_numbers(notebook):
 
     Raises
     ------
-    RuntimeError
+    CellExecutionError, CellTimeoutError
         If a cell fails (a solution fails its test, or the data contradict the texts) or does not end.
     """
-    run, answers = solved(notebook), {}
-    for index, cell in enumerate(notebook.cells):
-        if cell.cell_type == "markdown" and marks(cell).get("solution"):
-            run.cells[index] = answers[index] = new_code_cell(f'print(rf"""{cell.source}\n""")')
-    try:
-        NotebookClient(run, timeout=NOTEBOOK_SECONDS, kernel_name="python3", extra_arguments=QUIET).execute()
-    except (CellExecutionError, CellTimeoutError) as error:
-        raise RuntimeError(getattr(error, "evalue", str(error))) from error
-    copy = from_dict(notebook)
-    for index, cell in answers.items():
-        copy.cells[index].source = "".join(output.text for output in cell.outputs).rstrip("\n")
+    run, copy = solved(notebook), from_dict(notebook)
+    answers = [
+        index for index, cell in enumerate(copy.cells) if cell.cell_type == "markdown" and marks(cell).get("solution")
+    ]
+    for index in answers:
+        run.cells[index] = new_code_cell(f'print(rf"""{copy.cells[index].source}\n""")')
+    NotebookClient(run, timeout=NOTEBOOK_SECONDS, kernel_name="python3", extra_arguments=QUIET).execute()
+    for index in answers:
+        copy.cells[index].source = "".join(output.text for output in run.cells[index].outputs).rstrip("\n")
     return without_guide(copy)
