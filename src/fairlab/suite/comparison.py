@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, Strict, TypeAdapter
+from pydantic import Strict, TypeAdapter
 
 from fairlab.checks import optional
 from fairlab.data.dataset import SOURCES
@@ -51,8 +51,6 @@ BASES = {
 # What an interval of a mean is cut at.
 RANGES = {"count": (0, np.inf), "seconds": (0, np.inf), "proportion": (0, 1)}
 
-HEADINGS = {"artefact": "table or figure", "ours": "our result", "as_described": "as specified"}
-
 Numbers = float | Annotated[tuple[float, float], Strict(False)]
 
 
@@ -87,9 +85,6 @@ class Row(Entry):
         The published number with its digits, its standard deviation and ``<``.
     source : str or None
         Where the number is from, if not from the paper's text.
-    experiment, as_described : str
-        Not written to the file: the experiment, and our number by the protocol as specified in the paper's text, if it
-        was recorded separately.
     """
 
     paper: str
@@ -112,8 +107,6 @@ class Row(Entry):
     seed: int | None = None
     commit: str | None = None
     reason: str | None = None
-    experiment: str = Field("", exclude=True)
-    as_described: str = Field("", exclude=True)
 
     @property
     def is_inferred(self) -> bool:
@@ -186,10 +179,9 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per published value or claim, with the numbers as they are shown."""
-        columns = [*Row.model_fields, "difference"]
-        shown = [{name: getattr(row, name) for name in columns} | {"ours": row.shown} for row in self.rows]
+        rows = [dict(row) | {"ours": row.shown, "difference": row.difference} for row in self.rows]
         texts = [row.printed or str(row.published) for row in self.rows]
-        return pd.DataFrame(shown, columns=columns).assign(published=texts)
+        return pd.DataFrame(rows, columns=[*Row.model_fields, "difference"]).assign(published=texts)
 
     def of(self, paper: str) -> "Comparison":
         """Return the rows of one paper."""
@@ -211,12 +203,15 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the counts, then the rows that differ or fail, then all others folded."""
-        rows = [row for row in self.rows if row.verdict in OPEN]
-        rest = [row for row in self.rows if row.verdict not in OPEN]
-        parts = [f"<p>{self.headline()}</p>"]
-        parts += [_html(rows)] if rows else []
-        parts += [f"<details><summary>the other {len(rest)} rows</summary>{_html(rest)}</details>"] if rest else []
-        return "\n".join(parts)
+        return render(
+            "comparison.html",
+            card=self,
+            off=[row for row in self.rows if row.verdict in OPEN],
+            rest=[row for row in self.rows if row.verdict not in OPEN],
+            looks=LOOKS,
+            tints=TINTS,
+            label_of=label_of,
+        )
 
     def headline(self) -> str:
         """Return the counts of all verdicts, which add up to the number of rows, and what the exact numbers rest on.
@@ -225,18 +220,19 @@ class Comparison:
         """
         if not self.rows:
             return "nothing published"
-        counts, median = self.counts(), self.median_difference()
-        off = Counter(row.verdict for row in self.rows if row.is_inferred)
-        parts = []
-        for column in (column for column in COLUMNS if counts[column]):
-            within = f" ({off[column]} inferred)" if column in OPEN and off[column] else ""
-            parts.append(f"{counts[column]} {_counted(column, counts[column])}{within}")
-        parts = [f"{len(self.rows):,} published numbers and claims: {', '.join(parts)}"]
-        parts += [] if median is None else [f"median difference {median:.1%}"]
-        bases = self.bases()
+        counts, median, bases = self.counts(), self.median_difference(), self.bases()
+        off = Counter(row.verdict for row in self.rows if row.is_inferred and row.verdict in OPEN)
+        verdicts = {
+            column: f"{counts[column]} {_counted(column, counts[column])}" for column in COLUMNS if counts[column]
+        }
+        verdicts |= {verdict: f"{verdicts[verdict]} ({n} inferred)" for verdict, n in off.items()}
         rest = [f"{bases[basis]} {words}" for basis, words in BASES.items() if bases[basis]]
-        parts += [f"of the exact numbers {', '.join(rest)}"] if rest else []
-        return "; ".join(parts)
+        parts = [
+            f"{len(self.rows):,} published numbers and claims: {', '.join(verdicts.values())}",
+            "" if median is None else f"median difference {median:.1%}",
+            f"of the exact numbers {', '.join(rest)}" if rest else "",
+        ]
+        return "; ".join(filter(None, parts))
 
 
 def short_line(comparison: Comparison) -> str:
@@ -287,10 +283,10 @@ def compare_artefact(artefact: Artefact, run: Run) -> Iterable[Row]:
     yield from claims
 
 
-def not_run(paper: str, artefact: Artefact, reason: str, experiment: str = "") -> Iterable[Row]:
+def not_run(paper: str, artefact: Artefact, reason: str) -> Iterable[Row]:
     """Yield the rows of a table or figure that no run has written."""
     for item in [*artefact.values.values(), *artefact.claims.values()]:
-        yield Row(**_published(paper, artefact, item), reason=reason, experiment=experiment)
+        yield Row(**_published(paper, artefact, item), reason=reason)
 
 
 def render(template: str, **content) -> str:
@@ -315,12 +311,12 @@ def _published(paper, artefact, item: Value | Claim):
 
 
 def _provenance(run, data):
-    own = {"profile": run.profile, "seed": run.seed, "commit": run.about.get("commit"), "experiment": run.name}
-    return own | {"data": run.source(data)}
+    commit = run.about.get("commit")
+    return {"profile": run.profile, "seed": run.seed, "commit": commit, "data": run.source(data)}
 
 
 def _value_row(artefact, value, run, claims_hold):
-    row = _published(run.paper, artefact, value) | {"experiment": run.name}
+    row = _published(run.paper, artefact, value)
     record, ours = run.record(artefact.id, value.id), run.ours(artefact.id, value.id)
     if ours is None:
         verdict, reason = judge(value, None, missing=_reason_left_out(run, artefact, value))
@@ -333,7 +329,7 @@ def _value_row(artefact, value, run, claims_hold):
         "evidence": run.specification.evidence(artefact.id, value.id),
     }
     described = run.ours(artefact.id, value.id, "as_described")
-    row["as_described"] = "" if described is None else Row(**row | _numbers(described, value.kind)).shown
+    specified = described and f"as specified: {Row(**row | _numbers(described, value.kind)).shown}"
     verdict, reason = judge(
         value,
         ours,
@@ -345,7 +341,7 @@ def _value_row(artefact, value, run, claims_hold):
     reasons = [
         _surrogate_data(run, record["data"]) if verdict == "surrogate" else reason,
         record["note"],
-        f"as specified: {row['as_described']}" if described else "",
+        specified,
         "deterministic: an exact rerun gives the published digits" if is_off else "",
         f"the protocol was inferred: {inferred}" if isinstance(inferred, str) else "",
         "" if value.verified else f"the published number is in doubt: {value.note}",
@@ -354,7 +350,7 @@ def _value_row(artefact, value, run, claims_hold):
 
 
 def _claim_row(artefact, claim, run, entry):
-    row = _published(run.paper, artefact, claim) | {"experiment": run.name}
+    row = _published(run.paper, artefact, claim)
     if entry is None:
         return Row(**row, reason=_reason_left_out(run, artefact, claim))
     verdict, reason = "holds" if entry["holds"] else "fails", ""
@@ -396,21 +392,6 @@ def _counted(column, n) -> str:
     if column in LABELS:
         return label_of(column) + "s" * (column == "setting" and n > 1)
     return column if n == 1 else column.removesuffix("s")
-
-
-def _html(rows) -> str:
-    """Return rows as a table: published, ours, the difference, verdict with its colour, reason."""
-    frame = Comparison(rows).to_frame()
-    columns = ["artefact", "id", "published", "ours", "difference", "as_described", "verdict", "reason"]
-    frame = frame[columns if frame["as_described"].any() else [name for name in columns if name != "as_described"]]
-    frame = frame.fillna("").assign(verdict=frame["verdict"].map(label_of)).rename(columns=HEADINGS)
-    colour = {label_of(key): f"background-color: {TINTS[look.colour]}; color: black" for key, look in LOOKS.items()}
-    left = [{"selector": "th", "props": [("text-align", "left")]}]
-    styled = frame.style.hide(axis="index").format(escape="html").map(colour.get, subset=["verdict"])
-    styled = styled.set_properties(**{"text-align": "left", "vertical-align": "top"}).set_table_styles(left)
-    # A minimal width, so that sentences stay readable on narrow pages.
-    wide = ["reason"] + ["published"] * any(row.kind == "claim" for row in rows)
-    return styled.set_properties(subset=wide, **{"min-width": "18em"}).to_html()
 
 
 def _interval_text(low, high) -> str:

@@ -147,31 +147,28 @@ def redraw(names: Sequence[str], target: Path) -> tuple[int, list[str]]:
     """
     known = {f"{paper}/{stem}": figure for paper in paper_keys() for stem, figure in figures(paper).items()}
     chosen, left = selected(names, list(known), "/"), []
-    new = target / PARTIAL / "new"
-    new.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(new.with_name("lock")):
-        shutil.rmtree(new, ignore_errors=True)  # of a process that was killed
-        new.mkdir()
+    partial = target / PARTIAL
+    partial.mkdir(parents=True, exist_ok=True)
+    with FileLock(partial / "lock"):
         for name in chosen:
             try:
-                _redraw(target / name, *known[name], new)
+                _redraw(target / name, *known[name], partial)
             except (ValueError, LookupError, TypeError, AttributeError, ImportError, OSError) as error:
                 message = error.args[0] if isinstance(error, KeyError) and error.args else error
                 left.append(f"{name}: not redrawn: {message}")
-        shutil.rmtree(new)
     return len(chosen), left
 
 
-def _redraw(place, folder, entry, new) -> None:
-    """Draw one figure into the folder `new`, then move its files into place."""
+def _redraw(place, folder, entry, partial) -> None:
+    """Draw one figure into the folder of partial files, then move its files into place."""
     target, stem = place.parent, place.name
-    entry = paint(entry, folder / stem, new / stem, salt=entry["experiment"])
-    shutil.copyfile(folder / f"{stem}.csv", new / f"{stem}.csv")
+    entry = paint(entry, folder / stem, partial / stem, salt=entry["experiment"])
+    shutil.copyfile(folder / f"{stem}.csv", partial / f"{stem}.csv")
     index = dict(sorted((read_index(target) | {stem: entry}).items()))
-    (new / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    (partial / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
     target.mkdir(exist_ok=True)
     for name in (*(f"{stem}.{suffix}" for suffix in FORMATS), INDEX):
-        (new / name).replace(target / name)
+        (partial / name).replace(target / name)
 
 
 def read_index(folder: Path) -> dict[str, dict]:

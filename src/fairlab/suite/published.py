@@ -97,27 +97,24 @@ class Value(Entry):
     note: str | None = None
 
     @model_validator(mode="after")
-    def _has_its_numbers(self):
+    def _fits_together(self):
         names = ("low", "high") if self.kind == "interval" else ("value",)
         given = [getattr(self, name) for name in names]
         if any(number is None or not math.isfinite(number) for number in given):
             raise EntryError(f"{self.id}: expected finite {' and '.join(names)}, found {', '.join(map(str, given))}")
         if self.kind == "interval" and self.low > self.high:
             raise EntryError(f"{self.id}: low {self.low} above high {self.high}")
-        return self
-
-    @model_validator(mode="after")
-    def _marks_fit_together(self):
         marks = [name for name in ("setting", "impossible", "single_run", "inferred") if getattr(self, name)]
         if self.setting and len(marks) > 1:
             raise EntryError(f"{self.id}: a fixed parameter (setting) cannot be {marks[1]}, too", marks[1])
         if self.single_run and (self.std is not None or self.kind == "interval"):
             raise EntryError(f"{self.id}: expected one number without std of a single run", "single_run")
         if "impossible" in self.model_fields_set and not NAMES_A_NOTEBOOK.search(self.impossible):
-            wanted = (
-                "expected a reason, and the notebook that computes the bound, as in 'fewer than themis/pruning needs'"
+            raise EntryError(
+                f"{self.id}: expected a reason, and the notebook that computes the bound, as in 'fewer than "
+                f"themis/pruning needs'; found {self.impossible!r}",
+                "impossible",
             )
-            raise EntryError(f"{self.id}: {wanted}; found {self.impossible!r}", "impossible")
         return self
 
     value, low, high, std = (

@@ -63,7 +63,7 @@ def scorecard(profile: str | None = None) -> Comparison:
             if ran:
                 rows += _merge([list(compare_artefact(artefact, runs[name])) for name in ran])
             elif names:
-                rows += not_run(key, artefact, _why_not(names[0], profile), names[0])
+                rows += not_run(key, artefact, _why_not(names[0], profile))
             else:
                 rows += not_run(key, artefact, "no experiment produces it yet")
     return Comparison(rows)
