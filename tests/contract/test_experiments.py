@@ -157,6 +157,11 @@ def test_inconsistent_numbers_name_a_notebook(key):
             assert any(artefact.id in specification(name).artefacts for name in named), value.id
 
 
+def test_the_committed_page_is_that_of_the_committed_rows():
+    committed = (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
+    assert committed.partition("## Runs")[0] == scorecard.to_markdown(CARD, {}).partition("## Runs")[0]
+
+
 def test_what_differs_in_the_committed_scorecard_is_explained():
     assert [f"{row.paper}:{row.artefact}:{row.id}" for row in scorecard.unexplained(CARD)] == []
 

@@ -5,7 +5,7 @@ import pytest
 import yaml
 from toy_project import SPECIFICATION
 
-from fairlab.suite.catalogue import read_specification, specification
+from fairlab.suite.catalogue import specification
 from fairlab.suite.published import half_step, read_paper
 from fairlab.suite.verdicts import Ours, judge
 
@@ -97,7 +97,7 @@ def test_the_paper_profile_may_be_smaller_than_the_protocol(toy):
         ),
         ({"profiles": {p: {"seed": 1} for p in ("smoke", "quick", "paper")}, "size": []}, "seed may not be"),
         ({"artefacts": ["table-1", "figure-9"]}, "no table or figure 'figure-9'"),
-        ({"size": {"n": ["table-1:men"]}}, "toy/bad: size: n: 'table-1:men' is not a table, figure or row"),
+        ({"size": {"n": ["table-1:men"]}}, "toy/bad.yaml: n: 'table-1:men' is not a table, figure or row"),
         ({"protocol": {"n_trials": 400}}, "protocol: no sizes: n_trials"),
     ],
 )
@@ -106,4 +106,4 @@ def test_bad_specifications_are_refused(toy, change, message):
     file = toy / "experiments" / "toy" / "bad.yaml"
     file.write_text(yaml.safe_dump(content, sort_keys=False))
     with pytest.raises((ValueError, KeyError), match=message):
-        read_specification(file, "toy/bad")
+        specification("toy/bad")

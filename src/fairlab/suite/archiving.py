@@ -42,10 +42,6 @@ class Crate(dict):
         kind = FORMATS.get(Path(name).suffix, "text/plain")
         return self.add(name, "File", name=name, encodingFormat=kind, **properties)
 
-    def references(self, kind: str) -> list[dict[str, str]]:
-        """Return the references to all entities of a kind."""
-        return [{"@id": name} for name, entity in self.items() if entity["@type"] == kind]
-
 
 def write_crate(folder: Path, card: Comparison, profile: str | None = None) -> Path:
     """Copy a scorecard and the runs behind it into a folder that is an RO-Crate; return the file of its metadata.
@@ -63,8 +59,7 @@ def write_crate(folder: Path, card: Comparison, profile: str | None = None) -> P
     for file, text in written_files(card, profile).items():
         write_text(folder / file, text)
         crate.add_file(file)
-    for run in runs.values():
-        _copy(run, folder, crate)
+    actions = [_copy(run, folder, crate) for run in runs.values()]
     crate.add(METADATA, "CreativeWork", conformsTo={"@id": CRATE}, about={"@id": "./"})
     crate.add(
         "./",
@@ -76,16 +71,16 @@ def write_crate(folder: Path, card: Comparison, profile: str | None = None) -> P
         license=crate.add(LICENSE, "CreativeWork", name="BSD-3-Clause"),
         conformsTo=crate.add(PROCESS, "CreativeWork", name="Process Run Crate", version="0.5"),
         author=crate.add("#contributors", "Organization", name="The fairlab contributors"),
-        hasPart=crate.references("File"),
-        mentions=crate.references("CreateAction"),
+        hasPart=[{"@id": name} for name, entity in crate.items() if entity["@type"] == "File"],
+        mentions=actions,
     )
     content = {"@context": CONTEXT, "@graph": [*crate.values()]}
     write_text(folder / METADATA, json.dumps(content, indent=1) + "\n")
     return folder / METADATA
 
 
-def _copy(run: Run, folder: Path, crate: Crate) -> None:
-    """Copy a run without the name of its machine, and describe it."""
+def _copy(run: Run, folder: Path, crate: Crate) -> dict[str, str]:
+    """Copy a run without the name of its machine, describe it, and return the reference to it."""
     source, place = run_folder(run.name, run.profile), f"{run.profile}/{run.name}"
     started, commit = source.name.partition("_")[0], run.about.get("commit") or "unknown commit"
     shutil.copytree(source, folder / place / started)
@@ -122,7 +117,7 @@ def _copy(run: Run, folder: Path, crate: Crate) -> None:
         crate.add(f"#{place}/{name}", "PropertyValue", name=name, value=json.dumps(value))
         for name, value in (run.parameters | {"seed": run.seed}).items()
     ]
-    crate.add(
+    return crate.add(
         f"#{place}",
         "CreateAction",
         name=f"fairlab run {run.name} --profile {run.profile}",

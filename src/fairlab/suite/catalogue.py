@@ -13,7 +13,6 @@ from fairlab.paths import project
 from fairlab.suite.published import Paper, load_paper
 
 PROFILES = ("smoke", "quick", "paper")
-EVERYTHING = ("*",)
 OWN_GB = 0.6  # of a notebook's process besides what its experiment declares, and of its runner
 EVIDENCE = ("run", "stored models", "stored outputs")  # of a number: ours, or what the authors stored
 DEFAULT_PROFILE = "quick"
@@ -98,7 +97,7 @@ class Specification(Entry):
     @field_validator("size", mode="before")
     @classmethod
     def _a_list_is_for_all(cls, size):
-        return dict.fromkeys(size, EVERYTHING) if isinstance(size, list) else size
+        return dict.fromkeys(size, ("*",)) if isinstance(size, list) else size
 
     @model_validator(mode="after")
     def _sizes_are_parameters(self):
@@ -210,21 +209,16 @@ def specification(name: str) -> Specification:
     """
     if name not in (names := experiment_names()):
         raise KeyError(f"unknown experiment {name!r}{suggestion(name, names)}")
-    return read_specification(project().experiments / f"{name}.yaml", name)
-
-
-def read_specification(path: Path, name: str) -> Specification:
-    """Read and check one experiment file; see `specification`."""
-    spec = read_document(path, Specification).model_copy(update={"name": name})
+    file = project().experiments / f"{name}.yaml"
+    spec = read_document(file, Specification).model_copy(update={"name": name})
     rows = []
     for artefact in map(spec.published.artefact, spec.artefacts):
         rows += [(artefact.id, id) for id in [*artefact.values, *artefact.claims]] or [(artefact.id, "")]
-    for key, lists in (("size", spec.size), ("stored", spec.stored)):
-        for part, patterns in lists.items():
-            for pattern in patterns:
-                if not any(_depends([pattern], *row) for row in rows):
-                    what = "is not a table, figure or row that it writes"
-                    raise ValueError(f"{name}: {key}: {part}: {pattern!r} {what}")
+    for key, patterns in [*spec.size.items(), *spec.stored.items()]:
+        for pattern in patterns:
+            if not any(_depends([pattern], *row) for row in rows):
+                text = f"{key}: {pattern!r} is not a table, figure or row that it writes"
+                raise ValueError(f"{project().short(file)}: {text}")
     return spec
 
 

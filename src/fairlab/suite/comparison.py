@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Strict, TypeAdapter
+from pydantic import PlainSerializer, Strict, TypeAdapter
 
 from fairlab.checks import optional
 from fairlab.data.dataset import SOURCES
@@ -51,7 +51,14 @@ BASES = {
 # What an interval of a mean is cut at.
 RANGES = {"count": (0, np.inf), "seconds": (0, np.inf), "proportion": (0, 1)}
 
-Numbers = float | Annotated[tuple[float, float], Strict(False)]
+
+def _rounded(number: float) -> float:
+    """Return a number as it is written to the file."""
+    return int(number) if number.is_integer() else float(f"{number:.{DIGITS}g}")
+
+
+Number = Annotated[float, PlainSerializer(_rounded)]
+Numbers = Number | Annotated[tuple[Number, Number], Strict(False)]
 
 
 class Row(Entry):
@@ -95,10 +102,10 @@ class Row(Entry):
     printed: str = ""
     source: str | None = None
     ours: Numbers | str | None = None
-    low: float | None = None
-    high: float | None = None
+    low: Number | None = None
+    high: Number | None = None
     n_trials: int | None = None
-    relative_difference: float | None = None
+    relative_difference: Number | None = None
     verdict: Literal[tuple(LOOKS)] = "not run"
     reading: Literal["as_published", "inferred"] | None = None
     data: Literal[SOURCES] | None = None
@@ -173,8 +180,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return the rows as the text of ``REPRODUCTION.json``: a list, one row a line."""
-        plain = [{key: _rounded(value) for key, value in row.model_dump().items()} for row in self.rows]
-        rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in plain)
+        rows = ",\n".join(json.dumps(row.model_dump(), ensure_ascii=False, allow_nan=False) for row in self.rows)
         return f"[\n{rows}\n]\n" if rows else "[]\n"
 
     def to_frame(self) -> pd.DataFrame:
@@ -403,12 +409,3 @@ def _digits(number) -> str:
     if float(number).is_integer() and abs(number) < 1e9:
         return str(int(number))
     return f"{number:.4g}" if abs(number) < 1000 else f"{number:.1f}"
-
-
-def _rounded(value):
-    """Return a number as it is written to the file."""
-    if isinstance(value, tuple):
-        return [_rounded(one) for one in value]
-    if not isinstance(value, float):
-        return value
-    return int(value) if value.is_integer() else float(f"{value:.{DIGITS}g}")

@@ -198,15 +198,10 @@ class Paper(Entry):
     about: About = Field(alias="paper")
     artefacts: ById[Artefact]
 
-    @property
-    def key(self) -> str:
-        """Key of the paper."""
-        return self.about.key
-
     def artefact(self, id: str) -> Artefact:
         """Return one artefact; a KeyError lists the known ids."""
         if id not in self.artefacts:
-            raise KeyError(f"{self.key} has no table or figure {id!r}; it has {', '.join(self.artefacts)}")
+            raise KeyError(f"{self.about.key} has no table or figure {id!r}; it has {', '.join(self.artefacts)}")
         return self.artefacts[id]
 
 

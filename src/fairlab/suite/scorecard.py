@@ -59,13 +59,12 @@ def scorecard(profile: str | None = None) -> Comparison:
     for key in paper_keys():
         for artefact in load_paper(key).artefacts.values():
             names = writing.get((key, artefact.id), [])
-            ran = [name for name in names if name in runs]
-            if ran:
-                rows += _merge([list(compare_artefact(artefact, runs[name])) for name in ran])
-            elif names:
-                rows += not_run(key, artefact, _why_not(names[0], profile))
+            tables = [list(compare_artefact(artefact, runs[name])) for name in names if name in runs]
+            if tables:
+                rows += _merge(tables)
             else:
-                rows += not_run(key, artefact, "no experiment produces it yet")
+                reason = _why_not(names[0], profile) if names else "no experiment produces it yet"
+                rows += not_run(key, artefact, reason)
     return Comparison(rows)
 
 
@@ -83,14 +82,13 @@ def _merge(tables):
     return [next((row for row in rows if row.verdict != "not run"), rows[0]) for rows in zip(*tables, strict=True)]
 
 
-def _why_not(name, profile):
-    for candidate in RANKED_PROFILES if profile is None else (profile,):
-        failure = failure_file(name, candidate)
-        if failure.exists():
-            return f"failed at {candidate}: {failure.read_text(encoding='utf-8').splitlines()[0]}"
-    for run in _runs(name, profile):
-        return str(run)
-    return f"not run here yet: fairlab run {name}"
+def _why_not(name, profile) -> str:
+    """Return why an experiment has no run that can be read."""
+    failures = {one: failure_file(name, one) for one in (RANKED_PROFILES if profile is None else (profile,))}
+    texts = {one: file.read_text(encoding="utf-8") for one, file in failures.items() if file.exists()}
+    reasons = [f"failed at {one}: {text.splitlines()[0]}" for one, text in texts.items()]
+    reasons += map(str, _runs(name, profile))
+    return next(iter(reasons), f"not run here yet: fairlab run {name}")
 
 
 def table(card: Comparison) -> pd.DataFrame:
