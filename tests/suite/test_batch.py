@@ -53,7 +53,7 @@ def test_the_batch_goes_on_past_failures_and_runs_only_what_is_not_done(toy):
     for line in (
         "toy/bad: cell 3 failed: OSError: no such luck",
         "toy/waits: not run, since toy/bad failed",
-        "toy/killed: the kernel died twice (out of memory, or killed from outside) (",
+        "toy/killed: the kernel died (out of memory, or killed from outside) (",
         "toy/large: needs 99999.6 GB of memory on 1 core, ",
     ):
         assert f"failed: {line}" in first.stderr

@@ -29,15 +29,10 @@ logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
 KERNEL_SPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}  # in every notebook
-MOST_TRIES = 2  # of a notebook whose kernel is killed; what its trials computed is kept
 
 
 class NotebookError(RuntimeError):
     """A notebook did not run to a complete result; the message says why."""
-
-
-class KernelDiedError(NotebookError):
-    """A notebook's kernel was killed."""
 
 
 def run_experiment(
@@ -76,7 +71,7 @@ def run_experiment(
     KeyError, TypeError, ValueError
         If the profile, a parameter or the notebook's parameters cell is invalid.
     NotebookError
-        If the notebook failed, stopped early, took too long, was killed twice, or did not write a declared table or
+        If the notebook failed, stopped early, took too long, was killed, or did not write a declared table or
         figure. Nothing is published then; the reason and the executed notebook are stored beside the results.
     """
     if time_limit is not None and not 0 < time_limit < math.inf:
@@ -93,24 +88,21 @@ def run_experiment(
     changed = specification.parameters(profile) != specification.parameters(profile) | overrides
     own = specification.name, runs.CUSTOM if changed else profile, seed
     limit = TIME_LIMIT_MINUTES[profile] if time_limit is None else time_limit
-    for tries in range(1, MOST_TRIES + 1):
-        folder = runs.new_folder(*own)
-        runs.failure_file(*own).unlink(missing_ok=True)
-        executed, log = folder / "notebook.ipynb", runs.log_file(*own)
-        task = KernelTask(str(folder), n_jobs, state)
-        try:
-            execute(specification.notebook, executed, parameters, task=task, time_limit=limit, log=log)
-            _check_complete(folder)
-            return runs.publish(folder)
-        except Exception as error:
-            if stopping.is_set():
-                raise
-            if not isinstance(error, KernelDiedError) or tries == MOST_TRIES:
-                _note_failure(error, executed, runs.failure_file(*own))
-                raise
-        finally:
-            if not (folder / runs.SUMS).exists():
-                runs.discard(folder)
+    folder = runs.new_folder(*own)
+    runs.failure_file(*own).unlink(missing_ok=True)
+    executed, log = folder / "notebook.ipynb", runs.log_file(*own)
+    task = KernelTask(str(folder), n_jobs, state)
+    try:
+        execute(specification.notebook, executed, parameters, task=task, time_limit=limit, log=log)
+        _check_complete(folder)
+        return runs.publish(folder)
+    except Exception as error:
+        if not stopping.is_set():
+            _note_failure(error, executed, runs.failure_file(*own))
+        raise
+    finally:
+        if not (folder / runs.SUMS).exists():
+            runs.discard(folder)
 
 
 def _check_complete(folder) -> None:
@@ -155,9 +147,7 @@ def execute(
     Raises
     ------
     NotebookError
-        If a cell failed or did not run, or the time limit passed.
-    KernelDiedError
-        If the kernel was killed.
+        If a cell failed or did not run, the time limit passed, or the kernel was killed.
     """
     required("papermill")
     started = time.monotonic()
@@ -182,7 +172,7 @@ def execute(
     except dead as error:
         if time.monotonic() - started >= 60 * time_limit:
             raise NotebookError(f"stopped after the time limit of {time_limit:g} minutes") from error
-        raise KernelDiedError("the kernel died twice (out of memory, or killed from outside)") from error
+        raise NotebookError("the kernel died (out of memory, or killed from outside)") from error
     finally:
         cells = []
         with suppress(OSError, ValueError):  # none, or a truncated one, as on a full disk; the writer reports it
