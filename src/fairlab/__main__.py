@@ -15,7 +15,9 @@ def main() -> int:
         with terminated_as_interrupted():
             from fairlab import cli  # which takes most of a second
 
-            return cli.main()
+            status = cli.main()
+            gc.freeze()  # or Python looks through all that was loaded before it ends
+            return status
     except KeyboardInterrupt:
         print("fairlab: interrupted", file=sys.stderr)
         return 130

@@ -31,6 +31,7 @@ OTHERWISE_NAMED = {
     "yaml": "PyYAML",
     "z3": "z3-solver",
 }
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 PUT_OFF = {"optional", "required"}  # functions that import a package when it is used
 # What no result of a trial depends on: the words of checks, the looks of figures, and where files are and how they are
 # fetched, since their content has a hash.
@@ -170,21 +171,21 @@ def _parts(tree) -> tuple[list[str], list[tuple[str, list[str]]], set[str]]:
     parts, imports, texts, left = [], [], set(), [tree]
     while left:
         node = left.pop()
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = node.body[ast.get_docstring(node, clean=False) is not None :]
-        elif isinstance(node, ast.Import):
-            imports += [(alias.name, []) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            imports.append((node.module or "", [alias.name for alias in node.names]))
-        if isinstance(node, ast.AST):
-            parts.append(type(node).__name__)
-            left += [getattr(node, field, None) for field in node._fields]
-        elif isinstance(node, list):
+        if isinstance(node, list):
             parts.append(f"[{len(node)}]")
             left += node
-        else:
+        elif not isinstance(node, ast.AST):
             parts.append(repr(node))
             texts.add(node)
+        else:
+            if isinstance(node, ast.Import):
+                imports += [(alias.name, []) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                imports.append((node.module or "", [alias.name for alias in node.names]))
+            elif isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+                node.body = node.body[1:]
+            parts.append(type(node).__name__)
+            left += [getattr(node, field, None) for field in node._fields]
     return parts, imports, {text for text in texts if isinstance(text, str)}
 
 
