@@ -369,10 +369,9 @@ def scorecard(rows, as_json, profile, write, crate):
     else:
         written = scorecard.write(card, profile, publish=write)
         if write:
-            from fairlab.suite.site.building import names
             from fairlab.suite.site.rows import write_bars
 
-            written.append(write_bars(card, names()))
+            written.append(write_bars(card))
         if crate:
             from fairlab.suite.archiving import write_crate
 

@@ -6,8 +6,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
-from fairlab.suite.site.building import finding_of, names
-from fairlab.suite.site.rows import anchor
+from fairlab.suite.site.rows import anchor, finding_of, names
 
 pytestmark = pytest.mark.browser
 

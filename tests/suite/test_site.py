@@ -19,14 +19,13 @@ from fairlab.suite.run import publish, run_folder
 from fairlab.suite.site import building
 from fairlab.suite.site.building import (
     drawing_cell,
-    finding_of,
+    paper_of,
     paper_page,
-    papers,
     pictures,
     write_labs,
     write_notebooks,
 )
-from fairlab.suite.site.rows import HTML, PAGES, anchor, artefact_name, bar, grouped, off_most, place
+from fairlab.suite.site.rows import HTML, PAGES, anchor, artefact_name, bar, finding_of, grouped, off_most, place
 from fairlab.suite.verdicts import LOOKS
 
 ROOT = project().root
@@ -58,7 +57,7 @@ WORST = {"number": "differs", "claim": "fails"}
 @pytest.fixture(scope="module")
 def site(card):
     """What pages are made from."""
-    return {"card": card, "papers": papers(card)}
+    return {"card": card, "papers": {key: paper_of(key, card) for key in paper_keys()}}
 
 
 def line(row):
@@ -211,7 +210,7 @@ def test_paper_without_text_has_a_page(toy):
     from fairlab.suite.scorecard import scorecard
 
     card = scorecard()
-    page = paper_page("toy", papers(card)["toy"])
+    page = paper_page("toy", paper_of("toy", card))
     assert page.startswith("# toy\n")
     assert "<strong>A toy</strong>" in page
     assert "### Table 1: Means" in page

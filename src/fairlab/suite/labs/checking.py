@@ -66,10 +66,7 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
 def as_text(lines: list[Line]) -> str:
     """Return the results as a few lines for a student."""
     width = max(len(line.name) for line in lines)
-    rows = []
-    for line in lines:
-        points = f"{line.points:g}" if line.points else ""
-        rows.append(f"{line.name:<{width}}  {line.state:<7}  {points:>2}  {line.message}".rstrip())
+    rows = [f"{line.name:<{width}}  {line.state:<7}  {line.points or '':>2}  {line.message}".rstrip() for line in lines]
     got, lost, manual = (
         sum(line.points for line in lines if line.state == state) for state in ("ok", "not yet", "manual")
     )

@@ -158,8 +158,7 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     write_text(students / README, _page("students.md.jinja", labs=labs, alone=False))
     for card, master in masters:
         write_text(folder / "course" / "guides" / f"{card.assignment}.md", guide(card, master, course))
-        own = nbformat.writes(solved(master)) + "\n"
-        write_text(folder / "solved" / card.assignment / card.notebook.name, own)
+        write_text(folder / "solved" / card.assignment / card.notebook.name, nbformat.writes(solved(master)) + "\n")
         for name, table in _tables(card, course).items():
             write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
         write_zip(card, students, folder / "zips")

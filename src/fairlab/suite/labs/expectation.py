@@ -80,11 +80,9 @@ def require(holds, message: str) -> None:
 
 
 def _same(found, expected, within) -> bool:
-    if isinstance(expected, str) or isinstance(found, str):
-        both = isinstance(expected, str) and isinstance(found, str)
-        return both and found.strip().casefold() == expected.casefold()
-    if isinstance(expected, bool | np.bool_) or isinstance(found, bool | np.bool_):
-        return isinstance(expected, bool | np.bool_) and isinstance(found, bool | np.bool_) and found == expected
+    found, expected = (each.item() if isinstance(each, np.generic) else each for each in (found, expected))
+    if isinstance(found, str | bool) or isinstance(expected, str | bool):
+        return type(found) is type(expected) and str(found).strip().casefold() == str(expected).casefold()
     try:
         if isinstance(expected, set | frozenset | pd.Index):
             return set(found) == set(expected)

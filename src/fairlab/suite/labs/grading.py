@@ -58,8 +58,7 @@ class ExecuteAll(ResilientExecute, Execute):
         if warnings:
             text = "\n".join(["**Warnings from grading**", "", *(f"* {each}" for each in warnings)])
             nb.cells.insert(0, new_markdown_cell(text))
-            own = resources["nbgrader"]
-            self.log.warning("%s, %s: %s", own["student"], own["assignment"], " ".join(warnings))
+            self.log.warning("{student}, {assignment}: ".format(**resources["nbgrader"]) + " ".join(warnings))
         return nb, resources
 
 
@@ -74,10 +73,9 @@ def restore_cells(notebook, released) -> tuple:
     given = {marks(cell)["grade_id"]: cell for cell in from_dict(released).cells if marks(cell)}
     missing, cells, warnings = dict(given), [], []
     for cell in notebook.cells:
-        own = missing.pop(str(marks(cell).get("grade_id")), None)  # a name is given to one cell only
-        if own is None:
-            own = from_dict({**cell, "metadata": {}})
-        elif marks(own)["solution"]:
+        name = str(marks(cell).get("grade_id"))
+        own = missing.pop(name, None) or from_dict({**cell, "metadata": {}})  # a name is given to one cell only
+        if marks(own).get("solution"):
             own.update({part: cell[part] for part in ("source", "attachments") if part in cell})
         elif own.source.strip() != cell.source.strip():
             warnings.append(f"`{marks(own)['grade_id']}` was changed and has been graded in its original version.")

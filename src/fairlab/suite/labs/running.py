@@ -43,9 +43,11 @@ class ResilientExecute(ExecutePreprocessor):
             except (CellTimeoutError, DeadKernelError) as error:
                 if self._running is None:  # no cell did it
                     raise
-                slow = f"did not end within {self.timeout} seconds"
-                why = slow if isinstance(error, CellTimeoutError) else "ended the kernel"
-                why += "; the others were run without it"
+                reasons = {
+                    CellTimeoutError: f"did not end within {self.timeout} seconds",
+                    DeadKernelError: "ended the kernel",
+                }
+                why = f"{reasons[type(error)]}; the others were run without it"
                 self.lost[self._running] = new_output(
                     "error", ename=type(error).__name__, evalue=why, traceback=[f"{type(error).__name__}: {why}"]
                 )

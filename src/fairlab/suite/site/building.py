@@ -2,31 +2,27 @@
 
 import contextlib
 import io
-import math
 import re
 import shutil
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 
-import yaml
 from PIL import Image
-from threadpoolctl import threadpool_limits
 
 from fairlab.checks import optional
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
-from fairlab.suite.comparison import Comparison, short_line
+from fairlab.suite.comparison import Comparison
 from fairlab.suite.drawing import FORMATS, figures
 from fairlab.suite.labs.course import cards, guide, released
 from fairlab.suite.labs.masters import exercises, read
 from fairlab.suite.published import introduction, load_paper, paper_keys, sections
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
-from fairlab.suite.site.rows import ENVIRONMENT, HTML, MARKDOWN, PAGES, artefact_name, raw
+from fairlab.suite.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding_of, page_text, raw
 
 nbformat = optional("nbformat")
 
@@ -40,7 +36,6 @@ FILES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "
 LINKS = {"](docs/": "](", "](../CONTRIBUTING.md)": "](contributing.md)"}  # of these files, and to them
 UP = "../"  # from the page of a paper to the site's root
 SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
-AS_SPECIFIED = re.compile(r"as specified: ([-.e\d]+)")
 
 
 def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
@@ -87,7 +82,7 @@ def write_sources(folder: Path) -> None:
     report, page = sample_report()
     site = {
         "card": card,
-        "papers": papers(card),
+        "papers": {key: paper_of(key, card) for key in paper_keys()},
         "report": report,
         "labs": [(lab, exercises(read(lab.notebook))) for lab in cards()],
         "packages": [import_module(package) for package in packages()],
@@ -125,8 +120,7 @@ def sample_report():
     """Run the example of the page on auditing; return its report and the page that it writes."""
     text, given = (project().docs / "your_model.md").read_text(encoding="utf-8"), {}
     code = text.partition("```python\n")[2].partition("```")[0]
-    silent = contextlib.redirect_stdout(None)
-    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), threadpool_limits(1), silent:
+    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), contextlib.redirect_stdout(None):
         exec(code, given)
         return given["report"], Path("audit.html").read_text(encoding="utf-8")
 
@@ -138,50 +132,14 @@ def packages() -> list[str]:
     return sorted(".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__") for path in files)
 
 
-def page_text(key: str) -> dict:
-    """Return the front matter of ``docs/papers/<key>.md``, else of ``paper.md`` beside this file, and the `text`."""
-    own = project().docs / "papers" / f"{key}.md"
-    file = own if own.exists() else Path(__file__).with_name("paper.md")
-    _, head, text = file.read_text(encoding="utf-8").split("---\n", 2)
-    return {"name": key, "text": text} | yaml.safe_load(head)
-
-
-def names() -> dict[str, str]:
-    """Return the short names of the papers by key."""
-    return {key: page_text(key)["name"] for key in paper_keys()}
-
-
-def papers(card: Comparison) -> dict[str, dict]:
-    """Return what pages are made from, by paper: its `page_text`, `card`, `sentence`, `figures` and `experiments`."""
-    found = {}
-    for key in paper_keys():
-        experiments = [specification(name) for name in experiment_names(key)]
-        own = {"card": card.of(key), "sentence": finding_of(key, card)}
-        found[key] = page_text(key) | own | {"figures": pictures(key), "experiments": experiments}
-    return found
-
-
-def finding_of(key: str, card: Comparison) -> str:
-    """Return what a paper's page says of it in one sentence, as HTML.
-
-    That is the ``finding`` of its front matter, a template, if the rows meet its ``condition``; else how many numbers
-    agree. Both may use ``rows(pattern, *verdicts)``, the rows whose ``table:id`` matches a pattern, ``n``, their
-    number, and ``as_specified(row)``, our number by the protocol as the paper specifies it.
-    """
-    head, own = page_text(key), card.of(key)
-
-    def rows(pattern="*", *verdicts):
-        matching = [row for row in own.rows if fnmatchcase(f"{row.artefact}:{row.id}", pattern)]
-        return [row for row in matching if not verdicts or row.verdict in verdicts]
-
-    def as_specified(row):
-        found = AS_SPECIFIED.search(row.reason or "")
-        return float(found[1]) if found else math.nan
-
-    given = {"rows": rows, "n": lambda *asked: len(rows(*asked)), "as_specified": as_specified}
-    if own.rows and ENVIRONMENT.compile_expression(head["condition"])(**given):
-        return ENVIRONMENT.from_string(head["finding"]).render(given)
-    return f"{short_line(own)}."
+def paper_of(key: str, card: Comparison) -> dict:
+    """Return what pages about a paper are made from: its `page_text`, rows, one sentence, figures and experiments."""
+    return page_text(key) | {
+        "card": card.of(key),
+        "sentence": finding_of(key, card),
+        "figures": pictures(key),
+        "experiments": [specification(name) for name in experiment_names(key)],
+    }
 
 
 def pictures(key: str) -> list[dict]:
@@ -209,7 +167,7 @@ def drawing_cell(stem: str, draw: str, cells: Sequence[str]) -> str:
 
 
 def paper_page(key: str, paper: dict) -> str:
-    """Return the page of a paper as Markdown; see `papers`."""
+    """Return the page of a paper as Markdown; see `paper_of`."""
     published, card = load_paper(key), paper["card"]
     known_for = [picture for picture in paper["figures"] if picture["stem"] == paper["figure"]]
     return MARKDOWN.from_string(paper["text"]).render(
@@ -235,17 +193,16 @@ def write_notebooks(folder: Path, drawn: Sequence[dict]) -> None:
             date = datetime.fromtimestamp(executed.stat().st_mtime, UTC).strftime("%d %B %Y")
             page, note = executed, PAGES.executed(run, date)
         notebook = read(page)
-        insert_figures(notebook, [picture for picture in drawn if picture["experiment"] == name])
         if name in experiments:
-            for cell in notebook.cells:
-                cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
+            arrange(notebook, [picture for picture in drawn if picture["experiment"] == name])
         write_below_title(folder / f"{name}.ipynb", notebook, f":::{{note}}\n{note}\n:::")
 
 
-def insert_figures(notebook, drawn: Sequence[dict]) -> None:
-    """Put figures below the cells that draw them, instead of what an executed cell shows of them."""
+def arrange(notebook, drawn: Sequence[dict]) -> None:
+    """Fold code, and put figures below the cells that draw them, instead of what an executed cell shows of them."""
     cells = []
     for cell in notebook.cells:
+        cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
         own = [HTML.figure(picture, 2 * UP) for picture in drawn if picture["code"] == cell.source]
         if own:
             cell.outputs = [out for out in cell.outputs if not SHOWN.intersection(out.get("data", ()))]

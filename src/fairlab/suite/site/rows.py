@@ -1,22 +1,24 @@
-"""The scorecard on the site: its rows as text, its bars, and the HTML and Markdown that templates make from them."""
+"""The scorecard on the site: its rows as text, bars and sentences, and the HTML and Markdown made from them."""
 
 import json
 import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
 import jinja2
+import yaml
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from fairlab import __version__, plotting
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import PROFILES
-from fairlab.suite.comparison import Comparison, Row, off_most
-from fairlab.suite.published import load_paper
+from fairlab.suite.comparison import Comparison, Row, off_most, short_line
+from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.verdicts import LABELS, LOOKS, OPEN, label_of
 
 UNITS = {"percent": "%", "seconds": "s"}
@@ -30,6 +32,7 @@ FILTER_LABELS = {
     "none": "not applicable",
 }
 DECADES = (-4, 8)  # of the plot of all numbers
+AS_SPECIFIED = re.compile(r"as specified: ([-.e\d]+)")
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}")
 
 
@@ -57,6 +60,42 @@ def grouped(text: str) -> str:
     return LONG_NUMBER.sub(lambda digits: f"{int(digits[0]):,}", text)
 
 
+def page_text(key: str) -> dict:
+    """Return the front matter of ``docs/papers/<key>.md``, else of ``paper.md`` beside this file, and the `text`."""
+    own = project().docs / "papers" / f"{key}.md"
+    file = own if own.exists() else Path(__file__).with_name("paper.md")
+    _, head, text = file.read_text(encoding="utf-8").split("---\n", 2)
+    return {"name": key, "text": text} | yaml.safe_load(head)
+
+
+def names() -> dict[str, str]:
+    """Return the short names of the papers by key."""
+    return {key: page_text(key)["name"] for key in paper_keys()}
+
+
+def finding_of(key: str, card: Comparison) -> str:
+    """Return what a paper's page says of it in one sentence, as HTML.
+
+    That is the ``finding`` of its front matter, a template, if the rows meet its ``condition``; else how many numbers
+    agree. Both may use ``rows(pattern, *verdicts)``, the rows whose ``table:id`` matches a pattern, ``n``, their
+    number, and ``as_specified(row)``, our number by the protocol as the paper specifies it.
+    """
+    head, own = page_text(key), card.of(key)
+
+    def rows(pattern="*", *verdicts):
+        matching = [row for row in own.rows if fnmatchcase(f"{row.artefact}:{row.id}", pattern)]
+        return [row for row in matching if not verdicts or row.verdict in verdicts]
+
+    def as_specified(row):
+        found = AS_SPECIFIED.search(row.reason or "")
+        return float(found[1]) if found else math.nan
+
+    given = {"rows": rows, "n": lambda *asked: len(rows(*asked)), "as_specified": as_specified}
+    if own.rows and ENVIRONMENT.compile_expression(head["condition"])(**given):
+        return ENVIRONMENT.from_string(head["finding"]).render(given)
+    return f"{short_line(own)}."
+
+
 def bar(card: Comparison) -> list[dict]:
     """Return the segments of a bar of all rows: one for each colour of verdicts, inferred rows apart."""
     counts, segments = Counter((LOOKS[row.verdict].colour, row.is_inferred) for row in card.rows), []
@@ -69,10 +108,10 @@ def bar(card: Comparison) -> list[dict]:
     return segments
 
 
-def write_bars(card: Comparison, names: dict[str, str]) -> Path:
+def write_bars(card: Comparison) -> Path:
     """Write the bars of all papers with the headline below them to ``figures/verdicts.svg`` and return the file."""
     file = project().figures / "verdicts.svg"
-    write_text(file, ENVIRONMENT.get_template("verdicts.svg").render(card=card, names=names))
+    write_text(file, ENVIRONMENT.get_template("verdicts.svg").render(card=card, names=names()))
     return file
 
 
