@@ -61,7 +61,7 @@ def code_fingerprint(function) -> str:
     if function.__module__.split(".")[0] == PACKAGE:
         return modules_fingerprint([function.__module__])
     own, *imported = _content(Path(inspect.getsourcefile(function)).read_text(encoding="utf-8"), function.__module__)
-    return _digest(f"{own}\n{_fingerprint(*imported, LEFT_OUT)}")
+    return _digest(f"{own}\n{modules_fingerprint(*imported)}")
 
 
 def value_fingerprint(value) -> str:
@@ -72,15 +72,22 @@ def value_fingerprint(value) -> str:
     return joblib.hash(value, hash_name="sha1")
 
 
-def modules_fingerprint(names: Iterable[str]) -> str:
-    """Return a digest of modules of this package, of all modules that they import, and of the library versions."""
-    return _fingerprint(names, (), LEFT_OUT)
+def modules_fingerprint(names: Iterable[str], libraries: Iterable[str] = (), left_out: frozenset = LEFT_OUT) -> str:
+    """Return a digest of modules of this package, of all modules that they import, and of the library versions.
+
+    Versions are those of the libraries that these modules import, and of `libraries`; the modules `left_out` do not
+    count.
+    """
+    reached, imported = _closure(frozenset(names), left_out)
+    versions = {found for library in imported.union(libraries) for found in _distributions(library)}
+    lines = [f"{name} {_read(name)[0]}" for name in sorted(reached)]
+    return _digest("\n".join(lines + [f"{name}={version}" for name, version in sorted(versions)]))
 
 
 def notebook_fingerprint(source: str, *texts: str) -> str:
     """Return a digest of a notebook's code, of all that it imports (also how figures look), and of `texts`."""
     own, *imported = _content(source, "__main__")
-    return _digest("\n".join([own, _fingerprint(*imported), *texts]))
+    return _digest("\n".join([own, modules_fingerprint(*imported, frozenset()), *texts]))
 
 
 def state(name: str) -> str:
@@ -106,13 +113,6 @@ def state(name: str) -> str:
     return notebook_fingerprint(code_of(spec.notebook), *texts)
 
 
-def _fingerprint(names, libraries, left_out=frozenset()) -> str:
-    reached, imported = _closure(frozenset(names), left_out)
-    versions = {found for library in imported.union(libraries) for found in _distributions(library)}
-    lines = [f"{name} {_read(name)[0]}" for name in sorted(reached)]
-    return _digest("\n".join(lines + [f"{name}={version}" for name, version in sorted(versions)]))
-
-
 @cache
 def _distributions(library) -> tuple[tuple[str, str], ...]:
     """Return name and version of the distributions of a package; most have its name, which spares reading them all."""
@@ -128,7 +128,7 @@ _every_package = cache(metadata.packages_distributions)
 
 
 @cache
-def _closure(names: frozenset[str], left_out=frozenset()) -> tuple[frozenset[str], frozenset[str]]:
+def _closure(names: frozenset[str], left_out) -> tuple[frozenset[str], frozenset[str]]:
     """Return the modules of this package that `names` reach, themselves included, and the other packages imported."""
     reached, libraries, pending = set(), set(), list(names)
     while pending:
