@@ -74,8 +74,7 @@ def write_crate(folder: Path, card: Comparison, profile: str | None = None) -> P
         hasPart=[{"@id": name} for name, entity in crate.items() if entity["@type"] == "File"],
         mentions=actions,
     )
-    content = {"@context": CONTEXT, "@graph": [*crate.values()]}
-    write_text(folder / METADATA, json.dumps(content, indent=1) + "\n")
+    write_text(folder / METADATA, json.dumps({"@context": CONTEXT, "@graph": [*crate.values()]}, indent=1) + "\n")
     return folder / METADATA
 
 

@@ -180,8 +180,10 @@ def selected(names: Iterable[str], known: list[str], mark: str) -> list[str]:
     for name in names:
         if name not in (*known, *papers):
             of_paper = [one for one in known if one.partition(mark)[0] == name.partition(mark)[0]]
-            expected = f"expected a paper, or a table or figure as in adf{mark}table-4"
-            raise KeyError(f"{expected}, found {name!r}{suggestion(name, of_paper or papers)}")
+            raise KeyError(
+                f"expected a paper, or a table or figure as in adf{mark}table-4, "
+                f"found {name!r}{suggestion(name, of_paper or papers)}"
+            )
     return [one for one in known if not names or {one, one.partition(mark)[0]}.intersection(names)]
 
 
@@ -217,8 +219,9 @@ def specification(name: str) -> Specification:
     for key, patterns in [*spec.size.items(), *spec.stored.items()]:
         for pattern in patterns:
             if not any(_depends([pattern], *row) for row in rows):
-                text = f"{key}: {pattern!r} is not a table, figure or row that it writes"
-                raise ValueError(f"{project().short(file)}: {text}")
+                raise ValueError(
+                    f"{project().short(file)}: {key}: {pattern!r} is not a table, figure or row that it writes"
+                )
     return spec
 
 

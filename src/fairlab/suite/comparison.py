@@ -272,8 +272,7 @@ def percent(share: float) -> str:
 
 def compare(run: Run) -> Comparison:
     """Compare a run with all published values and claims of its tables and figures."""
-    specification = run.specification
-    artefacts = [specification.published.artefact(id) for id in specification.artefacts]
+    artefacts = map(run.specification.published.artefact, run.specification.artefacts)
     return Comparison(row for artefact in artefacts for row in compare_artefact(artefact, run))
 
 
@@ -297,9 +296,8 @@ def not_run(paper: str, artefact: Artefact, reason: str) -> Iterable[Row]:
 
 def render(template: str, **content) -> str:
     """Return the text that a template beside this module gives; what goes into HTML is escaped."""
-    loader = jinja2.FileSystemLoader(Path(__file__).parent)
     environment = jinja2.Environment(
-        loader=loader,
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
         undefined=jinja2.StrictUndefined,
         autoescape=jinja2.select_autoescape(),
         trim_blocks=True,
@@ -317,8 +315,12 @@ def _published(paper, artefact, item: Value | Claim):
 
 
 def _provenance(run, data):
-    commit = run.about.get("commit")
-    return {"profile": run.profile, "seed": run.seed, "commit": commit, "data": run.source(data)}
+    return {
+        "profile": run.profile,
+        "seed": run.seed,
+        "commit": run.about.get("commit"),
+        "data": run.source(data),
+    }
 
 
 def _value_row(artefact, value, run, claims_hold):

@@ -148,8 +148,7 @@ def redraw(names: Sequence[str], target: Path) -> tuple[int, list[str]]:
     known = {f"{paper}/{stem}": figure for paper in paper_keys() for stem, figure in figures(paper).items()}
     chosen, left = selected(names, list(known), "/"), []
     partial = target / PARTIAL
-    partial.mkdir(parents=True, exist_ok=True)
-    with FileLock(partial / "lock"):
+    with FileLock(partial / "lock"):  # which makes the folder
         for name in chosen:
             try:
                 _redraw(target / name, *known[name], partial)
