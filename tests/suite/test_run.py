@@ -80,24 +80,26 @@ def test_a_published_run_takes_the_place_of_the_earlier_one_of_its_seed_which_st
     assert sorted(path.name for path in (results / "quick" / "toy").iterdir()) == ["mean", "mean.seed-3"]
 
 
-def test_old_runs_are_deleted_but_the_published_one_and_the_one_before(results, monkeypatch):
-    numbers = itertools.count(0x100000)  # runs of the same second are in the order of their names
-    monkeypatch.setattr(runs.secrets, "token_hex", lambda _: f"{next(numbers):x}")
+def test_what_dead_processes_left_is_deleted_and_nothing_else(results, monkeypatch):
     folders = [publish(finished(str(k))) for k in range(4)]
     home = folders[0].parent
-    unfinished, mine = new_folder("toy/mean", "quick"), home / "20250101T000000Z"
+    monkeypatch.setattr(runs.os, "getpid", lambda: 2**22 + 1)  # of no process
+    left, by_dead = new_folder("toy/mean", "quick"), publish(finished("4"))
+    monkeypatch.undo()
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(results))
+    mine = home / "my_notes_of_may"
     mine.mkdir()
-    for age, left in (
-        (0, {*folders, unfinished, mine}),
-        (runs.READING_SECONDS, {*folders[2:], unfinished, mine}),
-        (runs.FORGOTTEN_SECONDS, {*folders[2:], mine}),
-    ):
-        for path in home.glob("*/"):
-            os.utime(path, (time.time() - age - 1,) * 2)
-        own = new_folder("toy/mean", "quick")
-        assert set(home.glob("*/")) == {*left, own}, age
-        own.rmdir()
-    assert published_word() == "3"
+    monkeypatch.setattr(runs.platform, "node", lambda: "another")
+    of_another = new_folder("toy/mean", "quick")
+    monkeypatch.setattr(runs.platform, "node", lambda: left.name.split("_")[1])
+    own = new_folder("toy/mean", "quick")
+    assert set(home.glob("*/")) == {*folders, by_dead, mine, of_another, own}
+    old = time.time() - runs.FORGOTTEN_SECONDS - 1
+    for path in (*folders, of_another, by_dead, mine):
+        os.utime(path, (old, old))
+    last = new_folder("toy/mean", "quick")
+    assert set(home.glob("*/")) == {folders[3], by_dead, mine, own, last}, "the published one and the one before"
+    assert published_word() == "4"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks")

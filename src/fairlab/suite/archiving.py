@@ -79,13 +79,14 @@ def write_crate(folder: Path, card: Comparison, profile: str | None = None) -> P
 
 
 def _copy(run: Run, folder: Path, crate: Crate) -> dict[str, str]:
-    """Copy a run, describe it, and return the reference to it."""
+    """Copy a run without the name of its machine, describe it, and return the reference to it."""
     source, place = run_folder(run.name, run.profile), f"{run.profile}/{run.name}"
     started, commit = source.name.partition("_")[0], run.about.get("commit") or "unknown commit"
-    shutil.copytree(source, folder / place / source.name)
-    shutil.copy(source.parent / CURRENT, folder / place)
+    shutil.copytree(source, folder / place / started)
+    current = (source.parent / CURRENT).read_text(encoding="utf-8")
+    write_text(folder / place / CURRENT, current.replace(source.name, started))
     crate.add_file(f"{place}/{CURRENT}")
-    crate.add_file(f"{place}/{source.name}/{SUMS}")
+    crate.add_file(f"{place}/{started}/{SUMS}")
     sums = json.loads((source / SUMS).read_text(encoding="utf-8"))
     software = crate.add(
         f"#fairlab-{commit}",
@@ -125,5 +126,5 @@ def _copy(run: Run, folder: Path, crate: Crate) -> dict[str, str]:
         actionStatus="http://schema.org/CompletedActionStatus",
         instrument=notebook,
         object=data + values,
-        result=[crate.add_file(f"{place}/{source.name}/{name}", sha256=sha256) for name, sha256 in sums.items()],
+        result=[crate.add_file(f"{place}/{started}/{name}", sha256=sha256) for name, sha256 in sums.items()],
     )

@@ -7,6 +7,7 @@ complete run is there at every instant, whoever is killed.
 
 import hashlib
 import json
+import os
 import platform
 import re
 import secrets
@@ -34,10 +35,10 @@ CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
 OWN = ("name", "profile", "seed", "parameters", "data", "skipped")  # fields of a run in ``run.json``, beside `about`
 CURRENT = "current"  # the file that names the published run, with the SHA-256 of its sums
-ID = re.compile(r"\d{8}T\d{6}Z_[0-9a-f]{6}")  # of a run, the name of its folder
+ID = re.compile(r"\d{8}T\d{6}Z_(?P<host>.+)_(?P<process>\d+)_[0-9a-f]{6}")  # of a run, the name of its folder
 SUMS = "sums.json"  # SHA-256 of every file of a run
 READING_SECONDS = 3600  # a run that was replaced is kept for those who are reading it
-FORGOTTEN_SECONDS = 7 * 24 * 3600  # after which a run that was never finished is deleted; none takes as long
+FORGOTTEN_SECONDS = 7 * 24 * 3600  # after which a run that was never finished, on another machine, is deleted
 
 
 class UnreadableRunError(ValueError):
@@ -202,7 +203,7 @@ def log_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
 
 
 def new_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
-    """Make and return the folder of a new run, and delete those that nobody needs any more.
+    """Make and return the folder of a new run, and delete what killed processes left of theirs.
 
     Raises
     ------
@@ -211,7 +212,7 @@ def new_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     """
     home = place(name, profile, seed)
     started = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    folder = home / f"{started}_{secrets.token_hex(3)}"
+    folder = home / f"{started}_{platform.node()}_{os.getpid()}_{secrets.token_hex(3)}"
     try:
         folder.mkdir(parents=True)
     except OSError as error:
@@ -243,15 +244,17 @@ def discard(folder: Path) -> None:
 
 
 def _clear(home) -> None:
-    """Delete old runs, finished or not, but for the published one and the one before it."""
+    """Delete the unfinished runs of dead processes, and old ones but for the published run and the one before it."""
     published = _published(home)
     with suppress(OSError):  # another process clears it, too
-        finished = sorted(file.parent for file in home.glob(f"*/{SUMS}"))
+        finished = [file.parent for file in sorted(home.glob(f"*/{SUMS}"), key=lambda file: file.stat().st_mtime_ns)]
         kept = {published, *[folder for folder in finished if folder != published][-1:]}
-        for folder in (folder for folder in home.iterdir() if ID.fullmatch(folder.name)):
-            least = READING_SECONDS if folder in finished else FORGOTTEN_SECONDS
-            if folder not in kept and time.time() - folder.stat().st_mtime > least:
-                discard(folder)
+        for folder in set(home.iterdir()) - kept:
+            if parts := ID.fullmatch(folder.name):
+                is_dead = parts["host"] == platform.node() and not psutil.pid_exists(int(parts["process"]))
+                least = READING_SECONDS if folder in finished else 0 if is_dead else FORGOTTEN_SECONDS
+                if time.time() - folder.stat().st_mtime > least:
+                    discard(folder)
 
 
 def _sums(folder) -> dict[str, str]:
