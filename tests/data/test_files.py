@@ -3,6 +3,7 @@ import hashlib
 import io
 import os
 import re
+import threading
 import warnings
 import zipfile
 from pathlib import Path
@@ -131,6 +132,52 @@ def test_zip_member(make_file, server):
     server.pages["/all.zip"] = (200, zipped(**{"in/table.csv": CONTENT, "readme": b""}), 0)
     path = files.fetch_file(make_file(Address(url=f"{server.url}/all.zip", kind="official", member="in/table.csv")))
     assert {p.name: p.read_bytes() for p in path.parent.iterdir()} == {"table.csv": CONTENT}
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
+def test_a_file_that_is_too_large_is_not_written(make_file, server, monkeypatch, known):
+    large, most = bytes(10_000_000), len(CONTENT) if known else 1_000_000
+    monkeypatch.setattr(files, "MAX_BYTES", 1_000_000)
+    server.pages |= {"/bomb.zip": (200, zipped(a=large), 0), "/large.zip": (200, large, 0), "/large": (200, large, 0)}
+    sources = [
+        Address(url=f"{server.url}/{name}", kind="official", member=member)
+        for name, member in (("bomb.zip", "a"), ("large.zip", "a"), ("large", None))
+    ]
+    written, write = [], files._Limited.write
+    monkeypatch.setattr(files._Limited, "write", lambda self, block: written.append(len(block)) or write(self, block))
+    with pytest.raises(DataUnavailableError) as caught:
+        files.fetch_file(make_file(*sources, **({} if known else {"bytes": None})))
+    limits = {"bomb.zip": most, "large.zip": 1_000_000, "large": most}
+    assert all(f"/{name}: has more than the {n:,} bytes expected" in str(caught.value) for name, n in limits.items())
+    assert sum(written) < 4_000_000, "much more was read than the limit"
+    assert leftovers() == []
+
+
+@pytest.mark.parametrize("where", ["headers", "body"])
+def test_a_server_that_drips_is_given_up_and_not_tried_again(make_file, server, monkeypatch, where):
+    ended = threading.Event()
+
+    def drip(handler):
+        handler.send_response(200)
+        if where == "body":
+            handler.send_header("Content-Length", "100000")
+            handler.end_headers()
+        else:
+            handler.flush_headers()
+        while not ended.wait(0.01):
+            handler.wfile.write(b"x")
+
+    monkeypatch.setattr(files, "PATIENCE", 0.3)
+    server.pages |= {"/drip": drip, "/other": (200, CONTENT, 0)}
+    try:
+        with pytest.raises(DataUnavailableError) as caught:
+            files.fetch_file(make_file(f"{server.url}/drip", f"{server.url}/other", bytes=100_000))
+    finally:
+        ended.set()
+    host = server.url.removeprefix("http://")
+    assert f"given up, {host} sends fewer than 10,000 bytes a second" in str(caught.value)
+    assert f"not retried, {host} could not be reached, or was too slow, before" in str(caught.value)
+    assert leftovers() == []
 
 
 def test_offline_makes_no_request(make_file, server, monkeypatch):

@@ -5,6 +5,7 @@ import logging
 import os
 import platform
 import shutil
+import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +22,11 @@ from fairlab.paths import atomic_path
 REAL_DATA_VARIABLE = "FAIRLAB_REAL_DATA"
 TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
 BLOCK = 1 << 16
+MAX_BYTES = 1 << 29  # of a download, or of a member of a zip, whose size the registry does not state
+MIN_SPEED = 10_000  # bytes a second, on average
+PATIENCE = 60  # seconds between two checks of the speed
 _log = logging.getLogger(__name__)
-_unreachable: set[str] = set()  # hosts that this process could not connect to
+_unreachable: set[str] = set()  # hosts that this process could not connect to, or that were too slow
 
 
 class AbsentError(Exception):
@@ -173,24 +177,43 @@ def _take(file: File, path: Path, source: Path | Address | None) -> None:
         if isinstance(source, Path):
             shutil.copyfile(source, temporary)
         else:
-            _download(source.url, temporary)
+            most = file.bytes or MAX_BYTES
+            _download(source.url, temporary, MAX_BYTES if source.member else most)
             if source.member:
-                _unpack(temporary, source.member)
+                _unpack(temporary, source.member, most)
         _check(file, temporary)
 
 
-def _download(url: str, path: Path) -> None:
-    """Download an address to `path`; a host that cannot be reached is tried once only."""
+class _Limited:
+    """A file to write to that takes `most` bytes at most."""
+
+    def __init__(self, stream, most: int):
+        self.stream, self.most, self.n_bytes = stream, most, 0
+
+    def write(self, block: bytes) -> None:
+        self.stream.write(block[: max(0, self.most - self.n_bytes)])
+        self.n_bytes += len(block)
+        if self.n_bytes > self.most:
+            self.stream.flush()
+            raise RejectedError(f"{_page(Path(self.stream.name))}has more than the {self.most:,} bytes expected")
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+
+def _download(url: str, path: Path, most: int) -> None:
+    """Download an address to `path`; a host that cannot be reached, or is too slow, is tried once only."""
     import requests  # slow to import, and seldom needed
     from urllib3.exceptions import MaxRetryError
 
     host = urlsplit(url).netloc
     if host in _unreachable:
-        raise AbsentError(f"not retried, {host} could not be reached before")
+        raise AbsentError(f"not retried, {host} could not be reached, or was too slow, before")
     # Nothing is asked for in packed form: a file that is packed itself must come as it is.
     fetch = pooch.HTTPDownloader(chunk_size=BLOCK, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"})
     try:
-        fetch(url, str(path), None)
+        with path.open("wb") as stream:
+            is_whole = _watch(fetch, url, _Limited(stream, most))
     except requests.HTTPError as error:
         raise AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
     except requests.ConnectionError as error:
@@ -201,16 +224,47 @@ def _download(url: str, path: Path) -> None:
         raise RejectedError("was cut off before its end") from error
     except requests.RequestException as error:  # an OSError, but not of the disk
         raise AbsentError(f"{type(error).__name__}: {error}") from error
+    if not is_whole:
+        _unreachable.add(host)
+        raise AbsentError(f"given up, {host} sends fewer than {MIN_SPEED:,} bytes a second")
 
 
-def _unpack(archive: Path, member: str) -> None:
+def _watch(fetch, url: str, target: _Limited) -> bool:
+    """Download in a thread and return whether it ended; one that is too slow is left behind.
+
+    A server that sends a byte now and then, of the headers or of the file, never reaches the timeout of one answer.
+    """
+    failures: list[BaseException] = []
+
+    def run():
+        try:
+            fetch(url, target, None)
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    least = 0
+    while thread.is_alive():
+        least += PATIENCE * MIN_SPEED
+        if target.n_bytes < least:
+            target.most = -1  # the next block ends the thread
+            return False
+        thread.join(PATIENCE)
+    if failures:
+        raise failures[0]
+    return True
+
+
+def _unpack(archive: Path, member: str, most: int) -> None:
     """Replace a zip by one of its members."""
     unpacked = archive.with_name(archive.name + ".member")
     try:
         with zipfile.ZipFile(archive) as bundle, bundle.open(member) as content, unpacked.open("wb") as stream:
-            shutil.copyfileobj(content, stream)
+            shutil.copyfileobj(content, _Limited(stream, most))
         unpacked.replace(archive)
-    except OSError:  # of the disk
+    except (OSError, RejectedError):  # of the disk, or too large
         raise
     except Exception as error:  # zlib, bzip2 and lzma raise one of their own each
         raise RejectedError(f"{_page(archive)}is not an intact zip with {member}") from error
