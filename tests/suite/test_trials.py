@@ -182,8 +182,10 @@ def take_all(trials, start, offset):
     return [value + offset for value in start]
 
 
-def slow(trial):
-    time.sleep(0.05)
+def busy(trial):
+    end = time.process_time() + 0.1
+    while time.process_time() < end:
+        pass
 
 
 def settings(trial):
@@ -205,9 +207,11 @@ def test_a_trial_that_was_done_is_never_done_again(tmp_path):
     assert told.read_text().split() == ["0", "1", "2", "3", "4"]
 
 
-def test_seconds_of_cached_trials_are_remembered(tmp_path):
-    assert run_trials(slow, TRIALS[:2], {}, cache=tmp_path, progress=False)[1] == 0
-    assert 0.1 <= run_trials(slow, TRIALS, {}, cache=tmp_path, progress=False)[1] < 1
+def test_core_seconds_are_those_of_all_trials_that_other_processes_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr("fairlab.suite.trials._IS_WORKER", True)
+    assert run_trials(busy, TRIALS[:2], {}, cache=tmp_path, progress=False)[1] == 0  # they were computed here
+    assert run_trials(busy, TRIALS[:2], {}, cache=tmp_path, progress=False)[1] >= 0.18  # of the last run; clock ticks
+    assert run_trials(busy, TRIALS, {}, cache=tmp_path, n_jobs=2, progress=False)[1] >= 0.45  # and of the workers
 
 
 def test_corrupted_results_are_computed_again_and_reported_once(tmp_path, capsys):

@@ -97,8 +97,7 @@ class Experiment:
         self.folder = Path(task.folder) if task else runs.new_folder(name, self.run.profile, self.run.seed)
         if not task:
             atexit.register(runs.discard, self.folder)
-        self._started = time.perf_counter()
-        self._saved = 0.0  # seconds of the trials found on disk
+        self._elsewhere = 0.0  # core-seconds of trials that other processes computed
 
     @classmethod
     def open(cls, namespace: dict[str, Any]) -> "Experiment":
@@ -206,7 +205,7 @@ class Experiment:
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
         paper = self.specification.paper
-        results, saved = run_trials(
+        results, elsewhere = run_trials(
             function,
             [Trial(paper, index, self.run.seed) for index in range(n_trials)],
             parameters,
@@ -216,7 +215,7 @@ class Experiment:
             batch=batch,
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),
         )
-        self._saved += saved / self.n_jobs
+        self._elsewhere += elsewhere
         return results
 
     def record(
@@ -459,7 +458,7 @@ class Experiment:
         session it is published here, if every declared table and figure was written.
         """
         self.run.about |= {
-            "seconds": round(time.perf_counter() - self._started + self._saved, 1),
+            "core_seconds": round(time.process_time() + self._elsewhere, 1),
             "peak_memory_gb": round(runs.peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,
             "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),

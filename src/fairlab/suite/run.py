@@ -67,7 +67,7 @@ class Run:
         ``artefact, id, reason``: published values or claims that this run knowingly leaves out.
     about : dict
         State of code and data, versions, commit, peak memory, which libraries of the extras were imported, and the
-        seconds that the run takes when no trial is on disk yet.
+        seconds of one core that the run takes when no trial is on disk yet.
     """
 
     name: str

@@ -85,8 +85,8 @@ def run_trials(
     -------
     results : list
         One per trial, in their order.
-    saved : float
-        Seconds that the trials found in `cache` once took, summed over them.
+    elsewhere : float
+        Core-seconds of the trials that other processes computed: workers, or earlier runs whose results are in `cache`.
 
     Raises
     ------
@@ -113,11 +113,12 @@ def run_trials(
 
     with tqdm(total=len(trials), initial=len(found), unit="trial", disable=not progress) as bar:
         tasks = [task(piece) for piece in _pieces(missing, n_jobs, batch)]
-        for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
+        n_workers = max(1, min(n_jobs, len(tasks)))
+        for count in _compute_all(tasks, dict(parameters), n_workers):
             bar.update(count)
-    saved = sum(metadata["seconds"] for _, metadata in found.values())
-    found |= {k: kept.read(files[k]) for k in missing}
-    return [found[k][0] for k in range(len(trials))], saved
+    every = found | {k: kept.read(files[k]) for k in missing}
+    elsewhere = found if _is_here(n_workers) else every
+    return [every[k][0] for k in range(len(trials))], sum(metadata["seconds"] for _, metadata in elsewhere.values())
 
 
 def _found(files, name) -> dict[int, tuple[object, dict]]:
@@ -145,9 +146,14 @@ def _pieces(missing, n_jobs, batch) -> list[list[int]]:
     return [missing[start : start + size] for start in range(0, len(missing), size)]
 
 
+def _is_here(n_workers) -> bool:
+    """Whether trials are computed in this process: by one worker, as which it was started."""
+    return n_workers == 1 and _IS_WORKER
+
+
 def _compute_all(tasks, parameters, n_jobs):
     """Yield the number of trials of every task as it ends."""
-    if n_jobs == 1 and _IS_WORKER:
+    if _is_here(n_jobs):
         for task in tasks:
             yield _compute(parameters, *task)
         return
@@ -180,22 +186,27 @@ def _compute_all(tasks, parameters, n_jobs):
                 ) from error
 
 
+def core_seconds() -> float:
+    """Return the processor time of this process and of its ended children, in seconds of one core."""
+    return sum(os.times()[:4])
+
+
 def _compute_packed(packed, task) -> int:
     return _compute(pickle.loads(packed), *pickle.loads(task))
 
 
 def _compute(parameters, function, trials, each, files, batch, metadata) -> int:
-    """Compute one piece of work, write its results and their seconds at once, and return their number."""
+    """Compute one piece of work, write its results and their core-seconds at once, and return their number."""
     if all(file.exists() for file in files):  # by another process, or before a worker died
         return len(trials)
-    started = time.perf_counter()
+    started = core_seconds()
     if batch is None:
         results = [function(trials[0], **parameters, **{name: values[0] for name, values in each.items()})]
     else:
         results = list(function(trials, **parameters, **each))
         if len(results) != len(trials):
             raise ValueError(f"{function.__name__} returned {len(results)} results for {len(trials)} trials")
-    metadata |= {"seconds": (time.perf_counter() - started) / len(trials)}
+    metadata |= {"seconds": (core_seconds() - started) / len(trials)}
     for result, file in zip(results, files, strict=True):
         try:
             kept.write(file, result, metadata)
