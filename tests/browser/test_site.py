@@ -287,3 +287,21 @@ def test_a_page_is_readable_for_everybody(browser, site, name, colours):
     ]
     context.close()
     assert not violations, "\n".join(violations)
+
+
+# How a number stands in its segment of a bar: seen as a whole, hidden as a whole, or cut.
+CUT_LABELS = """[...document.querySelectorAll('.fl-bar i b')].filter(label => {
+    const own = label.getBoundingClientRect(), segment = label.parentElement.getBoundingClientRect();
+    const hidden = own.top >= segment.bottom - 1;
+    return !hidden && (own.left < segment.left - 0.5 || own.right > segment.right + 0.5);
+}).map(label => label.textContent)"""
+SEEN_LABELS = """[...document.querySelectorAll('.fl-bar i b')].filter(label =>
+    label.getBoundingClientRect().top < label.parentElement.getBoundingClientRect().bottom - 1).length"""
+
+
+def test_a_number_in_a_bar_is_shown_whole_or_not_at_all(page, site):
+    open_page(page, site, "index.html")
+    for width in range(320, 1500, 59):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(CUT_LABELS) == [], width
+    assert page.evaluate(SEEN_LABELS) > 10
