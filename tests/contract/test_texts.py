@@ -126,3 +126,33 @@ def test_its_badges_are_true():
     assert dict(zip(texts[::2], texts[1::2], strict=True)) == facts | {"types": "checked by mypy"}
     for name, fact in facts.items():
         assert f"{name} {fact}".lower() in README.lower()
+
+
+# Names in text exist.
+
+NAMED = re.compile(r"`([A-Za-z_]\w*)(\([^`]*\))?`")
+LOOKS_LIKE_A_NAME = re.compile(r"_|[a-z][A-Z]|[A-Z][a-z]")
+
+
+def names_in(code):
+    """Return the identifiers and texts of Python code."""
+    found = set()
+    for node in ast.walk(ast.parse(re.sub(r"(?m)^\s*[%!].*$", "", code))):
+        values = [value for _, value in ast.iter_fields(node) if isinstance(value, str)]
+        found.update(*(value.split(".") for value in values))
+    return found
+
+
+@pytest.fixture(scope="module")
+def names_of_the_library():
+    """Names in the code of the library, and of its modules."""
+    files = [*(ROOT / "src").rglob("*.py")]
+    return set().union(*(names_in(file.read_text(encoding="utf-8")) | {file.stem, file.parent.name} for file in files))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_names_in_the_text_of_a_notebook_exist(path, names_of_the_library):
+    cells = nbformat.read(path, as_version=4).cells
+    code, text = ("\n".join(cell.source for cell in cells if cell.cell_type == kind) for kind in ("code", "markdown"))
+    named = {name for name, call in NAMED.findall(text) if call or LOOKS_LIKE_A_NAME.search(name)}
+    assert named <= names_of_the_library | names_in(code)

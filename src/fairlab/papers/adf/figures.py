@@ -81,10 +81,8 @@ NETWORKS = {
     "trained here": ({"color": SKY, "marker": "v", "size": 4}, 0.25, "network trained here, one short search"),
 }
 REFERENCE = {"color": BLACK, "linewidth": 0.8, "linestyle": ":"}
-# What a network was trained on with: its look, and where it stands.
-ADDED = {"before": {"color": BLACK, "marker": "D"}, "nothing": {"color": GREY, "marker": "v"}} | {
-    method: MARKS[method] for method in ("aequitas", "sg", "adf")
-}
+# What a network was trained on with, and its colour; the axis names it, so that the marker is left to published and ours.
+ADDED = {"before": BLACK, "nothing": GREY} | {method: MARKS[method]["color"] for method in ("aequitas", "sg", "adf")}
 
 
 def benchmark_name(benchmark: str) -> str:
@@ -136,12 +134,12 @@ def shares_by_method(frame: pd.DataFrame) -> Figure:
         axis.set_visible(False)
     for axis, name in zip(axes, benchmarks, strict=False):
         of_benchmark = frame[frame["benchmark"] == name]
-        for place, (added, look) in enumerate(ADDED.items()):
+        for place, (added, color) in enumerate(ADDED.items()):
             rows = of_benchmark[of_benchmark["added"] == added]
             ours, published = (100 * rows["share"][rows["series"] == series] for series in ("ours", "published"))
-            axis.scatter([place - 0.14] * len(ours), ours, s=14, alpha=0.7, linewidths=0, **look)
-            axis.hlines(ours.mean(), place - 0.3, place + 0.02, color=look["color"], linewidth=1.4)
-            axis.plot([place + 0.2] * len(published), published, **_mark(**look, size=6, opened=True))
+            axis.scatter([place - 0.14] * len(ours), ours, s=14, alpha=0.7, linewidths=0, color=color)
+            axis.hlines(ours.mean(), place - 0.3, place + 0.02, color=color, linewidth=1.4)
+            axis.plot([place + 0.2] * len(published), published, **_mark(color, "o", 6, opened=True))
             if added == "before" and len(ours):
                 axis.axhline(ours.mean(), zorder=0, **REFERENCE)
         axis.set(title=benchmark_name(name), xlim=(-0.5, len(ADDED) - 0.5))

@@ -146,11 +146,11 @@ def map_of_singles(frame: pd.DataFrame) -> Figure:
     for row, column in zip(*np.nonzero(printed.notna().to_numpy()), strict=True):
         value = printed.iloc[row, column]
         box = {"facecolor": colors.cmap(colors.norm(value)), "edgecolor": BLACK, "linewidth": 1.2}
-        axis.add_patch(Rectangle((column + 0.68, row + 0.1), 0.3, 0.8, **box))
+        axis.add_patch(Rectangle((column + 0.52, row + 0.1), 0.46, 0.8, **box))
         ink = BLACK if value < 50 else "white"
-        axis.text(column + 0.83, row + 0.52, f"{value:g}", ha="center", va="center", fontsize=7, color=ink)
+        axis.text(column + 0.75, row + 0.52, f"{value:g}", ha="center", va="center", fontsize=7, color=ink)
         if ours := texts.get((column + 0.5, row + 0.5)):
-            ours.set_x(column + 0.34)
+            ours.set_x(column + 0.26)
     axis.set(xlabel="", ylabel="")
     axis.tick_params(labelsize=SMALL, labelrotation=0)
     apart = (frame["score"] - frame["printed"]).abs().dropna()
