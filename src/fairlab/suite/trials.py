@@ -9,7 +9,6 @@ import hashlib
 import os
 import pickle
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path

@@ -81,7 +81,7 @@ NETWORKS = {
     "trained here": ({"color": SKY, "marker": "v", "size": 4}, 0.25, "network trained here, one short search"),
 }
 REFERENCE = {"color": BLACK, "linewidth": 0.8, "linestyle": ":"}
-# What a network was trained on with, and its colour; the axis names it, so that the marker is left to published and ours.
+# What a network was trained on with, and its colour. The axis names it: the marker tells published from ours.
 ADDED = {"before": BLACK, "nothing": GREY} | {method: MARKS[method]["color"] for method in ("aequitas", "sg", "adf")}
 
 
