@@ -279,13 +279,18 @@ class Network:
 
     def __init__(self, model, *, from_logits: bool | None = None):
         logits_of = _logits(model, from_logits)
-        self.model = model
+        self._model = model
         self.n_features = int(model.input_shape[-1])
         parts = (logits_of.trainable_variables, logits_of.non_trainable_variables)
         self._weights = [[tf.convert_to_tensor(part) for part in some] for some in parts]
         self.n_classes = max(int(logits_of.output_shape[-1]), 2)
         compiled = _compiled(logits_of, self._weights)
         self._logits, self._loss_gradient, self._margin_gradient, self._log_odds_gradient = compiled
+
+    @property
+    def model(self):
+        """The Keras model; another one needs another network, as functions of this one are compiled."""
+        return self._model
 
     def predict(self, X) -> np.ndarray:
         """Return the class of every row, the first of several with the same probability."""

@@ -139,6 +139,14 @@ def test_parameters_are_kept_and_what_is_known_of_another_model_is_forgotten():
     assert (copy.model_runs, copy.causal_score("sex").score) == (0, found.score)
     copy.set_params(model=lambda rows: rows["sex"] == "nobody")
     assert copy.causal_score("sex").score == 0
+    copy.model = themis.model
+    assert (copy.causal_score("sex").score, copy.group_score("sex").score > 0) == (found.score, True)
+    runs, copy.confidence_level = copy.model_runs, 0.9
+    assert copy.model_runs == runs, "what does not change the outputs forgets nothing"
+    copy.schema = Schema.from_dict({"sex": ["f", "x"], "race": ["red", "green"]})
+    assert (copy.causal_score("sex").score, copy.test_suite()["sex"].isin(["f", "x"]).all()) == (0, True)
+    copy.output_distance = lambda a, b: np.abs(a - b)
+    assert copy.model_runs == 0
 
 
 # score

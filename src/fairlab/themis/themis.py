@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from fairlab.themis.score import MEASURES, Score, Search, extreme_groups, pairs_
 
 MOST_ASSIGNMENTS = 1_000_000  # combinations of values that a score may compare
 VARIANTS = ("sound", "published")
+MADE_OF = ("model", "schema", "output_distance")  # the parameters that outputs depend on
 
 
 class Themis(BaseEstimator):
@@ -65,7 +66,8 @@ class Themis(BaseEstimator):
     Notes
     -----
     Parameters are checked when a score is estimated: a `ValueError` names a number that is out of range, a `TypeError`
-    what is no schema or no model. To no input is the model applied twice, until `set_params` changes something.
+    what is no schema or no model. To no input is the model applied twice, until `model`, `schema` or `output_distance`
+    is set. A model that is changed in place, as by another fit, has to be set again.
 
     Examples
     --------
@@ -95,10 +97,11 @@ class Themis(BaseEstimator):
         self.variant, self.stop, self.min_samples, self.max_samples = variant, stop, min_samples, max_samples
         self.output_distance, self.random_state = output_distance, random_state
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; what is known of the model's outputs is forgotten."""
-        vars(self).pop("_program", None)
-        return super().set_params(**params)
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a parameter; what is known of the outputs is forgotten if another model or schema may give others."""
+        if name in MADE_OF:
+            vars(self).pop("_program", None)
+        super().__setattr__(name, value)
 
     @cached_property
     def _program(self) -> Program:
