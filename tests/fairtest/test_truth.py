@@ -27,7 +27,7 @@ from fairlab.fairtest.sample import encode
 
 pytestmark = pytest.mark.slow
 
-N_MODELS = 480
+N_MODELS, N_TABLES = 480, 400
 CONFIDENCE = 0.95
 KINDS = ("two groups", "two groups", "three groups", "regression")
 FEATURES = ["job", "years", "member"]
@@ -216,10 +216,21 @@ def checked(number: int):
         yield "investigate: fair model, nothing is significant", not alarm, CONFIDENCE
 
 
-def counts(n_models: int = N_MODELS) -> pd.DataFrame:
-    """Return how often each statement held over the generated worlds."""
-    table = tabulate(answer for number in range(n_models) for answer in checked(number))
-    return table.sort_values("statement", ignore_index=True)
+def silent_together(number: int) -> bool:
+    """Return whether ten investigations of noise, tested together, find nothing."""
+    rng = np.random.default_rng([18, number])
+    table = pd.DataFrame({f"answer {k}": rng.choice(["no", "yes"], 600) for k in range(10)})
+    table = table.assign(group=rng.choice(["a", "b"], 600), job=rng.choice(["clerk", "driver", "nurse"], 600))
+    several = [Investigation("group", f"answer {k}", context=["job"], min_leaf_size=50) for k in range(10)]
+    return not any(section.significant for section in investigate(DataSource(table), several).sections)
+
+
+def counts(n_models: int = N_MODELS, n_tables: int = N_TABLES) -> pd.DataFrame:
+    """Return how often each statement held over the generated worlds, and over tables of noise."""
+    answers = [answer for number in range(n_models) for answer in checked(number)]
+    together = "investigate: ten investigations of noise at once, nothing is significant"
+    answers += [(together, silent_together(number), CONFIDENCE) for number in range(n_tables)]
+    return tabulate(answers).sort_values("statement", ignore_index=True)
 
 
 def test_every_statement_holds_at_its_rate_and_the_counts_come_out_again():

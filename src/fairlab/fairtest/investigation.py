@@ -20,7 +20,7 @@ from fairlab.fairtest.metrics import (
 )
 from fairlab.fairtest.report import SIGNIFICANCE, Association, AssociationReport, Section, Subgroup
 from fairlab.fairtest.resampling import RESAMPLES
-from fairlab.fairtest.sample import Column, DataSource, Sample, column_names
+from fairlab.fairtest.sample import PUBLISHED, Column, DataSource, Sample, column_names
 from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node
 from fairlab.statistics import bonferroni_level, holm
 
@@ -193,9 +193,9 @@ class Investigation(BaseEstimator):
         """Test the subgroups on an unused test set, and report on them (section 4.4).
 
         Intervals are corrected by Bonferroni over all hypotheses of an investigation and over the investigations,
-        p-values by Holm's method within each investigation. Reported are the whole population and the subgroups with a
-        corrected p-value of at most `significance` (for labels, an effect above 0) whose effect is not weaker than
-        that of any tested population around them.
+        p-values by Holm's method over the hypotheses of all of them; as published, within each investigation. Reported
+        are the whole population and the subgroups with a corrected p-value of at most `significance` (for labels, an
+        effect above 0) whose effect is not weaker than that of any tested population around them.
 
         Parameters
         ----------
@@ -224,7 +224,10 @@ class Investigation(BaseEstimator):
                 raise ValueError("others: expected all fitted to one DataSource, found several")
         level = bonferroni_level(self.source_.confidence_level_, len(several))
         with self.source_.lend_test_set() as columns:
-            found = [one._sections(columns, level, exact, significance) for one in several]
+            families = [[(one, one._tested(columns, level, exact))] for one in several]
+            if self.source_.variant != PUBLISHED:
+                families = [list(chain.from_iterable(families))]
+            found = [_sections(family, columns, significance) for family in families]
         warnings = [text for one in several for text in one._warnings()]
         if exact:
             warnings += [text for sections in found for text in _warnings_of_permutations(sections, significance)]
@@ -306,24 +309,22 @@ class Investigation(BaseEstimator):
             kind = NMI if all(column.is_categorical for column in sides) else Correlation
         return kind(variant=self.source_.variant)
 
-    def _sections(self, columns: Mapping[str, Column], confidence_level, exact, significance) -> list[Section]:
-        """Test the subgroups among people who had no part in finding them, all intervals together at a level."""
+    def _tested(self, columns: Mapping[str, Column], confidence_level, exact) -> list[tuple]:
+        """Test the subgroups among people who had no part in finding them, all intervals together at a level.
+
+        Returns
+        -------
+        list of (str, Node, Sample, list, list)
+            Of each subgroup the sensitive feature, what defines it, its people, its hypotheses and their intervals.
+        """
         populations = [
             (name, node, sample) for name in self.metrics_ for node, sample in self._populations(name, columns)
         ]
         hypotheses = [self.metrics_[name].hypotheses(sample, node.labels) for name, node, sample in populations]
         level = bonferroni_level(confidence_level, sum(map(len, hypotheses)))
-        intervals = [interval for several in hypotheses for interval in self._intervals(several, level, exact)]
-        p_values = holm([max(interval.p_value, SMALLEST_P_VALUE) for interval in intervals])
-        tests = zip(intervals, p_values, strict=True)
-        subgroups = {name: [] for name in self.metrics_}
-        for (name, node, sample), several in zip(populations, hypotheses, strict=True):
-            associations = tuple(_association(hypothesis, *next(tests)) for hypothesis in several)
-            subgroups[name].append(Subgroup(node, sample, associations, significance))
-        output = f"{len(self.outputs_)} labels" if self._is_discovery else self._output(columns).name
-        explanatory = next(iter(self.explanatory_), None)
         return [
-            Section(output, name, explanatory, self.metrics_[name], tuple(found)) for name, found in subgroups.items()
+            (*population, several, list(self._intervals(several, level, exact)))
+            for population, several in zip(populations, hypotheses, strict=True)
         ]
 
     def _populations(self, name, columns) -> Iterator[tuple[Node, Sample]]:
@@ -400,7 +401,8 @@ def investigate(
     ----------
     source : DataSource
     investigations : Investigation or list of Investigation
-        Several share the test set, and the correction for testing many hypotheses. Fitted are clones of them.
+        Several share the test set, and the correction for testing many hypotheses (of p-values not as published).
+        Fitted are clones of them.
     exact : bool
         As for `Investigation.test`.
 
@@ -472,7 +474,7 @@ def _label(column: Column) -> Column:
 
 
 def _warnings_of_permutations(sections: list[Section], significance: float) -> list[str]:
-    """Return a line if no p-value by permutations could be small enough after Holm's correction over one fit."""
+    """Return a line if no p-value by permutations could be small enough after Holm's correction over a family."""
     permuted = [s for s in sections if s.explanatory and isinstance(s.metric, TableMetric)]
     n_tests = sum(len(section.subgroups) for section in permuted)  # Holm's factor is at least that, also after strata
     smallest = n_tests / (1 + RESAMPLES)
@@ -480,6 +482,23 @@ def _warnings_of_permutations(sections: list[Section], significance: float) -> l
         return []
     reason = f"p-values of {n_tests} tests by {RESAMPLES:,} permutations are at least {smallest:.2g} after correction"
     return [f"Nothing could be found at the level {significance:.2g}: {reason}."]
+
+
+def _sections(family: list[tuple[Investigation, list]], columns, significance: float) -> list[Section]:
+    """Return the sections of investigations whose p-values are corrected together."""
+    intervals = [interval for _, tested in family for *_, several in tested for interval in several]
+    p_values = iter(holm([max(interval.p_value, SMALLEST_P_VALUE) for interval in intervals]))
+    sections = []
+    for one, tested in family:
+        subgroups = {name: [] for name in one.metrics_}
+        for name, node, sample, hypotheses, several in tested:
+            tests = zip(hypotheses, several, p_values, strict=False)
+            associations = tuple(_association(*test) for test in tests)
+            subgroups[name].append(Subgroup(node, sample, associations, significance))
+        output = f"{len(one.outputs_)} labels" if one._is_discovery else one._output(columns).name
+        explanatory = next(iter(one.explanatory_), None)
+        sections += [Section(output, name, explanatory, one.metrics_[name], tuple(s)) for name, s in subgroups.items()]
+    return sections
 
 
 def _association(hypothesis, interval, p_value) -> Association:
