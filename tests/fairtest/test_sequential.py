@@ -51,6 +51,39 @@ def test_shapes_and_ends():
         rate_sequence([3], [2])
 
 
+@pytest.mark.parametrize(
+    ("hits", "totals", "found"),
+    [
+        ([1, 0, 1], [1, 1, 1], "a count that falls"),  # a forgotten cumsum
+        ([1, 2, 2], [3, 5, 4], "a count that falls"),
+        ([1, 3, 4], [5, 6, 7], "more new hits than new decisions"),
+        ([0.5, 1.7], [1, 2], "more new hits than new decisions"),
+    ],
+)
+def test_counts_that_do_not_run_up_are_refused(hits, totals, found):
+    message = f"expected running totals along the first axis, found {found}; cumsum makes them"
+    hits, totals = np.array(hits), np.array(totals)
+    steady = np.arange(len(hits)) + 2 * len(hits)
+    pair = [np.stack([each, other], axis=-1) for each, other in ((hits, steady), (totals, 2 * steady))]
+    for sequence, counts in (
+        (rate_sequence, (hits, totals)),
+        (difference_sequence, pair),
+        (group_sequences, pair),
+        (group_sequences, [each[:, None] for each in pair]),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sequence(*counts)
+
+
+def test_running_totals_that_stand_still_or_have_rounding_errors_are_taken():
+    numbers = np.random.default_rng(0).choice([0.1, 0.7, 1.0], 10_000)
+    rate_sequence(numbers.cumsum()[[0, 5_000, 5_000, 9_999]], [1, 5_001, 5_001, 10_000])
+    totals = np.tile(np.arange(1, 10_001), (2, 1)).T[:30]
+    tenths = np.minimum(10 * np.full(10_000, 0.1).cumsum()[:30, None], totals)
+    assert (np.diff(tenths, axis=0) > 1).any()
+    difference_sequence(tenths, totals)
+
+
 COUNTS_OF_TWO = [
     *(((3, 5), (10, 10)), ((0, 30), (4, 40)), ((300, 450), (1_000, 1_000)), ((7, 0), (7, 0)), ((0, 0), (5, 0))),
     *(((10, 400_000), (20, 1_000_000)), ((10, 0), (20, 1_000_000)), ((9, 9_998), (10, 9_999)), ((2.5, 0.1), (9, 4))),

@@ -13,6 +13,7 @@ ODDS = np.expm1(BETS)
 STAKES = np.log(BETS.size)
 STEPS, HALVINGS = 40, 24  # of searches for an end
 MOMENTS_AT_ONCE = 2_000
+ROUNDING = 1e-9  # of sums of numbers, relative to the number of decisions
 SPARED = 0.25  # A look whose p-values are all at most this spends no level.
 
 
@@ -110,8 +111,8 @@ def rate_sequence(
     Parameters
     ----------
     hits, totals : array-like of float, of one shape
-        Favourable and all decisions up to each moment; or the sum of numbers from 0 to 1, whose mean is then bounded,
-        and how many they are.
+        Favourable and all decisions up to each moment, with moments along the first axis; or the sum of numbers from 0
+        to 1, whose mean is then bounded, and how many they are.
     confidence_level : float
 
     Returns
@@ -122,7 +123,7 @@ def rate_sequence(
     Raises
     ------
     ValueError
-        If there are more hits than decisions, or less than none.
+        If there are more hits than decisions, or less than none, or if counts are no running totals.
 
     Notes
     -----
@@ -144,20 +145,29 @@ def rate_sequence(
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.0, 0.193, 0.251], [1.0, 0.984, 0.352])
     """
-    hits, totals = _checked(hits, totals, confidence_level)
+    hits, totals = _checked(hits, totals, confidence_level, n_axes=0)
     limit = -np.log1p(-confidence_level)
     flat = hits.ravel(), totals.ravel()
     low, high = (_in_parts(lambda h, n, end=end: _end(h, n, end, limit), *flat) for end in (0, 1))
     return low.reshape(hits.shape), high.reshape(hits.shape)
 
 
-def _checked(hits, totals, confidence_level) -> tuple[np.ndarray, np.ndarray]:
+def _checked(hits, totals, confidence_level, *, n_axes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts that run up along the first axis, unless the last `n_axes`, which are no moments, are all."""
     check_number(confidence_level, "confidence_level", above=0, below=1)
     hits, totals = check_array(hits, "hits"), check_array(totals, "totals")
     if hits.shape != totals.shape:
         raise ValueError(f"totals: expected the shape of hits, {hits.shape}, found {totals.shape}")
     if (hits < 0).any() or (hits > totals).any():
         raise ValueError("hits: expected from 0 up to the number of decisions, totals")
+    if hits.ndim > n_axes and hits.size:
+        new, more = np.diff(hits, axis=0), np.diff(totals, axis=0)
+        slack = ROUNDING * totals.max()
+        if ((new < -slack) | (more < -slack)).any() or (new > more + slack).any():
+            found = "a count that falls" if min(new.min(), more.min()) < -slack else "more new hits than new decisions"
+            raise ValueError(
+                f"hits and totals: expected running totals along the first axis, found {found}; cumsum makes them"
+            )
     return hits, totals
 
 
@@ -220,7 +230,8 @@ def difference_sequence(
     Parameters
     ----------
     hits, totals : array-like of float of shape (..., 2)
-        Favourable and all decisions of both groups up to each moment, or sums and numbers as for `rate_sequence`.
+        Favourable and all decisions of both groups up to each moment, or sums and numbers as for `rate_sequence`; with
+        moments along the first axis, if there is one beside that of the groups.
     confidence_level : float
 
     Returns
@@ -230,7 +241,7 @@ def difference_sequence(
     Raises
     ------
     ValueError
-        If there are more hits than decisions, or less than none, or not two groups.
+        If there are more hits than decisions, or less than none, or not two groups, or if counts are no running totals.
 
     Notes
     -----
@@ -245,7 +256,7 @@ def difference_sequence(
     >>> low.round(2).tolist(), high.round(2).tolist()
     ([-0.86, -0.24], [0.62, -0.06])
     """
-    hits, totals = _checked(hits, totals, confidence_level)
+    hits, totals = _checked(hits, totals, confidence_level, n_axes=1)
     if hits.shape[-1:] != (2,):
         raise ValueError(f"hits and totals: expected counts of two groups, shape (..., 2), found {hits.shape}")
     flat, limit = (hits.reshape(-1, 2), totals.reshape(-1, 2)), -np.log1p(-confidence_level)
@@ -308,7 +319,8 @@ def group_sequences(
     Raises
     ------
     ValueError
-        If there are more hits than decisions, or less than none, or fewer than two groups.
+        If there are more hits than decisions, or less than none, or fewer than two groups, or if counts are no running
+        totals.
 
     Examples
     --------
@@ -317,7 +329,7 @@ def group_sequences(
     >>> low[-1].round(2).tolist(), high[-1].round(2).tolist()
     ([-0.19, 0.03, -0.08], [-0.03, 0.19, 0.09])
     """
-    hits, totals = _checked(hits, totals, confidence_level)
+    hits, totals = _checked(hits, totals, confidence_level, n_axes=1)
     if hits.ndim < 2 or hits.shape[-1] < 2:
         raise ValueError(f"hits and totals: expected shape (n_moments, ..., n_groups), found {hits.shape}")
     n_groups = hits.shape[-1]
