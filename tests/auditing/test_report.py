@@ -368,6 +368,68 @@ def test_with_true_labels_errors_are_compared_for_everyone_and_each_group():
     assert [row["measure"] for row in rows].count("true positive rate difference") == 1
 
 
+@pytest.mark.parametrize("is_paired", [True, False])
+def test_every_interval_holds_its_estimate_within_the_range(is_paired):
+    rng, seen = np.random.default_rng(0), []
+    for shares in [(0, 1), (1, 0), (0, 0), (1, 1), *rng.choice([0, 0.1, 0.5, 0.9, 1], (20, 2))]:
+        table = people(24).assign(first=rng.random(24) < shares[0], second=rng.random(24) < shares[1])
+        other = table if is_paired else table.reset_index()
+        truth = np.ones(24, dtype=bool) if rng.random() < 0.5 else rng.random(24) < 0.5
+        truth[:2] = True, False
+        cases = case(lambda t: t["first"], table, y_true=truth), case(lambda t: t["second"], other, y_true=truth)
+        seen.append(compare(*cases).to_frame())
+    rows = pd.concat(seen)
+    assert (rows["low"] <= rows["change"]).all()
+    assert (rows["change"] <= rows["high"]).all()
+    assert rows[["low", "change", "high"]].abs().max().max() <= 1
+    assert rows["change"].min() < -0.8, "changes that the plain interval would not hold"
+
+
+def exchanged(truth, k=40):
+    """Return true labels of which the first and the last `k` of each kind are exchanged, so that their number stays."""
+    labels = truth.copy()
+    labels[np.flatnonzero(truth)[:k]], labels[np.flatnonzero(~truth)[-k:]] = False, True
+    return labels
+
+
+def test_other_labels_of_the_same_people_are_refused_and_missing_ones_left_out():
+    truth = np.random.default_rng(0).random(400) < 0.5
+    message = "expected the y_true of case_a, since the people are the same, found other labels of 80 of 400"
+    for table in (people(), people().iloc[::-1]):
+        labels = pd.Series(exchanged(truth), people().index).reindex(table.index)
+        with pytest.raises(ValueError, match=message):
+            compare(case(fair, y_true=truth), case(old, table, y_true=labels))
+    some = pd.Series(truth, people().index).astype(object).where(people()["age"] < 60, None)
+    compared = compare(case(fair, y_true=truth), case(old, y_true=some)).to_frame()
+    assert compared.query("where == 'everyone'")["n"].item() == (people()["age"] < 60).sum()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (("no", "yes"), ("yes", "no"), False),
+        ((0, 1), (1, 0), False),
+        ((-1, 1), (1, -1), False),
+        ((False, True), (True, False), False),
+        ((0, 1), ("1", "0"), False),
+        ((0, 1), ("0", "1"), True),
+        ((0, 1), (False, True), True),
+        ((0, 1), ("no", "yes"), True),
+    ],
+)
+def test_favourable_labels_that_exclude_each_other_are_refused(first, second, same):
+    def labelled(labels):
+        decide = lambda rows: np.where(rows["age"] > 40, *np.array(labels)[::-1])  # noqa: E731
+        return case(decide, pos_label=np.array(labels).tolist()[1])
+
+    if same:
+        said = "taken as the same" in compare(labelled(first), labelled(second)).summary
+        assert said is (first[1] != second[1])
+        return
+    with pytest.raises(ValueError, match=f"expected the pos_label of case_a, {first[1]!r}, found {second[1]!r}"):
+        compare(labelled(first), labelled(second))
+
+
 def test_other_people_are_compared_as_independent_samples():
     other = people(seed=1).rename(lambda name: f"q{name}")
     paired, independent = compare(case(old), case(fair)), compare(case(old), case(fair, other))
@@ -469,10 +531,20 @@ def test_errors_and_missing_labels_where_they_are_known():
     assert "true positive rate" not in impact_table(counts([100], [40]))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "Int64", "Float64", "float32"])
+def test_counts_of_any_type_of_number(dtype):
+    frame = impact_table(counts([100, 120], [40, 90]).astype(dtype))
+    assert frame["impact ratio"].tolist() == pytest.approx([0.4 / 0.75, 1])
+    pd.testing.assert_frame_equal(frame, impact_table(counts([100, 120], [40, 90])), check_dtype=False)
+
+
 def test_nobody_selected_and_groups_of_nobody_have_no_ratio():
     table = impact_table(counts([100, 100, 0], [0, 0, 0]))
     assert table["impact ratio"].isna().all()
     assert table["selection rate"].tolist() == pytest.approx([0, 0, np.nan], nan_ok=True)
+
+
+BAD = (-1, np.nan, np.inf, -np.inf, None, pd.NA, True, "5", 5j, pd.Timestamp("2026-01-01"))
 
 
 @pytest.mark.parametrize(
@@ -481,9 +553,16 @@ def test_nobody_selected_and_groups_of_nobody_have_no_ratio():
         (counts([], []), "expected one row for each group"),
         (counts([10, 10], [5, 5], ["a", "a"]), "expected each group once, found 'a' twice"),
         (counts([10], [11]), "expected at most as many selected as people, found 11 of 10 in 'a'"),
-        (counts([10], [-1]), "expected numbers of at least 0 in column 'selected'"),
-        (counts([10], [np.nan]), "expected numbers of at least 0 in column 'selected'"),
-        (counts([10], ["5"]), "expected numbers of at least 0 in column 'selected'"),
+        *(
+            (counts([10, 10], [5, bad]), "expected counts, finite and of at least 0, in column 'selected'")
+            for bad in BAD
+        ),
+        (counts(pd.array([10, None], "Int64"), [5, 5]), "expected counts, .*, in column 'people'"),
+        (counts([10, np.inf], [5, 5]), "expected counts, .*, in column 'people'"),
+        (counts([10, 10], pd.array([True, False], "boolean")), "expected counts, .*, in column 'selected'"),
+        (counts([10, 10], pd.array([5, None], "Float64")), "expected counts, .*, in column 'selected'"),
+        (counts([10, 10], [5, 5], labelled=[5, np.inf]), "expected counts, .*, in column 'labelled'"),
+        (counts([10, 10], [5, 5]).set_axis(["people", "people"], axis=1), "expected each column once"),
         (counts([0], [0]), "expected some people"),
         (counts([10], [5], labelled=[11]), "expected at most as many labelled as people"),
         (pd.DataFrame({"people": [1]}), "expected a column 'selected'"),

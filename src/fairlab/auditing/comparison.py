@@ -90,6 +90,9 @@ class ModelComparison(Result):
             else f"{len(self.before.table):,} and {len(self.after.table):,} people, as two independent samples"
         )
         said = [f"{name_of(self.before)} (before) and {name_of(self.after)} (after) were compared on {people}."]
+        labels = [case.pos_label for case in (self.before, self.after)]
+        if labels[0] != labels[1] and None not in labels:
+            said.append(f"Favourable is {labels[0]!r} before and {labels[1]!r} after, taken as the same.")
         for verdict in (BETTER, WORSE):
             found = self.rows[self.rows["verdict"] == verdict]
             lines = [
@@ -176,7 +179,8 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
     TypeError
         If one is not a case.
     ValueError
-        If they have no sensitive column in common, or decide on numbers without a threshold.
+        If they have no sensitive column in common, decide on numbers without a threshold, take different labels for the
+        favourable one, or have different true labels of the same people.
 
     Examples
     --------
@@ -195,6 +199,11 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
         if case.task == "numbers":
             raise ValueError(f"{name}: expected decisions, found a model of numbers; give its case a threshold")
     check_number(confidence_level, "confidence_level", above=0, below=1)
+    if _differ(case_a.pos_label, case_b.pos_label):
+        raise ValueError(
+            f"case_b: expected the pos_label of case_a, {case_a.pos_label!r}, found {case_b.pos_label!r}: what is "
+            "favourable for one model would count as unfavourable for the other"
+        )
     common = [name for name in case_b.sensitive_features if name in case_a.sensitive_features]
     if not common:
         raise ValueError(
@@ -216,6 +225,22 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
     clear = rows["p_value"] <= 1 - confidence_level
     rows["verdict"] = np.where(clear, np.where(rows["change"] < 0, BETTER, WORSE), UNCLEAR)
     return ModelComparison(case_a, case_b, rows, pairs.is_paired, tuple(dict.fromkeys(not_compared)), confidence_level)
+
+
+def _differ(first, second) -> bool:
+    """Return whether two favourable labels are different ones of one kind: a text may stand for a number."""
+    if first is None or second is None:
+        return False
+    first, second = map(_plain_label, (first, second))
+    return type(first) is type(second) and first != second
+
+
+def _plain_label(label) -> float | str:
+    """Return a label as a number, if it is one or reads as one, or else as text."""
+    try:
+        return float(label)
+    except (TypeError, ValueError):
+        return str(label)
 
 
 def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:
@@ -242,9 +267,7 @@ def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) ->
             "measure": "error rate",
             "before": first.mean(),
             "after": second.mean(),
-            "change": second.mean() - first.mean(),
-            "low": change - z * error,
-            "high": change + z * error,
+            **_change(second.mean() - first.mean(), change - z * error, change + z * error),
             "p_value": 2 * norm.sf(abs(change) / error),
             "n": len(second),
         }
@@ -301,12 +324,18 @@ def gap(decisions, inside, outside, *, is_paired: bool, confidence_level: float 
     z = norm.isf((1 - confidence_level) / 4)  # each of two intervals has half of the risk
     low, high = _range_of_change((du - z * su, du + z * su), (dv - z * sv, dv + z * sv))
     p_value = max(2 * norm.sf(abs(du) / su), 2 * norm.sf(abs(dv) / sv))
-    change = abs(b) - abs(a)
     n = int(inside[1].sum() + outside[1].sum())
-    return {"before": a, "after": b, "change": change, "low": min(low, change), "high": max(high, change)} | {
-        "p_value": p_value,
-        "n": n,
-    }
+    change = _change(abs(b) - abs(a), low, high)
+    return {"before": a, "after": b} | change | {"p_value": p_value, "n": n}
+
+
+def _change(estimate: float, low: float, high: float) -> dict:
+    """Return a change of a share with its interval, which holds it and lies within -1 and 1.
+
+    Intervals are of estimates with one person added to each kind of outcome, so that they may reach beyond the range
+    and miss what was observed; what is cut off or added here holds the true change no less often.
+    """
+    return {"change": estimate, "low": max(min(low, estimate), -1.0), "high": min(max(high, estimate), 1.0)}
 
 
 def difference(first: np.ndarray, second: np.ndarray, *, is_paired: bool) -> tuple[float, float]:

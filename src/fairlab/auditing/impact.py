@@ -59,8 +59,8 @@ def impact_table(
     TypeError
         If `counts` is no DataFrame, or `unknown` no collection of names.
     ValueError
-        If there is no group, a group is named twice, a column is missing, a count is negative, missing or more than
-        those it is a part of, or an option is out of its range.
+        If there is no group, a group or column is named twice, a column is missing, a count is negative, missing,
+        infinite, a boolean or more than those it is a part of, or an option is out of its range.
 
     Examples
     --------
@@ -111,16 +111,19 @@ def _checked(counts) -> pd.DataFrame:
     counts = counts.set_axis(counts.index.astype(object).fillna(UNKNOWN))
     if (twice := counts.index.duplicated()).any():
         raise ValueError(f"counts: expected each group once, found {counts.index[twice][0]!r} twice")
+    if (twice := counts.columns.duplicated()).any():
+        raise ValueError(f"counts: expected each column once, found {counts.columns[twice][0]!r} twice")
     parts = {"selected": "people", "labelled": "people", **dict(ERRORS.values())}
     parts |= {"positives": "labelled", "negatives": "labelled"}
     for name in ("people", "selected"):
         if name not in counts:
             raise ValueError(f"counts: expected a column {name!r}, found {', '.join(map(str, counts))}")
     for name in [name for name in ("people", *parts) if name in counts]:
-        if not pd.api.types.is_numeric_dtype(counts[name]) or not (counts[name] >= 0).all():
-            raise ValueError(
-                f"counts: expected numbers of at least 0 in column {name!r}, found {counts[name].tolist()}"
-            )
+        is_count = pd.api.types.is_any_real_numeric_dtype(counts[name])
+        numbers = counts[name].to_numpy(dtype=float, na_value=np.nan) if is_count else np.full(len(counts), np.nan)
+        if not (np.isfinite(numbers) & (numbers >= 0)).all():
+            found = counts[name].tolist()
+            raise ValueError(f"counts: expected counts, finite and of at least 0, in column {name!r}, found {found}")
     for name, whole in parts.items():
         if {name, whole} <= set(counts) and (wrong := counts[name] > counts[whole] * (1 + 1e-9)).any():
             group = counts.index[wrong][0]

@@ -51,7 +51,13 @@ class Pairs:
 
 
 def pair(before: Case, after: Case) -> Pairs:
-    """Return the people of two cases side by side; of the same ones, person by person."""
+    """Return the people of two cases side by side; of the same ones, person by person.
+
+    Raises
+    ------
+    ValueError
+        If the same people have different true labels.
+    """
     tables = (before.table, after.table)
     same = are_same_people(*tables)
     order = [np.arange(len(table)) for table in tables]
@@ -64,6 +70,11 @@ def pair(before: Case, after: Case) -> Pairs:
     truth = None
     if before.y_true is not None and after.y_true is not None:
         truth = tuple(np.asarray(case.y_true)[rows] for case, rows in zip((before, after), order, strict=True))
+        if same and (differ := (truth[0] != truth[1])[labelled[0]]).any():
+            raise ValueError(
+                "case_b: expected the y_true of case_a, since the people are the same, found other labels of "
+                f"{differ.sum():,} of {len(differ):,}; give both cases the same, such as those that were corrected"
+            )
     return Pairs((before, after), decisions, truth, tuple(labelled), tuple(order), same)
 
 
