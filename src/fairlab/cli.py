@@ -4,12 +4,14 @@ A command imports what it needs when it is called, so that help and errors come 
 """
 
 import ast
+import csv
 import json
 import logging
 import shlex
 import sys
 import tomllib
 import warnings
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -102,8 +104,15 @@ def short(path) -> str:
     return paths.project().short(path)
 
 
-def _names(text) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _names(given: str | list[str]) -> list[str]:
+    """Return the names of a list with commas; one that has a comma stands in quotes, as in a CSV."""
+    if isinstance(given, list):  # of a configuration
+        return given
+    try:
+        [names] = csv.reader([given], skipinitialspace=True, strict=True)
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"expected names with commas between them, found {given!r} ({error})") from None
+    return [name.strip() for name in names if name.strip()]
 
 
 # Experiments
@@ -384,6 +393,15 @@ def scorecard(rows, as_json, profile, write, crate):
 # Models of users
 
 
+NEVER_CONFIGURED = ("config", "trust_pickle")  # whoever writes a file must not decide that it may run code
+KINDS = {
+    click.INT.name: (int, "a whole number"),
+    click.IntRange.name: (int, "a whole number"),
+    click.FLOAT.name: (int | float, "a number"),
+    click.BOOL.name: (bool, "true or false"),
+}
+
+
 def _configured(context, option, path):
     """Take the options of an audit from a TOML file; those of the command line come first."""
     if path is None:
@@ -392,34 +410,58 @@ def _configured(context, option, path):
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise click.BadParameter(f"expected a TOML file, found {path} ({error})") from None
-    context.meta["accept"] = content.pop("accept", [])
-    content = {key.replace("-", "_"): value for key, value in content.items()}
-    content = {{"dtype": "dtypes"}.get(key, key): value for key, value in content.items()}
-    known = [parameter.name for parameter in context.command.params if parameter.name != option.name]
-    if strange := [key for key in content if key not in known]:
-        raise click.BadParameter(f"{path} has an unknown key {strange[0]!r}{suggestion(strange[0], known)}")
-    several = {parameter.name for parameter in context.command.params if parameter.multiple}
-    context.default_map = {
-        key: ",".join(map(str, value)) if isinstance(value, list) and key not in several else value
-        for key, value in content.items()
-    }
+    context.meta["config"], context.meta["accept"] = path, content.pop("accept", [])
+    if not isinstance(context.meta["accept"], list):
+        raise click.BadParameter(f"{path}: accept: expected a list of tables, found {context.meta['accept']!r}")
+    known = {{"dtypes": "dtype"}.get(parameter.name, parameter.name): parameter for parameter in context.command.params}
+    values = {}
+    for key, value in content.items():
+        name = key.replace("-", "_")
+        if name in NEVER_CONFIGURED:
+            raise click.BadParameter(f"{path}: {key}: expected on the command line only, found in a configuration")
+        if name not in known:
+            hint = suggestion(name, [name for name in known if name not in NEVER_CONFIGURED])
+            raise click.BadParameter(f"{path} has an unknown key {key!r}{hint}")
+        values[known[name].name] = _of_kind(value, name, known[name])
+    context.default_map = values
 
 
+def _of_kind(value, name, parameter):
+    """Return a value of a configuration as an option takes it."""
+    if parameter.multiple or parameter.type.name == _names.__name__:
+        if isinstance(value, str):
+            return [value] if parameter.multiple else value
+        expected, fits = "a text or a list of texts", isinstance(value, list) and all(isinstance(v, str) for v in value)
+    elif name == "pos_label":
+        value, expected, fits = str(value), "a label", isinstance(value, str | bool | int | float)
+    else:
+        kind, expected = KINDS.get(parameter.type.name, (str, "a text"))
+        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    if not fits:
+        raise click.BadParameter(f"{name}: expected {expected}, found {value!r}")
+    return value
+
+
+TYPES = click.option(
+    "--dtype",
+    "dtypes",
+    multiple=True,
+    metavar="COLUMN=TYPE",
+    help="how a column is read, as zip=str; numbers that begin with a zero stay text anyway",
+)
 CASE_PARAMETERS = (
-    click.argument("table", metavar="TABLE", help="one row per person: .csv, .tsv or .parquet"),
+    click.argument("table", metavar="TABLE", help="one row per person: .csv, .tsv, .parquet or .feather"),
     click.option(
-        "--sensitive-features", type=_names, required=True, metavar="A,B", help="columns with the sensitive features"
+        "--sensitive-features",
+        type=_names,
+        required=True,
+        metavar="A,B",
+        help="columns with the sensitive features; a name with a comma in quotes, as '\"a, b\",c'",
     ),
     click.option(
         "--features", type=_names, metavar="A,B", help="inputs of the model (default: all columns except --y-true)"
     ),
-    click.option(
-        "--dtype",
-        "dtypes",
-        multiple=True,
-        metavar="COLUMN=TYPE",
-        help="how a column of a .csv or .tsv is read, as zip=str; numbers that begin with a zero stay text anyway",
-    ),
+    TYPES,
     click.option("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model"),
     click.option("--pos-label", metavar="LABEL", help="the favourable label"),
     click.option("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable"),
@@ -526,9 +568,11 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     from fairlab.auditing.report import SHOWN
     from fairlab.auditing.wording import p_value, reasons
 
+    files = {"html": html, "json": json, "junit": junit, "sarif": sarif, "model_card": model_card}
     try:
         rules = [Rule.of(text) for text in fail_on]
         accepted = [Accepted.of(content) for content in context.meta.get("accept", ())]
+        _check_outputs([options["model"]], options["table"], baseline, context.meta.get("config"), **files)
         of_audit = {name: options.pop(name) for name in AUDIT_OPTIONS}
         case = _case(**options, max_rows=max(budget // 2, 2), random_state=seed)
         print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
@@ -548,13 +592,9 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
         print(frame.to_string(index=False, float_format="{:.3g}".format))
     for method, reason in report.skipped:
         print(f"not assessed: {method}: {reason}")
-    if html:
-        report.to_html(html, rows=rows)
-    if json:
-        report.to_json(json, rows=rows)
-    for write, path in ((report.to_junit, junit), (report.to_sarif, sarif), (report.to_model_card, model_card)):
-        if path:
-            write(path)
+    for name, path in files.items():
+        if path is not None:
+            getattr(report, f"to_{name}")(path, **({"rows": rows} if name in ("html", "json") else {}))
     for word, sentences in (("fails", failing), ("accepted", passed)):
         for sentence in sentences if rules or baseline or accepted else ():
             print(f"{word}: {sentence}")
@@ -578,6 +618,7 @@ def compare(model_a, model_b, confidence_level, html, json, **of_case):
     from fairlab.auditing import compare
 
     try:
+        _check_outputs([model_a, model_b], of_case["table"], html=html, json=json)
         cases = [_case(model=model, **of_case) for model in (model_a, model_b)]
         compared = compare(*cases, confidence_level=confidence_level)
     except (ValueError, TypeError, OSError) as error:
@@ -587,48 +628,65 @@ def compare(model_a, model_b, confidence_level, html, json, **of_case):
     if len(compared.rows):
         print(compared.to_frame().to_string(index=False, float_format="{:.3g}".format))
     for write, path in ((compared.to_html, html), (compared.to_json, json)):
-        if path:
+        if path is not None:
             write(path)
     return SIGNIFICANT if compared.is_worse else 0
 
 
 def _case(model, table, dtypes, y_true, pos_label, program, batch_program, trust_pickle, **settings):
-    from fairlab.auditing.loading import command_model, label, load_model, read_table
+    from fairlab.auditing.loading import command_model, label, load_model
     from fairlab.cases import Case
-    from fairlab.models import CommandModel
 
-    pairs = [text.partition("=") for text in dtypes]
-    for text, (column, _, kind) in zip(dtypes, pairs, strict=True):
-        if not (column and kind):
-            raise ValueError(f"--dtype: expected COLUMN=TYPE, found {text!r}")
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        table = read_table(table, {column: kind for column, _, kind in pairs})
-    for warning in said:
-        print(f"fairlab: {warning.message}", file=sys.stderr)
+    table = _read(table, dtypes)
     truth = table.get(y_true)
     if y_true is not None and truth is None:
         raise ValueError(f"--y-true: the table has no column {y_true!r}{suggestion(y_true, table)}")
     pos_label = None if pos_label is None else label(pos_label, truth)
     if program and batch_program:
         raise ValueError("--program: expected one of --program and --batch-program, found both")
-    if batch_program:
-        model = CommandModel(shlex.split(model))
-    elif not program:
-        model = load_model(model, trust_pickle=trust_pickle)
+    if program or batch_program:
+        model = command_model(model, in_batches=batch_program)
     else:
-        model = command_model(model)  # returns True or False, whatever the labels are
+        model = load_model(model, trust_pickle=trust_pickle)
+    if program:  # which returns True or False, whatever the labels are
         if truth is not None:
             table, y_true = table.drop(columns=y_true), _is_favourable(truth, pos_label)
         pos_label = True
     return Case(model, table, y_true=y_true, pos_label=pos_label, **settings)
 
 
+def _read(table, dtypes=(), **options):
+    """Return a table from a file, with a line for what was not taken as it stands there."""
+    from fairlab.auditing.loading import read_table
+
+    pairs = [text.rpartition("=") for text in dtypes]
+    for text, (column, _, kind) in zip(dtypes, pairs, strict=True):
+        if not (column and kind):
+            raise ValueError(f"--dtype: expected COLUMN=TYPE, found {text!r}")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        table = read_table(table, {column: kind for column, _, kind in pairs}, **options)
+    for warning in said:
+        print(f"fairlab: {warning.message}", file=sys.stderr)
+    return table
+
+
 def _is_favourable(truth, pos_label):
+    """Return true labels as whether they are favourable, missing where they are."""
     if pos_label is None or not (truth == pos_label).any():
-        known = ", ".join(map(str, truth.unique()[:10]))
+        known = ", ".join(map(str, truth.dropna().unique()[:10]))
         raise ValueError(f"--pos-label: expected the favourable label among those of --y-true ({known})")
-    return (truth == pos_label).to_numpy()
+    return (truth == pos_label).astype("boolean").mask(truth.isna())
+
+
+def _check_outputs(models, *read, **outputs) -> None:
+    """Refuse outputs that cannot be written, or that would replace what is read, before a model is called."""
+    parts = [part for model in models for part in (model, f"{model.partition(':')[0].replace('.', '/')}.py")]
+    for model in models:
+        with suppress(ValueError):
+            parts += shlex.split(model)  # of a program
+    given = {f"--{name.replace('_', '-')}": path for name, path in outputs.items() if path is not None}
+    paths.check_outputs(given, [path for path in (*parts, *read) if path])
 
 
 # The monitor
@@ -765,19 +823,19 @@ def of_client(command):
 
 @monitor.command()
 @click.argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
-@click.option("--sensitive-features", "sensitive", required=True, metavar="NAME,...", callback=lambda *a: _names(a[2]))
+@TYPES
+@click.option("--sensitive-features", "sensitive", required=True, type=_names, metavar="NAME,...")
 @click.option("--output", required=True, metavar="NAME", help="the decision")
 @click.option("--true-label", metavar="NAME", help="for error profiling: what the decision was to predict")
 @click.option("--look-every", type=AT_LEAST_ONE, metavar="ROWS", help="(default: as many as the file has)")
 @click.option("--event-id", metavar="NAME", help="column that tells decisions apart (default: event_id)")
 @of_client
-def register(file, sensitive, output, true_label, look_every, event_id, url, token):
+def register(file, dtypes, sensitive, output, true_label, look_every, event_id, url, token):
     """Register an investigation of decisions like those of a CSV, and print its number."""
-    import pandas as pd
-
     from fairlab.monitoring import Client, registration_of
 
-    frame = pd.read_csv(file).rename(columns={event_id: "event_id"}, errors="raise" if event_id else "ignore")
+    frame = _read(file, dtypes, texts=[event_id or "event_id", "person"])
+    frame = frame.rename(columns={event_id: "event_id"}, errors="raise" if event_id else "ignore")
     kind = {"kind": "error profiling", "true_label": true_label} if true_label else {}
     fields = registration_of(
         frame, sensitive_features=sensitive, output=output, look_every={"rows": look_every or len(frame)}, **kind
@@ -803,15 +861,12 @@ def register(file, sensitive, output, true_label, look_every, event_id, url, tok
 @of_client
 def send(file, investigation, event_id, look, url, token):
     """Send the decisions of a CSV; what was sent before counts once."""
-    import pandas as pd
-
     from fairlab.monitoring import Client, MonitorError
 
     with Client(url, token) as client:
         columns = client.investigation(investigation)["columns"]
         texts = [name for name, column in columns.items() if column["type"] == "category"]
-        kept = dict.fromkeys([*texts, event_id or "event_id", "person"], str)
-        frame = pd.read_csv(file, dtype=kept)
+        frame = _read(file, texts=[*texts, event_id or "event_id", "person"])
         if event_id:
             frame = frame.rename(columns={event_id: "event_id"})
         elif "event_id" not in frame.columns:

@@ -1,19 +1,31 @@
 """A model and a table by name, as the command line gives them."""
 
+import bz2
+import csv
+import gzip
 import importlib
+import io
+import lzma
 import shlex
 import sys
+import traceback
 import warnings
+import zipfile
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from fairlab.checks import required
-from fairlab.models import CommandSoftware
+from fairlab.models import CommandModel, CommandSoftware
 
-ZERO = r"\s*[+-]?0\d"  # the beginning of an identifier
-ROWS_AT_A_TIME = 200_000
-
+NUMBER = r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*|\s*[+-]?[iI]nf(?:inity)?\s*"
+WHOLE, ZERO = r"\s*[+-]?[0-9]+\s*", r"\s*[+-]?0[0-9]"  # the second is the beginning of an identifier
+BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}  # where booleans are asked for
+MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
 KERAS, PICKLES = (".keras", ".h5"), (".pkl", ".pickle", ".joblib")
 SAFE_KERAS = (
     3,
@@ -51,7 +63,8 @@ def load_model(name: str, *, trust_pickle: bool = False):
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found = importlib.import_module(module)
+        with _opening(f"module {module!r}", but=ModuleNotFoundError):
+            found = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and not f"{module}.".startswith(f"{error.name}."):
             raise ValueError(f"model: module {module!r} needs {error.name!r}, which is not installed") from error
@@ -61,6 +74,22 @@ def load_model(name: str, *, trust_pickle: bool = False):
             raise ValueError(f"model: module {module!r} has no {attribute!r}")
         found = getattr(found, part)
     return found
+
+
+@contextmanager
+def _opening(what, *, but=()):
+    """Say in one line why a model cannot be opened, whatever error that is; what is opened may end the process, too."""
+    try:
+        yield
+    except but:
+        raise
+    except (Exception, SystemExit) as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = "" if isinstance(error, SyntaxError) else f" ({Path(frame.filename).name}, line {frame.lineno})"
+        if isinstance(error, AttributeError) and "__main__" in str(error):
+            where = "; what a notebook or script defines is not in the file: define it in a module"
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+        raise ValueError(f"model: {what} could not be opened: {reason}{where}") from error
 
 
 def _from_file(path, suffix, trust_pickle):
@@ -75,25 +104,31 @@ def _from_file(path, suffix, trust_pickle):
             )
         import joblib
 
-        return joblib.load(path)  # opens plain pickles too
+        with _opening(path):
+            return joblib.load(path)  # opens plain pickles too
     keras = required("keras")
     if tuple(int(part) for part in keras.__version__.split(".")[:2]) < SAFE_KERAS and not trust_pickle:
         raise ValueError(
             f"model: expected Keras 3.12 or later, found {keras.__version__}, which may run code that is in {path}; "
             f"upgrade it, or {trusted}"
         )
-    return keras.models.load_model(path, compile=False)
+    with _opening(path):
+        return keras.models.load_model(path, compile=False)
 
 
-def command_model(command: str, **options) -> CommandSoftware:
-    """Return a program as a model, which is started once for each row.
+def command_model(
+    command: str, *, in_batches: bool = False, timeout: float | None = None
+) -> CommandSoftware | CommandModel:
+    """Return a program as a model.
 
     Parameters
     ----------
     command : str
         As in a shell, such as ``"python score.py"``; it is started without one.
-    **options
-        Of `CommandSoftware`.
+    in_batches : bool
+        Whether it reads rows as CSV, as a `CommandModel`; else it is started once for each row, a `CommandSoftware`.
+    timeout : float or None
+        Seconds that one call may take, if these are fewer than the class allows.
 
     Raises
     ------
@@ -106,67 +141,167 @@ def command_model(command: str, **options) -> CommandSoftware:
         raise ValueError(f"model: {command!r} is no command line: {error}") from error
     if not parts:
         raise ValueError("model: expected a command line, found an empty text")
-    return CommandSoftware(parts, **options)
+    kind = CommandModel if in_batches else CommandSoftware
+    return kind(parts, timeout=min(timeout or np.inf, kind.timeout))
 
 
-def read_table(path: str | Path, dtype: dict[str, str] | None = None) -> pd.DataFrame:
-    """Return a table of people from a CSV file (``.csv``, ``.tsv``, also packed) or a Parquet file.
+def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, texts: Iterable[str] = ()) -> pd.DataFrame:
+    """Return a table from a CSV file (``.csv``, ``.tsv``, also packed), a Parquet or a Feather file.
 
-    A column of whole numbers of which one begins with a zero, such as zip codes, is no column of numbers: it stays
-    text, with a warning that names it.
+    In a CSV file, an empty field is missing. A column has numbers, or booleans, if all of its other fields are some; in
+    it, texts such as ``NA`` and ``null`` are missing as well, with a warning. Any other column is text, as it stands in
+    the file. Whole numbers of which one begins with a zero, as zip codes do, or has too many digits to be held exactly
+    are text as well, with a warning.
 
     Parameters
     ----------
     path : str or Path
-    dtype : dict of str to str, optional
-        Types of columns, by name, which are taken as given: ``{"zip": "str"}``.
+    dtype : mapping of str to str, optional
+        Types of columns, by name: ``{"zip": "str"}``. The values must fit: ``bool`` takes true and false, 1 and 0.
+    texts : iterable of str
+        Columns to read as text, where the table has them.
 
     Raises
     ------
     ValueError
-        If there is no such file, it cannot be read as a table, or a type is unknown or does not fit its column.
+        If there is no such file, it cannot be read as a table, two columns have the same name, a row has more or fewer
+        fields than there are columns, or a type is unknown or does not fit its column.
     """
     path, dtype = Path(path), dict(dtype or {})
     if not path.is_file():
         raise ValueError(f"table: there is no file {path}")
+    *_, ending, packing = ["", "", *map(str.lower, path.suffixes)]
+    if packing not in PACKED:
+        ending, packing = packing, ""
+    if not (ending in SEPARATORS or (ending in BINARY and not packing)):
+        known = f"{', '.join(SEPARATORS)} (also with {', '.join(filter(None, PACKED))}), {', '.join(BINARY)}"
+        raise ValueError(f"table: expected a file that ends with one of {known}, found {path}")
     try:
-        if path.suffix == ".parquet":
-            table = pd.read_parquet(path)
+        if ending in BINARY:
+            table = getattr(pd, BINARY[ending])(path)
         else:
-            options = {"sep": "\t" if ".tsv" in path.suffixes else ",", "low_memory": False}
-            table = pd.read_csv(path, dtype=dict.fromkeys(dtype, "str"), **options)
-            whole = [name for name in table if name not in dtype and _is_whole(table[name])]
-            for name, text in _beginning_with_zero(path, whole, options).items():
-                table[name] = text
-                warnings.warn(
-                    f"{name} is read as text, not as numbers: {text[text.str.match(ZERO, na=False)].iloc[0]} begins "
-                    f"with a zero, as identifiers do (--dtype {name}=float reads numbers)",
-                    stacklevel=2,
-                )
-    except (ImportError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            with PACKED[packing](path, "rt", encoding="utf-8-sig", newline="") as stream:
+                table = _texts(stream, SEPARATORS[ending])
+    except Exception as error:  # each format and each packing has errors of its own
         raise ValueError(f"table: {path} could not be read as a table: {error}") from error
     if unknown := set(dtype) - set(table):
         raise ValueError(f"dtype: the table has no column {', '.join(sorted(unknown))}")
+    dtype = {name: "str" for name in texts if name in table} | dtype
+    if ending in SEPARATORS:
+        table = table.assign(**{name: _inferred(table[name]) for name in table if name not in dtype})
     for name, kind in dtype.items():
         try:
-            table[name] = table[name].astype(kind)
-        except (TypeError, ValueError) as error:
+            table[name] = _typed(table[name], pd.api.types.pandas_dtype(kind))
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"dtype: {name} cannot be read as {kind!r}: {error}") from error
     return table
 
 
-def _is_whole(column: pd.Series) -> bool:
-    numbers = column.dropna()
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column) and (numbers % 1 == 0).all()
+def _open_zip(path, mode, **options):
+    """Open the one file in a zip."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if len(names) != 1:
+            raise ValueError(f"expected one file in the zip, found {len(names)}")
+        return io.TextIOWrapper(archive.open(names[0]), **options)
 
 
-def _beginning_with_zero(path, names, options) -> dict[str, pd.Series]:
-    """Return those of the columns as text that have a number with a zero before other digits."""
-    found = set()
-    if names:
-        for part in pd.read_csv(path, usecols=names, dtype="str", chunksize=ROWS_AT_A_TIME, **options):
-            found |= {name for name in part if part[name].str.match(ZERO, na=False).any()}
-    return {} if not found else dict(pd.read_csv(path, usecols=sorted(found), dtype="str", **options).items())
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+PACKED = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zip": _open_zip}
+BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather"}
+
+
+def _texts(stream, separator: str) -> pd.DataFrame:
+    """Return a CSV as columns of text; pandas alone would take a row that is too long, or too short, without a word."""
+    rows = csv.reader(stream, delimiter=separator, strict=True)
+    header = next(filter(None, rows), [])
+    if not header:
+        raise ValueError("it is empty")
+    if twice := [name for name in header if name and header.count(name) > 1]:
+        raise ValueError(f"expected a name for each column, found {twice[0]!r} twice")
+    for row in rows:
+        if row and len(row) != len(header):
+            where = f"{len(row)} in line {rows.line_num}"
+            raise ValueError(f"expected {len(header)} fields in each row, as in the first line, found {where}")
+    stream.seek(0)
+    return pd.read_csv(stream, sep=separator, dtype="str", keep_default_na=False, na_values=[""], index_col=False)
+
+
+def _inferred(column: pd.Series) -> pd.Series:
+    """Return a column of text as numbers or booleans if all fields are some; warn of what changes the data."""
+    name, (codes, values, known) = column.name, _known(column)
+    markers = ", ".join(values.drop(known.index))
+    if values.empty:
+        return column.astype(float)
+    if not len(known) or not ((is_boolean := known.isin(BOOLEANS).all()) or known.str.fullmatch(NUMBER).all()):
+        if markers:
+            _warn(f"{name}: {markers} is read as text, not as a missing value, which is an empty field")
+        return column
+    found = known.map(BOOLEANS).astype(bool) if is_boolean else _numbers(known)
+    if reason := "" if is_boolean else _no_number(known, found, has_missing=bool(markers) or (codes < 0).any()):
+        _warn(f"{name} is read as text, not as numbers: {reason} (--dtype {name}=float reads numbers)")
+        return column
+    if markers:
+        _warn(f"{name}: {markers} is read as a missing value (--dtype {name}=str keeps it as text)")
+    return found.reindex(codes).set_axis(column.index)
+
+
+def _known(column: pd.Series) -> tuple[np.ndarray, pd.Series, pd.Series]:
+    """Return the place of each row's text among the distinct ones (-1: missing), these, and those that mark nothing."""
+    codes, values = pd.factorize(column)
+    values = pd.Series(values, dtype=column.dtype)
+    return codes, values, values[~values.isin(MISSING)]
+
+
+def _numbers(texts: pd.Series) -> pd.Series:
+    for kind in ("int64", "uint64"):
+        with suppress(ValueError, OverflowError):
+            return texts.astype(kind)
+    return texts.astype(float)
+
+
+def _no_number(texts: pd.Series, numbers: pd.Series, *, has_missing: bool) -> str:
+    """Return why texts of digits are no numbers, "" if they are."""
+    if not texts.str.fullmatch(WHOLE).all():
+        return ""
+    if (zero := texts.str.match(ZERO)).any():
+        return f"{texts[zero].iloc[0].strip()} begins with a zero, as identifiers do"
+    sizes = numbers.astype(float).abs()  # numbers with a missing value among them are floats
+    if numbers.dtype.kind == "f" or (has_missing and sizes.max() > 2**53):
+        return f"{texts[sizes.idxmax()].strip()} has too many digits to be held exactly"
+    return ""
+
+
+def _typed(column: pd.Series, target) -> pd.Series:
+    """Return a column in another type; raises a ValueError where a value would change."""
+    is_boolean = pd.api.types.is_bool_dtype(target)
+    if not (is_boolean or pd.api.types.is_numeric_dtype(target)):
+        return column.astype(target)
+    codes, found = None, column
+    if pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty"):
+        codes, values, known = _known(column)
+        texts = known.str.strip().str.lower()
+        strange = ~(texts.isin(TRUTH) if is_boolean else known.str.fullmatch(NUMBER))
+        if strange.any():
+            raise ValueError(f"found {known[strange].iloc[0]!r}")
+        if isinstance(target, np.dtype) and target.kind in "iub" and (len(known) < len(values) or (codes < 0).any()):
+            raise ValueError("a value is missing; expected 'boolean', 'Int64' or 'float' as type")
+        found = texts.map(TRUTH).astype(bool) if is_boolean else _numbers(known)
+    typed = found.astype(target)
+    if pd.api.types.is_numeric_dtype(found):
+        before = found.dropna()
+        after = typed[before.index]
+        if pd.api.types.is_float_dtype(target):
+            changed = np.isfinite(before.astype(float)) & ~np.isfinite(after.astype(float))
+        else:
+            changed = after != before
+        if changed.any():
+            raise ValueError(f"found {before[changed].iloc[0]}")
+    return typed if codes is None else typed.reindex(codes).set_axis(column.index)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=4)
 
 
 def label(text: str, column: pd.Series | None):
