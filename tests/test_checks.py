@@ -2,7 +2,9 @@ import errno
 import os
 import re
 import stat
+import subprocess
 import sys
+import threading
 import tomllib
 import warnings
 from pathlib import Path
@@ -29,7 +31,7 @@ from fairlab.checks import (
     required,
     suggestion,
 )
-from fairlab.paths import Project, atomic_path, project, write_text
+from fairlab.paths import Project, atomic_path, check_outputs, project, write_text
 from fairlab.seeds import Trial, derive_seed
 
 TABLE = pd.DataFrame({"age": [30, 40], "member": [True, False], "score": [0.5, 1.5]})
@@ -297,6 +299,86 @@ def test_nobody_sees_half_a_file(tmp_path):
         assert temporary.suffix == ".csv"  # writers choose the format by it
         assert not path.exists()
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"table.csv": "whole"}
+
+
+def test_a_link_is_followed_and_rights_are_kept(tmp_path):
+    (tmp_path / "folder").mkdir()
+    own, link, dangling = tmp_path / "folder" / "own.txt", tmp_path / "link", tmp_path / "dangling"
+    own.write_text("before")
+    own.chmod(0o600)
+    link.symlink_to("folder/own.txt")
+    dangling.symlink_to("folder/new.txt")
+    write_text(link, "after")
+    write_text(dangling, "new")
+    assert link.is_symlink()
+    assert dangling.is_symlink()
+    assert own.read_text() == "after"
+    assert stat.S_IMODE(own.stat().st_mode) == 0o600
+    assert {path.name: path.read_text() for path in own.parent.iterdir()} == {"own.txt": "after", "new.txt": "new"}
+
+
+def test_pipes_and_devices_are_written_to(tmp_path):
+    pipe, read, write = tmp_path / "pipe", *os.pipe()
+    os.mkfifo(pipe)
+    received = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
+    reader.start()
+    check_outputs({"--html": pipe, "--json": f"/dev/fd/{write}", "--junit": "/dev/null", "--sarif": "/dev/null"})
+    write_text(pipe, "a page")
+    write_text(f"/dev/fd/{write}", "an object")
+    write_text("/dev/null", "nothing")
+    reader.join()
+    os.close(write)
+    with open(read) as stream:  # noqa: PTH123
+        assert (received, stream.read()) == (["a page"], "an object")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_what_is_written_to_a_redirection_comes_after_what_was_printed(tmp_path):
+    code = (
+        "from fairlab.paths import write_text; print('first'); write_text('/dev/stdout', 'second\\n'); print('third')"
+    )
+    with (tmp_path / "out.txt").open("w") as stream:
+        subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
+    assert (tmp_path / "out.txt").read_text() == "first\nsecond\nthird\n"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ({"--html": "table.csv"}, "--html: expected a file of its own, found table.csv, which is read"),
+        ({"--html": "./folder/../table.csv"}, "table.csv, which is read"),
+        ({"--html": "link"}, "table.csv, which is read"),
+        ({"--html": "linked.csv"}, "table.csv, which is read"),
+        ({"--html": "a", "--json": "folder/../a"}, "--json: expected a file of its own, found a, which --html writes"),
+        ({"--html": "gone", "--json": "dangling"}, "--json: expected a file of its own, found gone, which --html"),
+        ({"--html": ""}, "--html: expected the name of a file, found an empty text"),
+        ({"--html": "folder"}, "expected a file to write, found a folder or socket: 'folder'"),
+        ({"--html": "table.csv/a"}, "Not a directory: 'table.csv/a'"),
+        ({"--html": "a" * 300}, "File name too long"),
+        ({"--html": "a\0b"}, "embedded null byte"),
+        ({"--html": "/proc/page"}, "'/proc/page'"),
+        ({"--html": "/dev/fd/999"}, "'/dev/fd/999'"),
+    ],
+)
+def test_outputs_that_would_destroy_something_or_cannot_be_written_are_refused(tmp_path, monkeypatch, outputs, message):
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("table.csv").write_text("a\n1\n")
+    Path("link").symlink_to("table.csv")
+    Path("linked.csv").hardlink_to("table.csv")
+    Path("dangling").symlink_to("gone")
+    with pytest.raises((ValueError, OSError), match=message):
+        check_outputs(outputs, ["table.csv", "gone.csv", "x" * 5000, "python -c 'print()'"])
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        "dangling",
+        "folder",
+        "link",
+        "linked.csv",
+        "table.csv",
+    ]
 
 
 # seeds

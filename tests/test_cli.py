@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -166,6 +167,108 @@ def test_audit_writes_requested_files(model, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("audit --html table.csv", "--html: expected a file of its own, found table.csv, which is read"),
+        ("audit --json bank.py", "--json: expected a file of its own, found bank.py, which is read"),
+        ("audit --baseline old.json --json old.json", "found old.json, which is read"),
+        ("audit --config a.toml --sarif a.toml", "found a.toml, which is read"),
+        ("audit --html x --model-card x", "--model-card: expected a file of its own, found x, which --html writes"),
+        ("audit --junit ''", "--junit: expected the name of a file, found an empty text"),
+        ("audit --html /proc/a.html", "/proc/a.html"),
+        ("compare bank:predict --html table.csv", "--html: expected a file of its own, found table.csv, which is read"),
+        ("compare bank:predict --html x --json x", "--json: expected a file of its own, found x, which --html writes"),
+    ],
+)
+def test_outputs_are_checked_before_the_model_is_called(model, tmp_path, capsys, call, message):
+    (tmp_path / "old.json").write_text("{}")
+    (tmp_path / "a.toml").write_text("seed = 1")
+    (tmp_path / "bank.py").write_text("def predict(rows):\n    open('called', 'w')\n")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert main([*shlex.split(call), *AUDIT[1:]]) == 2
+    assert message in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_names_may_have_commas(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"sex, as stated": ["f", "m"] * 100, 'the "group"': list("aabb") * 50, "hours": range(200)})
+    table.to_csv("t.csv", index=False)
+    (tmp_path / "hours_model.py").write_text("def predict(rows):\n    return rows['hours'] > 100\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    call = ["audit", "hours_model:predict", "t.csv", "--methods", "rates", "--json", "r.json"]
+    assert main([*call, "--sensitive-features", '"sex, as stated", "the ""group"""']) in (0, 3)
+    assert json.loads((tmp_path / "r.json").read_text())["sensitive_features"] == list(table)[:2]
+    (tmp_path / "a.toml").write_text(f"sensitive_features = {json.dumps(list(table)[:2])}\n")
+    assert main([*call, "--config", "a.toml"]) in (0, 3)
+    assert json.loads((tmp_path / "r.json").read_text())["sensitive_features"] == list(table)[:2]
+    assert main([*call, "--sensitive-features", '"sex, as stated']) == 2
+    assert "expected names with commas between them, found" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("html = true", "html: expected a text, found True"),
+        ("html = ['a.html']", "html: expected a text, found ['a.html']"),
+        ("y_true = 1", "y_true: expected a text, found 1"),
+        ("seed = '1'", "seed: expected a whole number, found '1'"),
+        ("budget = true", "budget: expected a whole number, found True"),
+        ("budget = 1e3", "budget: expected a whole number, found 1000.0"),
+        ("margin = '0.1'", "margin: expected a number, found '0.1'"),
+        ("proxies = 'no'", "proxies: expected true or false, found 'no'"),
+        ("program = 1", "program: expected true or false, found 1"),
+        ("sensitive_features = 3", "sensitive_features: expected a text or a list of texts, found 3"),
+        ("features = ['age', 3]", "features: expected a text or a list of texts, found ['age', 3]"),
+        ("fail_on = 3", "fail_on: expected a text or a list of texts, found 3"),
+        ("dtype = {age = 'int'}", "dtype: expected a text or a list of texts, found {'age': 'int'}"),
+        ("pos_label = ['yes']", "pos_label: expected a label, found ['yes']"),
+        ("rows = 'some'", "'some' is not one of"),
+        ("accept = 'all'", "accept: expected a list of tables, found 'all'"),
+        ("trust_pickle = true", "trust_pickle: expected on the command line only, found in a configuration"),
+        ("trust-pickle = false", "trust-pickle: expected on the command line only, found in a configuration"),
+        ("config = 'b.toml'", "config: expected on the command line only"),
+        ("fail-onn = 'x'", "unknown key 'fail-onn'; did you mean 'fail_on'"),
+        ("dtypes = 'x=str'", "unknown key 'dtypes'; did you mean 'dtype'"),
+    ],
+)
+def test_a_configuration_has_values_of_the_right_kind(model, tmp_path, capsys, line, message):
+    (tmp_path / "a.toml").write_text(line)
+    assert main([*AUDIT, "--config", "a.toml"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_list_of_a_configuration_may_be_one_text(model, tmp_path, capsys):
+    lines = ["fail_on = 'selection_rate_difference > 0.9'", "dtype = 'age=float'", "methods = 'themis,fliptest'"]
+    (tmp_path / "a.toml").write_text("\n".join([*lines, "sensitive-features = 'sex'", "pos_label = 'yes'"]))
+    model["themis"] = 0.2
+    assert (
+        main(["audit", "bank:predict", "table.csv", "--y-true", "repaid", "--config", "a.toml", "--json", "r.json"])
+        == 0
+    )
+    content = json.loads((tmp_path / "r.json").read_text())
+    assert [method["method"] for method in content["methods"]] == ["FlipTest", "Themis"]
+
+
+def test_people_without_a_true_label_are_not_labelled_for_a_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text("import sys\nprint(int(float(sys.argv[2]) > 40))\n")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"sex": ["f", "m"] * 20, "hours": rng.integers(30, 50, 40)})
+    table["paid"] = rng.choice(["yes", "no", ""], 40)
+    table.to_csv("t.csv", index=False)
+    call = ["audit", f"{sys.executable} -S prog.py", "t.csv", "--program", "--sensitive-features", "sex"]
+    call += ["--y-true", "paid", "--pos-label", "yes", "--methods", "rates", "--budget", "80", "--json", "r.json"]
+    assert main(call) in (0, 3, 4)
+    found = {
+        row["group"]: (row["labelled"], row["negatives"])
+        for row in json.loads((tmp_path / "r.json").read_text())["groups"]
+    }
+    right = {sex: (sum(rows["paid"] != ""), sum(rows["paid"] == "no")) for sex, rows in table.groupby("sex")}
+    assert found == right
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({1: "bank:missing"}, "has no 'missing'"),
@@ -253,3 +356,39 @@ def test_two_models_are_compared_and_worse_is_3(tmp_path, monkeypatch, capsys):
     assert json.loads((tmp_path / "c.json").read_text())["is_worse"] is True
     assert status("unfair", "fair") == 0
     assert status("fair", "nothing") == 2
+
+
+def test_the_monitor_reads_tables_as_the_audit_does(tmp_path, monkeypatch, capsys):
+    monitoring = pytest.importorskip("fairlab.monitoring")
+    calls = {}
+
+    class Stub:
+        __init__ = __exit__ = lambda self, *given: None
+
+        def __enter__(self):
+            return self
+
+        def register(self, fields):
+            return calls.update(fields) or 1
+
+        def investigation(self, number):
+            return calls
+
+        def send(self, number, frame):
+            return calls.update(sent=frame) or {"new": len(frame)}
+
+    monkeypatch.setattr(monitoring, "Client", Stub)
+    monkeypatch.chdir(tmp_path)
+    regions, countries = ["01", "02"] * 30, ["NA", "ZA", "null"] * 20
+    table = pd.DataFrame({"a, b": regions, "country": countries, "hours": range(60), "offer": ["yes", "no", "no"] * 20})
+    table.to_csv("t.csv", index=False)
+    call = ["t.csv", "--token", "x"]
+    assert main(["monitor", "register", *call, "--sensitive-features", '"a, b"', "--output", "offer"]) == 0
+    types = {name: column["type"] for name, column in calls["columns"].items()}
+    assert types == dict.fromkeys(["a, b", "country", "offer"], "category") | {"hours": "number"}
+    assert "country: NA, null is read as text" in capsys.readouterr().err
+    assert main(["monitor", "send", *call, "--investigation", "1"]) == 0
+    assert calls["sent"][["a, b", "country"]].to_dict("list") == {"a, b": regions, "country": countries}
+    (tmp_path / "t.csv").write_text("sex,offer\nf,yes,1\n")
+    assert main(["monitor", "register", *call, "--sensitive-features", "sex", "--output", "offer"]) == 1
+    assert "found 3 in line 2" in capsys.readouterr().err

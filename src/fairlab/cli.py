@@ -433,7 +433,9 @@ def _of_kind(value, name, parameter):
             return [value] if parameter.multiple else value
         expected, fits = "a text or a list of texts", isinstance(value, list) and all(isinstance(v, str) for v in value)
     elif name == "pos_label":
-        value, expected, fits = str(value), "a label", isinstance(value, str | bool | int | float)
+        if isinstance(value, bool | int | float):
+            return str(value)
+        expected, fits = "a label", isinstance(value, str)
     else:
         kind, expected = KINDS.get(parameter.type.name, (str, "a text"))
         fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -194,10 +194,10 @@ def _try_to_write(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if not _is_stream(path):
         place = Path(os.path.realpath(path))
-        with suppress(FileNotFoundError):
-            place.lstat()  # of a name that is too long, or below a file
-        folder = next(folder for folder in place.parents if folder.exists())
         try:
+            with suppress(FileNotFoundError):
+                place.lstat()  # of a name that is too long, or below a file
+            folder = next(folder for folder in place.parents if folder.exists())
             tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:
             error.filename = str(path)

@@ -21,8 +21,7 @@ import pandas as pd
 from fairlab.checks import required
 from fairlab.models import CommandModel, CommandSoftware
 
-NUMBER = r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*|\s*[+-]?[iI]nf(?:inity)?\s*"
-WHOLE, ZERO = r"\s*[+-]?[0-9]+\s*", r"\s*[+-]?0[0-9]"  # the second is the beginning of an identifier
+ZERO = r"\s*[+-]?0[0-9]"  # the beginning of an identifier
 BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}  # where booleans are asked for
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
@@ -233,11 +232,12 @@ def _inferred(column: pd.Series) -> pd.Series:
     markers = ", ".join(values.drop(known.index))
     if values.empty:
         return column.astype(float)
-    if not len(known) or not ((is_boolean := known.isin(BOOLEANS).all()) or known.str.fullmatch(NUMBER).all()):
+    is_boolean = known.isin(BOOLEANS).all()
+    found = known.map(BOOLEANS).astype(bool) if is_boolean else _numbers(known)
+    if found is None or known.empty:
         if markers:
             _warn(f"{name}: {markers} is read as text, not as a missing value, which is an empty field")
         return column
-    found = known.map(BOOLEANS).astype(bool) if is_boolean else _numbers(known)
     if reason := "" if is_boolean else _no_number(known, found, has_missing=bool(markers) or (codes < 0).any()):
         _warn(f"{name} is read as text, not as numbers: {reason} (--dtype {name}=float reads numbers)")
         return column
@@ -253,22 +253,29 @@ def _known(column: pd.Series) -> tuple[np.ndarray, pd.Series, pd.Series]:
     return codes, values, values[~values.isin(MISSING)]
 
 
-def _numbers(texts: pd.Series) -> pd.Series:
-    for kind in ("int64", "uint64"):
+def _numbers(texts: pd.Series) -> pd.Series | None:
+    """Return texts as whole numbers if all are some, else as floats; None if one is no number."""
+    joined = "".join(texts.to_numpy(dtype=object))
+    if not joined.isascii() or "_" in joined:  # which Python takes, too
+        return None
+    for kind in ("int64", "uint64", "float64"):
         with suppress(ValueError, OverflowError):
-            return texts.astype(kind)
-    return texts.astype(float)
+            numbers = texts.astype(kind)
+            return None if numbers.isna().any() else numbers
+    return None
 
 
 def _no_number(texts: pd.Series, numbers: pd.Series, *, has_missing: bool) -> str:
-    """Return why texts of digits are no numbers, "" if they are."""
-    if not texts.str.fullmatch(WHOLE).all():
+    """Return why texts are no numbers although they look like some, "" if they are."""
+    if not (numbers % 1 == 0).all():
         return ""
     if (zero := texts.str.match(ZERO)).any():
         return f"{texts[zero].iloc[0].strip()} begins with a zero, as identifiers do"
-    sizes = numbers.astype(float).abs()  # numbers with a missing value among them are floats
-    if numbers.dtype.kind == "f" or (has_missing and sizes.max() > 2**53):
-        return f"{texts[sizes.idxmax()].strip()} has too many digits to be held exactly"
+    sizes = numbers.astype(float).abs()
+    largest = texts[sizes.idxmax()].strip()
+    is_float = numbers.dtype.kind == "f" or has_missing
+    if is_float and sizes.max() >= 2**53 and largest.lstrip("+-").isdigit():
+        return f"{largest} has too many digits to be held exactly"
     return ""
 
 
@@ -281,12 +288,14 @@ def _typed(column: pd.Series, target) -> pd.Series:
     if pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty"):
         codes, values, known = _known(column)
         texts = known.str.strip().str.lower()
-        strange = ~(texts.isin(TRUTH) if is_boolean else known.str.fullmatch(NUMBER))
-        if strange.any():
+        found = _numbers(known)
+        if is_boolean and texts.isin(TRUTH).all():
+            found = texts.map(TRUTH).astype(bool)
+        elif is_boolean or found is None:
+            strange = ~texts.isin(TRUTH) if is_boolean else known.map(lambda text: _numbers(pd.Series([text])) is None)
             raise ValueError(f"found {known[strange].iloc[0]!r}")
         if isinstance(target, np.dtype) and target.kind in "iub" and (len(known) < len(values) or (codes < 0).any()):
             raise ValueError("a value is missing; expected 'boolean', 'Int64' or 'float' as type")
-        found = texts.map(TRUTH).astype(bool) if is_boolean else _numbers(known)
     typed = found.astype(target)
     if pd.api.types.is_numeric_dtype(found):
         before = found.dropna()

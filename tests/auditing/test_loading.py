@@ -1,0 +1,313 @@
+import bz2
+import gzip
+import pickle
+import re
+import sys
+import zipfile
+
+import joblib
+import pandas as pd
+import pytest
+
+from fairlab.auditing.loading import command_model, label, load_model, read_table
+
+MODULES = {
+    "bank_to_load": "def predict(rows):\n    return rows['age'] > 45\n\npredict.itself = predict\n",
+    "broken_to_load": "import nothing_of_the_kind\n",
+    "failing_to_load": "table = {}\ntable['weights']\n",
+    "misspelt_to_load": "def predict(rows:\n",
+    "ending_to_load": "import sys\nsys.exit()\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A current directory with modules."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name, code in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(code)
+    return tmp_path
+
+
+def test_a_function_is_imported_from_the_current_directory(folder):
+    assert load_model("bank_to_load:predict.itself")(pd.DataFrame({"age": range(9)})).shape == (9,)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("predict", "model: expected module:name, a Keras file"),
+        ("no_such_module:predict", "model: no module 'no_such_module' in"),
+        ("bank_to_load:missing", "model: module 'bank_to_load' has no 'missing'"),
+        ("broken_to_load:predict", "model: module 'broken_to_load' needs 'nothing_of_the_kind'"),
+        ("failing_to_load:predict", r"'failing_to_load' could .*: KeyError: 'weights' \(failing_to_load.py, line 2"),
+        ("misspelt_to_load:predict", "'misspelt_to_load' could not be opened: SyntaxError: .*misspelt_to_load.py"),
+        ("ending_to_load:predict", "module 'ending_to_load' could not be opened: SystemExit"),
+        ("gone.keras", "model: there is no file gone.keras"),
+        ("gone.pkl", "model: there is no file gone.pkl"),
+    ],
+)
+def test_what_cannot_be_found_is_named(folder, name, error):
+    with pytest.raises(ValueError, match=error):
+        load_model(name)
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".PICKLE"])
+def test_a_pickle_is_opened_only_when_trusted(folder, suffix):
+    joblib.dump({"a": 1}, folder / f"model{suffix}")
+    with pytest.raises(ValueError, match=r"runs whatever code is in it, with all your rights; .*--trust-pickle"):
+        load_model(f"model{suffix}")
+    assert load_model(f"model{suffix}", trust_pickle=True) == {"a": 1}
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".keras"])
+def test_code_in_a_keras_file_is_never_run_unless_an_old_keras_is_trusted_with_it(folder, suffix, monkeypatch):
+    keras = pytest.importorskip("keras")
+    code = keras.layers.Lambda(lambda x: (__import__("pathlib").Path("ran").touch(), x)[1], output_shape=(2,))
+    keras.Sequential([keras.Input((2,)), code, keras.layers.Dense(1)]).save(folder / f"network{suffix}")
+    (folder / "ran").unlink(missing_ok=True)
+    with pytest.raises(ValueError, match=r"deserialization of a `Lambda` layer .* arbitrary code execution"):
+        load_model(f"network{suffix}")
+    opened = []
+    monkeypatch.setattr(keras, "__version__", "3.11.3")
+    monkeypatch.setattr(keras.models, "load_model", lambda path, **options: opened.append(path.name))
+    with pytest.raises(ValueError, match=r"expected Keras 3.12 or later, found 3.11.3, .* upgrade it, or if you made"):
+        load_model(f"network{suffix}")
+    load_model(f"network{suffix}", trust_pickle=True)
+    assert (opened, (folder / "ran").exists()) == ([f"network{suffix}"], False)
+
+
+# pickles and tables
+
+
+class _Local:
+    """What a pickle of a script holds."""
+
+
+@pytest.mark.parametrize("name", ["of_a_script.pkl", "short.pkl", "empty.joblib", "text.pkl", "wrong.keras"])
+def test_a_file_that_cannot_be_opened_is_a_sentence(folder, name, monkeypatch):
+    if name.endswith("keras"):
+        pytest.importorskip("keras")
+    monkeypatch.setattr(_Local, "__module__", "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "_Local", _Local, raising=False)
+    contents = {"of_a_script.pkl": pickle.dumps(_Local()), "short.pkl": pickle.dumps(list(range(100)))[:50]}
+    (folder / name).write_bytes(contents.get(name, b"age,sex\n" * (not name.startswith("empty"))))
+    monkeypatch.delattr(sys.modules["__main__"], "_Local")
+    with pytest.raises(ValueError, match=f"^model: {name} could not be opened: [A-Z][A-Za-z]*Error") as caught:
+        load_model(name, trust_pickle=True)
+    assert "\n" not in str(caught.value)
+    assert ("define it in a module" in str(caught.value)) == (name == "of_a_script.pkl")
+
+
+def values(table):
+    """Return the columns as lists, None for a missing value."""
+    return {name: [None if pd.isna(value) else value for value in column] for name, column in table.items()}
+
+
+@pytest.fixture
+def read(tmp_path, recwarn):
+    """Return a function of a CSV's text that gives the columns of its table and what was warned of."""
+
+    def of_text(text, dtype=None, name="t.csv", **options):
+        (tmp_path / name).write_text(text)
+        table = read_table(tmp_path / name, dtype, **options)
+        return values(table), [str(recwarn.pop().message) for _ in list(recwarn)]
+
+    return of_text
+
+
+ENDINGS = {
+    "t.csv": lambda path, text: path.write_text(text),
+    "T.CSV": lambda path, text: path.write_text("\ufeff" + text, encoding="utf-8"),
+    "t.tsv": lambda path, text: path.write_text(text.replace(",", "\t")),
+    "t.2024.csv.gz": lambda path, text: path.write_bytes(gzip.compress(text.encode())),
+    "t.tsv.BZ2": lambda path, text: path.write_bytes(bz2.compress(text.replace(",", "\t").encode())),
+    "t.csv.zip": lambda path, text: zipfile.ZipFile(path, "w").writestr("t.csv", text),
+    "t.parquet": lambda path, text: pd.DataFrame({"a": [1, 2], "b": ["x", "NA"]}).to_parquet(path),
+    "t.PQ": lambda path, text: pd.DataFrame({"a": [1, 2], "b": ["x", "NA"]}).to_parquet(path),
+    "t.feather": lambda path, text: pd.DataFrame({"a": [1, 2], "b": ["x", "NA"]}).to_feather(path),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.filterwarnings("ignore:b. NA is read as text")
+def test_tables_are_read_by_their_ending(tmp_path, name):
+    if "csv" not in name.lower() and "tsv" not in name.lower():
+        pytest.importorskip("pyarrow")
+    ENDINGS[name](tmp_path / name, "a,b\n1,x\n\n2,NA\n")
+    assert read_table(tmp_path / name).to_dict("list") == {"a": [1, 2], "b": ["x", "NA"]}
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t", "t.csv.rar", "t.parquet.gz", "t.gz"])
+def test_another_ending_names_those_that_are_read(tmp_path, name):
+    (tmp_path / name).write_text("a,b\n1,x\n")
+    with pytest.raises(ValueError, match=r"one of \.csv, \.tsv \(also with \.gz, .*\.parquet, \.pq, \.feather, found"):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2,3\n4,5,6\n", "expected 2 fields in each row, as in the first line, found 3 in line 2"),
+        ("a,b\n1,2\n4,5,6\n", "found 3 in line 3"),
+        ("a,b\n1,2\n4\n", "found 1 in line 3"),
+        ('a,b\n"1\n1",2\n4\n', "found 1 in line 4"),
+        ("a,b,\n1,2\n", "expected 3 fields"),
+        ("a,b,a\n1,2,3\n", "expected a name for each column, found 'a' twice"),
+        ('a,b\n"1,2\n', "unexpected end of data"),
+        ("\n", "it is empty"),
+        ("a,b\n1,\udcff\n", "codec can't decode byte 0xff"),
+    ],
+)
+def test_a_table_that_would_be_read_askew_is_refused(tmp_path, text, message):
+    (tmp_path / "t.csv").write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match=f"t.csv could not be read as a table: .*{message}"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_text_is_missing_only_where_a_field_is_empty(read):
+    text = 'country,status,none\nNA,None,\n,null,\n"",n/a,\nZA,x,\n'
+    expected = {"country": ["NA", None, None, "ZA"], "status": ["None", "null", "n/a", "x"], "none": [None] * 4}
+    found, said = read(text)
+    assert found == expected
+    assert [line.split(" is read as text")[0] for line in said] == ["country: NA", "status: None, null, n/a"]
+    for kind in ("str", "string", "object", "category"):
+        assert read(text, dict.fromkeys(("country", "status"), kind)) == (expected, [])
+
+
+def test_numbers_and_booleans_may_be_marked_as_missing(read):
+    found, said = read("pay,member,share\n1,True,.5\nNA,n/a,\n30,false,-1e-3\n")
+    assert found == {"pay": [1, None, 30], "member": [True, None, False], "share": [0.5, None, -0.001]}
+    assert [line.split(" (--dtype")[0] for line in said] == [
+        "pay: NA is read as a missing value",
+        "member: n/a is read as a missing value",
+    ]
+    assert read("pay\n1\nNA\n", {"pay": "str"}) == ({"pay": ["1", "NA"]}, [])
+
+
+def test_identifiers_stay_text(read):
+    columns = {
+        "zip": ["90210", "02139", ""],
+        "card": ["123456789012345678901", "1", "2"],
+        "order": ["9007199254740993", "9007199254740992", ""],
+        "code": ["1e5", "A1", "2"],
+    }
+    rows = "\n".join(map(",".join, [columns, *zip(*columns.values(), strict=True)]))
+    found, said = read(f"{rows}\n")
+    assert found == {name: [value or None for value in column] for name, column in columns.items()}
+    assert [line.split(" (--dtype")[0].split(": ", 1)[1] for line in said] == [
+        "02139 begins with a zero, as identifiers do",
+        "123456789012345678901 has too many digits to be held exactly",
+        "9007199254740993 has too many digits to be held exactly",
+    ]
+
+
+def test_numbers_are_read_to_the_last_bit(read):
+    numbers = [0.1, 1 / 3, 2**53 + 2.0, 1e-300, 123456.789012345]
+    whole = [2**63 - 1, -(2**63), 0, 1, 2]
+    lines = [f"{a!r},{b},{c}" for a, b, c in zip(numbers, whole, [2**64 - 1, 0, 1, 2, 3], strict=True)]
+    found, said = read("\n".join(["a,b,c", *lines]))
+    assert found == {"a": numbers, "b": whole, "c": [2**64 - 1, 0, 1, 2, 3]}
+    assert said == []
+
+
+TYPED = [  # what stands in the file, the type, and the values
+    (["True", "false", "TRUE"], "bool", [True, False, True]),
+    (["1", "0", "0"], "bool", [True, False, False]),
+    (["1.0", "0.0", ""], "boolean", [True, False, None]),
+    (["1", "NA", ""], "Int64", [1, None, None]),
+    (["9007199254740993", "", "0"], "Int64", [9007199254740993, None, 0]),
+    (["007", "8", "9"], "int64", [7, 8, 9]),
+    (["1.0", "8", "9"], "int8", [1, 8, 9]),
+    (["1", "NA", ""], "float", [1, None, None]),
+    (["1", "2.5", ""], "Float64", [1, 2.5, None]),
+    (["1", "01", ""], "category", ["1", "01", None]),
+    (["2024-02-01", "", "2024-03-01"], "datetime64[s]", [pd.Timestamp("2024-02-01"), None, pd.Timestamp("2024-03-01")]),
+]
+
+
+@pytest.mark.parametrize(("texts", "kind", "expected"), TYPED)
+def test_a_type_that_is_asked_for_keeps_the_values(read, texts, kind, expected):
+    text = "\n".join(["a,b", *(f"{text},x" for text in texts)])
+    assert read(text, {"a": kind}) == ({"a": expected, "b": ["x"] * 3}, [])
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "found"),
+    [
+        (["yes", "no"], "bool", "found 'yes'"),
+        (["2", "1"], "bool", "found '2'"),
+        (["True", ""], "bool", "a value is missing"),
+        (["1", "NA"], "int64", "a value is missing"),
+        (["300", "1"], "int8", "found 300"),
+        (["-1", "1"], "uint8", "found -1|out of bounds"),
+        (["1.5", "1"], "Int64", "found 1.5|cannot safely cast"),
+        (["1e300", "1"], "float32", "found 1e"),
+        (["1_000", "1"], "float", "found '1_000'"),
+        (["soon", "2024-01-01"], "datetime64[ns]", "soon"),
+        (["2500-01-01", "2024-01-01"], "datetime64[ns]", "[Oo]ut of bounds"),
+    ],
+)
+def test_a_type_that_does_not_fit_is_refused(read, texts, kind, found):
+    with pytest.raises(ValueError, match=rf"dtype: a cannot be read as '{re.escape(kind)}': .*({found})"):
+        read("\n".join(["a,b", *(f"{text},x" for text in texts)]), {"a": kind})
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "expected"),
+    [
+        (["False", "true"], "bool", [False, True]),
+        ([0.0, 1.0], "bool", [False, True]),
+        ([2, 1], "bool", None),
+        ([300, 1], "int8", None),
+        ([1.5, 1.0], "int64", None),
+        ([1, 0], "str", ["1", "0"]),
+    ],
+)
+def test_types_hold_for_other_formats(tmp_path, column, kind, expected):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"a": column}).to_parquet(tmp_path / "t.parquet")
+    if expected is None:
+        with pytest.raises(ValueError, match=f"a cannot be read as '{kind}': found {column[0]}"):
+            read_table(tmp_path / "t.parquet", {"a": kind})
+    else:
+        assert read_table(tmp_path / "t.parquet", {"a": kind})["a"].tolist() == expected
+
+
+def test_columns_that_are_to_be_text_need_not_be_there(read):
+    assert read("a,b\n01,1\n", texts=["a", "c"]) == ({"a": ["01"], "b": [1]}, [])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda file: read_table(file, {"wage": "str"}), "dtype: .*no column wage"),
+        (lambda file: read_table(file, {"age": "many"}), "dtype: .*age cannot be read as 'many'"),
+        (lambda file: read_table(file.with_name("gone.csv")), "table: there is no file"),
+        (lambda file: command_model("python 'score.py"), "is no command line"),
+        (lambda file: command_model("'score.py", in_batches=True), "is no command line"),
+        (lambda file: command_model(" "), "expected a command line"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(tmp_path, call, message):
+    (tmp_path / "t.csv").write_text("zip,age\n1,2\n")
+    with pytest.raises(ValueError, match=message):
+        call(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("1", [0, 1], 1),
+        ("1", ["0", "1"], "1"),
+        ("True", [True, False], True),
+        ("yes", None, "yes"),
+        ("1", None, 1),
+        ("0.5", None, 0.5),
+        ("true", None, True),
+    ],
+)
+def test_a_label_is_found_by_what_it_looks_like(text, values, expected):
+    found = label(text, None if values is None else pd.Series(values))
+    assert (found, isinstance(found, str)) == (expected, isinstance(expected, str))
