@@ -1,9 +1,11 @@
 """Notebooks of labs are run, checked, graded and filled with their numbers."""
 
+import json
+
 import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from fairlab.cli import main
 from fairlab.suite.labs.checking import Line, as_text, check
@@ -52,6 +54,87 @@ def test_uncheckable_notebooks_raise(tmp_path):
     nbformat.write(new_notebook(), tmp_path / "empty.ipynb")
     with pytest.raises(ValueError, match="is it the notebook of a lab"):
         check(tmp_path / "empty.ipynb")
+
+
+def test_a_test_that_was_not_run_as_the_only_one_of_its_name_has_not_passed(tmp_path):
+    skipped = graded("skipped", 2) | {"tags": ["skip-execution"]}
+    cells = [
+        new_markdown_cell("assert False", metadata=graded("as text", 1)),
+        new_raw_cell("assert False", metadata=graded("as raw text", 1)),
+        new_code_cell(" \n", metadata=graded("emptied", 1)),
+        new_code_cell("assert False", metadata=skipped),
+        new_code_cell("assert True", metadata=graded("copied", 3)),
+        new_code_cell("assert False", metadata=graded("copied", 3)),
+        new_markdown_cell("Because.", metadata=graded("why", 4, True)),
+        new_markdown_cell("Because.", metadata=graded("why", 4, True)),
+        new_code_cell("assert True", metadata=graded("own", 1) | {"tags": ["raises-exception"]}),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "mine.ipynb")
+    copied = "2 cells have this name, expected one: delete the copies"
+    assert check(tmp_path / "mine.ipynb") == [
+        Line("as text", "not yet", 1, "expected code, found markdown"),
+        Line("as raw text", "not yet", 1, "expected code, found raw"),
+        Line("emptied", "not yet", 1, "expected code, found an empty cell"),
+        Line("skipped", "not yet", 2, "AssertionError"),
+        Line("copied", "not yet", 3, copied),
+        Line("why", "not yet", 4, copied),
+        Line("own", "ok", 1),
+    ]
+
+
+def test_messages_are_cut_and_obey_no_terminal_codes(tmp_path, capsys):
+    cells = [
+        new_code_cell(f"raise ValueError('x' * {10**6})", metadata=graded("long", 1)),
+        new_code_cell("raise ValueError('\\x1b[2J\\x07\\u202ered\\n\\tblue')", metadata=graded("codes", 1)),
+        new_code_cell("raise type('\\x1b[31mError', (Exception,), {})"),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "mine.ipynb")
+    assert main(["labs", "check", str(tmp_path / "mine.ipynb")]) == 1
+    long, codes, own, _ = capsys.readouterr().out.splitlines()
+    assert len(long) < 600
+    assert codes.endswith(r"ValueError: \x1b[2J\x07\u202ered blue")
+    assert own.endswith(r"\x1b[31mError")
+
+
+def of_cell(**changes):
+    cell = {"cell_type": "code", "source": "1", "metadata": graded("a", 1), "outputs": [], "execution_count": None}
+    return {"nbformat": 4, "nbformat_minor": 2, "metadata": {}, "cells": [cell | changes]}
+
+
+def marked(**changes):
+    return of_cell(metadata={"nbgrader": graded("a", 1)["nbgrader"] | changes})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        *((content, "not a notebook") for content in ([], 3, None, "x", {}, {"nbformat": 4}, {"nbformat": "4"})),
+        *(({"nbformat": major, "worksheets": 3}, "not a notebook") for major in (1, 2, 3, 99)),
+        *((of_cell() | {"cells": cells}, "not a notebook") for cells in (3, [3], [{}], [{"cell_type": "code"}])),
+        *((of_cell(source=source), "not a notebook") for source in (3, [1])),
+        *((of_cell(outputs=outputs), "not a notebook") for outputs in (3, [{}], [{"output_type": "error"}])),
+        *((of_cell(**{key: []}), "not a notebook") for key in ("metadata", "cell_type")),
+        *((of_cell() | {"metadata": data}, "not a notebook") for data in ([], {"kernelspec": 3})),
+        *((marked(grade_id=name), "cell 1: expected a name as grade_id") for name in (None, "", ["a"], {}, "\x1b[2Ja")),
+        *((marked(points=points), "expected a number of points") for points in ("1", None, [], True, -1, float("nan"))),
+        (marked(solution="no"), "solution: expected true or false, found 'no'"),
+        (marked(grade_id="y" * 10**6), "expected a name as grade_id"),
+    ],
+)
+def test_odd_notebooks_are_refused_in_a_line(tmp_path, capsys, content, message):
+    (tmp_path / "odd.ipynb").write_text(json.dumps(content))
+    assert main(["labs", "check", str(tmp_path / "odd.ipynb")]) == 1
+    [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith("fairlab")]
+    assert message in line
+    assert "\x1b" not in line
+    assert len(line) < 1_000
+
+
+@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b"\xff\xfe\x00", b'{"nbformat": 4'])
+def test_files_that_are_no_json_are_refused_in_a_line(tmp_path, content):
+    (tmp_path / "odd.ipynb").write_bytes(content)
+    with pytest.raises(ValueError, match=r"odd.ipynb: not a notebook \("):
+        check(tmp_path / "odd.ipynb")
 
 
 ENDLESS = "while True: pass"

@@ -1,10 +1,12 @@
 """Run the visible tests of a notebook."""
 
+from collections import Counter
 from dataclasses import dataclass
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 
-from fairlab.suite.labs.masters import CELL_SECONDS, QUIET, exercises, marks, read
+from fairlab.suite.labs.masters import CELL_SECONDS, MOST_LETTERS, QUIET, marks, plain, read
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,48 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is no notebook, or none of its cells is graded.
+        If it is no notebook, none of its cells is graded, or one that is has no name or points.
     MissingExtraError
         If JupyterLab is not installed.
     """
     content = read(notebook)
-    graded = {exercise.grade_id: exercise for exercise in exercises(content)}
-    if not graded:
+    names = Counter(_name(cell, f"{notebook}: cell {number}") for number, cell in enumerate(content.cells, start=1))
+    names.pop("", None)
+    if not names:
         raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
     messages = _messages(content, Path(notebook), seconds) if find_spec("nbconvert") else _messages_here(content)
     lines = []
     for number, (cell, message) in enumerate(zip(content.cells, messages, strict=True), start=1):
-        if exercise := graded.get(marks(cell).get("grade_id")):
-            state = "manual" if exercise.solution else "not yet" if message else "ok"
-            lines.append(Line(exercise.grade_id, state, exercise.points, message))
+        name, exercise = _name(cell), marks(cell)
+        if names[name] > 1:
+            if name not in (line.name for line in lines):
+                copied = f"{names[name]} cells have this name, expected one: delete the copies"
+                lines.append(Line(name, "not yet", exercise.points, copied))
+        elif name and exercise.get("solution"):
+            lines.append(Line(name, "manual", exercise.points, message))
+        elif name:
+            if cell.cell_type != "code" or not cell.source.strip():
+                message = f"expected code, found {'an empty cell' if cell.cell_type == 'code' else cell.cell_type}"
+            lines.append(Line(name, "not yet" if message else "ok", exercise.points, message))
         elif message:
             lines.append(Line(f"cell {number}", "error", 0, message))
     return lines
+
+
+def _name(cell, where: str = "") -> str:
+    """Return the name of a graded cell, "" of any other; refuse one that is not as nbgrader marks it."""
+    mark = marks(cell)
+    if not mark.get("grade"):
+        return ""
+    name = mark.get("grade_id")
+    if not (isinstance(name, str) and name and len(name) <= MOST_LETTERS and name.isprintable()):
+        raise ValueError(f"{where}: expected a name as grade_id, found {plain(repr(name))}")
+    points, solution = mark.get("points"), mark.get("solution", False)
+    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < inf:
+        raise ValueError(f"{where}: expected a number of points, found {plain(repr(points))}")
+    if not isinstance(solution, bool):
+        raise ValueError(f"{where}: solution: expected true or false, found {plain(repr(solution))}")
+    return name
 
 
 def as_text(lines: list[Line]) -> str:
@@ -80,7 +107,7 @@ def _messages(content, notebook: Path, seconds: int) -> list[str]:
     """Run a copy of the cells in a kernel, and return the message of each cell's first error, "" if it has none."""
     from fairlab.suite.labs.running import ResilientExecute
 
-    runner = ResilientExecute(timeout=seconds, kernel_name="python3", extra_arguments=QUIET)
+    runner = ResilientExecute(timeout=seconds, kernel_name="python3", extra_arguments=QUIET, skip_cells_with_tag="")
     runner.log.setLevel("CRITICAL")  # what is logged stands in the lines
     done, _ = runner.preprocess(content, {"metadata": {"path": str(notebook.resolve().parent)}})
     errors = [[out for out in cell.get("outputs", ()) if out.output_type == "error"] for cell in done.cells]
@@ -103,5 +130,5 @@ def _messages_here(content) -> list[str]:
 
 
 def _in_a_line(kind: str, text: str) -> str:
-    text = " ".join(text.split())
-    return text if kind == "LabError" else f"{kind}: {text}".removesuffix(": ")
+    text = plain(text)
+    return text if kind == "LabError" else f"{plain(kind)}: {text}".removesuffix(": ")

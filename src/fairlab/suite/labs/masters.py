@@ -9,6 +9,7 @@ nbformat = optional("nbformat")
 
 PARAMETERS, GUIDE = "parameters", "guide"
 CELL_SECONDS, NOTEBOOK_SECONDS = 60, 600  # what a cell, and a notebook, may take when it is checked or graded
+MOST_LETTERS = 500  # of a name or message that is printed
 QUIET = ["--log-level=ERROR"]  # or a kernel warns of matters that are not a student's
 _MARKER = re.compile(r"^[ \t]*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)[ \t]*\n?", re.MULTILINE)
 _COURSE = re.compile(r"^course = \d+$", re.MULTILINE)
@@ -33,13 +34,27 @@ def read(path: Path | str):
 
     Raises
     ------
+    OSError
+        If the file cannot be read.
     ValueError
-        If the file is no notebook.
+        If it is no notebook.
     """
     try:
-        return nbformat.read(path, as_version=4)
-    except (UnicodeDecodeError, nbformat.reader.NotJSONError) as error:
-        raise ValueError(f"{path}: not a notebook ({error})") from error
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+    except OSError:
+        raise
+    except Exception as error:  # nbformat expects JSON of the right form
+        reason = plain((str(error).splitlines() or [""])[0])
+        raise ValueError(f"{path}: not a notebook ({type(error).__name__}: {reason})") from error
+    return notebook
+
+
+def plain(text: str) -> str:
+    """Return a text on one line, cut, and with escapes for characters that a terminal would obey."""
+    words = " ".join(text[: 10 * MOST_LETTERS].split())
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words[: MOST_LETTERS + 1])
+    return shown if len(shown) <= MOST_LETTERS else f"{shown[:MOST_LETTERS]}..."
 
 
 def for_course(notebook, course: int):
