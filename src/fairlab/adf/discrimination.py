@@ -263,7 +263,7 @@ def repeated(inputs: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
     sensitive_features : ndarray of int
         Columns that do not count.
     """
-    others = np.delete(inputs, sensitive_features, axis=1)
+    others = np.delete(inputs, sensitive_features, axis=1).astype(np.int64, copy=False)  # wide enough for differences
     if not others.size:
         return np.arange(len(others)) > 0
     low = others.min(axis=0)

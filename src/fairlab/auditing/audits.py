@@ -109,7 +109,9 @@ def audit(
     if max_seconds is not None:
         budget = min(budget, people + int(MODEL_PART * max_seconds / max(case.queries.seconds_per_row, 1e-9)))
     deadline = case.queries.deadline(max_seconds or float("inf"))
-    with deadline, QueryBar(case.queries, budget, done=people, show=progress) as bar:
+    # One limit around all methods, within which each row counts once: what earlier audits asked does not matter.
+    limit = case.queries.limit(max(budget - people, 0))
+    with deadline, limit, QueryBar(case.queries, budget, done=people, show=progress) as bar:
         for position, name in enumerate(names):
             left = budget - people - (case.queries.n_queries - queried)
             share = probes()[name].share / max(sum(probes()[other].share for other in names[position:]), 1)

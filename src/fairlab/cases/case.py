@@ -1,7 +1,6 @@
 """A model, a table and its sensitive columns, ready for any method."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,19 @@ from fairlab.checks import align, check_count, check_flag
 from fairlab.seeds import derive_seed
 
 MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
+# What a case and a sample of it have in common; schema and encoding are made of the rows.
+OF_ANY_ROWS = (
+    "model",
+    "_model",
+    "_originals",
+    "queries",
+    "sensitive_features",
+    "features",
+    "unseen",
+    "n_given",
+    "_dtypes",
+    "_given",
+)
 
 
 class Case:
@@ -143,8 +155,8 @@ class Case:
         self.y_true = self._model.settle(self.table[list(self.features)], labels, pos_label, decision_threshold)
         self.labelled = np.zeros(len(self.table), dtype=bool) if labels is None else labels.notna().to_numpy()
         self._given = _read_schema(schema)
-        if schema is not None:
-            _ = self.schema  # so that what does not fit is said at once
+        if schema is not None:  # what does not fit is said at once; a sample has the bins of all rows
+            self._given = {each.name: each for each in self._domain.features if each.name in self._given}
 
     @property
     def task(self) -> str:
@@ -184,7 +196,7 @@ class Case:
         return self._model.gradient is not None and self.has_scores
 
     def sample(self, n_rows: int, *, random_state: int = 0) -> "Case":
-        """Return the case of a simple random sample of its rows, or itself if it has no more; answers are remembered.
+        """Return the case of a simple random sample of its rows, or itself if it has no more, around the same queries.
 
         Raises
         ------
@@ -194,11 +206,11 @@ class Case:
         rows = _sample_of(len(self.table), n_rows, random_state)
         if rows is None:
             return self
-        part = copy(self)
+        part = object.__new__(type(self))
+        for name in OF_ANY_ROWS:
+            setattr(part, name, getattr(self, name))
         part.table, part.y_true = self.table.iloc[rows], None if self.y_true is None else self.y_true[rows]
         part.labelled = self.labelled[rows]
-        for made_of_table in ("schema", "_domain", "encoding"):
-            part.__dict__.pop(made_of_table, None)
         return part
 
     def groups(self, name: str) -> pd.Series:

@@ -207,7 +207,7 @@ class ModelAdapter:
             self.queries.store(question[0], answers, rows)
         if changed := self.queries.repeat(*question, rows):
             found = f"{changed:.0%} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
-            self._warn(f"Queried again, the model answers {found}.")
+            self._warn(f"Queried again in other batches, the model answers {found}, or goes by the rest of a batch.")
         return truth
 
     @property

@@ -39,9 +39,14 @@ class BudgetSpentError(RuntimeError):
 class Queries:
     """Counts the rows that a model is applied to, and keeps its answers, so that no row is sent twice.
 
+    What a limit allows does not depend on what was asked before it: within the outermost limit each row counts once,
+    even if its answer is cached, unless it is among those of the case.
+
     Attributes
     ----------
     n_queries : int
+        Rows that count: those that were sent to the model, and within a limit those that were cached before it.
+    n_sent : int
         Rows that were sent to the model.
     n_cached : int
         Rows whose answers were cached.
@@ -66,11 +71,14 @@ class Queries:
     """
 
     def __init__(self) -> None:
-        self.n_queries = self.n_cached = self.n_for_case = self.n_repeated = 0
+        self.n_queries = self.n_sent = self.n_cached = self.n_for_case = self.n_repeated = 0
         self.seconds = 0.0
         self.is_deterministic = True
         self._left = self._until = np.inf
         self._answers: dict[str, AnswerCache] = {}
+        self._of_case: dict[str, int] = {}  # cached answers that are those of the case
+        # Which cached answers have counted within the outermost limit; None outside of it.
+        self._counted: dict[str, np.ndarray] | None = None
 
     @property
     def left(self) -> float:
@@ -80,7 +88,7 @@ class Queries:
     @property
     def seconds_per_row(self) -> float:
         """Seconds that the model takes for a row, on average; nan before the first."""
-        return self.seconds / self.n_queries if self.n_queries else np.nan
+        return self.seconds / self.n_sent if self.n_sent else np.nan
 
     @contextmanager
     def deadline(self, seconds: float) -> Iterator["Queries"]:
@@ -111,11 +119,12 @@ class Queries:
         if not (isinstance(n_rows, Real) and n_rows >= 0):
             raise ValueError(f"n_rows: expected a number of rows, at least 0, found {n_rows!r}")
         outer, self._left = self._left, min(self._left, n_rows)
-        granted = self._left
+        granted, counted = self._left, self._counted
+        self._counted = {} if counted is None else counted
         try:
             yield self
         finally:
-            self._left = outer - (granted - self._left)
+            self._left, self._counted = outer - (granted - self._left), counted
 
     def answers(self, question: str, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
         """Return one number for each row, the cached one where the same row was sent before.
@@ -135,17 +144,26 @@ class Queries:
             If there are more new rows than the limit has left.
         """
         known = self._answers.setdefault(question, AnswerCache())
-        values, is_new = known(row_keys(rows), lambda new: self.send(answer, rows[new].reset_index(drop=True)))
+        values, is_new = known(
+            row_keys(rows),
+            lambda new: self._send(answer, _batches(rows[new])),
+            count=lambda numbers, is_new: self._count_answers(question, numbers, int(is_new.sum())),
+        )
         self.n_cached += len(rows) - int(is_new.sum())
         return values
 
     def store(self, question: str, values: np.ndarray, rows: pd.DataFrame) -> None:
         """Keep answers that are known already."""
         values = np.asarray(values, dtype=float)
-        self._answers.setdefault(question, AnswerCache())(row_keys(rows), lambda new: values[new])
+        known = self._answers.setdefault(question, AnswerCache())
+        known(row_keys(rows), lambda new: values[new])
 
     def repeat(self, question: str, answer: Callable, rows: pd.DataFrame) -> float:
-        """Send some rows a second time, in another order and batch, and return the share that is answered otherwise.
+        """Send some rows a second time, in other batches, and return the share that is answered otherwise.
+
+        The rows of the case are those whose answers are cached now. Of the rows sorted by their answers, the lower and
+        the upper half are a batch each, and so are the lowest and the highest alone: a model that ranks or standardises
+        the rows of a batch answers these otherwise.
 
         Parameters
         ----------
@@ -156,9 +174,14 @@ class Queries:
         """
         n = min(REPEATED, max(len(rows), FEWEST_REPEATED), max(10, int(PATIENCE / max(self.seconds_per_row, 1e-9))))
         some = np.resize(np.random.default_rng(0).permutation(len(rows)), n)
-        first, again = self.answers(question, answer, rows.iloc[some]), self.send(answer, rows.iloc[some])
-        changed = ~np.isclose(first, again, rtol=1e-4, atol=1e-5)
+        first = self.answers(question, answer, rows.iloc[some])
+        order = np.argsort(first, kind="stable")
+        parts = np.array_split(some[order], [1, n // 2, n - 1])
+        self._count(n, n)
+        again = self._send(answer, [rows.iloc[part].reset_index(drop=True) for part in parts])
+        changed = ~np.isclose(first[order], again, rtol=1e-4, atol=1e-5)
         self.n_for_case, self.n_repeated, self.is_deterministic = self.n_queries, n, not changed.any()
+        self._of_case = {name: len(known) for name, known in self._answers.items()}
         return float(changed.mean())
 
     def distinct(self, rows: pd.DataFrame) -> pd.DataFrame:
@@ -173,9 +196,8 @@ class Queries:
         BudgetSpentError
             If there are more rows than the limit has left.
         """
-        batches = [rows.iloc[k : k + BATCH].reset_index(drop=True) for k in range(0, len(rows), BATCH)]
-        parts = self._send(answer, batches, len(rows))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        self._count(len(rows), len(rows))
+        return self._send(answer, _batches(rows))
 
     def send_matrix(self, answer: Callable, matrix: np.ndarray) -> Any:
         """Send the rows of a matrix, all at once, counted but not cached; return the answer.
@@ -185,24 +207,46 @@ class Queries:
         BudgetSpentError
             If there are more rows than the limit has left.
         """
-        return self._send(answer, [matrix], len(matrix))[0]
+        self._count(len(matrix), len(matrix))
+        return self._send(answer, [matrix])
 
-    def _send(self, answer, batches: list, n_rows: int) -> list:
+    def _count_answers(self, question: str, numbers: np.ndarray, n_new: int) -> None:
+        """Count cached answers, by their numbers, of which `n_new` are to be sent for; within a limit, each once."""
+        if self._counted is None:
+            self._count(n_new, n_new)
+            return
+        counted = self._counted.get(question, np.ones(self._of_case.get(question, 0), dtype=bool))
+        counted = _longer(counted, int(numbers.max()) + 1)  # with False
+        first = np.unique(numbers[~counted[numbers]])
+        self._count(len(first), n_new)
+        counted[first] = True
+        self._counted[question] = counted
+
+    def _count(self, n_rows: int, n_new: int) -> None:
+        """Count rows, of which `n_new` are to be sent."""
         if n_rows > self._left:
             raise BudgetSpentError(f"limit: expected at most {int(self._left):,} more model queries, found {n_rows:,}")
-        if time.monotonic() + n_rows * np.nan_to_num(self.seconds_per_row) > self._until:
-            raise BudgetSpentError(f"deadline: no time is left for {n_rows:,} more model queries")
+        if time.monotonic() + n_new * np.nan_to_num(self.seconds_per_row) > self._until:
+            raise BudgetSpentError(f"deadline: no time is left for {n_new:,} more model queries")
         self._left -= n_rows
         self.n_queries += n_rows
+
+    def _send(self, answer, batches: list) -> Any:
         start = time.perf_counter()
+        self.n_sent += sum(map(len, batches))
         try:
-            return [answer(batch) for batch in batches]
+            parts = [answer(batch) for batch in batches]
         finally:
             self.seconds += time.perf_counter() - start
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def __repr__(self) -> str:
         noise = "" if self.is_deterministic else ", not deterministic"
-        return f"Queries: {self.n_queries:,} rows sent, {self.n_cached:,} cached{noise}"
+        return f"Queries: {self.n_sent:,} rows sent, {self.n_cached:,} cached{noise}"
+
+
+def _batches(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    return [rows.iloc[k : k + BATCH].reset_index(drop=True) for k in range(0, len(rows), BATCH)]
 
 
 class AnswerCache:
@@ -246,7 +290,9 @@ class AnswerCache:
         """Their answers."""
         return np.empty(0) if self._values is None else self._values[: self._n]
 
-    def __call__(self, keys: np.ndarray, answer: Callable) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(
+        self, keys: np.ndarray, answer: Callable, *, count: Callable | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of keys, and which of them are new.
 
         Parameters
@@ -255,12 +301,16 @@ class AnswerCache:
         answer : callable
             Takes an array of bool of shape (n,), which is True where a key occurs for the first time; returns a value
             for each of those.
+        count : callable or None
+            Takes the number of each key and that array before `answer` does; what it raises leaves the cache as it was.
         """
         if len(keys) == 0:
             return self.values[:0], np.empty(0, dtype=bool)
         self._keys = _longer(keys[:0] if self._keys is None else self._keys, self._n + len(keys))
         try:
             numbers, is_new = self._find(keys)
+            if count is not None:
+                count(numbers, is_new)
             if is_new.any():
                 self._keep(np.asarray(answer(is_new)))
         except BaseException:  # some numbers may be of keys without a value

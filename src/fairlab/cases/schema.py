@@ -3,13 +3,14 @@
 import datetime
 import re
 import sys
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import prod
+from math import floor, prod
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -116,8 +117,10 @@ class Feature:
             raise CaseError(f"feature {self.name!r}: expected at least one value, found none")
         if not isinstance(values, range):
             values = _as_range(values)
-        if isinstance(values, range) and max(abs(values[0]), abs(values[-1])) > LARGEST:
-            raise CaseError(f"feature {self.name!r}: {values[0]} to {values[-1]} does not fit into 64 bits")
+        if isinstance(values, range) and not _fits(values):
+            if abs(values[-1] - values[0]) >= WIDE:
+                raise CaseError(f"feature {self.name!r}: {values[0]} to {values[-1]} does not fit into 64 bits")
+            values = tuple(values)
         object.__setattr__(self, "values", values)
         if self.edges is not None:
             object.__setattr__(self, "edges", _checked_edges(self.name, self.edges))
@@ -127,7 +130,7 @@ class Feature:
         known = [value for value in self.values if not is_missing(value)]
         if not all(_is_real(value) for value in known):
             raise CaseError(f"feature {self.name!r}: edges need numbers as values, found {known[:3]}")
-        if np.searchsorted(self.edges, known).tolist() != list(range(len(self.edges) + 1)):
+        if [bisect_left(self.edges, value) for value in known] != list(range(len(self.edges) + 1)):
             raise CaseError(
                 f"feature {self.name!r}: expected one value in each of the {len(self.edges) + 1} bins, in order, "
                 f"found {known}"
@@ -205,7 +208,7 @@ class Feature:
             return cls(name, [*_representatives(name, numbers, edges), *missing], edges)
         is_whole = numbers.dtype.kind in "iu" and not missing
         if is_whole and values and (bins is None or values[-1] - values[0] < wide):
-            return cls.between(name, values[0], values[-1])
+            return cls(name, range(values[0], values[-1] + 1))
         return cls(name, [*values, *missing])
 
     @classmethod
@@ -270,7 +273,7 @@ class Feature:
     def decode(self, codes: np.ndarray) -> np.ndarray:
         """Return values by their codes, in the type that they have."""
         if isinstance(self.values, range):
-            return self.values.start + self.values.step * codes
+            return self.values.start + self.values.step * np.asarray(codes, dtype=np.int64)
         return self._array()[codes]
 
     def find(self, column: pd.Series) -> np.ndarray:
@@ -312,7 +315,9 @@ class Feature:
             return pd.Index(values).get_indexer(known) if len(values) else np.full(len(known), -1)
         if not pd.api.types.is_numeric_dtype(known) and not all(map(_is_real, known)):
             return np.full(len(known), -1)
-        return np.searchsorted(self.edges, known.to_numpy(dtype=float))
+        whole = pd.api.types.is_integer_dtype(known)
+        numbers = known.to_numpy() if whole else known.to_numpy(dtype=float)
+        return np.searchsorted(_edges_among(numbers, self.edges), numbers)
 
     def describe(self) -> list | dict:
         """Return the list of values, bounds of an interval as ``{"low": ..., "high": ...}``, or values and edges."""
@@ -324,8 +329,11 @@ class Feature:
 
     def _array(self) -> np.ndarray:
         if all(_is_real(value) for value in self.values) or len(set(map(type, self.values))) == 1:
-            return np.asarray(self.values)
-        array = np.empty(len(self.values), dtype=object)  # or numbers among strings would become strings
+            array = np.asarray(self.values)
+            if all(found == value or is_missing(value) for found, value in zip(array.tolist(), self.values, strict=True)):
+                return array
+        # Or numbers among strings would become strings, and large integers floats.
+        array = np.empty(len(self.values), dtype=object)
         array[:] = self.values
         return array
 
@@ -382,11 +390,17 @@ def values_of(name: str, column: pd.Series) -> tuple[list, list]:
 
 
 def _as_range(values: tuple) -> tuple | range:
-    """Return consecutive integers as a range, anything else as it is; booleans are no integers."""
+    """Return consecutive integers within 64 bits as a range, anything else as it is; booleans are no integers."""
     if not all(isinstance(value, Integral) and not isinstance(value, bool | np.bool_) for value in values):
         return values
     consecutive = range(int(values[0]), int(values[0]) + len(values))
-    return consecutive if all(value == number for value, number in zip(values, consecutive, strict=True)) else values
+    is_one = _fits(consecutive) and all(value == number for value, number in zip(values, consecutive, strict=True))
+    return consecutive if is_one else values
+
+
+def _fits(values: range) -> bool:
+    """Return whether the values, their number, and sums of two values fit into 64 bits."""
+    return max(abs(values[0]), abs(values[-1]), abs(values[-1] - values[0]) + 1) <= LARGEST
 
 
 def _checked_edges(name: str, edges) -> tuple[float, ...]:
@@ -396,10 +410,18 @@ def _checked_edges(name: str, edges) -> tuple[float, ...]:
     return edges
 
 
+def _edges_among(numbers: np.ndarray, edges) -> np.ndarray:
+    """Return edges to compare numbers with: of integers, that floats may round, as integers of their type if they fit."""
+    if numbers.dtype.kind in "iu":
+        with suppress(OverflowError):
+            return np.array([floor(edge) for edge in edges], dtype=numbers.dtype)
+    return np.array(edges, dtype=float)
+
+
 def _representatives(name: str, numbers: np.ndarray, edges) -> list:
     """Return the middle one of the sorted numbers in each bin."""
     edges = _checked_edges(name, edges)
-    parts = np.split(numbers, np.searchsorted(numbers, edges, side="right"))
+    parts = np.split(numbers, np.searchsorted(numbers, _edges_among(numbers, edges), side="right"))
     for part, (low, high) in zip(parts, pairwise([-np.inf, *edges, np.inf]), strict=True):
         if not len(part):
             raise CaseError(f"edges: column {name!r} has no value above {low:g} and up to {high:g}")
@@ -607,14 +629,15 @@ class Schema:
 
     def keys(self, codes: np.ndarray) -> np.ndarray:
         """Return one number for each input, or as many bytes if there are too many inputs for 64 bits."""
+        codes = np.asarray(codes, dtype=np.int64)
         if self.n_inputs >= 2**63:
-            return np.ascontiguousarray(codes, dtype=">u4").view(f"S{4 * codes.shape[1]}").reshape(-1)
+            return np.ascontiguousarray(codes, dtype=">u8").view(f"S{8 * codes.shape[1]}").reshape(-1)
         return codes @ np.cumprod([1, *self.sizes[:0:-1]], dtype=np.int64)[::-1]
 
     def codes_of_keys(self, keys: np.ndarray) -> np.ndarray:
         """Return the inputs of `keys` as codes, shape (n, n_features)."""
         if keys.dtype.kind == "S":
-            return keys.view(">u4").reshape(len(keys), -1).astype(np.int64)
+            return keys.view(">u8").reshape(len(keys), -1).astype(np.int64)
         return np.column_stack(np.unravel_index(keys, self.sizes))
 
     def sample_codes(self, n: int, *, random_state: int | np.random.Generator | None = 0) -> np.ndarray:
@@ -635,7 +658,7 @@ class Schema:
         if codes.ndim != 2 or codes.shape[1] != len(self.features) or codes.dtype.kind not in "iu":
             expected = f"expected integers of shape (n_rows, {len(self.features)})"
             raise CaseError(f"codes: {expected}, found {codes.dtype} of shape {codes.shape}")
-        columns = codes.T.copy()
+        columns = np.array(codes.T, dtype=np.int64, order="C")
         ranges = [feature.values for feature in self.features if isinstance(feature.values, range)]
         whole = len(ranges) == len(self.features) and len(codes) > 0
         # Read without their signs, negative codes are too large.
@@ -713,8 +736,8 @@ class Schema:
         values, columns = check_features(X, name)
         if values.shape[1] != len(self.names) or (isinstance(X, pd.DataFrame) and columns != self.names):
             raise ValueError(f"{name}: has the columns {', '.join(columns)}; the schema has {', '.join(self.names)}")
-        if (wide := (np.abs(values) > 2**53).any(axis=0)).any():
-            raise ValueError(f"{name}: column {self.names[wide.argmax()]!r} holds values beyond 2**53")
+        if (wide := (np.abs(values) >= 2**53).any(axis=0)).any():  # 2**53 + 1 is no float
+            raise ValueError(f"{name}: column {self.names[wide.argmax()]!r} holds values of 2**53 or more")
         fractional = (values != np.trunc(values)).any(axis=0)
         if fractional.any():
             raise ValueError(f"{name}: column {self.names[fractional.argmax()]!r} holds fractions, expected integers")

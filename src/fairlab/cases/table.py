@@ -201,7 +201,9 @@ class Encoding:
             if pd.api.types.is_bool_dtype(self._dtypes[name]):
                 numbers = numbers > 0.5
             elif pd.api.types.is_integer_dtype(self._dtypes[name]):
-                numbers = np.rint(numbers).astype(np.int64)
+                dtype = getattr(self._dtypes[name], "numpy_dtype", self._dtypes[name])
+                ends = np.iinfo(dtype)
+                numbers = np.clip(np.rint(numbers), ends.min, np.nextafter(float(ends.max) + 1, 0)).astype(dtype)
             missing = (matrix[:, places[1:]] > 0.5).any(axis=1)
             columns[name] = pd.Series(numbers).astype(object).where(~missing) if missing.any() else pd.Series(numbers)
         return in_dtypes(pd.DataFrame(columns), self._dtypes)
