@@ -1,3 +1,4 @@
+import datetime
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
 
@@ -12,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
-from fairlab import audit
 from fairlab.cases import BudgetSpentError, Case, CaseError, Finding, MethodResult, Queries, Schema, wrap_model
 from fairlab.cases.queries import BATCH, row_keys
 from fairlab.networks import Network
@@ -193,7 +193,7 @@ def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
     rows = table.assign(repaid=table["repaid"] == "yes")
     small = Case(model, rows, max_rows=100, random_state=3, **options)
     said = "A random sample of 100 of the 300 rows is examined; intervals are about all 300."
-    assert (seen, small.warnings) == ([100, 100], (said,))
+    assert (seen, small.warnings) == ([100, 1, 49, 49, 1], (said,))
     whole = Case(model, rows, **options)
     part, asked = whole.sample(100, random_state=3), len(seen)
     for case in (small, part):
@@ -500,7 +500,9 @@ def test_answers_of_another_kind_later_on_are_refused(first, then, options):
 
 def test_noise_is_noticed():
     rng = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match=r"Queried again, the model answers \d+% of 100 rows otherwise"):
+    with pytest.warns(
+        UserWarning, match=r"Queried again in other batches, the model answers \d+% of 100 rows otherwise"
+    ):
         noisy = case_of(lambda rows: rng.random(len(rows)) < 0.5)
     assert not noisy.queries.is_deterministic
     assert (noisy.decide() == noisy.decide()).all(), "answers are remembered"
@@ -661,34 +663,80 @@ class OwnMaking(keras.Model):
 
 # foreign
 
-N_DATED = 400
-BORN = pd.Series(pd.Timestamp("1950-01-01") + pd.to_timedelta(np.arange(N_DATED) * 50, unit="D"))
-COLUMNS = {
-    "dates and times": BORN + pd.Timedelta(hours=7, minutes=3),
-    "dates of a zone": BORN.dt.tz_localize("Europe/Paris"),
-    "dates of Python": pd.Series(BORN.dt.date.tolist(), dtype=object),
-    "dates, some missing": BORN.where(BORN.dt.year != 1960),
-    "decimals": pd.Series([Decimal(k) / 100 for k in range(N_DATED)], dtype=object),
-    "decimals, some missing": pd.Series([None if k % 9 == 0 else Decimal(k) / 8 for k in range(N_DATED)], dtype=object),
-}
 
-
-@pytest.mark.parametrize("name", COLUMNS)
-def test_methods_get_numbers_and_the_model_what_was_in_the_table(name):
-    column, seen = COLUMNS[name], []
-    table = pd.DataFrame({"sex": np.tile(["f", "m"], N_DATED // 2), "value": column})
-    middle = column.dropna().sort_values().iloc[N_DATED // 2]
+def columns_of(case):
+    """The column "value" as a case has it, and as its model got it."""
+    seen = []
 
     def model(rows):
         seen.append(rows["value"])
-        return [bool(value > middle) if value == value and value is not None else False for value in rows["value"]]
+        return (rows["sex"] == "m").astype(int)
 
-    case = Case(model, table, sensitive_features="sex")
-    assert pd.api.types.is_numeric_dtype(case.table["value"])
-    assert audit(case, methods=["rates", "themis"], budget=2_000, progress=False).verdict == "no difference found"
-    pd.testing.assert_series_equal(seen[0], table.drop_duplicates(ignore_index=True)["value"])
-    assert {type(value) for values in seen for value in values.dropna()} == set(map(type, column.dropna()))
-    assert (case.decide(table) == model(table)).all()
+    found = Case(model, case, sensitive_features="sex")
+    return found.table["value"], seen[0], found
+
+
+@pytest.mark.parametrize(
+    ("values", "numbers"),
+    [
+        ([datetime.date(1970, 1, 2), datetime.date(9999, 12, 31)], [1, 2932896]),
+        ([datetime.date(1, 1, 1), None], [-719162, np.nan]),
+        (pd.Series(["1970-01-01 12:00", "9999-12-31"]).astype("datetime64[s]"), [0.5, 2932896]),
+        (pd.Series(["1970-01-01", "2262-04-12"]).astype("datetime64[us]"), [0, 106752]),
+        (pd.Series(["1970-01-01 01:00", None]).astype("datetime64[ns]").dt.tz_localize("Europe/Paris"), [0, np.nan]),
+        (pd.to_timedelta(["36h", "1D"]), [1.5, 1]),
+        ([Decimal("12345678901234567890.12"), Decimal("-0.50")], [12345678901234567890.12, -0.5]),
+        ([Decimal("1E+400"), Decimal(1)], "column 'value' holds infinite values"),
+        ([Decimal("0.1"), Decimal("0.10000000000000000001")], "holds 0.1 and 0.10000000000000000001, which are one n"),
+        ([datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1)], "which are one number, 18262; round them"),
+        (
+            pd.to_datetime([1577836800000000100, 1577836800000000110]),
+            "which are one number, .* leave the column out by",
+        ),
+        (
+            [datetime.datetime(2020, 1, 1), pd.Timestamp("2020-01-01", tz="UTC")],
+            "column 'value': expected .* time zone",
+        ),
+    ],
+)
+def test_dates_durations_and_decimals(values, numbers):
+    values = pd.Series(values, dtype=object if isinstance(values, list) else None)
+    table = pd.DataFrame({"sex": ["f", "m"], "value": values})
+    if isinstance(numbers, str):
+        with pytest.raises(CaseError, match=numbers):
+            columns_of(table)
+        Case(lambda rows: rows["sex"] == "m", table, sensitive_features="sex", features=["sex"])
+        return
+    found, seen, case = columns_of(table)
+    np.testing.assert_allclose(found, numbers, rtol=1e-15)
+    assert seen.dtype == values.dtype
+    assert [value for value in seen if not pd.isna(value)] == [value for value in values if not pd.isna(value)]
+    shown = case.rows(case.table.assign(value=case.table["value"] // 2))  # what the table does not have
+    assert (case.decide(shown) == case.decide()).all()
+
+
+def test_what_is_no_date_is_refused():
+    table = pd.DataFrame({"sex": ["f", "m"], "value": [datetime.date(2020, 1, 1), datetime.date(9999, 12, 31)]})
+    case = columns_of(table)[2]
+    with pytest.raises(CaseError, match="column 'value': expected date, found the number 2932897"):
+        case.decide(case.table.assign(value=2_932_897))
+
+
+@pytest.mark.parametrize("name", [0, [0], "0", ("who", "sex"), "sex"])
+@pytest.mark.parametrize("columns", [[0, 1], [("who", "sex"), "hours"], ["sex", 1.5], [None, "sex"], [b"sex", "hours"]])
+def test_columns_are_named_by_strings(name, columns):
+    table = pd.DataFrame({"sex": ["f", "m"] * 5, "hours": range(10)})
+    table.columns = pd.Index(columns, dtype=object, tupleize_cols=False)
+    tables = [table, table.set_axis(pd.MultiIndex.from_tuples([("who", "sex"), ("what", "hours")]), axis=1)]
+    for given in tables:
+        with pytest.raises(CaseError, match=r"table: expected strings as names of columns, found .*table\.columns = "):
+            Case(lambda rows: rows.iloc[:, 1] > 4, given, sensitive_features=name)
+
+
+def test_columns_have_different_names():
+    table = pd.DataFrame([["f", 1, 2], ["m", 2, 3]], columns=["sex", "hours", "hours"])
+    with pytest.raises(CaseError, match="table: columns occur twice: hours"):
+        Case(lambda rows: [0, 1], table, sensitive_features="sex")
 
 
 @pytest.mark.parametrize(("library", "make"), [("polars", "DataFrame"), ("pyarrow", "table")])

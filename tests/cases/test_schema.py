@@ -321,16 +321,11 @@ def test_a_table_is_copied_with_its_types_and_labels():
     pd.testing.assert_frame_equal(copy, GOOD)
     copy.loc["x", "count"] = 9
     pd.testing.assert_frame_equal(GOOD, given)
-    assert list(check_table(GOOD, ["flag", "text"])) == ["flag", "text"]
 
 
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([[1]], "table: expected a DataFrame, found list"),
-        (pd.DataFrame([[1], [2]]), r"expected strings as names of columns, found 0; table\.columns = "),
-        (pd.concat([GOOD, GOOD[["flag"]]], axis=1), "table: columns occur twice: flag"),
-        (GOOD[[]], "table: has no columns"),
         (GOOD[:1], "table: expected at least 2 rows, found 1"),
         (GOOD[:0], "table: expected at least 2 rows, found 0"),
         (GOOD.assign(d=pd.Timestamp("2020-01-01")), "column 'd' has type datetime64.*make it a number, as the age"),
@@ -342,6 +337,9 @@ def test_a_table_is_copied_with_its_types_and_labels():
         (GOOD.assign(d=[{}, None]), "column 'd': expected strings, booleans or numbers, found a dict"),
         (GOOD.assign(d=1j), "column 'd' has type complex128; make it real"),
         (GOOD.assign(d=[1.0, np.inf]), "column 'd' holds infinite values"),
+        (GOOD.assign(d=np.array([1, 2], dtype=np.float16)), "column 'd' has type float16; make it wider"),
+        (GOOD.assign(d=pd.Series([True, 2], dtype=object, index=GOOD.index)), "column 'd' mixes booleans with numbers"),
+        (GOOD.assign(d=pd.Series([0.5, np.True_], dtype=object, index=GOOD.index)), "column 'd' mixes booleans with n"),
         (GOOD.assign(d=pd.arrays.SparseArray([0, 1])), "column 'd' has type Sparse.*make it dense"),
         (GOOD.assign(d=pd.Categorical(pd.to_datetime(["2020", "2021"]))), "column 'd' has type datetime64"),
     ],
@@ -395,7 +393,7 @@ def test_numbers_are_standardised_and_the_rest_is_zero_or_one():
 
 
 def test_the_way_back_is_exact():
-    odd = pd.DataFrame({"x": np.array([1, "1", None, True], dtype=object), "id": np.arange(4) * 10**12 + 36})
+    odd = pd.DataFrame({"x": np.array([1, "1", None, 2], dtype=object), "id": np.arange(4) * 10**12 + 36})
     for table in (TABLE, odd):
         encoding, rows = Encoding(table), table[::-1].reset_index(drop=True)
         pd.testing.assert_frame_equal(encoding.inverse_transform(encoding.transform(rows)), rows)

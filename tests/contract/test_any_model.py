@@ -1,6 +1,9 @@
 """Any model, any table, every method: which form of the same model comes in does not matter."""
 
-from functools import cache
+import datetime
+import re
+from decimal import Decimal
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from fairlab import audit
 from fairlab.auditing import run
 from fairlab.auditing.probes import probes
 from fairlab.cases import Case, MethodResult
@@ -264,3 +268,163 @@ def test_a_method_is_deterministic_and_asks_no_more_than_it_may(method):
         asked = case.queries.n_queries
         result = run(method, case, budget=budget)
         assert case.queries.n_queries - asked == result.n_queries <= budget
+
+
+# Every dtype with every kind of missing value.
+
+DAYS = [datetime.date(2000, 1, 1), datetime.date(9999, 12, 31), datetime.date(1, 1, 1)]
+TIMES = [pd.Timestamp("2000-01-01 05:30"), pd.Timestamp("2010-03-01")]
+ACCOUNTS = [Decimal("12345678901234567890.12"), Decimal("5.00")]
+FEW = 120
+
+
+def repeated(values, missing, dtype=object):
+    """A column of some values in turn, of which every seventh is missing."""
+    return pd.Series([missing if k % 7 == 0 else values[k % len(values)] for k in range(FEW)], dtype=dtype)
+
+
+def categories(values, **options):
+    return repeated(range(len(values)), -1, "int8").pipe(
+        lambda codes: pd.Series(pd.Categorical.from_codes(codes, values, **options))
+    )
+
+
+def arrow(values, make):
+    pyarrow = pytest.importorskip("pyarrow")
+    return repeated(values, None, pd.ArrowDtype(make(pyarrow)))
+
+
+KINDS = {
+    **{
+        f"{name} and {missing}": partial(repeated, values, missing)
+        for missing in (None, np.nan, pd.NA)
+        for name, values in {
+            "booleans": [True, False],
+            "strings": ["a", "nan", "None", "<NA>"],
+            "integers": [1, 2, 2**70],
+            "fractions": [0.5, 2.0],
+            "decimals": ACCOUNTS,
+            "dates": DAYS,
+        }.items()
+    },
+    "booleans of NumPy": lambda: repeated([np.True_, np.False_], np.nan),
+    "dates and NaT": lambda: repeated(DAYS, pd.NaT),
+    "times of Python": lambda: repeated([datetime.datetime(1, 1, 1, 3), datetime.datetime(9999, 1, 1)], None),
+    "times of a zone": lambda: repeated([time.tz_localize("Europe/Paris") for time in TIMES], pd.NaT),
+    "boolean": lambda: repeated([True, False], pd.NA, "boolean"),
+    "Int64": lambda: repeated([1, 2**60 + 1], pd.NA, "Int64"),
+    "UInt64": lambda: repeated([1, 2**64 - 1], pd.NA, "UInt64"),
+    "Float64": lambda: repeated([0.5, 2.0], pd.NA, "Float64"),
+    "float32": lambda: repeated([0.5, 2.0], np.nan, "float32"),
+    "string": lambda: repeated(["a", "b"], pd.NA, "string"),
+    "str": lambda: repeated(["a", "b"], np.nan, "str"),
+    "categories of strings": lambda: categories(["b", "a", "unused"]),
+    "categories of integers": lambda: categories([2, 1, 3], ordered=True),
+    "categories of fractions": lambda: categories([1.5, 0.5]),
+    "categories of booleans": lambda: categories([True, False]),
+    "categories of times": lambda: categories(TIMES),
+    "categories of dates": lambda: categories(DAYS),
+    "categories of intervals": lambda: categories(pd.interval_range(0, 3)),
+    "datetime64[s]": lambda: repeated([pd.Timestamp("9999-12-31"), TIMES[0]], pd.NaT, "datetime64[s]"),
+    "datetime64[ns]": lambda: repeated([TIMES[0] + pd.Timedelta(1, "ns"), TIMES[1]], pd.NaT, "datetime64[ns]"),
+    "datetime64 of a zone": lambda: repeated(
+        [time.tz_localize("Europe/Paris") for time in TIMES], pd.NaT, pd.DatetimeTZDtype("us", "Europe/Paris")
+    ),
+    "timedelta64": lambda: repeated([pd.Timedelta("1D"), pd.Timedelta("90min")], pd.NaT, "timedelta64[ms]"),
+    "booleans of Arrow": lambda: arrow([True, False], lambda pa: pa.bool_()),
+    "integers of Arrow": lambda: arrow([1, 200], lambda pa: pa.uint8()),
+    "fractions of Arrow": lambda: arrow([0.5, 2.0], lambda pa: pa.float64()),
+    "strings of Arrow": lambda: arrow(["a", "b"], lambda pa: pa.string()),
+    "times of Arrow": lambda: arrow([time.tz_localize("UTC") for time in TIMES], lambda pa: pa.timestamp("ns", "UTC")),
+    "dates of Arrow": lambda: arrow(DAYS, lambda pa: pa.date32()),
+    "durations of Arrow": lambda: arrow([pd.Timedelta("1D"), pd.Timedelta("2h")], lambda pa: pa.duration("us")),
+    "decimals of Arrow": lambda: arrow(ACCOUNTS, lambda pa: pa.decimal128(30, 2)),
+}
+
+
+def typed(values):
+    """The values of a column with their types, all missing ones as one, which is equal to itself."""
+    return {"missing" if pd.isna(value) else (type(value), value) for value in values.array}
+
+
+def people_with(**columns):
+    return pd.DataFrame({"sex": np.tile(["f", "m"], FEW // 2), "hours": np.arange(FEW) * 7 % 31} | columns)
+
+
+def examined_with(people, sensitive_features, methods):
+    """Apply methods to a rule on these people, whose rows must have their dtypes and, but for one method, values."""
+    seen = {name: set() for name in people}
+
+    def model(rows):
+        assert rows.dtypes.equals(people.dtypes)
+        for name, values in rows.items():
+            seen[name] |= typed(values)
+        return (rows["hours"] - 20 + 9 * (rows["sex"] == "m") + 5 * rows.iloc[:, -1].isna()).astype(float)
+
+    case = Case(model, people, sensitive_features=sensitive_features, decision_threshold=0.5)
+    for method in methods:
+        result = run(method, case, budget=1500)
+        assert result.findings or method == "fairtest"  # no association is no finding
+        assert not [text for text in result.skipped if "cannot" in text]
+        for name, values in people.items():
+            if method != "individual_fairness":
+                assert seen[name] <= typed(values)
+            else:  # moves people to values that the table does not have
+                assert {type(each) for each in seen[name]} <= {type(each) for each in typed(values)}
+            seen[name] = set()
+    assert (case.decide(people[::-1]) == (model(people[::-1]) >= 0.5)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_dtype_may_have_missing_values(kind):
+    people = people_with(some=KINDS[kind]())
+    examined_with(people, ["sex", "some"], [name for name in METHODS if name != "adf"])
+
+
+def test_a_search_gets_through_every_dtype_with_missing_values():
+    examined_with(people_with(**{kind: make() for kind, make in KINDS.items()}), ["sex"], ["adf"])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not re.search("date|time|decimal|duration|interval", kind)])
+def test_every_dtype_of_true_labels_may_lack_some(kind):
+    column = KINDS[kind]()
+    people = people_with(truth=column)
+    favourable = column.dropna().iloc[0]
+    case = Case(
+        lambda rows: rows["hours"] / 9.0,
+        people,
+        sensitive_features="sex",
+        y_true="truth",
+        pos_label=favourable,
+        decision_threshold=2,
+    )
+    assert (case.labelled == column.notna()).all()
+    assert case.y_true.tolist() == [not pd.isna(value) and value == favourable for value in column.array]
+
+
+def test_audits_of_one_case_are_those_of_fresh_cases():
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame(
+        {
+            "sex": np.append(rng.choice(["f", "m"], 148), ["d", "d"]),
+            "age": rng.normal(40, 12, 150).round(2),
+            "points": rng.integers(0, 5, 150),
+        }
+    )
+
+    def new():
+        return Case(
+            lambda rows: expit(rows["points"] + 1.5 * (rows["sex"] == "m") + (rows["age"] > 45) - 3.3),
+            people,
+            sensitive_features=["sex", "age"],
+            decision_threshold=0.5,
+        )
+
+    one = new()
+    for budget in (1200, 90, 600, 160, 1200, 40, 300):
+        again, fresh = (audit(case, budget=budget, progress=False) for case in (one, new()))
+        pd.testing.assert_frame_equal(again.to_frame(), fresh.to_frame())
+        assert [each.skipped for each in again.results] == [each.skipped for each in fresh.results]
+        assert [each.n_queries for each in again.results] == [each.n_queries for each in fresh.results]
+        assert (again.n_queries, again.warnings) == (fresh.n_queries, fresh.warnings)
+    assert one.queries.n_sent < one.queries.n_queries, "answers are remembered"

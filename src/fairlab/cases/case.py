@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.foreign import plain_table, with_originals
+from fairlab.cases.foreign import as_numbers, as_pandas, plain_table, with_originals
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
@@ -43,9 +43,9 @@ class Case:
         Anything with ``predict`` or ``predict_proba``, or that takes a DataFrame and returns one answer for each row:
         labels, booleans, strings, probabilities or scores.
     table : DataFrame
-        One row for each person: strings, categories, booleans, numbers, dates and decimals; values may be missing. Of
-        pandas, polars or pyarrow; the model gets rows of pandas. Methods take dates as days since 1970-01-01 and
-        decimals as floats, the model gets them as they were.
+        One row for each person: strings, categories, booleans, numbers, dates, durations and decimals; values may be
+        missing. Of pandas, polars or pyarrow; the model gets rows of pandas. Methods take dates as days since
+        1970-01-01, durations as days and decimals as floats, the model gets them as they were.
     sensitive_features : str or sequence of str
         Columns of the table.
     features : sequence of str or None
@@ -128,11 +128,7 @@ class Case:
         self.model = model
         with case_errors():
             self._model = wrap_model(model)
-        table, self._originals = plain_table(table)
-        if self._originals:
-            for part in ("answer", "scorer"):
-                if (function := getattr(self._model, part)) is not None:
-                    setattr(self._model, part, with_originals(function, self._originals))
+        table = as_pandas(table)
         self.sensitive_features = _checked_names(sensitive_features, "sensitive_features", table)
         labels = _labels(table, y_true)
         self.features = _feature_names(
@@ -142,7 +138,11 @@ class Case:
             where = "sensitive_features" if y_true in self.sensitive_features else "features"
             raise CaseError(f"y_true: {y_true!r} is also among {where}; expected a column of its own")
         self.unseen = tuple(name for name in self.sensitive_features if name not in self.features)
-        self.table = check_table(table, [*self.features, *self.unseen])
+        used, self._originals = plain_table(table[[*self.features, *self.unseen]])
+        for part in ("answer", "scorer"):
+            if self._originals and (function := getattr(self._model, part)) is not None:
+                setattr(self._model, part, with_originals(function, self._originals))
+        self.table = check_table(used)
         for name in self.sensitive_features:
             if self.table[name].nunique(dropna=False) < 2:
                 raise CaseError(f"sensitive_features: column {name!r} has one value only, expected at least two groups")
@@ -237,7 +237,8 @@ class Case:
         CaseError
             If a column is missing or a value does not fit its dtype.
         """
-        return in_dtypes(plain_table(frame)[0] if self._originals else frame, self._dtypes)
+        is_frame = isinstance(frame, pd.DataFrame)
+        return in_dtypes(as_numbers(frame, self._originals) if is_frame else frame, self._dtypes)
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
         """Return inputs by their codes in the schema, as the model gets them: see `rows` and `Schema.decode`.
@@ -400,6 +401,8 @@ def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
         y_true = table[_checked_names(y_true, "y_true", table)[0]]
     with case_errors():
         labels = align(y_true, table.index, "y_true")
+    if pd.api.types.infer_dtype(labels) == "decimal":
+        labels = labels.astype(float)
     check_values(labels, "y_true")
     return labels
 

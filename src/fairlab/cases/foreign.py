@@ -1,46 +1,71 @@
-"""Tables of other libraries, and columns of dates and decimals: numbers for methods, what they were for the model."""
+"""Tables of other libraries; columns of dates, durations and decimals: numbers for methods, as they were for models.
+
+A number that stands for a value of the table gives back that very value; others become a value of the same kind.
+"""
 
 import datetime
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from fairlab.cases.schema import CaseError
+from fairlab.cases.schema import PLAIN_TYPES, CaseError
 
-DAY = pd.Timedelta(days=1)
-Originals = Mapping[str, Callable[[pd.Series], pd.Series]]
+US, DAY = np.timedelta64(1, "us"), np.timedelta64(1, "D")
 
 
-def plain_table(table) -> tuple[pd.DataFrame, Originals]:
-    """Return a table of pandas with numbers in place of dates and decimals, and how each such column is got back.
+def as_pandas(table) -> pd.DataFrame:
+    """Return a table of pandas.
 
     Parameters
     ----------
     table : DataFrame of pandas, polars, or another library that narwhals knows; or a pyarrow Table
-        Dates become days since 1970-01-01, decimals floats.
 
     Raises
     ------
     CaseError
-        If it is no table.
+        If it is no table, or its columns are not named by different strings.
     """
     if not isinstance(table, pd.DataFrame):
         table = _from_other_library(table)
+    for name in table.columns:
+        if not isinstance(name, str):
+            advice = "table.columns = [str(name) for name in table.columns]"
+            raise CaseError(f"table: expected strings as names of columns, found {name!r}; {advice} makes them so")
+    if not table.columns.is_unique:
+        doubled = table.columns[table.columns.duplicated()].unique()
+        raise CaseError(f"table: columns occur twice: {', '.join(doubled)}")
+    return table
+
+
+def plain_table(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return a table with numbers in place of dates, durations and decimals, and how to get them back, by column.
+
+    Dates become days since 1970-01-01, durations days, decimals floats, and categories of such values their names.
+
+    Raises
+    ------
+    CaseError
+        If two values of a column become one number.
+    """
     originals: dict[str, Any] = {}
     columns = {}
-    if not table.columns.is_unique:  # refused later, by name
-        return table, originals
     for name, column in table.items():
-        if pd.api.types.is_datetime64_any_dtype(column.dtype):
-            columns[name], originals[name] = _days(column), _Dates(column.dtype)
-        elif column.dtype == object and (kind := _kind(column)) is not None:
-            columns[name], originals[name] = kind(column)
-    return table.assign(**{str(name): column for name, column in columns.items()}), originals
+        if (kind := _kind(column)) is not None:
+            columns[name] = kind.numbers(column)
+            originals[name] = kind if isinstance(kind, _Categories) else Originals(column, columns[name], kind)
+    return table.assign(**columns), originals
 
 
-def with_originals(function: Callable, originals: Originals) -> Callable:
+def as_numbers(rows: pd.DataFrame, originals: Mapping[str, Any]) -> pd.DataFrame:
+    """Return rows with numbers in those columns that `plain_table` has made numbers of."""
+    found = {name: kind for name in originals if name in rows and (kind := _kind(rows[name])) is not None}
+    return rows.assign(**{name: kind.numbers(rows[name]) for name, kind in found.items()})
+
+
+def with_originals(function: Callable, originals: Mapping[str, Any]) -> Callable:
     """Return a function of rows that gives another one the columns as they were."""
 
     def of_originals(rows, *more):
@@ -48,6 +73,54 @@ def with_originals(function: Callable, originals: Originals) -> Callable:
         return function(rows.assign(**named), *more)
 
     return of_originals
+
+
+class Originals:
+    """The values of a column by the numbers that stand for them.
+
+    Parameters
+    ----------
+    column : Series
+    numbers : Series
+    kind : _Moments, _Dates or _Decimals
+        Makes values of numbers that the column does not have.
+
+    Raises
+    ------
+    CaseError
+        If one number stands for two values.
+    """
+
+    def __init__(self, column: pd.Series, numbers: pd.Series, kind: Any):
+        known, self._dtype = numbers.notna().to_numpy(), column.dtype
+        column, numbers, missing = column[known], numbers[known], column[~known]
+        first = ~numbers.duplicated().to_numpy()
+        self._numbers, self._values, self._kind = pd.Index(numbers[first]), column[first].array, kind
+        if column.dtype == object:  # the missing value of the column comes last, at place -1
+            last = missing.head(1).to_numpy() if len(missing) else np.array([None])
+            self._values = np.append(column[first].to_numpy(), last)
+        again = self._values.take(self._numbers.get_indexer(numbers))
+        if not (is_same := np.asarray(again == column.array, dtype=bool)).all():
+            place = is_same.argmin()
+            raise CaseError(
+                f"column {column.name!r} holds {again[place]} and {column.iloc[place]}, which are one number, "
+                f"{numbers.iloc[place]}; round them, make them strings, or leave the column out by features="
+            )
+
+    def __call__(self, numbers: pd.Series) -> pd.Series:
+        """Return the values that numbers stand for, in the dtype of the column."""
+        places = self._numbers.get_indexer(numbers)
+        options = {} if pd.api.types.is_object_dtype(self._dtype) else {"allow_fill": True}
+        values = pd.Series(self._values.take(places, **options), index=numbers.index, dtype=self._dtype)
+        if (new := (places < 0) & numbers.notna().to_numpy()).any():
+            try:
+                values[new] = self._kind.values(numbers.to_numpy(dtype=float)[new])
+            except (ArithmeticError, TypeError, ValueError) as error:
+                most = max(numbers[new], key=abs)
+                raise CaseError(
+                    f"rows: column {numbers.name!r}: expected {self._kind}, found the number {most}"
+                ) from error
+        return values.rename(numbers.name)
 
 
 def _from_other_library(table) -> pd.DataFrame:
@@ -61,52 +134,138 @@ def _from_other_library(table) -> pd.DataFrame:
         raise CaseError(f"table: {error}; pandas needs it to read a {type(table).__module__} table") from None
 
 
-def _kind(column: pd.Series) -> Callable | None:
-    """Return what makes numbers of a column of objects, if all are dates, or all are decimals."""
-    known = column.dropna()
-    for types, make in (((datetime.date,), _of_dates), ((Decimal,), _of_decimals)):
+def _kind(column: pd.Series):
+    """Return what makes numbers of a column, if it holds dates, durations or decimals alone, and values of numbers."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        is_plain = all(isinstance(value, PLAIN_TYPES) for value in column.cat.categories)
+        return None if is_plain else _Categories(column)
+    is_moment = pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype)
+    arrow = isinstance(column.dtype, pd.ArrowDtype)
+    if not (is_moment or column.dtype == object or (arrow and column.dtype.kind in "MmO")):
+        return None
+    values = pd.Series(column.to_numpy()) if arrow else column
+    if values.dtype.kind in "Mm":
+        return _Moments(column.dtype, values.dtype)
+    known = values.dropna()
+    for types, make in ((datetime.date, _Dates), (Decimal, _Decimals)):
         if len(known) and known.map(lambda value, types=types: isinstance(value, types)).all():
-            return make
+            return make(column.dtype, known)
     return None
 
 
-def _of_dates(column: pd.Series):
-    moments = pd.to_datetime(column)
-    has_times = column.dropna().map(lambda value: isinstance(value, datetime.datetime)).any()
-    return _days(moments), _Dates(moments.dtype, only_days=not has_times)
+class _Categories:
+    """Categories of dates, intervals and the like, which methods get by their names."""
+
+    def __init__(self, column: pd.Series):
+        self._categories = column.cat.categories
+
+    def numbers(self, column: pd.Series) -> pd.Series:
+        """Return the categories by name."""
+        names = [value if isinstance(value, str) else str(value) for value in column.cat.categories]
+        if len(set(names)) < len(names):
+            raise CaseError(f"column {column.name!r}: expected categories with different names, found {names}")
+        return column.cat.rename_categories(names)
+
+    def __call__(self, column: pd.Series) -> pd.Series:
+        return column.cat.rename_categories(self._categories)
 
 
-def _of_decimals(column: pd.Series):
-    exponents = column.dropna().map(lambda value: value.as_tuple().exponent)
-    return column.astype(float), _Decimals(int(exponents.min()))
+class _Moments:
+    """Dates and times, or durations, by pandas: `dtype`, which is `plain` to pandas itself."""
 
+    def __init__(self, dtype, plain):
+        self._dtype, self._zone = dtype, getattr(plain, "tz", None)
+        self._code = "m8" if plain.kind == "m" else "M8"
+        self._unit = plain.unit if self._zone is not None else np.datetime_data(plain)[0]
 
-def _days(column: pd.Series) -> pd.Series:
-    """Return days since 1970-01-01 in Greenwich."""
-    moments = column.dt.tz_convert("UTC").dt.tz_localize(None) if column.dt.tz is not None else column
-    days = (moments - pd.Timestamp(0)) / DAY
-    return days.astype("int64") if (days % 1 == 0).all() else days
+    def __str__(self):
+        return str(self._dtype)
+
+    def numbers(self, column: pd.Series) -> pd.Series:
+        """Return days, since 1970-01-01 in Greenwich."""
+        moments = pd.Series(column.to_numpy()) if isinstance(column.dtype, pd.ArrowDtype) else column
+        if getattr(moments.dtype, "tz", None) is not None:
+            moments = moments.dt.tz_convert("UTC").dt.tz_localize(None)
+        return _days(moments.to_numpy(), column)
+
+    def values(self, days: np.ndarray) -> pd.Series:
+        # A float of days has no nanoseconds.
+        steps = 1000 if self._unit == "ns" else 1
+        ticks = np.rint(days * (DAY / np.timedelta64(steps, self._unit))) * steps
+        if (np.abs(ticks) >= 2**63).any():
+            raise ValueError("beyond 64 bits")
+        moments = pd.Series(ticks.astype(np.int64).view(f"{self._code}[{self._unit}]"))
+        if self._zone is not None:
+            moments = moments.dt.tz_localize("UTC").dt.tz_convert(self._zone)
+        return moments.astype(self._dtype).array
 
 
 class _Dates:
-    """Makes dates of days."""
+    """Dates, or dates and times, of Python."""
 
-    def __init__(self, dtype, *, only_days: bool = False):
-        self.dtype, self.only_days = dtype, only_days
+    def __init__(self, dtype, known: pd.Series):
+        self._dtype, self._zone = dtype, getattr(known.iloc[0], "tzinfo", None)
+        self._type = type(known.iloc[0])
 
-    def __call__(self, days: pd.Series) -> pd.Series:
-        moments = (pd.Timestamp(0) + pd.to_timedelta(days.astype(float), unit="D")).dt.round("us")
-        if getattr(self.dtype, "tz", None) is not None:
-            return moments.dt.tz_localize("UTC").dt.tz_convert(self.dtype.tz).astype(self.dtype)
-        return moments.dt.date if self.only_days else moments.astype(self.dtype)
+    def __str__(self):
+        return "date"
+
+    def numbers(self, column: pd.Series) -> pd.Series:
+        """Return days since 1970-01-01 in Greenwich."""
+        moments = np.full(len(column), np.datetime64("NaT", "us"))
+        known = column.notna().to_numpy()
+        values = column[known].astype(object)
+        if self._zone is not None:
+            try:
+                values = values.map(lambda value: value.astimezone(datetime.UTC).replace(tzinfo=None))
+            except (AttributeError, OverflowError) as error:
+                raise CaseError(f"column {column.name!r}: expected dates of a time zone, {error}") from error
+        elif values.map(lambda value: getattr(value, "tzinfo", None) is not None).any():
+            raise CaseError(f"column {column.name!r}: expected all dates with a time zone, or none, found some")
+        moments[known] = values.to_numpy()
+        return _days(moments, column)
+
+    def values(self, days: np.ndarray):
+        moments = np.datetime64(0, "us") + np.rint(days * (DAY / US)).astype(np.int64) * US
+        if not issubclass(self._type, datetime.datetime):
+            moments = moments.astype("M8[D]")
+        found = moments.astype(object).tolist()
+        if self._zone is not None:
+            found = [value.replace(tzinfo=datetime.UTC).astimezone(self._zone) for value in found]
+        if self._type is pd.Timestamp:
+            found = list(map(pd.Timestamp, found))
+        if not all(isinstance(value, datetime.date) for value in found):
+            raise ValueError("beyond year 9999")
+        return pd.Series(found, dtype=self._dtype).array
 
 
 class _Decimals:
-    """Makes decimals of floats, with as many places as the column had at most."""
+    """Decimals, with as many places as the column has at most."""
 
-    def __init__(self, exponent: int):
-        self.unit = Decimal(1).scaleb(exponent)
+    def __init__(self, dtype, known: pd.Series):
+        self._dtype = dtype
+        exponents = [value.as_tuple().exponent for value in known.unique()]
+        self._unit = Decimal(1).scaleb(
+            min((exponent for exponent in exponents if isinstance(exponent, int)), default=0)
+        )
+        self._context = Context(prec=700)  # of any float
 
-    def __call__(self, numbers: pd.Series) -> pd.Series:
-        found = [None if number != number else Decimal(str(number)).quantize(self.unit) for number in numbers]
-        return pd.Series(found, index=numbers.index, dtype=object)
+    def __str__(self):
+        return "decimal"
+
+    def numbers(self, column: pd.Series) -> pd.Series:
+        return column.astype(object).where(column.notna(), np.nan).astype(float)
+
+    def values(self, numbers: np.ndarray):
+        found = [Decimal(str(number)).quantize(self._unit, context=self._context) for number in numbers.tolist()]
+        return pd.Series(found, dtype=self._dtype).array
+
+
+def _days(moments: np.ndarray, column: pd.Series) -> pd.Series:
+    """Return days as whole numbers, if they are whole and none is missing."""
+    missing, ticks = np.isnat(moments), moments.astype(np.int64)
+    per_day = round(DAY / np.timedelta64(1, np.datetime_data(moments.dtype)[0]))
+    days = np.where(missing, np.nan, ticks / per_day)
+    if not missing.any() and not (ticks % per_day).any():
+        days = ticks // per_day
+    return pd.Series(days, index=column.index, name=column.name)

@@ -23,6 +23,7 @@ from fairlab.checks import check_count, check_features, check_seed, check_text, 
 LARGEST = 2**62  # so that sums of two values fit into 64 bits
 BINS = 10
 WIDE = 100  # numbers with more different values than this are binned
+PLAIN_TYPES = (str, bytes, Real, np.bool_)  # of values
 PLAIN = ("string", "boolean", "empty", "integer", "floating", "mixed-integer-float")  # what pandas infers of values
 # Types of columns that no model is given, and what to do about them.
 UNFIT = (
@@ -35,6 +36,7 @@ UNFIT = (
     (pd.api.types.is_timedelta64_dtype, "make it a number, as .dt.total_seconds() does"),
     (lambda dtype: isinstance(dtype, pd.SparseDtype), "make it dense, as .sparse.to_dense() does"),
     (lambda dtype: dtype.kind == "c", "make it real numbers"),
+    (lambda dtype: dtype == np.float16, "make it wider, as .astype('float32') does"),
 )
 GROUPS = 10  # numbers with more different values than this make four groups
 MANY = 5_000  # inputs from which on a compiled loop is quicker than NumPy
@@ -328,9 +330,13 @@ class Feature:
         return list(self.values)
 
     def _array(self) -> np.ndarray:
-        if all(_is_real(value) for value in self.values) or len(set(map(type, self.values))) == 1:
+        kinds = {int if isinstance(value, Integral) else float for value in self.values}
+        is_one = len(kinds) == 1 or not self.has_missing  # integers beside a missing value are no floats
+        if (is_one and all(map(_is_real, self.values))) or len(set(map(type, self.values))) == 1:
             array = np.asarray(self.values)
-            if all(found == value or is_missing(value) for found, value in zip(array.tolist(), self.values, strict=True)):
+            if all(
+                found == value or is_missing(value) for found, value in zip(array.tolist(), self.values, strict=True)
+            ):
                 return array
         # Or numbers among strings would become strings, and large integers floats.
         array = np.empty(len(self.values), dtype=object)
@@ -340,7 +346,7 @@ class Feature:
 
 def is_missing(value) -> bool:
     """Return whether a value stands for a missing one: None, nan, ``pandas.NA`` or ``pandas.NaT``."""
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, Real) and value != value)
 
 
 def _is_real(value) -> bool:
@@ -352,7 +358,7 @@ def check_values(values: Iterable, what: str) -> None:
     if isinstance(values, pd.Series) and pd.api.types.infer_dtype(values) in PLAIN:
         return
     for value in values:
-        if not (is_missing(value) or isinstance(value, str | bytes | Real | np.bool_)):
+        if not (is_missing(value) or isinstance(value, PLAIN_TYPES)):
             advice = (
                 "; make it a number, as the age in years" if isinstance(value, datetime.date | np.datetime64) else ""
             )
@@ -370,8 +376,12 @@ def check_column(name: str, column: pd.Series) -> None:
     if pd.api.types.is_numeric_dtype(dtype):
         if np.isinf(column.dropna().to_numpy(dtype=float)).any():
             raise CaseError(f"column {name!r} holds infinite values; expected finite or missing ones")
-    else:
-        check_values(column, f"column {name!r}")
+        return
+    check_values(column, f"column {name!r}")
+    if column.dtype == object and pd.api.types.infer_dtype(column) not in PLAIN:
+        are_flags = {isinstance(each, bool | np.bool_) for each in column.dropna() if isinstance(each, Real | np.bool_)}
+        if len(are_flags) > 1:
+            raise CaseError(f"column {name!r} mixes booleans with numbers, which are equal to them; make them strings")
 
 
 def values_of(name: str, column: pd.Series) -> tuple[list, list]:
@@ -411,7 +421,7 @@ def _checked_edges(name: str, edges) -> tuple[float, ...]:
 
 
 def _edges_among(numbers: np.ndarray, edges) -> np.ndarray:
-    """Return edges to compare numbers with: of integers, that floats may round, as integers of their type if they fit."""
+    """Return edges to compare numbers with: for integers, which floats may round, integers of their type that fit."""
     if numbers.dtype.kind in "iu":
         with suppress(OverflowError):
             return np.array([floor(edge) for edge in edges], dtype=numbers.dtype)

@@ -1,39 +1,23 @@
 """Tables as users have them: rows in the dtypes that they came in, and the same rows as numbers."""
 
-from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import CaseError, Feature, case_errors, check_column, values_of
-from fairlab.checks import check_array, suggestion
+from fairlab.checks import check_array
 
 
-def check_table(table, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return a copy of some columns of a table; all of them by default.
+def check_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a copy of a table.
 
     Raises
     ------
     CaseError
-        If it is no DataFrame, has fewer than two rows, no column, names that are no texts or occur twice, lacks a
-        column, or a column holds anything but texts, booleans, numbers, categories and missing values.
+        If it has fewer than two rows, or a column holds anything but texts, booleans, numbers, categories and missing
+        values.
     """
-    if not isinstance(table, pd.DataFrame):
-        raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
-    for name in table.columns:
-        if not isinstance(name, str):
-            advice = "table.columns = [str(name) for name in table.columns]"
-            raise CaseError(f"table: expected strings as names of columns, found {name!r}; {advice} makes them so")
-    if not table.columns.is_unique:
-        doubled = table.columns[table.columns.duplicated()].unique()
-        raise CaseError(f"table: columns occur twice: {', '.join(doubled)}")
-    for name in columns or ():
-        if name not in table.columns:
-            raise CaseError(f"table: has no column {name!r}{suggestion(name, table.columns)}")
-    table = table if columns is None else table[list(columns)]
-    if not len(table.columns):
-        raise CaseError("table: has no columns")
     if len(table) < 2:
         raise CaseError(f"table: expected at least 2 rows, found {len(table)}")
     for name, column in table.items():

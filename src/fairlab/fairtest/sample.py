@@ -356,9 +356,6 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
         lists and the like, and for any other type of column.
     """
     name = str(values.name)
-    kinds = set(map(type, values)) if values.dtype == object else set()
-    if bool in kinds and kinds & {int, float}:
-        raise ValueError(f"column {name!r} mixes booleans with numbers, which are equal to them; make them strings")
     found, missing = values_of(name, values)
     if _holds_numbers(values):
         found = sorted(int(value) if value == int(value) else float(value) for value in found)

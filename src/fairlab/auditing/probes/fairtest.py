@@ -117,10 +117,11 @@ def _subgroup_columns(task) -> list[Column]:
 
 
 def _goes_by_levels(values: pd.Series) -> bool:
-    """Whether a column is of wide numbers of which some are missing, of missing values only, or of numbers as text."""
-    if pd.api.types.is_numeric_dtype(values):
-        return values.isna().all() or (values.isna().any() and values.nunique() > GROUPS)
+    """Whether a column is of fractions or wide numbers, some missing, of missing values only, or of numbers as text."""
     known = values.dropna()
+    if pd.api.types.is_numeric_dtype(values):
+        is_continuous = values.nunique() > GROUPS or (known.to_numpy(dtype=float) % 1).any()
+        return len(known) == 0 or (len(known) < len(values) and is_continuous)
     return not len(known) or bool(pd.to_numeric(known.astype(str), errors="coerce").notna().all())
 
 
