@@ -67,7 +67,8 @@ class Report(Result):
     confidence_level : float
     random_state : int
     n_queries : int
-        Rows that the model was queried with, when the case was made and by the audit.
+        Rows that the model was queried with, when the case was made and by the audit; an answer that is cached since an
+        earlier audit counts, as of a fresh case.
     seconds : float
     n_repeated : int
         Rows among these that were queried a second time, for the determinism check.
