@@ -36,13 +36,24 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
     assert {path.name for path in folder.parent.iterdir()} == {folder.name, "current", "log.txt"}
 
 
+# As where too few files are left to format a traceback.
+SHOWS_NOTHING = "get_ipython().showtraceback = get_ipython()._showtraceback = lambda *given, **more: None"
 FAILURES = [
     (["1 / 0"], "cell 3 failed: ZeroDivisionError"),
     (["import sys; sys.exit(0)", *CELLS[1:]], "ended early"),
     (["exit()", *CELLS[1:]], "ended early|kernel died"),
     (CELLS[1:-1], r"without calling compare\(\)"),
     ([*CELLS[1:3], "exp.record('table-1', 'mean', means)", CELLS[-1]], "nothing was written for figure-1"),
-    (["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], "the kernel died"),
+    (
+        ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"],
+        r"the kernel died \(out of memory, or killed from outside\)$",
+    ),
+    (
+        ["import os; os.write(2, b'one\\n no room\\n\\n'); os._exit(3)"],
+        r"the kernel died .*; it printed last: no room$",
+    ),
+    ([SHOWS_NOTHING, "open('gone.csv')"], r"cell 4 failed: FileNotFoundError: \[Errno 2\] .*'gone.csv'$"),
+    ([SHOWS_NOTHING, "raise MemoryError"], "cell 4 failed: MemoryError$"),
 ]
 
 

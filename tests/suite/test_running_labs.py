@@ -179,6 +179,14 @@ def test_what_a_cell_prints_is_kept_up_to_a_limit_and_its_error_is_kept():
     assert "".join(output.text for output in done.cells[1].outputs) == "next\n"
 
 
+def test_an_error_that_a_cell_does_not_show_is_an_error():
+    hidden = "shell = get_ipython()\nshell.showtraceback = shell._showtraceback = lambda *given, **more: None"
+    cells = [new_code_cell(hidden), new_code_cell("1 / 0"), new_code_cell("1")]
+    done, _ = ResilientExecute(kernel_name="python3").preprocess(new_notebook(cells=cells), {"metadata": {}})
+    shown = [[(output.output_type, output.get("ename")) for output in cell.outputs] for cell in done.cells]
+    assert shown == [[], [("error", "ZeroDivisionError")], [("execute_result", None)]]
+
+
 ANSWER = """\
 ### BEGIN SOLUTION
 **Strong.** "It's {share:.0%} of {'all'}, $\\alpha = {{1}}$."

@@ -150,9 +150,10 @@ def execute(
         If a cell failed or did not run, the time limit passed, or the kernel was killed.
     """
     required("papermill")
-    started = time.monotonic()
+    started, printed = time.monotonic(), Path(log).stat().st_size if Path(log).is_file() else 0
     own = json.dumps(asdict(task)) if task else ""
     dead = nbclient.DeadKernelError, nbclient.CellTimeoutError, RuntimeError
+    replies: list[dict] = []  # a kernel short of files or memory may answer without showing an error in the notebook
     try:
         with Path(log).open("ab") as stream:
             papermill.execute_notebook(
@@ -164,15 +165,26 @@ def execute(
                 progress_bar=False,
                 request_save_on_cell_execute=False,  # the whole notebook is written at its end, also of a failed one
                 autosave_cell_every=0,
+                on_cell_error=lambda execute_reply, **_: replies.append(execute_reply["content"]),
                 kernel_manager_class=_kernel_class([str(os.getpid()), str(60 * time_limit), own], stream),
                 resources={"metadata": {"path": str(notebook.parent)}},
             )
     except papermill.exceptions.PapermillExecutionError as error:
-        raise NotebookError(f"cell {error.exec_count} failed: {error.ename}: {error.evalue}") from error
+        kind, text = error.ename, error.evalue
+        if replies:
+            kind, text = (replies[-1].get(part, "") for part in ("ename", "evalue"))
+        elif not text:
+            text = f"the kernel did not say why{_last_words(log, printed)}"
+        raise NotebookError(f"cell {error.exec_count} failed: {kind}: {text}".removesuffix(": ")) from error
     except dead as error:
         if time.monotonic() - started >= 60 * time_limit:
             raise NotebookError(f"stopped after the time limit of {time_limit:g} minutes") from error
-        raise NotebookError("the kernel died (out of memory, or killed from outside)") from error
+        reason = "died (out of memory, or killed from outside)"
+        if "respond" in str(error):
+            reason = (
+                "did not start within a minute (too few files or too little memory are left, or the computer is busy)"
+            )
+        raise NotebookError(f"the kernel {reason}{_last_words(log, printed)}") from error
     finally:
         cells = []
         with suppress(OSError, ValueError):  # none, or a truncated one, as on a full disk; the writer reports it
@@ -180,6 +192,15 @@ def execute(
     for number, cell in enumerate(cells):  # an early `exit()` counts as a failure, whatever its status
         if cell.cell_type == "code" and cell.source.strip() and cell.execution_count is None:
             raise NotebookError(f"the notebook ended early, at cell {number}: every cell must run")
+
+
+def _last_words(log, start: int) -> str:
+    """Return the last line that a kernel printed past the notebook, for the end of a message."""
+    with Path(log).open("rb") as stream:
+        stream.seek(start)
+        lines = stream.read().decode(errors="replace").split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"; it printed last: {last[:300]}" if last else ""
 
 
 def _literal(path) -> str:

@@ -18,7 +18,8 @@ class ResilientExecute(ExecutePreprocessor):
     """Run all cells that can be run.
 
     If a cell does not end, or ends the kernel, the notebook is run again without it. Such cells have an error as their
-    output. What a cell shows beyond a million letters is left out, but for errors.
+    output, and so has a cell that fails without showing its error. What a cell shows beyond a million letters is left
+    out, but for errors.
 
     Attributes
     ----------
@@ -37,7 +38,8 @@ class ResilientExecute(ExecutePreprocessor):
         """Run a copy of a notebook and return it."""
         self.lost = {}
         while True:
-            self._running, self._shown = None, Counter()
+            self._running, self._shown, self._replies = None, Counter(), {}
+            self.on_cell_error = self._note_error
             try:
                 return super().preprocess(from_dict(nb), resources, km)
             except (CellTimeoutError, DeadKernelError) as error:
@@ -58,7 +60,15 @@ class ResilientExecute(ExecutePreprocessor):
         if index in self.lost:
             cell.outputs = [self.lost[index]]
             return cell, resources
-        return super().preprocess_cell(cell, resources, index)
+        cell, resources = super().preprocess_cell(cell, resources, index)
+        shown = any(output.output_type == "error" for output in cell.get("outputs", ()))
+        if (reply := self._replies.get(index)) and not shown:
+            name, value = reply.get("ename", "Error"), reply.get("evalue", "")
+            cell.outputs.append(new_output("error", ename=name, evalue=value, traceback=[f"{name}: {value}"]))
+        return cell, resources
+
+    def _note_error(self, cell, cell_index, execute_reply):
+        self._replies[cell_index] = execute_reply["content"]
 
     def output(self, outs, msg, display_id, cell_index):
         """Keep an output, unless the cell has shown too much."""
