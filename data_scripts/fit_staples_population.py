@@ -31,7 +31,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parent))  # make_staples stands beside this script
 
-from make_staples import INCOME_LIMIT, RACES, READINGS, STORES, USERS, ZIP_CODES, price, read
+from make_staples import INCOME_LIMIT, PRICES, RACES, USERS, ZIP_PRICES, read
 
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
@@ -47,7 +47,6 @@ SHARES = {
 }
 SMALL = [race for race in RACES.values() if race not in SHARES.values()]
 NUMBERS = ["per_capita_income", "median_rent", "percent_white", "median_age"]
-PRICES = [f"price_{reading}" for reading in READINGS]
 CELLS = ["state", "race", *PRICES]
 PENALTIES = [0.003, 0.01, 0.03, 0.1, 0.3]
 MILLION = 1_000_000
@@ -77,13 +76,10 @@ def fit(raw: dict[str, Path]) -> pd.DataFrame:
 
 def areas(raw) -> pd.DataFrame:
     """Return the areas that have coordinates, with state, prices, population, and what the survey says of them."""
-    zip_codes = read(raw[ZIP_CODES], ZIP_CODES, ["zip", "state", "latitude", "longitude"]).set_index("zip")
-    stores = read(raw[STORES], STORES, ["zipcode", "latitude", "longitude"])
+    zip_codes = read(raw[ZIP_PRICES], ZIP_PRICES, ["zip", "state", *PRICES]).set_index("zip")
     survey = pd.read_csv(raw[AREAS], dtype={"zcta": str}).set_index("zcta")
     zips = survey.join(zip_codes, how="inner")
     zips = zips[zips["total_population"] > 0]
-    for reading, coordinates in READINGS.items():
-        zips[f"price_{reading}"] = price(zips, stores, coordinates=coordinates)
     zips[["per_capita_income", "median_rent"]] = np.log(zips[["per_capita_income", "median_rent"]])
     known = [*NUMBERS, *SHARES]
     return zips.fillna(zips.groupby("state")[list(dict.fromkeys(known))].transform("median"))
@@ -188,7 +184,7 @@ def _terms():
 def main():
     """Fetch the files if need be and write the table."""
     registry = project_registry()
-    raw = {name: fetch_file(registry.files[name]) for name in (USERS, ZIP_CODES, STORES, AREAS)}
+    raw = {name: fetch_file(registry.files[name]) for name in (USERS, ZIP_PRICES, AREAS)}
     write_text(FILE, fit(raw).to_csv(index=False, float_format="%.5g", lineterminator="\n"))
 
 

@@ -6,7 +6,6 @@ Rows: 45,222 in the order of the raw files; dropped are those with an unknown oc
 Columns: five numbers, four categories, the two protected attributes, and `income`. With the categories one-hot in
     alphabetic order these are the authors' 39 inputs; sex and race are not among them.
 Left out: fnlwgt, education (said by education-num), native-country. Race is White or not, as the paper has it.
-Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

@@ -10,7 +10,6 @@ Quirks: blanks around values are stripped, the final dot of the test labels is r
     the number of people that a row stands for. 99,999 in `capital-gain` is a cap. Countries are spelt as in the file.
 Fit for: repeating published experiments. Unfit for: statements about today's incomes, or about race and gender beyond
     two sexes and five coarse races, as the survey recorded them.
-Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

@@ -11,10 +11,8 @@ Columns: integers under UCI's names, except that age is in words: the place of a
 Quirks: negative balances are rounded towards minus infinity. `duration` is known only after the call.
 Check: the codes must equal the published file byte for byte.
 Fit for: repeating published experiments. Unfit for: predicting who will subscribe, since it has the duration.
-Surrogate: registry.yaml says what it gets right and what not.
 """
 
-import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -27,8 +25,7 @@ DECADES = [f"{decade}0-{decade}9" for decade in range(9)] + ["90 and over"]
 
 def make(raw: dict[str, Path]) -> pd.DataFrame:
     """Return the encoded table, age in words."""
-    with zipfile.ZipFile(raw["bank/bank.zip"]) as bundle, bundle.open("bank-full.csv") as content:
-        table = pd.read_csv(content, sep=";", dtype=str, keep_default_na=False)
+    table = pd.read_csv(raw["bank/bank-full.csv"], sep=";", dtype=str, keep_default_na=False)
     table = encode(table, encodings()["bank"])
     table = check_published(table, project_registry().file("encoded/bank"), final_newline=True).astype("int64")
     return table.assign(age=decode(table["age"], DECADES))

@@ -13,7 +13,6 @@ Quirks: an unknown workclass, occupation or country is coded 100, far outside th
     means nothing, though the networks tested on them take them as numbers.
 Check: the codes must equal the published file byte for byte.
 Fit for: repeating published experiments. Unfit for: anything else; use `adult-uci`.
-Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

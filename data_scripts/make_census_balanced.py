@@ -8,7 +8,6 @@ Rows: not the random balanced sample that the paper describes. All people of hig
 Check: the table must equal the published file byte for byte. For 259 of the listed people several rows of adult.data
     have the same codes; the first unused one is listed.
 Fit for: repeating Themis' and ADF's experiments. Unfit for: anything about race or income.
-Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

@@ -7,7 +7,6 @@ Columns: 13 of the 14 attributes under UCI's names (education-num is left out) a
     and widths are in data_scripts/encodings.yaml. Codes are names: their order means nothing, though some of the
     systems under test take them for numbers.
 Check: the table must equal the published file byte for byte.
-Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

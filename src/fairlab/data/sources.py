@@ -12,9 +12,7 @@ from fairlab.data.documents import read_yaml
 from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
 from fairlab.data.files import lost_since, was_there
 from fairlab.data.registry import Variant, project_registry
-from fairlab.data.surrogates.cells import Cells
 from fairlab.data.surrogates.copula import Copula
-from fairlab.data.surrogates.label_rates import LabelRates
 from fairlab.data.surrogates.patients import PatientModel
 from fairlab.data.surrogates.subjects import SubjectModel
 from fairlab.data.tables import as_dataset, check_table, digest, prepare
@@ -23,9 +21,7 @@ from fairlab.seeds import derive_seed
 
 # How rows are generated, by the key that holds the parameters in a surrogate's file.
 MODELS = {
-    "cells": Cells,
     "copula": Copula,
-    "labels": LabelRates,
     "patients": PatientModel,
     "subjects": SubjectModel,
 }

@@ -24,11 +24,12 @@ FORBIDDEN_COLUMNS = frozenset(
 )
 
 
-def prepare(variant: Variant) -> tuple[pd.DataFrame, dict[str, str], str]:
+def prepare(variant: Variant, *, requested: bool = False) -> tuple[pd.DataFrame, dict[str, str], str]:
     """Return the prepared table of a real variant, the SHA-256 of its raw files, and the digest of the data.
 
-    Missing raw files are fetched. The table is kept in the cache under a name that depends on the raw files and the
-    bytes of the script, and made anew when either changes or the kept copy was altered.
+    Missing raw files are fetched, those that are downloaded on request only if they are `requested`. The table is kept
+    in the cache under a name that depends on the raw files and the bytes of the script, and made anew when either
+    changes or the kept copy was altered.
 
     Raises
     ------
@@ -38,7 +39,7 @@ def prepare(variant: Variant) -> tuple[pd.DataFrame, dict[str, str], str]:
         If the table is not what the registry says.
     """
     registry = project_registry()
-    raw = _raw_files(variant, registry)
+    raw = _raw_files(variant, registry, requested)
     hashes = {path: pooch.file_hash(str(place)) for path, place in raw.items()}
     script = project().data_scripts / variant.make
     data_hash = digest(variant=variant.name, raw=hashes, make=pooch.file_hash(str(script)))
@@ -138,14 +139,14 @@ def main(script: str) -> None:
         print(f"{variant.name}: {len(table):,} rows, SHA-256 {pooch.file_hash(str(temporary))}")
 
 
-def _raw_files(variant: Variant, registry: Registry) -> dict[str, Path]:
+def _raw_files(variant: Variant, registry: Registry, requested: bool = True) -> dict[str, Path]:
     """Return where each raw file is; if any one will do, only that, local copies first."""
     if not variant.any_raw:
-        return {path: fetch_file(registry.file(path)) for path in variant.raw}
+        return {path: fetch_file(registry.file(path), requested=requested) for path in variant.raw}
     errors = []
     for path in sorted(variant.raw, key=lambda path: local_copy(registry.file(path)) is None):
         try:
-            return {path: fetch_file(registry.file(path))}
+            return {path: fetch_file(registry.file(path), requested=requested)}
         except DataUnavailableError as error:
             errors.append(error)
     rejected = tuple(reason for error in errors for reason in error.rejected)

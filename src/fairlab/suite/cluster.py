@@ -49,7 +49,7 @@ def run_on_cluster(
     if scheduler not in known:
         raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, ['local', *known])}")
     required("snakemake_executor_plugin_slurm")
-    states = fetch(inputs(names), keep_going=True, report=print)["state"]
+    states = fetch(inputs(names), keep_going=True, requested=False, report=print)["state"]
     real = states.index[~states.isin(["surrogate", "missing", "error"])]
     left = list(outdated(names, profile))
     if not left:

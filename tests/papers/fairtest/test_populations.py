@@ -24,7 +24,7 @@ from fairlab.papers.fairtest.studies import tested as report_on
 from fairlab.seeds import Trial
 from fairlab.statistics import bonferroni_level
 
-TEMPLATE = load("staples", surrogate=True)
+TEMPLATE = load("staples")
 TRIAL = Trial("test", 0, 0)
 
 
@@ -84,7 +84,7 @@ def test_numbers_of_low_prices_are_exact_whatever_the_draw(delta, seed):
 
 
 def test_counts_are_those_of_listed_users_and_as_scattered():
-    dataset = load("staples", n_users=3_000, surrogate=True)
+    dataset = load("staples", n_users=3_000)
     pairs = dataset.features.groupby(["state", "race"], observed=True).size().nlargest(2).index.to_frame(index=False)
     users, rng = count_users(dataset), np.random.default_rng(0)
     drawn = np.stack([plant_counts(users, pairs, delta=20, rng=rng) for _ in range(300)])
@@ -281,9 +281,9 @@ PATIENT_CONTEXT = 127  # attributes: neither prediction nor confidence, nor what
     [
         ("staples", "staples-population", {"n_users": 2_000}, [1], 4),
         ("healthcare", "health", {"surrogate": True}, [2], PATIENT_CONTEXT),
-        ("image_tagger", "image-tagger", {"labels": "overfeat", "surrogate": True}, [745], 0),
+        ("image_tagger", "image-tagger", {"labels": "overfeat"}, [745], 0),
         ("movielens", "movie-recommender", {"surrogate": True}, [1, 1, 1, 16, 16], 3),
-        ("adult", "adult-uci", {"surrogate": True}, [1], 13),
+        ("adult", "adult-uci", {}, [1], 13),
     ],
 )
 def test_investigations_of_a_study(name, variant, options, labels, n_context):

@@ -48,7 +48,7 @@ def compas():
 
 @pytest.fixture(scope="module")
 def adult():
-    return load("adult-individual", surrogate=True)
+    return load("adult-individual")
 
 
 @pytest.fixture(scope="module")

@@ -174,8 +174,7 @@ def test_weights_by_hand():
 def people():
     """Surrogates, cut to a size that all systems learn from within a second."""
     return {
-        data: systems.sample_people(load(variant, surrogate=True), 300, random_state=0)
-        for data, variant in systems.VARIANTS.items()
+        data: systems.sample_people(load(variant), 300, random_state=0) for data, variant in systems.VARIANTS.items()
     }
 
 
@@ -254,7 +253,7 @@ def test_characteristics_with_many_values_are_left_out(max_values, there):
 
 
 def test_sampled_people_belong_together(people):
-    sampled, whole = people["census"], load(systems.VARIANTS["census"], surrogate=True)
+    sampled, whole = people["census"], load(systems.VARIANTS["census"])
     assert len(sampled.target) == 300
     assert sampled.features.equals(whole.features.loc[sampled.target.index])
 

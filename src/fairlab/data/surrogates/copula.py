@@ -8,7 +8,7 @@ correlation of the generated pair, averaged over groups, equals the observed one
 
 Nobody's record can be recovered: the parameters are counts of at least ten records, quantiles with at least that many
 records between them, means over that many, and pairwise correlations. Rarer categories are dropped, rarer numbers
-counted with their neighbours. ``data_scripts/fit_copula.py`` fits them.
+counted with their neighbours.
 """
 
 import numpy as np

@@ -11,15 +11,13 @@ from fairlab.data.sources import derive, load_variant
 TAGGERS = ("caffe", "overfeat")
 
 
-def load(*, labels: str = "caffe", surrogate: bool | None = None) -> Dataset:
+def load(*, labels: str = "caffe") -> Dataset:
     """Load `image-tagger`.
 
     Parameters
     ----------
     labels : {"caffe", "overfeat"}
         Whose labels.
-    surrogate : bool or None
-        See, also for further errors, `fairlab.data.sources.load_variant`.
 
     Raises
     ------
@@ -28,7 +26,7 @@ def load(*, labels: str = "caffe", surrogate: bool | None = None) -> Dataset:
     """
     if labels not in TAGGERS:
         raise ValueError(f"labels: expected one of {', '.join(TAGGERS)}, found {labels!r}")
-    dataset = load_variant(project_registry().variant("image-tagger"), surrogate=surrogate)
+    dataset = load_variant(project_registry().variant("image-tagger"))
     own = dataset.features["tagger"] == labels
     race = dataset.target[own].reset_index(drop=True)
     return derive(

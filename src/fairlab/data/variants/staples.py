@@ -13,9 +13,7 @@ from fairlab.data.sources import derive, load_variant
 READINGS = ("as_published", "as_described")
 
 
-def load(
-    *, reading: str = "as_published", n_users: int | None = None, seed: int = 0, surrogate: bool | None = None
-) -> Dataset:
+def load(*, reading: str = "as_published", n_users: int | None = None, seed: int = 0) -> Dataset:
     """Load `staples`.
 
     Parameters
@@ -28,8 +26,6 @@ def load(
         and intervals are those of a larger population with exactly these shares.
     seed : int
         Of the draw.
-    surrogate : bool or None
-        See, also for further errors, `fairlab.data.sources.load_variant`.
 
     Raises
     ------
@@ -40,7 +36,7 @@ def load(
         raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
     n_users = None if n_users is None else check_count(n_users, "n_users")
     variant = project_registry().variant("staples").model_copy(update={"label": f"price_{reading}"})
-    dataset = load_variant(variant, surrogate=surrogate)
+    dataset = load_variant(variant)
     target = dataset.target.rename("price")
     encoding = {name: levels for name, levels in dataset.encoding.items() if not name.startswith("price_")}
     encoding["price"] = tuple(target.cat.categories)

@@ -32,7 +32,12 @@ EXTRA = "extra"  # folder of what Sphinx copies to the site as it is
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
 # Files of the project that are pages elsewhere than in `docs`.
-FILES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "docs/labs.md": "labs/index.md"}
+FILES = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "docs/labs.md": "labs/index.md",
+    "src/fairlab/data/files/LICENCES.md": "guide/licences.md",
+}
 LINKS = {"](docs/": "](", "](../CONTRIBUTING.md)": "](contributing.md)"}  # of these files, and to them
 UP = "../"  # from the page of a paper to the site's root
 SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
