@@ -60,7 +60,7 @@ KINDS = {
     ),
     "flag": (
         ("no", 3),
-        "anew binary exact from_logits keep_going progress prune rounded_loss scaled squared trajectory",
+        "anew binary exact from_logits keep_going progress prune requested rounded_loss scaled squared trajectory",
     ),
     "model": ((3, "model"), "model score"),
     "callable": ((3, "far"), "cost decide output_distance report"),

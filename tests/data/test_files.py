@@ -396,7 +396,8 @@ def test_what_was_real_when_a_job_was_submitted_is_never_replaced(monkeypatch):
 
 # Files that nobody may pass on, brought by a user: checked as all others are.
 
-EXPORT, CLEANED, ARCHIVE = *project_registry().variant("ssl").raw, "heritage/data.zip"
+EXPORT, CLEANED = project_registry().variant("ssl").raw
+FEATURES, DAYS = project_registry().variant("health").raw[:2]
 
 
 @pytest.mark.parametrize(
@@ -410,13 +411,7 @@ EXPORT, CLEANED, ARCHIVE = *project_registry().variant("ssl").raw, "heritage/dat
             b"score,age\n500,20-30\n",
             "git blob id .*, expected b600de8b57f4a70bee6c6364f5c60c048fe911f8",
         ),
-        (
-            "health",
-            ARCHIVE,
-            zipped(Members="MemberID\n"),
-            "git blob id .*, expected 3f026c0741f13d12618b070f8d88b0c1cd1655af",
-        ),
-        ("health", ARCHIVE, b"<html>please log in</html>", "is a web page, not the file"),
+        ("health", FEATURES, zipped(health="MemberID_t\n"), "bytes, expected 11,187,853"),
     ],
 )
 @pytest.mark.parametrize("place", ["mirror", "cache"])

@@ -147,7 +147,7 @@ def toy(tmp_path, monkeypatch, make_file):
 
 
 def prepared():
-    return sorted((tables.cache_folder() / "prepared").iterdir())
+    return sorted((tables.cache_folder() / "prepared").glob("*"))
 
 
 def test_prepare_makes_checks_and_keeps_the_table(toy):
@@ -167,6 +167,29 @@ def test_cached_table_is_used_and_altered_one_rebuilt(toy):
     assert tables.prepare(VARIANT)[0].equals(first[0])
     (toy / "make_toy.py").write_text(SCRIPT + "\n# changed\n")
     assert tables.prepare(VARIANT)[2] != first[2], "another script is another digest"
+
+
+def test_a_table_without_a_known_hash_is_kept_under_its_own(toy):
+    variant = changed(VARIANT, sha256=None)
+    made, _, data_hash = tables.prepare(variant)
+    (path,) = prepared()
+    assert path.name == f"toy-{data_hash[:16]}-{hashlib.sha256(PREPARED).hexdigest()}.csv"
+    before = path.stat().st_mtime_ns
+    assert tables.prepare(variant)[0].equals(made)
+    assert path.stat().st_mtime_ns == before
+    path.write_bytes(PREPARED.replace(b"2.5", b"2.6"))
+    assert tables.prepare(variant)[0].equals(made)
+    assert path.read_bytes() == PREPARED
+
+
+def test_options_of_a_script_make_another_table(toy):
+    (toy / "make_toy.py").write_text(
+        SCRIPT.replace("make(raw)", "make(raw, rows=3)").replace(")\n", ").tail(rows)\n", 2)
+    )
+    variant = changed(VARIANT, sha256=None, rows=2)
+    assert tables.prepare(variant, rows=2)[0]["x"].tolist() == [2.5, 3.0]
+    with pytest.raises(DataError, match="1 rows, expected 2"):
+        tables.prepare(variant, rows=1)
 
 
 def test_a_script_that_makes_something_else_is_an_error_and_keeps_nothing(toy):
@@ -218,7 +241,7 @@ def test_text_that_looks_missing_is_kept(tmp_path):
     variant = changed(
         VARIANT, columns=VARIANT.columns | {"y": registry.ColumnSpec(type="category", categories=("NA", "nan", "?"))}
     )
-    tables.write_table(TABLE.assign(y=["NA", "nan", "?"]), tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_bytes(tables.to_bytes(TABLE.assign(y=["NA", "nan", "?"])))
     assert tables.read_table(tmp_path / "t.csv", variant)["y"].tolist() == ["NA", "nan", "?"]
 
 

@@ -7,14 +7,13 @@ import textwrap
 from collections.abc import Callable, Iterable
 
 import pandas as pd
-import pooch
 
 from fairlab.checks import check_flag, check_function
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.files import cache_folder, fetch_file, find_fault, is_offline, local_places
 from fairlab.data.loading import recipes
 from fairlab.data.registry import File, Registry, Variant, project_registry
-from fairlab.data.tables import prepare
+from fairlab.data.tables import is_intact, prepare
 from fairlab.paths import project
 
 _log = logging.getLogger(__name__)
@@ -193,7 +192,7 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
         rows.append((path, ("corrupt" if fault else "ok") if place.is_file() else "missing", fault or ""))
     for variant in variants:
         for place in sorted((cache_folder() / "prepared").glob(f"{variant.name}-*.csv")):
-            right = pooch.file_hash(str(place)) == variant.sha256
+            right = is_intact(place, variant)
             rows.append((f"prepared/{place.name}", *(("ok", "") if right else ("corrupt", "made again when loaded"))))
     frame = pd.DataFrame(rows, columns=["name", "state", "detail"]).set_index("name")
     return frame if names is not None else frame[frame["state"] != "missing"]

@@ -27,7 +27,7 @@ MODELS = {
 }
 
 
-def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
+def load_variant(variant: Variant, *, surrogate: bool | None = None, **options) -> Dataset:
     """Load a variant as the registry describes it, fetching the raw files that are missing.
 
     Parameters
@@ -36,6 +36,8 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
     surrogate : bool or None
         None: a surrogate is used, with one `SurrogateWarning`, if the real files are not available. True: always.
         False: never.
+    **options
+        Of the script that makes the real rows.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
     if surrogate:
         return surrogate_dataset(variant)
     try:
-        return real_dataset(variant)
+        return real_dataset(variant, **options)
     except DataUnavailableError as error:
         if surrogate is False or variant.surrogate is None:
             raise
@@ -64,13 +66,9 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
         return surrogate_dataset(variant)
 
 
-def real_dataset(variant: Variant) -> Dataset:
+def real_dataset(variant: Variant, **options) -> Dataset:
     """Return the real rows of a variant."""
-    return of_files(variant, *prepare(variant))
-
-
-def of_files(variant: Variant, table: pd.DataFrame, files: dict[str, str], data_hash: str) -> Dataset:
-    """Return a table that was made from files, with their hashes and the digest of the data."""
+    table, files, data_hash = prepare(variant, **options)
     provenance = Provenance(
         variant=variant.name,
         source=variant.source,

@@ -24,12 +24,13 @@ FORBIDDEN_COLUMNS = frozenset(
 )
 
 
-def prepare(variant: Variant, *, requested: bool = False) -> tuple[pd.DataFrame, dict[str, str], str]:
+def prepare(variant: Variant, *, requested: bool = False, **options) -> tuple[pd.DataFrame, dict[str, str], str]:
     """Return the prepared table of a real variant, the SHA-256 of its raw files, and the digest of the data.
 
     Missing raw files are fetched, those that are downloaded on request only if they are `requested`. The table is kept
-    in the cache under a name that depends on the raw files and the bytes of the script, and made anew when either
-    changes or the kept copy was altered.
+    in the cache under a name that depends on the raw files, the bytes of the script and the `options` that its ``make``
+    takes, and made anew when one of them changes or the kept copy was altered. Where the registry has no hash of the
+    table, its own is part of the name.
 
     Raises
     ------
@@ -42,22 +43,26 @@ def prepare(variant: Variant, *, requested: bool = False) -> tuple[pd.DataFrame,
     raw = _raw_files(variant, registry, requested)
     hashes = {path: pooch.file_hash(str(place)) for path, place in raw.items()}
     script = project().data_scripts / variant.make
-    data_hash = digest(variant=variant.name, raw=hashes, make=pooch.file_hash(str(script)))
-    path = cache_folder() / "prepared" / f"{variant.name}-{data_hash[:16]}.csv"
-    if variant.sha256 and path.is_file() and pooch.file_hash(str(path)) == variant.sha256:
-        return read_table(path, variant), hashes, data_hash
-    table = load_script(script).make(raw)
+    data_hash = digest(variant=variant.name, raw=hashes, make=pooch.file_hash(str(script)), **options)
+    folder, stem = cache_folder() / "prepared", f"{variant.name}-{data_hash[:16]}"
+    for path in sorted(folder.glob(f"{stem}*.csv")):
+        if is_intact(path, variant):
+            return read_table(path, variant), hashes, data_hash
+    table = load_script(script).make(raw, **options)
     check_table(table, variant)
-    if variant.sha256 is None:  # a kept copy could not be checked
-        return table, hashes, data_hash
+    content = to_bytes(table)
+    found = hashlib.sha256(content).hexdigest()
+    if variant.sha256 not in (None, found):
+        raise DataError(f"{variant.name}: the table of {variant.make} has SHA-256 {found}, expected {variant.sha256}")
+    path = folder / (f"{stem}.csv" if variant.sha256 else f"{stem}-{found}.csv")
     with new_file(path) as temporary:
-        write_table(table, temporary)
-        found = pooch.file_hash(str(temporary))
-        if found != variant.sha256:
-            raise DataError(
-                f"{variant.name}: the table of {variant.make} has SHA-256 {found}, expected {variant.sha256}"
-            )
+        temporary.write_bytes(content)
     return read_table(path, variant), hashes, data_hash
+
+
+def is_intact(path: Path, variant: Variant) -> bool:
+    """Return whether a kept table has the hash of the registry, or else the one in its name."""
+    return pooch.file_hash(str(path)) == (variant.sha256 or path.stem.rpartition("-")[2])
 
 
 def check_table(table: pd.DataFrame, variant: Variant, rows: int | None = None) -> None:
@@ -109,9 +114,9 @@ def read_table(path: Path, variant: Variant) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False).astype(types)  # by way of text, to keep every digit
 
 
-def write_table(table: pd.DataFrame, path: Path | str) -> None:
-    """Write a prepared table as CSV, with the same bytes on every system."""
-    table.to_csv(path, index=False, lineterminator="\n")
+def to_bytes(table: pd.DataFrame) -> bytes:
+    """Return a prepared table as CSV, the same bytes on every system."""
+    return table.to_csv(index=False, lineterminator="\n").encode()
 
 
 def load_script(path: Path) -> ModuleType:
@@ -134,9 +139,10 @@ def main(script: str) -> None:
     variant = next(v for v in project_registry().variants.values() if v.make == Path(script).name)
     table = load_script(Path(script)).make(_raw_files(variant, project_registry()))
     check_table(table, variant)
+    content = to_bytes(table)
     with new_file(Path(sys.argv[1])) as temporary:
-        write_table(table, temporary)
-        print(f"{variant.name}: {len(table):,} rows, SHA-256 {pooch.file_hash(str(temporary))}")
+        temporary.write_bytes(content)
+        print(f"{variant.name}: {len(table):,} rows, SHA-256 {hashlib.sha256(content).hexdigest()}")
 
 
 def _raw_files(variant: Variant, registry: Registry, requested: bool = True) -> dict[str, Path]:
