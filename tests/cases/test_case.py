@@ -1,4 +1,5 @@
 import datetime
+import re
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
 
@@ -14,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from fairlab.cases import BudgetSpentError, Case, CaseError, Finding, MethodResult, Queries, Schema, wrap_model
+from fairlab.cases.model import PrintedLabel
 from fairlab.cases.queries import BATCH, row_keys
 from fairlab.networks import Network
 
@@ -402,6 +404,126 @@ def test_probabilities_get_one_half_with_a_notice():
     assert (asked.decision_threshold, asked.unit, len(asked.warnings)) == (0.5, "probability", 1)
     np.testing.assert_allclose(asked.log_odds()[1:], np.log(SCORE[1:] / (1 - SCORE[1:])))
     np.testing.assert_allclose(against.score(), 1 - SCORE)
+
+
+class Named:
+    """Probabilities of the labels in some order, with or without the names of the classes."""
+
+    def __init__(self, labels, chance, *, is_named):
+        self.labels, self.chance = labels, chance
+        if is_named:
+            self.classes_ = np.array(labels)
+
+    def predict_proba(self, rows):
+        return np.column_stack([1 - self.chance[rows["x"]], self.chance[rows["x"]]])
+
+    def predict(self, rows):
+        return np.array(self.labels)[(self.chance[rows["x"]] >= 0.5).astype(int)]
+
+
+PROBABILITY = np.random.default_rng(5).permutation(60) / 60
+LABELS = [(1, 2), ("no", "yes"), ("yes", "no"), (-1, 1), (False, True), (0, 1), (0.0, 1.0), ("0", "1"), (2, 1)]
+
+
+@pytest.mark.parametrize("with_truth", [True, False])
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("form", ["object", "object without names", "scores without names", "array", "frame", "turned"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_probabilities_are_those_of_the_favourable_label(form, labels, place, with_truth):
+    """Each is right, or refused where nothing names the columns and they have no order that goes without saying."""
+    named = Named(labels, PROBABILITY, is_named=form == "object")
+    frame = lambda rows: pd.DataFrame(named.predict_proba(rows), rows.index, labels)  # noqa: E731
+    models = {
+        "array": named.predict_proba,
+        "frame": frame,
+        "turned": lambda rows: frame(rows).iloc[::-1, ::-1],
+        "scores without names": Score(named.predict_proba),
+    }
+    options = {"pos_label": labels[place]} | ({"y_true": np.resize(labels, 60)} if with_truth else {})
+    goes_without_saying = labels in ((0, 1), (-1, 1)) if with_truth else labels[place] in (0, 1) and labels != (2, 1)
+    may_be_wrong = not with_truth and labels in ((1, 2), (-1, 1), (2, 1))  # said in a warning
+    try:
+        asked = Case(models.get(form, named), SIXTY, sensitive_features="sex", **options)
+    except CaseError as error:
+        assert form in ("array", "scores without names")
+        assert not goes_without_saying
+        assert re.search("nothing says which class|not among the model's classes", str(error))
+        return
+    if may_be_wrong and form in ("array", "scores without names"):
+        assert any("nothing names the columns" in text for text in asked.warnings)
+        return
+    right = PROBABILITY if place else 1 - PROBABILITY
+    assert (asked.decide() == (right >= 0.5)).mean() > 0.95  # where both are one half, or rounded
+    if asked.has_scores:
+        np.testing.assert_allclose(asked.score(), right)
+    else:
+        assert form == "object without names"
+        assert any("scores of the model are left out" in text for text in asked.warnings)
+
+
+class Score:
+    def __init__(self, predict_proba):
+        self.predict_proba = predict_proba
+
+
+def test_columns_of_several_classes_go_by_their_names():
+    shares = np.column_stack([PROBABILITY / 2, (1 - PROBABILITY) / 2, np.full(60, 0.5)])
+
+    def asked(names, labels, pos_label, **options):
+        answer = lambda rows: shares[rows["x"]] if names is None else pd.DataFrame(shares[rows["x"]], columns=names)  # noqa: E731
+        options = {"decision_threshold": 0.25, "pos_label": pos_label} | options
+        return case_of(answer, y_true=None if labels is None else np.resize(labels, 60), **options)
+
+    for names, labels, pos_label, place in (
+        (None, [0, 1, 2], 1, 1),
+        (["c", "a", "b"], ["a", "b", "c"], "a", 1),
+        ([2, 3, 1], [1, 2, 3], 1, 2),
+        ([2, 3, 1], None, 2, 0),
+        ([1.0, 2.0, 3.0], [1, 2, 3], 2, 1),
+    ):
+        np.testing.assert_array_equal(asked(names, labels, pos_label).score(), shares[:, place])
+    for names, labels, pos_label, message in (
+        (None, [1, 2, 3], 1, "the labels are 1, 2, 3, and nothing says which class"),
+        (None, [1, 2], 1, "the labels are 1, 2, and nothing says which class"),
+        (["c", "a", "b"], ["a", "b", "d"], "a", "y_true: holds 'd'; the model's classes are 'a', 'b', 'c'"),
+        (["c", "a", "b"], None, "d", "pos_label: 'd' is not among the model's classes, 'a', 'b', 'c'"),
+        (["1", "2", "3"], [1, 2, 3], 1, "pos_label: 1 is not among the model's classes, '1', '2', '3'"),
+    ):
+        with pytest.raises(CaseError, match=message):
+            asked(names, labels, pos_label)
+
+
+@pytest.mark.parametrize(("labels", "pos_label"), [(("no", "yes"), "no"), ((1, 2), 1), (("no", "yes"), "yes")])
+def test_classes_of_a_network_are_numbers(labels, pos_label):
+    truth = np.resize(labels, len(POINTS))
+    table = POINTS.assign(b=np.arange(len(POINTS)) % 2)
+    with pytest.raises(CaseError, match="nothing says which class of the model is which"):
+        Case(keras_network(), table, sensitive_features="b", y_true=truth, pos_label=pos_label)
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "expected"),
+    [
+        ("1", ["0", "1"], "1"),
+        ("1", [0, 1], 1),
+        ("1", [0.0, 1.0], 1.0),
+        ("1.0", [0, 1], 1),
+        ("1", [False, True], True),
+        ("true", ["false", "true"], "true"),
+        ("True", [False, True], True),
+        ("false", [False, True], False),
+        ("-1", [-1, 1], -1),
+        ("nan", ["nan", "x"], "nan"),
+        ("01", ["01", "1"], "01"),
+    ],
+)
+def test_a_printed_label_is_the_one_that_looks_so(text, labels, expected):
+    for options in ({}, {"y_true": np.resize(labels, 60)}):
+        asked = case_of(np.array(labels)[HIGH.astype(int)], pos_label=PrintedLabel(text), **options)
+        assert (asked.pos_label, type(asked.pos_label)) == (expected, type(expected))
+    with pytest.raises(CaseError, match="pos_label: 'other' is not among the labels"):
+        case_of(np.array(labels)[HIGH.astype(int)], pos_label=PrintedLabel("other"))
 
 
 def test_numbers_without_a_threshold_are_a_regression():

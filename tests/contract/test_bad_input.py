@@ -444,7 +444,10 @@ MESSAGES = [
     (lambda: case(table=COPIES.assign(sex="f")), "table: columns occur twice: age"),
     (lambda: case(table=PEOPLE.assign(sex="f")), "column 'sex' has one value only, expected at least two groups"),
     (lambda: case(table=PEOPLE.assign(income=1j)), "column 'income' has type complex128; make it real numbers"),
-    (lambda: case(table=PEOPLE.assign(age=pd.Timedelta("1 day"))), "make it a number, as .dt.total_seconds() does"),
+    (
+        lambda: cases.Schema.from_frame(PEOPLE.assign(age=pd.Timedelta("1 day"))),
+        "make it a number, as .dt.total_seconds() does",
+    ),
     (lambda: case(sensitive_features="gender"), "sensitive_features: the table has no column 'gender'; it has age"),
     (lambda: case(y_true=LABELLED), "which the table has not; expected the same index"),
     (lambda: case(y_true="repaid", pos_label="yes"), "pos_label: 'yes' is not among the labels (known: 0, 1)"),

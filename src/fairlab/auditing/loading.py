@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.model import PrintedLabel
 from fairlab.checks import required
 from fairlab.models import CommandModel, CommandSoftware
 
@@ -314,13 +315,6 @@ def _warn(text: str) -> None:
 
 
 def label(text: str, column: pd.Series | None):
-    """Return a label as it stands in a column, by what it looks like in print: ``"1"`` finds the number 1."""
-    if column is not None:
-        for value in column.dropna().unique():
-            if str(value) == text:
-                return value
-    try:
-        number = float(text)
-    except ValueError:
-        return {"True": True, "true": True, "False": False, "false": False}.get(text, text)
-    return int(number) if number.is_integer() else number
+    """Return a label as it stands in a column, or else among those of a model, by what it looks like in print."""
+    given = PrintedLabel(text)
+    return given if column is None else given.among(set(column.dropna().unique().tolist()))

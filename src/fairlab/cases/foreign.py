@@ -29,7 +29,7 @@ def as_pandas(table) -> pd.DataFrame:
         If it is no table, or its columns are not named by different strings.
     """
     if not isinstance(table, pd.DataFrame):
-        table = _from_other_library(table)
+        table = from_other_library(table)
     for name in table.columns:
         if not isinstance(name, str):
             advice = "table.columns = [str(name) for name in table.columns]"
@@ -123,7 +123,8 @@ class Originals:
         return values.rename(numbers.name)
 
 
-def _from_other_library(table) -> pd.DataFrame:
+def from_other_library(table) -> pd.DataFrame:
+    """Return a table of another library as one of pandas; raises a CaseError if it is none."""
     import narwhals
 
     try:

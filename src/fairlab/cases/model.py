@@ -14,12 +14,39 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logsumexp
 
+from fairlab.cases.foreign import from_other_library
 from fairlab.cases.queries import Queries
 from fairlab.cases.schema import CaseError, case_errors, check_values
 from fairlab.checks import align, check_number
 
 LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
 LABELS = (str, bytes, Real, np.bool_)
+
+
+class PrintedLabel(str):
+    """A label as it is printed, as on a command line: it stands for the label of the model or the table that looks so.
+
+    Examples
+    --------
+    >>> from fairlab.cases.model import PrintedLabel
+    >>> [PrintedLabel(text).among(labels) for text, labels in [("1", {0, 1}), ("1", {"0", "1"}), ("true", {True})]]
+    [1, '1', True]
+    """
+
+    def among(self, labels: set):
+        """Return the label that is meant, or this one if there is none."""
+        try:
+            value = float(self)
+        except ValueError:
+            value = {"true": True, "false": False}.get(self.lower())
+        for is_meant in (
+            lambda label: label == str(self),
+            lambda label: str(label) == self,
+            lambda label: label == value,
+        ):
+            if meant := [label for label in labels if is_meant(label)]:
+                return meant[0]
+        return self
 
 
 class ModelAdapter:
@@ -50,6 +77,8 @@ class ModelAdapter:
     ----------
     pos_label : object
         The favourable label; None for a score that is no class's.
+    label : int
+        Number of the favourable class among the model's.
     decision_threshold : float or None
         Least favourable score; None where labels decide.
     queries : Queries
@@ -79,6 +108,7 @@ class ModelAdapter:
         self.scorer: Any = scorer
         self.gradient: Any = gradient
         self.pos_label: Any = None
+        self.label = 1
         self.decision_threshold: float | None = None
         self._is_given, self._is_regression = False, False  # the favourable label; numbers without a threshold
         self.queries = Queries()
@@ -138,7 +168,7 @@ class ModelAdapter:
         return answer.astype(bool)
 
     def scores_of(self, X: Any) -> np.ndarray:
-        """Return the score of class 1, a probability where the model has one; of a function, what it returns.
+        """Return the score of class 1, the second, a probability where the model has one; of a function, its answer.
 
         Raises
         ------
@@ -215,12 +245,6 @@ class ModelAdapter:
         """What the model gives: "classes", "scores" or "numbers"."""
         return "numbers" if self._is_regression else "classes" if self.unit is None else "scores"
 
-    @property
-    def label(self) -> int:
-        """Number of the favourable class among the model's."""
-        classes = self.classes or (0, 1)
-        return classes.index(self.pos_label) if self.pos_label in classes else len(classes) - 1
-
     def decide(self, rows: pd.DataFrame, *, anew: bool = False) -> np.ndarray:
         """Return whether the decision is favourable, shape (n_rows,); `anew`: of rows that are all sent."""
         if self._is_regression:
@@ -290,13 +314,8 @@ class ModelAdapter:
     def _settle_scores(self, labels: set) -> None:
         """Decide by the model's own scores of a class."""
         classes = self.classes or (0, 1)
-        if self.pos_label is None:
-            self.pos_label = _default_pos_label(set(classes))
-        if self.pos_label is None:
-            raise CaseError(f"pos_label: the model's classes are {_listed(classes)}; which one is favourable?")
-        # A network's class 1 may stand for the favourable label.
-        if self.pos_label not in classes and not (classes == (0, 1) and self.pos_label in labels):
-            raise CaseError(f"pos_label: {self.pos_label!r} is not among the model's classes, {_listed(classes)}")
+        self._choose(set(classes) | labels, default=set(classes))
+        self.label = self._number_of_class(labels, is_named=self.classes is not None)
         if self.decision_threshold is None and len(classes) > 2:
             raise CaseError(
                 f"decision_threshold: the model has {len(classes)} classes and no predict; give a threshold"
@@ -307,8 +326,10 @@ class ModelAdapter:
     def _meaning(self, answers: np.ndarray, labels: set) -> np.ndarray:
         """Find out what the answers to a table are, and return them: as scores or numbers, or whether favourable."""
         if answers.ndim == 2:
-            return self._numbers(self._column(answers), labels)
+            return self._numbers(self._column(answers, labels), labels)
         values = set(answers.tolist())
+        if isinstance(self.pos_label, PrintedLabel):
+            self.pos_label = self.pos_label.among(values | labels | set(self.classes or ()))
         is_plain = self.classes is not None or answers.dtype.kind != "f" or _default_pos_label(values) is not None
         if self.decision_threshold is not None and answers.dtype.kind not in "iuf":
             raise CaseError(
@@ -331,11 +352,7 @@ class ModelAdapter:
             raise CaseError(
                 f"y_true: has the labels {_listed(labels)}, the model answers {_listed(values)}; make them alike"
             )
-        if self.pos_label is None:
-            self.pos_label = _default_pos_label(known)
-        if self.pos_label is None:
-            rest = ", one against the rest" if len(known) > 2 else ""
-            raise CaseError(f"pos_label: the labels are {_listed(known)}; which one is favourable{rest}?")
+        self._choose(known, default=known)
         if self.pos_label not in known and len(known) > 1:
             near = difflib.get_close_matches(str(self.pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
             meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
@@ -343,22 +360,82 @@ class ModelAdapter:
             raise CaseError(f"pos_label: {self.pos_label!r} is not among the labels{hint}")
         if self.pos_label not in known:
             self._warn(f"The model never answers {self.pos_label!r}, the favourable label.")
+        if self.scorer is not None:
+            try:
+                self.label = self._number_of_class(known, is_named=self.classes is not None)
+            except CaseError as error:
+                self.scorer = self.unit = self.gradient = None
+                self._warn(f"The scores of the model are left out. {error}.")
 
-    def _column(self, answers: np.ndarray) -> np.ndarray:
+    def _choose(self, known: set, *, default: set) -> None:
+        """Take the favourable label as given, or by default, from those that are known."""
+        if isinstance(self.pos_label, PrintedLabel):
+            self.pos_label = self.pos_label.among(known)
+        if self.pos_label is None:
+            self.pos_label = _default_pos_label(default)
+        if self.pos_label is None:
+            rest = ", one against the rest" if len(default) > 2 else ""
+            raise CaseError(f"pos_label: the labels are {_listed(default)}; which one is favourable{rest}?")
+
+    def _number_of_class(self, labels: set, *, is_named: bool) -> int:
+        """Return which of the model's classes, or columns, is that of the favourable label.
+
+        Parameters
+        ----------
+        labels : set
+            Of `y_true`, or that the model answers.
+        is_named : bool
+            Whether the classes are known to be these, of an estimator that was fitted to them or of a network.
+
+        Raises
+        ------
+        CaseError
+            If the classes have numbers in place of names, and labels are others: they may stand for them in any order.
+        """
+        classes = self.classes or (0, 1)
+        is_two = classes == (0, 1) and {self.pos_label} < {-1, 1} >= labels and -1 in labels
+        if is_two or (self.pos_label in classes and labels <= set(classes) and (is_named or not labels or 0 in labels)):
+            if not (is_named or labels) and self._is_given:
+                place = f"Column {classes.index(self.pos_label)}, counted from 0"
+                self._warn(f"{place} of the probabilities is taken for {self.pos_label!r}: nothing names the columns.")
+            return int(self.pos_label == 1) if is_two else classes.index(self.pos_label)
+        if set(classes) != set(range(len(classes))):
+            if self.pos_label not in classes:
+                raise CaseError(f"pos_label: {self.pos_label!r} is not among the model's classes, {_listed(classes)}")
+            strange = _listed(labels - set(classes))
+            raise CaseError(f"y_true: holds {strange}; the model's classes are {_listed(classes)}")
+        found = f"the labels are {_listed(labels)}" if labels else f"found {self.pos_label!r}"
+        raise CaseError(
+            f"pos_label: {found}, and nothing says which class of the model is which; expected an object with classes_ "
+            "beside predict_proba, a function that returns a DataFrame with the labels as columns, or true labels and "
+            f"pos_label as numbers of classes, {_listed(classes)}"
+        )
+
+    def _column(self, answers: pd.DataFrame, labels: set) -> np.ndarray:
         """Take the column of the favourable class among probabilities, one a class, of a function."""
-        n_classes = answers.shape[1]
-        if not _are_probabilities(answers) or not np.allclose(answers.sum(axis=1), 1, atol=1e-4):
+        n_classes, matrix = answers.shape[1], answers.to_numpy()
+        if not _are_probabilities(matrix) or not np.allclose(matrix.sum(axis=1), 1, atol=1e-4):
             raise CaseError(
                 f"model: returned {n_classes} columns, expected one answer a row, or probabilities; or {LOGITS}"
             )
-        if n_classes > 2 and (self.decision_threshold is None or self.pos_label not in range(n_classes)):
+        self.classes = tuple(answers.columns.tolist())
+        if n_classes > 2 and (self.decision_threshold is None or not self._is_given):
             raise CaseError(
-                f"decision_threshold, pos_label: the model gives probabilities of {n_classes} classes; give the number "
-                f"of the favourable one, found {self.pos_label!r}, and a threshold for it, or hand in labels"
+                f"decision_threshold, pos_label: the model gives probabilities of {n_classes} classes; give the "
+                f"favourable one, found {self.pos_label!r}, and a threshold for it, or hand in labels"
             )
-        answer, column = self.answer, self.pos_label if self.pos_label in range(n_classes) else 1
-        self.answer = lambda rows: _columns(answer(rows))[:, column]
-        return answers[:, column]
+        self._choose(labels | set(self.classes), default=labels or set(self.classes))
+        self.label = self._number_of_class(labels, is_named=self.classes != tuple(range(n_classes)))
+        answer, names = self.answer, answers.columns
+
+        def column(rows):
+            found = _columns(answer(rows), rows.index)
+            if not found.columns.equals(names):
+                raise CaseError(f"model: returned the columns {list(found.columns)} after {list(names)}")
+            return found.iloc[:, self.label].to_numpy()
+
+        self.answer = column
+        return matrix[:, self.label]
 
     def _numbers(self, answers: np.ndarray, labels: set) -> np.ndarray:
         """Take scores or probabilities; or numbers of a regression, unless labels say that decisions are meant."""
@@ -402,11 +479,8 @@ class ModelAdapter:
         """Return what the model answers: one value a row, or columns; none missing."""
         with _failing():
             answers = self.answer(rows)
-        if getattr(answers, "ndim", 1) == 2 and answers.shape[1] > 1:
-            answers = _columns(answers)
-            if answers.shape[0] != len(rows):
-                raise CaseError(f"model: returned {len(answers)} answers, expected {len(rows)}, one for each row")
-            return answers
+        if len(shape := getattr(answers, "shape", ())) == 2 and shape[1] > 1:
+            return _columns(answers, rows.index)
         answers = _aligned(answers, rows.index)
         if answers.isna().any():
             bad = int(answers.isna().sum())
@@ -538,7 +612,7 @@ def _of_network(network) -> ModelAdapter:
 
 def _of_estimator(model) -> ModelAdapter:
     classes = getattr(model, "classes_", None)
-    if isinstance(classes, list):
+    if isinstance(classes, list) and any(np.ndim(each) for each in classes):
         raise TypeError("model: expected one output, found several; hand them in one by one")
     if classes is not None:
         classes = tuple(np.asarray(classes).tolist())
@@ -564,8 +638,6 @@ def _of_estimator(model) -> ModelAdapter:
             values = _shaped(model.decision_function(given(rows)), (len(rows),), "decision_function")
             return values if label == 1 else -values
 
-    if answer is None and classes is None:
-        classes = (0, 1)
     return ModelAdapter(type(model).__name__, answer=answer, scorer=score, unit=unit, classes=classes, columns=columns)
 
 
@@ -615,12 +687,19 @@ def _finite(scores: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _columns(answers) -> np.ndarray:
+def _columns(answers, index: pd.Index) -> pd.DataFrame:
+    """Return several finite numbers a row, with the names of their columns: 0, 1, ... of an array."""
+    order = np.arange(len(answers))
+    if hasattr(answers, "columns"):
+        answers = answers if isinstance(answers, pd.DataFrame) else from_other_library(answers)
+        order = pd.Series(order, answers.index)
+    order = _aligned(order, index).to_numpy()
     try:
-        columns = np.asarray(answers, dtype=float)
+        columns = pd.DataFrame(answers if isinstance(answers, pd.DataFrame) else np.asarray(answers)).astype(float)
     except (TypeError, ValueError):
         raise CaseError("model: returned several columns that are no numbers, expected one answer a row") from None
-    return _finite(columns)
+    _finite(columns.to_numpy())
+    return columns.iloc[order].set_axis(index)
 
 
 def _are_probabilities(values) -> bool:

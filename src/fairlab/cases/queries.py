@@ -238,7 +238,9 @@ class Queries:
             parts = [answer(batch) for batch in batches]
         finally:
             self.seconds += time.perf_counter() - start
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        if len(parts) == 1:
+            return parts[0]
+        return pd.concat(parts) if isinstance(parts[0], pd.DataFrame) else np.concatenate(parts)
 
     def __repr__(self) -> str:
         noise = "" if self.is_deterministic else ", not deterministic"
