@@ -1,10 +1,13 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -12,6 +15,7 @@ import pandas as pd
 import pytest
 from audited import finding, people
 
+from fairlab import Case, audit
 from fairlab.auditing.probes import probes
 from fairlab.cli import main
 
@@ -188,6 +192,58 @@ def test_outputs_are_checked_before_the_model_is_called(model, tmp_path, capsys,
     assert main([*shlex.split(call), *AUDIT[1:]]) == 2
     assert message in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+HANGING = """
+import time
+
+
+def at_once(rows):
+    while True:
+        try:
+            time.sleep(60)
+        except Exception:
+            pass
+"""
+
+
+def test_max_seconds_bounds_a_model_that_does_not_answer(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    pd.DataFrame({"sex": ["f", "m"] * 100, "hours": range(200)}).to_csv("t.csv", index=False)
+    (tmp_path / "hanging.py").write_text(HANGING)
+    (tmp_path / "hanging_to_load.py").write_text("import time\ntime.sleep(60)\n")
+    (tmp_path / "hang.sh").write_text("#!/bin/sh\necho $$ >> started\nexec sleep 60\n")
+    (tmp_path / "hang.sh").chmod(0o755)
+    call = ["t.csv", "--sensitive-features", "sex", "--max-seconds", "1", "--json", "r.json"]
+    start = time.monotonic()
+    for model in (
+        ["hanging:at_once"],
+        ["hanging_to_load:x"],
+        ["./hang.sh", "--program"],
+        ["./hang.sh", "--batch-program"],
+    ):
+        assert main(["audit", *model, *call]) == 1
+        assert capsys.readouterr().err == "fairlab: --max-seconds: the model did not answer within 1 seconds\n"
+    assert time.monotonic() - start < 40
+    processes = (tmp_path / "started").read_text().split()
+    assert processes and not [number for number in processes if Path(f"/proc/{number}/cmdline").exists()]
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+
+
+def test_what_was_found_before_a_model_hung_is_reported():
+    hangs = []
+
+    def model(rows):
+        while hangs:
+            pass
+        return rows["hours"] > 100
+
+    case = Case(model, pd.DataFrame({"sex": ["f", "m"] * 100, "hours": range(200)}), sensitive_features="sex")
+    hangs.append(True)
+    report = audit(case, max_seconds=1, methods=["rates", "themis", "adf"], progress=False)
+    assert {finding.measure for finding in report.findings} == {"selection_rate_difference"}
+    assert ("Themis", "the seconds that the audit may take were over.") in report.skipped
 
 
 def test_names_may_have_commas(tmp_path, monkeypatch, capsys):

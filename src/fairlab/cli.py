@@ -5,23 +5,26 @@ A command imports what it needs when it is called, so that help and errors come 
 
 import ast
 import csv
+import faulthandler
 import json
 import logging
 import shlex
 import sys
+import time
 import tomllib
 import warnings
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from fairlab import paths
-from fairlab.checks import EXTRAS, MissingExtraError, required, suggestion
+from fairlab.checks import EXTRAS, MissingExtraError, check_number, required, suggestion
 from fairlab.data.errors import DataError
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
 
+MORE_SECONDS, MAX_SECONDS = 60, 1e8
 WRONG_CALL, SIGNIFICANT, NOT_ASSESSED, INTERRUPTED = 2, 3, 4, 130  # exit statuses
 NEEDED_BY_SITE = ("sphinx", "myst_nb", "pydata_sphinx_theme", "numpydoc", "sphinx_design", "latex2mathml", "nbgrader")
 AT_LEAST_ONE = click.IntRange(min=1)
@@ -540,7 +543,12 @@ AUDIT_OPTIONS = (
     show_default=True,
     help="findings that decide the verdict: on people of the table, or on generated inputs, too",
 )
-@click.option("--max-seconds", type=float, metavar="SECONDS", help="seconds that the audit may take; default: no limit")
+@click.option(
+    "--max-seconds",
+    type=float,
+    metavar="SECONDS",
+    help="seconds that the audit may take, also if the model does not answer; default: no limit",
+)
 @click.option("--model-name", default="", metavar="NAME", help="what the report calls the model")
 @click.option("--model-version", default="", metavar="VERSION", help="version of the model, for the report")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="random seed")
@@ -574,12 +582,16 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     from fairlab.auditing.wording import p_value, reasons
 
     files = {"html": html, "json": json, "junit": junit, "sarif": sarif, "model_card": model_card}
+    start, seconds = time.monotonic(), options["max_seconds"]
     try:
         rules = [Rule.of(text) for text in fail_on]
         accepted = [Accepted.of(content) for content in context.meta.get("accept", ())]
         _check_outputs([options["model"]], options["table"], baseline, context.meta.get("config"), **files)
         of_audit = {name: options.pop(name) for name in AUDIT_OPTIONS}
-        case = _case(**options, max_rows=max(budget // 2, 2), random_state=seed)
+        with _time_limit(seconds):
+            case = _case(**options, max_rows=max(budget // 2, 2), random_state=seed, max_seconds=seconds)
+        if seconds is not None:
+            of_audit["max_seconds"] = max(seconds - (time.monotonic() - start), 0.01)
         print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
         failing, passed = failures(report, rules=rules, baseline=baseline, accepted=accepted)
@@ -588,6 +600,8 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
             raise
         print(f"fairlab: {error}", file=sys.stderr)
         return WRONG_CALL
+    finally:
+        faulthandler.cancel_dump_traceback_later()
     print(report.summary)
     for sentence in [*reasons(report), *report.warnings]:
         print(sentence)
@@ -638,7 +652,20 @@ def compare(model_a, model_b, confidence_level, html, json, **of_case):
     return SIGNIFICANT if compared.is_worse else 0
 
 
-def _case(model, table, dtypes, y_true, pos_label, program, batch_program, trust_pickle, **settings):
+def _time_limit(seconds):
+    """Interrupt a block after so many seconds; end the process by force after twice these and a minute."""
+    from fairlab.cases import time_limit
+
+    if seconds is None:
+        return nullcontext()
+    check_number(seconds, "--max-seconds", above=0)
+    # For what cannot be interrupted, such as compiled code; it prints where that is.
+    by_force = min(2 * seconds + MORE_SECONDS, MAX_SECONDS)
+    faulthandler.dump_traceback_later(by_force, exit=True, file=sys.__stderr__)
+    return time_limit(seconds, "--max-seconds")
+
+
+def _case(model, table, dtypes, y_true, pos_label, program, batch_program, trust_pickle, max_seconds=None, **settings):
     from fairlab.auditing.loading import command_model, label, load_model
     from fairlab.cases import Case
 
@@ -650,7 +677,7 @@ def _case(model, table, dtypes, y_true, pos_label, program, batch_program, trust
     if program and batch_program:
         raise ValueError("--program: expected one of --program and --batch-program, found both")
     if program or batch_program:
-        model = command_model(model, in_batches=batch_program)
+        model = command_model(model, in_batches=batch_program, timeout=max_seconds)
     else:
         model = load_model(model, trust_pickle=trust_pickle)
     if program:  # which returns True or False, whatever the labels are

@@ -9,10 +9,11 @@ from fairlab.auditing.probes import Task, probes
 from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, Report
 from fairlab.auditing.wording import count, listed
-from fairlab.cases import BudgetSpentError, Case, Finding, MethodResult
+from fairlab.cases import BudgetSpentError, Case, DeadlineError, Finding, MethodResult
 from fairlab.checks import check_choice, check_count, check_flag, check_number, check_text, suggestion
 
 MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
+LATE = "the seconds that the audit may take were over."
 SLOW = 1e-3  # seconds a row from which on a model is called slow
 
 
@@ -61,7 +62,8 @@ def audit(
         What the report calls the model; by default the name of its function or class.
     max_seconds : float or None
         Seconds that the audit may take, from this call on: by the model's pace so far the budget is cut to what fits,
-        and a method that would begin later is left out. A method that has begun is not interrupted but at a query.
+        and a method that would begin later is left out. A method that has begun is interrupted at a query, also one
+        that the model does not answer (`fairlab.cases.time_limit` says where).
     progress : bool
         Whether to show a bar with queries and findings so far, in a terminal or a notebook.
 
@@ -117,8 +119,7 @@ def audit(
             share = probes()[name].share / max(sum(probes()[other].share for other in names[position:]), 1)
             bar.begin(probes()[name].title)
             if time.perf_counter() > until:
-                late = "the seconds that the audit may take were over."
-                results.append(MethodResult(probes()[name].title, (), (late,), 0, 0.0))
+                results.append(MethodResult(probes()[name].title, (), (LATE,), 0, 0.0))
                 continue
             results.append(
                 run(
@@ -187,7 +188,7 @@ def _cut(given: int, budget: int, max_seconds: float | None) -> list[str]:
     """Return a sentence if the seconds allow fewer rows than the budget."""
     if budget == given:
         return []
-    return [f"In {max_seconds:g} seconds the model can be queried with {budget:,} of the {given:,} rows allowed."]
+    return [f"In {max_seconds:.3g} seconds the model can be queried with {budget:,} of the {given:,} rows allowed."]
 
 
 def run(
@@ -248,6 +249,8 @@ def run(
         with case.queries.limit(budget):
             if not any(map(task.lacks, probe.needs)):
                 findings.extend(probe.run(task, **options))
+    except DeadlineError:
+        task.skip(LATE)
     except BudgetSpentError:
         spent = f"its share of the budget, {count(budget, 'query', 'queries')}, was spent before it came to an answer."
         task.skip(spent)

@@ -1,6 +1,8 @@
 """Model queries: rows are counted, sent in batches, cached, and held to a limit."""
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ BATCH = 100_000  # rows in one call of the model
 REPEATED = 1000  # rows that are sent a second time
 FEWEST_REPEATED = 100  # of these; where there are fewer rows, each is sent several times
 PATIENCE = 2.0  # seconds that this may take
+MAX_SECONDS = 1e8  # of a timer
 KEYS_AT_ONCE = 200_000  # that are put into new slots
 MOST_FULL = 0.55  # share of the slots
 LARGE, VERY_LARGE = 5_000, 500_000  # keys from which on it pays to use a compiler, and to load it
@@ -34,6 +37,62 @@ class BudgetSpentError(RuntimeError):
     ...
     fairlab.cases.queries.BudgetSpentError: limit: expected at most 1 more model queries, found 2
     """
+
+
+class DeadlineError(BudgetSpentError):
+    """The seconds that a model may take are over."""
+
+
+class _TimeUpError(BaseException):
+    """Raised in the middle of a model, which may catch every `Exception`."""
+
+
+@contextmanager
+def time_limit(seconds: float, name: str = "deadline") -> Iterator[None]:
+    """Interrupt a ``with`` block after some seconds; in the main thread, and where the system has timers, as on Unix.
+
+    Python code, and what waits for files, programs or other computers, is interrupted; compiled code when it returns.
+
+    Parameters
+    ----------
+    seconds : float
+        May be infinite.
+    name : str
+        Begins the error.
+
+    Raises
+    ------
+    DeadlineError
+        If the block did not end in time.
+
+    Examples
+    --------
+    >>> from fairlab.cases import time_limit
+    >>> with time_limit(0.1):
+    ...     while True:
+    ...         pass
+    Traceback (most recent call last):
+    ...
+    fairlab.cases.queries.DeadlineError: deadline: the model did not answer within 0.1 seconds
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if seconds > MAX_SECONDS or not is_main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_):
+        raise _TimeUpError
+
+    handler = signal.signal(signal.SIGALRM, stop)
+    timer = signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), 1.0)  # again, in case that the model caught it
+    try:
+        yield
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except _TimeUpError:
+        raise DeadlineError(f"{name}: the model did not answer within {seconds:.3g} seconds") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, handler)
 
 
 class Queries:
@@ -96,8 +155,9 @@ class Queries:
 
         Raises
         ------
-        BudgetSpentError
-            Inside the block, by the question whose answer would come too late; none of its rows is sent.
+        DeadlineError
+            Inside the block, by the question whose answer would come too late, of which no row is sent, or did not
+            come in time (see `time_limit`).
         """
         outer, self._until = self._until, min(self._until, time.monotonic() + seconds)
         try:
@@ -227,7 +287,7 @@ class Queries:
         if n_rows > self._left:
             raise BudgetSpentError(f"limit: expected at most {int(self._left):,} more model queries, found {n_rows:,}")
         if time.monotonic() + n_new * np.nan_to_num(self.seconds_per_row) > self._until:
-            raise BudgetSpentError(f"deadline: no time is left for {n_new:,} more model queries")
+            raise DeadlineError(f"deadline: no time is left for {n_new:,} more model queries")
         self._left -= n_rows
         self.n_queries += n_rows
 
@@ -235,7 +295,8 @@ class Queries:
         start = time.perf_counter()
         self.n_sent += sum(map(len, batches))
         try:
-            parts = [answer(batch) for batch in batches]
+            with time_limit(self._until - time.monotonic()):
+                parts = [answer(batch) for batch in batches]
         finally:
             self.seconds += time.perf_counter() - start
         if len(parts) == 1:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -141,8 +142,8 @@ class CommandSoftware:
         with ThreadPoolExecutor(self.n_jobs) as pool:
             try:
                 return np.fromiter(pool.map(self._decide, rows), dtype=bool, count=len(rows))
-            except SoftwareError:
-                pool.shutdown(cancel_futures=True)
+            except BaseException:  # an interruption, too
+                pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
     def _texts(self, inputs: pd.DataFrame) -> np.ndarray:
@@ -189,9 +190,12 @@ def _run(command: Sequence[str], timeout: float, given: str | None = None) -> st
     with process:
         try:
             printed, complaint = process.communicate(given, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise SoftwareError(f"no answer within {timeout:g} s") from None
+        except BaseException as error:  # an interruption, too
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise SoftwareError(f"no answer within {timeout:g} s") from None
+            raise
     if process.returncode:
         raise SoftwareError(f"status {process.returncode}: {complaint.strip()[-500:]}")
     return printed
