@@ -633,6 +633,38 @@ def test_noise_is_noticed():
         case_of(lambda rows: rows["x"] > rows["x"].mean() + 20 * (len(rows) == 1) + rng.normal(0, 20))
 
 
+def ranked(rows):
+    return rows["x"].rank(pct=True) > 0.5
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ranked,
+        lambda rows: (rows["x"].rank(pct=True) > 0.9).astype(int),
+        lambda rows: rows["x"] > rows["x"].mean(),
+        lambda rows: (rows["x"] - rows["x"].mean()) / (rows["x"].std(ddof=0) + 1),
+        lambda rows: rows["x"] / rows["x"].max() > 0.5,
+        lambda rows: rows["x"].groupby(rows["sex"]).rank(pct=True) > 0.5,
+        lambda rows: np.arange(len(rows)) < len(rows) / 2,
+        lambda rows: rows["x"] > (1_000_000 if len(rows) == 1 else 20),
+    ],
+)
+@pytest.mark.parametrize("n", [30, 400, 3000])
+@pytest.mark.filterwarnings("ignore:The model gives")
+def test_a_model_that_goes_by_its_batch_is_noticed(model, n):
+    table = pd.DataFrame({"sex": np.tile(["f", "m"], n // 2), "x": np.random.default_rng(0).permutation(n) + 1})
+    with pytest.warns(UserWarning, match=r"otherwise: it is not deterministic, or goes by the rest of a batch"):
+        case = Case(model, table, sensitive_features="sex")
+    assert not case.queries.is_deterministic
+    assert case.queries.n_queries == n + case.queries.n_repeated <= n + 1000
+
+
+def test_a_model_that_fails_in_other_batches_is_refused():
+    with pytest.raises(CaseError, match=r"model: 1 of 1 answers are missing, .* \(rows sent again, in other batches\)"):
+        case_of(lambda rows: (rows["x"] - rows["x"].mean()) / rows["x"].std())
+
+
 POINTS = pd.DataFrame(np.random.default_rng(1).normal(size=(40, 2)), columns=["a", "b"])
 KERNEL, BIAS = np.array([[1.5], [-2.0]]), np.array([0.25])
 ODDS = (POINTS.to_numpy() @ KERNEL + BIAS)[:, 0]

@@ -411,3 +411,90 @@ def test_what_the_table_never_held_is_refused(name, value, said):
     column = pd.Series([value] * 3, dtype=TABLE[name].dtype)
     with pytest.raises(CaseError, match=f"column '{name}' holds {said}, not among its values"):
         ENCODING.transform(TABLE.assign(**{name: column}))
+
+
+# numbers that floats or 64 bits do not hold
+
+WIDE_BOUNDS = [(0, 2**40 - 1), (-(2**61), 2**61 - 1), (0, 2**32 + 5), (5, 5)]
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4])
+def test_keys_of_wide_domains_are_different_and_lead_back(n_features):
+    schema = Schema.from_bounds({f"x{k}": pair for k, pair in enumerate(WIDE_BOUNDS[:n_features])})
+    sizes = np.array(schema.sizes)
+    steps = np.array([[0], [1], [5], [2**32], [2**32 + 5], [2**40 - 1], [2**61]])
+    codes = np.minimum(
+        np.concatenate([np.where(np.arange(n_features) == k, steps, 0) for k in range(n_features)]), sizes - 1
+    )
+    codes = np.unique(codes, axis=0)
+    for given in (codes, codes.astype(np.uint64), np.asfortranarray(codes)):
+        keys = schema.keys(given)
+        assert len(np.unique(keys)) == len(codes)
+        np.testing.assert_array_equal(schema.codes_of_keys(keys), codes)
+    np.testing.assert_array_equal(schema.encode(schema.decode(codes)), codes)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint64])
+def test_narrow_codes_do_not_wrap(dtype):
+    whole = Schema.from_dict({"a": range(100, 200), "b": range(2**31 - 10, 2**31 + 90)})
+    mixed = Schema((*whole.features, Feature("c", ["x", "y"])))
+    codes = np.array([[0, 0, 0], [99, 99, 1]], dtype=dtype)
+    for schema in (whole, mixed):
+        decoded = schema.decode(codes[:, : len(schema.features)])
+        assert decoded[["a", "b"]].to_numpy().tolist() == [[100, 2**31 - 10], [199, 2**31 + 89]]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([2**64 - 1, 5, 2**63], dtype=np.uint64),
+        np.uint64(2**64 - 1) - np.arange(300, dtype=np.uint64),
+        2**60 + np.arange(300),
+        2**63 - 1 - np.arange(300),
+        [2**63 - 1 - k for k in range(20)],
+        [-(2**63), 2**63 - 1],
+        pd.array([2**64 - 1 - k for k in range(300)], dtype="UInt64"),
+        pd.Series([10**25 + k for k in range(300)], dtype=object),
+        pd.Series([2**63, -1, 3], dtype=object),
+        pd.Series([1, 2, np.nan], dtype=object),
+    ],
+)
+def test_large_integers_stay_what_they_are(values):
+    column = pd.Series(values)
+    found = Feature.from_column("x", column)
+    codes = found.encode(column)
+    counts = np.bincount(codes, minlength=len(found.values))
+    assert counts.min() >= min(30, len(column) // len(found.values))
+    shown = pd.Series(found.decode(np.arange(len(found.values))), dtype=object)
+    assert [type(value)(value) for value in shown.dropna()] == [
+        value for value in shown.dropna() if (column == value).any()
+    ]
+    cast = in_dtypes(pd.DataFrame({"x": shown}), pd.Series({"x": column.dtype}))["x"]
+    assert cast.dropna().isin(column).all()
+    assert found.encode(cast).tolist() == list(range(len(found.values)))
+
+
+def test_numbers_of_an_encoding_stay_within_their_dtype():
+    table = pd.DataFrame(
+        {
+            "small": np.array([-128, 127, 0], dtype=np.int8),
+            "large": np.array([2**64 - 1, 5, 7], dtype=np.uint64),
+            "nullable": pd.array([2**63 - 1, None, -(2**63)], dtype="Int64"),
+        }
+    )
+    encoding = Encoding(table)
+    matrix = encoding.transform(table)
+    back = encoding.inverse_transform(3 * matrix)
+    assert back.dtypes.equals(table.dtypes)
+    assert back["small"].tolist() == [-128, 127, 1]
+    assert back["large"].iloc[0] > 2**63
+
+
+def test_domains_beyond_64_bits_are_refused():
+    for bounds in ((-(2**62), 2**62), (0, 2**63), (-(2**63), 0)):
+        with pytest.raises(CaseError, match="does not fit into 64 bits"):
+            Feature.between("x", *bounds)
+    schema = Schema.from_bounds({"x": (0, 2**60)})
+    assert schema.check(np.array([[2**53 - 1]])).tolist() == [[2**53 - 1]]
+    with pytest.raises(ValueError, match=r"column 'x' holds values of 2\*\*53 or more"):
+        schema.check(np.array([[2**53 + 1]]))

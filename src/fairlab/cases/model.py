@@ -235,7 +235,9 @@ class ModelAdapter:
             self.queries.answers(*question, rows)
         else:
             self.queries.store(question[0], answers, rows)
-        if changed := self.queries.repeat(*question, rows):
+        with case_errors(after=" (rows sent again, in other batches)"):
+            changed = self.queries.repeat(*question, rows)
+        if changed:
             found = f"{changed:.0%} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
             self._warn(f"Queried again in other batches, the model answers {found}, or goes by the rest of a batch.")
         return truth
