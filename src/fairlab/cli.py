@@ -654,7 +654,7 @@ def compare(model_a, model_b, confidence_level, html, json, **of_case):
 
 def _time_limit(seconds):
     """Interrupt a block after so many seconds; end the process by force after twice these and a minute."""
-    from fairlab.cases import time_limit
+    from fairlab.cases.queries import time_limit
 
     if seconds is None:
         return nullcontext()

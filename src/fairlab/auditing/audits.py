@@ -9,7 +9,8 @@ from fairlab.auditing.probes import Task, probes
 from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, Report
 from fairlab.auditing.wording import count, listed
-from fairlab.cases import BudgetSpentError, Case, DeadlineError, Finding, MethodResult
+from fairlab.cases import BudgetSpentError, Case, Finding, MethodResult
+from fairlab.cases.queries import DeadlineError
 from fairlab.checks import check_choice, check_count, check_flag, check_number, check_text, suggestion
 
 MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
@@ -63,7 +64,7 @@ def audit(
     max_seconds : float or None
         Seconds that the audit may take, from this call on: by the model's pace so far the budget is cut to what fits,
         and a method that would begin later is left out. A method that has begun is interrupted at a query, also one
-        that the model does not answer (`fairlab.cases.time_limit` says where).
+        that the model does not answer: in the main thread on Unix, and compiled code not before it returns.
     progress : bool
         Whether to show a bar with queries and findings so far, in a terminal or a notebook.
 

@@ -6,9 +6,7 @@ from .model import ModelAdapter as ModelAdapter
 from .model import wrap_model as wrap_model
 from .queries import AnswerCache as AnswerCache
 from .queries import BudgetSpentError as BudgetSpentError
-from .queries import DeadlineError as DeadlineError
 from .queries import Queries as Queries
-from .queries import time_limit as time_limit
 from .schema import CaseError as CaseError
 from .schema import Feature as Feature
 from .schema import Schema as Schema

@@ -67,7 +67,7 @@ def time_limit(seconds: float, name: str = "deadline") -> Iterator[None]:
 
     Examples
     --------
-    >>> from fairlab.cases import time_limit
+    >>> from fairlab.cases.queries import time_limit
     >>> with time_limit(0.1):
     ...     while True:
     ...         pass
