@@ -194,6 +194,15 @@ def test_outputs_are_checked_before_the_model_is_called(model, tmp_path, capsys,
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_an_output_whose_reader_is_gone_is_named(model, capsys):
+    reader, writer = os.pipe()
+    os.close(reader)
+    model["themis"] = 0.2
+    assert main([*AUDIT, "--json", f"/dev/fd/{writer}"]) == 1
+    os.close(writer)
+    assert f"Broken pipe: '/dev/fd/{writer}'" in capsys.readouterr().err
+
+
 HANGING = """
 import time
 

@@ -46,8 +46,11 @@ def main(arguments: list[str] | None = None) -> int:
         logging.getLogger("asyncio").disabled = True  # it would log each unfinished task
         print(f"fairlab: {str(stop) or 'interrupted; finished trials are cached'}", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader closed the pipe
-        sys.stdout = None
+    except BrokenPipeError as error:  # the reader closed the pipe
+        if error.filename:  # of an output; else nobody reads what is printed
+            print(f"fairlab: {error}", file=sys.stderr)
+        else:
+            sys.stdout = None
         return 1
     except (KeyError, TypeError, ValueError, OSError, RuntimeError, DataError, MissingExtraError) as error:
         # A KeyError's text is its argument in quotes; the message is the argument.
