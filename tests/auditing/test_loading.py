@@ -303,9 +303,10 @@ def test_what_cannot_be_read_is_refused(tmp_path, call, message):
         ("1", ["0", "1"], "1"),
         ("True", [True, False], True),
         ("yes", None, "yes"),
-        ("1", None, 1),
-        ("0.5", None, 0.5),
-        ("true", None, True),
+        ("1", [0.0, 1.0, None], 1),
+        ("true", [True, False], True),
+        ("true", ["true", "false"], "true"),
+        ("1", None, "1"),  # among those of the model, once they are known
     ],
 )
 def test_a_label_is_found_by_what_it_looks_like(text, values, expected):
