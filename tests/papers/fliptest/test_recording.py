@@ -178,6 +178,14 @@ SUBJECTS.loc[:2, ["age", "narcotics_arrests", "gang_affiliation", "crime_trend"]
 ARRESTED = {"narcotics_arrests": 3.0}
 
 
+COUNTS = SimpleNamespace(
+    name="ssl-counts",
+    features=pd.DataFrame({"score": [344, 345, 500, 345], "race": ["Black", "Black", "Black", "White"]}),
+    target=pd.Series([60, 20, 10, 10]),
+)
+WEIGHTS = pd.Series({"age": -52.0, "narc": 4.0, "vbatt": -7.5})
+
+
 def record_parity(
     recorded,
     flips,
@@ -202,6 +210,8 @@ def record_parity(
         proxies=SimpleNamespace(proxies=["narcotics_arrests", "weapons_arrests"]),
         proxy_flips=flips,
         proxy_reports=reports,
+        counts=COUNTS,
+        weights=WEIGHTS,
     )
 
 
@@ -210,6 +220,8 @@ def test_ssl_parity(recorded):
     assert exp.failed == {"asymmetric"}  # 3 people are not hundreds of times one
     numbers = {"black_high_risk": [3], "black_low_risk": [7], "f_plus_share_of_high_risk": [1, 1]}
     exp.check_records({("section-5.2.1", id): values for id, values in numbers.items()})
+    exp.check_records({("section-5.2", "share_above_threshold"): [40], ("section-5.2", "weight.age"): [-52]})
+    assert exp.judged["section-5.2", "others-below-10"]
     people = pd.DataFrame(0.0, index=range(200), columns=list(LABELS))
     many = {"GAN 0": flip(100, 1, n=200)}
     other = record_parity(recorded, many, people, change={"age": 1.0}, gangs=[1.0] * 100 + [0.0] * 100)
@@ -217,7 +229,7 @@ def test_ssl_parity(recorded):
     assert {"transparency-names-narcotics", "flipset-is-younger", "gang-marginal-overlaps"} <= other.failed
     positive = np.ones(10, dtype=int)
     nobody = record_parity(recorded, {"GAN 0": Flipset(positive, positive, pd.RangeIndex(10))})
-    assert len(nobody.judged) == 2  # of six claims on flipsets one, and that on FairTest
+    assert len(nobody.judged) == 3  # of six claims on flipsets one, that on FairTest and that on weights
 
 
 @pytest.mark.parametrize("change", [{"found": ["age", "narcotics_arrests"]}, {"rates": (0.1, 0.2)}])
@@ -252,10 +264,11 @@ def test_ssl_odds(recorded, sizes, change, people, failed):
             "positives": report(flips["positives"], people, **change),
         },
         notes={"negatives": "", "positives": ""},
+        counts=COUNTS,
     )
     assert (exp.failed, bool(exp.judged)) == (failed or set(), failed is not None)
     n_high = sizes[1][0]
-    counts = {"black_high_risk": n_high, "black_low_risk": 10 - n_high, "white_total": 6}
+    counts = {"black_high_risk": n_high, "black_low_risk": 10 - n_high, "white_total": 2, "black_total": 6}
     exp.check_records({("section-5.2.2", f"positives.{id}"): [count] for id, count in counts.items()})
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from fairlab.papers.fliptest import claims
 from fairlab.papers.fliptest.claims import EMPTY_PLUS_ALWAYS, changes, sizes
 from fairlab.papers.fliptest.ensembles import SIGNS
+from fairlab.papers.fliptest.strategic_subjects import TEST_SHARE, high_risk_people
 
 
 def lipton(exp, *, hired, coef, women, flips, reports, directions, note) -> None:
@@ -72,8 +73,19 @@ def gan_validation(exp, *, counts, n_points, note, blocks, one_regression) -> No
     _claim(exp, claims.gan_validation(counts=counts, n_points=n_points), data=[])
 
 
-def ssl_parity(exp, *, flips, note, section, rates, **judged) -> None:
-    """Record section 5.2.1, figures 3 and 9, and what FairTest says of the same classifier."""
+def ssl_parity(exp, *, flips, note, section, rates, counts, weights, **judged) -> None:
+    """Record section 5.2.1, figures 3 and 9, and what FairTest says of the same classifier.
+
+    Of section 5.2, record what published counts of the list and the published weights of a regression on it decide.
+    """
+    of_counts = [counts.name]
+    share = 100 * high_risk_people(counts).sum() / counts.target.sum()
+    exp.record("section-5.2", "share_above_threshold", share, data=of_counts)
+    of_weights = exp.stored("ols_linear.csv")
+    exp.record("section-5.2", "weight.age", weights["age"], data=of_weights)
+    others = weights.drop("age").abs()
+    largest = f"largest {others.max():.2f}, of {others.idxmax()}"
+    exp.claims("section-5.2", {"others-below-10": (others.max() < 10, largest)}, data=of_weights)
     prediction = next(iter(flips.values())).prediction
     found = _sizes(flips)
     found = found.assign(f_plus_share_of_high_risk=found["f_plus"] / prediction.sum())
@@ -84,15 +96,19 @@ def ssl_parity(exp, *, flips, note, section, rates, **judged) -> None:
     _claim(exp, claims.fairtest_on_ssl(section=section, rates=rates))
 
 
-def ssl_odds(exp, *, groups, flips, reports, notes) -> None:
-    """Record section 5.2.2 and figures 4 and 11; all by ground truth."""
+def ssl_odds(exp, *, groups, flips, reports, notes, counts) -> None:
+    """Record section 5.2.2 and figures 4 and 11; all by ground truth.
+
+    Numbers of positives are the expected ones of a fifth of the list, by its published counts.
+    """
     for truth, several in flips.items():
         exp.record_frame("section-5.2.2", _sizes(several), id=f"{truth}.{{column}}", note=notes[truth])
         prediction = next(iter(several.values())).prediction
         exp.record("section-5.2.2", f"{truth}.black_high_risk", prediction.sum())
     exp.record("section-5.2.2", "positives.black_low_risk", (1 - prediction).sum())  # the last are the positives
     for race in ("white", "black"):
-        exp.record("section-5.2.2", f"positives.{race}_total", len(groups["positives"][race]))
+        expected = TEST_SHARE * high_risk_people(counts)[race.title()]
+        exp.record("section-5.2.2", f"positives.{race}_total", expected, data=[counts.name])
     black = groups["negatives"]["black"]
     _claim(exp, claims.ssl_odds(black_negatives=black, flips=flips, reports=reports))
 
