@@ -20,6 +20,7 @@ from scipy.spatial import cKDTree
 
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
+from fairlab.data.tables import to_bytes
 
 ZIP_CODES = "fairtest/staples/zipcodes.csv"
 STORES = "fairtest/staples/office_depot_max_coordinates.csv"
@@ -67,5 +68,5 @@ def unit_vectors(places: pd.DataFrame) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    raw = {path: fetch_file(project_registry().file(path)) for path in (ZIP_CODES, STORES)}
-    write(ZIP_PRICES, make(raw).to_csv(index=False, lineterminator="\n").encode())
+    files = map(project_registry().file, (ZIP_CODES, STORES))
+    write(ZIP_PRICES, to_bytes(make({file.path: fetch_file(file) for file in files})))

@@ -150,9 +150,12 @@ def local_copy(file: File) -> Path | None:
 def local_places(file: File) -> Iterator[tuple[str, Path]]:
     """Yield the places on this machine that have a file of this name, unchecked: cached, box (packed), mirror."""
     mirror = mirror_folder()
-    places = {"cached": cache_folder() / file.path, "box": BOX / f"{file.path}.xz"}
-    places |= {"mirror": mirror / file.path} if mirror else {}
-    yield from ((state, place) for state, place in places.items() if place.is_file())
+    places = {
+        "cached": cache_folder() / file.path,
+        "box": BOX / f"{file.path}.xz",
+        "mirror": mirror and mirror / file.path,
+    }
+    yield from ((state, place) for state, place in places.items() if place and place.is_file())
 
 
 @contextmanager

@@ -295,6 +295,24 @@ def test_investigations_of_a_study(name, variant, options, labels, n_context):
     assert not {"Age", "days", "predicted_days", "confidence", "fnlwgt", "rmse"} & context
 
 
+def test_the_patients_in_another_order_are_studied_as_one_studies_them_by_hand():
+    known = {"data_hash": "", "surrogate": True, "n_rows": 4_000}
+    first, second = (trials.health_order(Trial("fairtest", index), **known) for index in (0, 1))
+    patients = studies.patients_of(load("health", surrogate=True, order=1)).head(4_000)
+    source = DataSource(patients, budget=2, train_size=0.33, variant="published")
+    plain = Investigation("Age", studies.PREDICTION, ground_truth=studies.TRUTH, context=[]).fit(source).test()
+    everyone = plain.sections[0].everyone.association()
+    assert second["tests"]["everyone"][0] == everyone.size == 1_340
+    assert first["tests"]["everyone"] != second["tests"]["everyone"]
+    low, high = second["tests"]["everyone"][2:]
+    assert (low + high) / 2 == pytest.approx((everyone.low + everyone.high) / 2, abs=0.01)  # other corrections
+    errors = (patients["days"] - patients["true days"]).abs()
+    assert second["errors"].loc["everyone", "all"] == pytest.approx(errors.mean(), rel=0.1)
+    assert second["counts"]["attributes"] == 128
+    once = trials.health_order(Trial("fairtest", 1), **known, budget=1)
+    assert set(once) == {"counts", "reported", "in_tree"}
+
+
 def test_a_row_of_table_2():
     applicants = load("berkeley")
     investigations = studies.fitted(STUDIES["berkeley"](applicants))

@@ -85,13 +85,19 @@ BUDGETS = pd.DataFrame(
 )
 
 
+def orders(one, two):
+    """Return studies of patients by budget, from what each order reports: the attribute of a context, or nothing."""
+    return {budget: [{"reported": [name]} for name in names] for budget, names in ((1, one), (2, two))}
+
+
 def test_effectiveness(recorded):
-    exp = recorded("fairtest/effectiveness", planted(as_published), QUIET, BUDGETS)
-    assert (exp.failed, set(exp.skipped)) == (set(), {("section-6.1", "healthcare-no-loss")})
+    exp = recorded("fairtest/effectiveness", planted(as_published), QUIET, BUDGETS, orders(["care"], ["care"]))
+    assert (exp.failed, exp.skipped) == (set(), {})
     exp.check_records({("figure-5", "delta_2_5.size_10000"): [10], ("section-6.1", "budget_3.reported"): [3, 3, 3]})
     falling = planted(lambda size, delta: 10 - as_published(size, delta)).assign(false=1)
     budgets = BUDGETS.assign(reported=5, **{"strongest of all": ["CA", "CA", "NY"] + ["NY"] * 6})
-    assert set(recorded("fairtest/effectiveness", falling, LOUD, budgets).judged.values()) == {False}
+    lost = orders(["care", ""], ["care", "care"])
+    assert set(recorded("fairtest/effectiveness", falling, LOUD, budgets, lost).judged.values()) == {False}
 
 
 def test_a_printed_mean_is_held_against_means_of_as_many_trials(recorded):
@@ -118,19 +124,27 @@ ABSENT = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changed", "older", "holding"),
-    [({}, "older", True), (ABSENT, "younger", False)],
-)
-def test_health(recorded, changed, older, holding):
+def health_order(changed, older="older", in_tree=True):
     tests = {name: association(*interval) for name, interval in (CORRELATIONS | changed).items()}
-    exp = recorded(
-        "fairtest/health", tests, ERRORS.assign(older=ERRORS[older]), others=[association(0.25, 0.35)], in_tree=True
-    )
+    return {
+        "tests": {name: [a.size, a.p_value, a.low, a.high] for name, a in tests.items()},
+        "errors": ERRORS.assign(older=ERRORS[older]),
+        "others": [0.25],
+        "in_tree": in_tree,
+    }
+
+
+@pytest.mark.parametrize(("n_absent", "holding"), [(0, True), (1, True), (2, False), (3, False)])
+def test_health(recorded, n_absent, holding):
+    absent = [health_order(ABSENT, "younger", in_tree=False)] * n_absent
+    exp = recorded("fairtest/health", [*absent, *[health_order({})] * (3 - n_absent)])
     assert set(exp.judged.values()) == {holding}
-    interval = [[tests["low confidence"].low, 0.2]]
+    low = [0.1] * n_absent + [0.02] * (3 - n_absent)
     exp.check_records(
-        {("figure-8", "low_confidence.corr"): interval, ("section-6.3.1", "mean_error.urgent_care.younger"): [0.5]}
+        {
+            ("figure-8", "low_confidence.corr"): [[end, 0.2] for end in low],
+            ("section-6.3.1", "mean_error.urgent_care.younger"): [0.5] * 3,
+        }
     )
 
 
@@ -374,11 +388,13 @@ def test_overview(recorded, holds):
     shoppers = pd.DataFrame({name: [6, 8] for name in ("discovered", "validated", "reported", "smallest_reported")})
     people = pd.DataFrame({"sex": ["f", "m"] * 200, "offer": ["no", "yes"] * 200})
     made = [Investigation("sex", "offer", context=[]).fit(DataSource(people, budget=budget)) for budget in (1, 2)]
-    options = {"data": DATA, "defaults": studies.parameters_used({"a study": made}), "shoppers": shoppers}
+    repeated = {"staples": shoppers, "healthcare": pd.DataFrame({"discovered": [30, 33], "users": [9, 9]})}
+    options = {"data": DATA, "defaults": studies.parameters_used({"a study": made}), "repeated": repeated}
     exp = recorded("fairtest/overview", table, (holds, "numbers"), **options)
     assert exp.judged == {("section-6.3", "staples-race"): holds}
     parameters = {("section-4.5", "train.max_depth"): [5], ("section-4.5", "test.confidence"): [0.95]}
     counts = {("table-2", "adult.validated"): [3], ("table-2", "staples.validated"): [6, 8]}
+    counts |= {("table-2", "healthcare.discovered"): [30, 33], ("table-2", "healthcare.validated"): [3]}
     exp.check_records(parameters | counts)
 
 

@@ -29,6 +29,8 @@ def load(*, order: int = 0, surrogate: bool | None = None) -> Dataset:
     dataset = load_variant(project_registry().variant("health"), surrogate=surrogate, order=order)
     if not order or dataset.provenance.source != "surrogate":
         return dataset
-    names = ("features", "target", "sensitive_features")
-    parts = {name: getattr(dataset, name).sample(frac=1, random_state=order, ignore_index=True) for name in names}
+    parts = {
+        name: getattr(dataset, name).sample(frac=1, random_state=order, ignore_index=True)
+        for name in ("features", "target", "sensitive_features")
+    }
     return derive(dataset, options={"order": order}, **parts)

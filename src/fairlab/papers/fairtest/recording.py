@@ -18,10 +18,7 @@ ALL_SIZES, ALL_DELTAS, N_PAIRS = [100, 500, 1000, 2000, 5000, 10000], [2.5, 5, 1
 HALF_A_DIGIT = 0.05  # of the printed means
 THREE_TIMES = (2, 4)  # "about three times"
 NEAR_ZERO = 0.1
-NEEDS_PATIENTS = (
-    "asks for the contest's patients, which generated ones cannot stand in for (fairlab data fetch health gets them or "
-    "says how), and for reports with one test set and with two, which nothing here makes"
-)
+ERRORS_SHOWN = [("everyone", "all"), ("urgent care", "older"), ("urgent care", "younger")]
 # The labels that figure 9 prints, and the sign of the difference: black people's share minus white people's.
 SIGNS = {"cart": 1, "drum": 1, "helmet": 1, "cattle": 1, "face powder": -1, "maillot": -1, "person": -1, "lipstick": -1}
 SINGLE = "single ratings (fairlab data fetch fairtest/recommender/movielens-1m/ratings.dat) are not read here"
@@ -34,31 +31,44 @@ TESTED, LARGER = ["adult", "berkeley", "movielens"], ["staples", "image_tagger",
 SMALLEST = ["berkeley", "image_tagger", "movielens"]  # those of up to 5 seconds in the paper
 
 
-def effectiveness(exp, planted: pd.DataFrame, alarms: pd.DataFrame, budgets: pd.DataFrame) -> None:
+def effectiveness(
+    exp,
+    planted: pd.DataFrame,
+    alarms: pd.DataFrame,
+    budgets: pd.DataFrame,
+    patients: Mapping[int, Sequence[Mapping]],
+) -> None:
     """Record figure 5 and section 6.1.
 
     What the figure prints is the mean of ten trials, and so is each of the values recorded for it. Curves "never
     decrease" when no mean falls by more than the Monte Carlo error that two standard errors of a binomial count of all
     planted pairs allow. The claim on false discoveries says that none occurred beside planted pairs, and that those
     among runs without any are no more than 5%, which fails if the whole 95% interval of their share lies above.
+
+    `patients` are studies of the health predictor in several orders, by budget; contexts are the same if the same
+    attributes define them, and the claim holds if they are in more than half of the orders.
     """
     run = (planted["trial"] // TRIALS_OF_A_RUN).rename("run")
     means = planted.groupby(["delta", "size", run])["found"].mean().reset_index()
     means["point"] = [point(*pair) for pair in zip(means["delta"], means["size"], strict=True)]
     note = f"values are means of {TRIALS_OF_A_RUN} trials"
-    exp.record_frame("figure-5", means, id="{point}", values="found", note=note)
+    exp.record_frame("figure-5", means, id="{point}", values="found", note=note, data=RECONSTRUCTED)
     for id in {point(delta, size) for delta in ALL_DELTAS for size in ALL_SIZES} - {*means["point"]}:
         exp.skip("figure-5", id, "not at this profile")
     n_false = int(planted["false"].sum())
-    exp.claims("figure-5", _figure_5(planted))
+    exp.claims("figure-5", _figure_5(planted), data=RECONSTRUCTED)
     significant = alarms.loc["any context significant"]
     detail = (
         f"{n_false} beside planted ones, in {len(planted)} runs; in {significant['alarms']:.0f} of "
         f"{significant['runs']:.0f} runs without any"
     )
     bounded = n_false == 0 and bool(significant["low"] <= SIGNIFICANCE)
-    claims = {"false-discoveries-bounded": (bounded, detail), "healthcare-no-loss": (None, NEEDS_PATIENTS)}
-    exp.claims("section-6.1", claims)
+    exp.claims("section-6.1", {"false-discoveries-bounded": (bounded, detail)}, data=RECONSTRUCTED)
+    pairs = [[order["reported"] for order in pair] for pair in zip(*patients.values(), strict=True)]
+    one, two = ([";".join(reported) or "everyone only" for reported in each] for each in zip(*pairs, strict=True))
+    detail = f"with one test set {', '.join(dict.fromkeys(one))}; with two {', '.join(dict.fromkeys(two))}"
+    no_loss = _of_most([first == second for first, second in pairs], detail, "orders")
+    exp.claims("section-6.1", {"healthcare-no-loss": no_loss}, data=["health"])
     _record_budgets(exp, budgets)
 
 
@@ -104,58 +114,60 @@ def _record_budgets(exp, counts):
     exp.claims("section-6.1", claims, data=RECONSTRUCTED)
 
 
-def health(
-    exp, tests: Mapping[str, Association], errors: pd.DataFrame, *, others: Sequence[Association], in_tree: bool
-) -> None:
-    """Record figures 7 and 8 and section 6.3.1, from tests by name and mean errors in days.
+def health(exp, orders: Sequence[Mapping]) -> None:
+    """Record figures 7 and 8 and section 6.3.1, from studies of the patients in several orders (`health_order`).
 
     "About three times" is read as two to four times. "Significant" is a corrected p-value of at most 0.05. "Strongest"
-    is what FairTest ranks first, by the lower bound, of everyone and of the `others`, the tree's other contexts.
-    `in_tree` says whether urgent care was a context of the tree; otherwise it was asked for.
+    is what FairTest ranks first, by the lower bound, of everyone and of the tree's other contexts. Where urgent care is
+    no context of a tree it was asked for. A claim holds if it does in more than half of the orders.
     """
-    names = ("everyone", "urgent care", "everyone, given confidence", "low confidence", "high confidence")
-    everyone, urgent, given, low, high = (tests[name] for name in names)
-    asked = "" if in_tree else "asked for directly, not a context of this run's tree"
-    for artefact, prefix, association, interval, note in (
-        ("figure-7", "global", everyone, "corr", ""),
-        ("figure-7", "sub1", urgent, "corr", asked),
-        ("figure-8", "global", given, "cond_corr", ""),
-        ("figure-8", "low_confidence", low, "corr", ""),
-        ("figure-8", "high_confidence", high, "corr", ""),
+    tests = {name: np.array([order["tests"][name] for order in orders]) for name in orders[0]["tests"]}
+    n_in_tree = sum(order["in_tree"] for order in orders)
+    asked = f"a context of the tree in {n_in_tree} of {len(orders)} orders, asked for directly in the others"
+    for artefact, prefix, name, interval, note in (
+        ("figure-7", "global", "everyone", "corr", ""),
+        ("figure-7", "sub1", "urgent care", "corr", "" if n_in_tree == len(orders) else asked),
+        ("figure-8", "global", "everyone, given confidence", "cond_corr", ""),
+        ("figure-8", "low_confidence", "low confidence", "corr", ""),
+        ("figure-8", "high_confidence", "high confidence", "corr", ""),
     ):
-        tested = {"size": association.size, "p": association.p_value, interval: (association.low, association.high)}
-        _record_all(exp, artefact, {f"{prefix}.{id}": value for id, value in tested.items()}, note=note)
-    older, younger = errors.loc["urgent care", "older"], errors.loc["urgent care", "younger"]
-    means = {"all": errors.loc["everyone", "all"], "urgent_care.age_61_99": older, "urgent_care.younger": younger}
+        tested = {"size": tests[name][:, 0], "p": tests[name][:, 1], interval: tests[name][:, 2:]}
+        _record_all(exp, artefact, {f"{prefix}.{id}": values for id, values in tested.items()}, note=note)
+    errors = np.array([[order["errors"].loc[place] for place in ERRORS_SHOWN] for order in orders])
+    everyone, older, younger = errors.T
+    means = {"all": everyone, "urgent_care.age_61_99": older, "urgent_care.younger": younger}
     _record_all(exp, "section-6.3.1", {f"mean_error.{id}": mean for id, mean in means.items()})
-    ends = {name: f"{name} [{a.low:.4f}, {a.high:.4f}]" for name, a in tests.items()}
-    grows = everyone.low > 0 and everyone.p_value <= SIGNIFICANCE
-    in_figure_7 = {
-        "error-grows-with-age": (grows, f"{ends['everyone']}, p = {everyone.p_value:.2g}"),
-        "urgent-care-strongest": (
-            urgent.low > max(everyone.low, *(other.low for other in others)),
-            f"{ends['urgent care']}; {ends['everyone']}; lower bounds of {len(others)} other contexts: "
-            + ", ".join(f"{other.low:.4f}" for other in others),
-        ),
-    }
+    low, high, p = ({name: test[:, column] for name, test in tests.items()} for column in (2, 3, 1))
+    ends = {name: f"{name} [{low[name].mean():.4f}, {high[name].mean():.4f}]" for name in tests}
+    strongest_other = np.array([max([order["tests"]["everyone"][2], *order["others"]]) for order in orders])
     ratio = older / younger
-    in_text = {
-        "old-worse-in-context": (
-            bool(THREE_TIMES[0] <= ratio <= THREE_TIMES[1]),
-            f"{ratio:.2f} times the error of younger patients",
-        ),
+    significant = {name: (low[name] > 0) & (p[name] <= SIGNIFICANCE) for name in ("everyone", "low confidence")}
+    of_orders = {
+        "figure-7": {
+            "error-grows-with-age": (significant["everyone"], ends["everyone"]),
+            "urgent-care-strongest": (
+                low["urgent care"] > strongest_other,
+                f"{ends['urgent care']}; highest lower bound of everyone and other contexts "
+                f"{strongest_other.mean():.4f}",
+            ),
+        },
+        "section-6.3.1": {
+            "old-worse-in-context": (
+                (ratio >= THREE_TIMES[0]) & (ratio <= THREE_TIMES[1]),
+                f"{ratio.mean():.2f} times the error of younger patients",
+            ),
+        },
+        "figure-8": {
+            "conditioning-weakens": (
+                high["everyone, given confidence"] < low["everyone"],
+                f"{ends['everyone, given confidence']}; {ends['everyone']}",
+            ),
+            "low-confidence-still-positive": (significant["low confidence"], ends["low confidence"]),
+            "high-confidence-near-zero": (high["high confidence"] < NEAR_ZERO, ends["high confidence"]),
+        },
     }
-    still = low.low > 0 and low.p_value <= SIGNIFICANCE
-    in_figure_8 = {
-        "conditioning-weakens": (
-            given.high < everyone.low,
-            f"{ends['everyone, given confidence']}; {ends['everyone']}",
-        ),
-        "low-confidence-still-positive": (still, f"{ends['low confidence']}, p = {low.p_value:.2g}"),
-        "high-confidence-near-zero": (high.high < NEAR_ZERO, ends["high confidence"]),
-    }
-    for artefact, claims in (("figure-7", in_figure_7), ("section-6.3.1", in_text), ("figure-8", in_figure_8)):
-        exp.claims(artefact, claims)
+    for artefact, claims in of_orders.items():
+        exp.claims(artefact, {id: _of_most(held, detail, "orders") for id, (held, detail) in claims.items()})
 
 
 def image_tagger(
@@ -432,10 +444,10 @@ def _figure_11(draws):
     }
 
 
-def _of_most(held, detail: str) -> tuple[bool, str]:
-    """Judge that a claim holds if it does in more than half of the draws; say in how many."""
+def _of_most(held, detail: str, repeats: str = "draws") -> tuple[bool, str]:
+    """Judge that a claim holds if it does in more than half of the repeats; say in how many."""
     held = np.asarray(held, dtype=bool)
-    return bool(held.mean() > 0.5), f"in {held.sum()} of {len(held)} draws; {detail}"
+    return bool(held.mean() > 0.5), f"in {held.sum()} of {len(held)} {repeats}; {detail}"
 
 
 def _asked(draws, artefact, name) -> str:
@@ -452,17 +464,17 @@ def overview(
     *,
     data: Mapping[str, Dataset],
     defaults: pd.DataFrame,
-    shoppers: pd.DataFrame,
+    repeated: Mapping[str, pd.DataFrame],
 ) -> None:
     """Record section 4.5, table 2 by study, and section 6.3.
 
-    `defaults` are those of `fairlab.papers.fairtest.studies.parameters_used`; `shoppers` are counts of Staples in
-    several draws.
+    `defaults` are those of `fairlab.papers.fairtest.studies.parameters_used`; `repeated` are counts of studies in
+    several draws of shoppers, or orders of patients.
     """
     exp.record_frame("section-4.5", defaults, id="{column}", data=[])
     for name, row in ours.iterrows():
         for column, value in row.items():
-            values = shoppers[column] if name == "staples" and column in shoppers else value
+            values = repeated.get(name, {}).get(column, value)
             exp.record("table-2", f"{name}.{column}", values, data=[data[name].name])
     for column in ("users", "attributes"):
         exp.record("table-2", f"microbenchmark.{column}", ours.loc["staples", column], data=RECONSTRUCTED)

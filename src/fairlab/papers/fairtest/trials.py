@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
+from fairlab.data import load
 from fairlab.data.variants.staples_population import draw_counts
 from fairlab.fairtest.investigation import Investigation, investigate
 from fairlab.fairtest.metrics import Difference
@@ -14,6 +15,16 @@ from fairlab.fairtest.sample import CONFIDENCE_LEVEL, PUBLISHED, DataSource
 from fairlab.papers.fairtest.lattice import ANY, draw_part, find_contexts, report_contexts, test_contexts
 from fairlab.papers.fairtest.microbenchmark import PAIR, TRIALS_OF_A_RUN
 from fairlab.papers.fairtest.planted import choose_pairs, plant_counts
+from fairlab.papers.fairtest.studies import (
+    AGE,
+    CARE,
+    CONFIDENCE,
+    PREDICTION,
+    TRUTH,
+    mean_errors,
+    patients_of,
+    table_2_row,
+)
 from fairlab.seeds import Trial
 from fairlab.statistics import bonferroni_level
 
@@ -138,6 +149,61 @@ def berkeley_split(trial, *, applicants: pd.DataFrame, smoothing: float) -> dict
                 [a.p_value for a in tests if a.part and a.high < 0], default=1.0
             )
     return p_values
+
+
+def health_order(trial, *, data_hash: str, surrogate: bool, n_rows: int, budget: int = 2) -> dict:
+    """Study the errors of the health predictor with the patients in another order, that of the trial's number.
+
+    Parameters
+    ----------
+    trial : fairlab.seeds.Trial
+    data_hash : str
+        Of the patients in their first order; it makes the results of other data other trials.
+    surrogate : bool
+        Whether the patients are surrogates.
+    n_rows : int
+    budget : int
+        Of test sets; training and each of them get a share 1 / (budget + 1) of the patients.
+
+    Returns
+    -------
+    dict
+        ``counts``: what table 2 prints; ``reported``: the attributes that define each reported context; ``in_tree``:
+        whether urgent care is one of the tree's; with two test sets also ``tests``: size, p-value and interval by
+        name, ``others``: lower bounds of the tree's other contexts, and ``errors``: mean errors in days.
+    """
+    health = load("health", order=trial.index, surrogate=surrogate)
+    patients, split = patients_of(health).head(n_rows), {"budget": budget, "train_size": round(1 / (budget + 1), 2)}
+    context = [name for name in health.features if name not in (AGE, "predicted_days", CONFIDENCE)]
+    source = DataSource(patients, variant=PUBLISHED, **split)
+    detection = Investigation(AGE, PREDICTION, ground_truth=TRUTH, context=context).fit(source)
+    report = detection.test()
+    [section] = report.sections
+    in_tree = section.find(f"{CARE} > 0.5")
+    result = {
+        "counts": {name: int(count) for name, count in table_2_row(health, [detection], report).items()},
+        "reported": sorted(",".join(c.attribute for c in finding.node.conditions) for finding in section.reported),
+        "in_tree": in_tree is not None,
+    }
+    if budget < 2:
+        return result
+    again, asking = DataSource(patients, variant=PUBLISHED, **split), {"explanatory": "urgent care", "context": []}
+    in_logs = Investigation(AGE, PREDICTION, ground_truth=TRUTH, **asking)
+    in_days = Investigation(AGE, "days", ground_truth="true days", **asking)
+    logs, days = (asked.everyone for asked in investigate(again, [in_logs, in_days]).sections)
+    given = detection.with_explanatory(CONFIDENCE).test().section(AGE).everyone
+    tests = {
+        "everyone": section.everyone.association(),
+        "urgent care": in_tree.association() if in_tree else logs.association("urgent care: yes"),
+        "everyone, given confidence": given.association(),
+        **{f"{level} confidence": given.association(f"{CONFIDENCE}: {level}") for level in ("low", "high")},
+    }
+    others = [finding.association().low for finding in section.subgroups[1:] if finding is not in_tree]
+    return result | {
+        "tests": {name: [float(x) for x in (a.size, a.p_value, a.low, a.high)] for name, a in tests.items()},
+        "others": [float(low) for low in others],
+        "errors": mean_errors(days),
+    }
 
 
 def health_split(
