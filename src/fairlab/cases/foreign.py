@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairlab.cases.schema import PLAIN_TYPES, CaseError
 
-US, DAY = np.timedelta64(1, "us"), np.timedelta64(1, "D")
+DAY = np.timedelta64(1, "D")
 
 
 def as_pandas(table) -> pd.DataFrame:
@@ -227,7 +227,7 @@ class _Dates:
         return _days(moments, column)
 
     def values(self, days: np.ndarray):
-        moments = np.datetime64(0, "us") + np.rint(days * (DAY / US)).astype(np.int64) * US
+        moments = np.rint(days * (DAY / np.timedelta64(1, "us"))).astype("M8[us]")
         if not issubclass(self._type, datetime.datetime):
             moments = moments.astype("M8[D]")
         found = moments.astype(object).tolist()
@@ -265,7 +265,8 @@ class _Decimals:
 def _days(moments: np.ndarray, column: pd.Series) -> pd.Series:
     """Return days as whole numbers, if they are whole and none is missing."""
     missing, ticks = np.isnat(moments), moments.astype(np.int64)
-    per_day = round(DAY / np.timedelta64(1, np.datetime_data(moments.dtype)[0]))
+    unit: Any = np.datetime_data(moments.dtype)[0]
+    per_day = round(DAY / np.timedelta64(1, unit))
     days = np.where(missing, np.nan, ticks / per_day)
     if not missing.any() and not (ticks % per_day).any():
         days = ticks // per_day

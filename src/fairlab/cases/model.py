@@ -5,7 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from numbers import Real
 from typing import Any
@@ -35,10 +35,9 @@ class PrintedLabel(str):
 
     def among(self, labels: set):
         """Return the label that is meant, or this one if there is none."""
-        try:
+        value: Any = {"true": True, "false": False}.get(self.lower())
+        with suppress(ValueError):
             value = float(self)
-        except ValueError:
-            value = {"true": True, "false": False}.get(self.lower())
         for is_meant in (
             lambda label: label == str(self),
             lambda label: str(label) == self,
@@ -481,7 +480,8 @@ class ModelAdapter:
         """Return what the model answers: one value a row, or columns; none missing."""
         with _failing():
             answers = self.answer(rows)
-        if len(shape := getattr(answers, "shape", ())) == 2 and shape[1] > 1:
+        shape: Any = getattr(answers, "shape", ())
+        if len(shape) == 2 and shape[1] > 1:
             return _columns(answers, rows.index)
         answers = _aligned(answers, rows.index)
         if answers.isna().any():
