@@ -11,7 +11,7 @@ import sys
 import traceback
 import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -207,7 +207,7 @@ def _open_zip(path, mode, **options):
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-PACKED = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zip": _open_zip}
+PACKED: dict[str, Callable] = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zip": _open_zip}
 BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather"}
 
 
@@ -239,7 +239,7 @@ def _inferred(column: pd.Series) -> pd.Series:
         if markers:
             _warn(f"{name}: {markers} is read as text, not as a missing value, which is an empty field")
         return column
-    if reason := "" if is_boolean else _no_number(known, found, has_missing=bool(markers) or (codes < 0).any()):
+    if reason := "" if is_boolean else _no_number(known, found, has_missing=bool(markers) or bool((codes < 0).any())):
         _warn(f"{name} is read as text, not as numbers: {reason} (--dtype {name}=float reads numbers)")
         return column
     if markers:
