@@ -101,8 +101,8 @@ def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
     assert main([*call, "--snakemake", "--default-resources", "a=b", "--jobs", "9", "-p"]) == 0
     [((names, *place), more)] = calls
     assert (names, place) == (["toy/mean"], ["quick", "slurm"])
-    rest = ["--jobs", "3", "--default-resources", "a=b", "--jobs", "9", "-p"]
-    assert more == {"dry_run": True, "arguments": rest}
+    rest = ["--default-resources", "a=b", "--jobs", "9", "-p"]
+    assert more == {"jobs": 3, "cores": None, "dry_run": True, "arguments": rest}
 
 
 def test_a_data_set_is_described(toy, capsys):

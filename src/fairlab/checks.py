@@ -47,8 +47,6 @@ EXTRAS = {
     "nbgrader": "labs",
     "papermill": "suite",
     "seaborn": "suite",
-    "snakemake": "suite",
-    "snakemake_executor_plugin_slurm": "cluster",
 }
 
 MEMORY = "FAIRLAB_MEMORY_GB"

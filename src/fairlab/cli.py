@@ -212,8 +212,8 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
     if on_cluster:
         from fairlab.suite.cluster import run_on_cluster
 
-        arguments = [*_for_snakemake(jobs, cores), *snakemake]
-        failed = run_on_cluster(names, profile, scheduler, dry_run=dry_run, arguments=arguments)
+        more = {"jobs": jobs, "cores": cores, "dry_run": dry_run}
+        failed = run_on_cluster(names, profile, scheduler, **more, arguments=list(snakemake))
     else:
         from fairlab.suite.batch import run_batch
 
@@ -253,12 +253,6 @@ def _literal(text):
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
         return text
-
-
-def _for_snakemake(jobs, cores) -> list[str]:
-    """Return Snakemake's arguments for our words for jobs and cores."""
-    given = ["--jobs", str(jobs)] if jobs else []
-    return [*given, *(["--set-threads", f"experiment={cores}"] if cores else [])]
 
 
 def _print_surrogates(folder):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from fairlab.suite.cluster import program
+
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol")
 CONFIGURATION = """
 ClusterName=toy
@@ -60,9 +62,9 @@ def missing() -> str | None:
     if absent:
         return f"SLURM is not installed ({', '.join(absent)} not found; on Debian: apt-get install slurm-wlm munge)"
     try:
-        import snakemake_executor_plugin_slurm  # noqa: F401
-    except ImportError:
-        return "snakemake-executor-plugin-slurm is not installed (pip install -e '.[cluster]')"
+        program()
+    except RuntimeError as error:
+        return str(error)
     return None
 
 

@@ -1,5 +1,6 @@
 """Batches on this machine and on a cluster, and what they may use of the machine."""
 
+import json
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
@@ -353,29 +355,57 @@ import fairlab.cli, fairlab.suite.experiment, fairlab.suite.batch, fairlab.suite
 # Clusters
 
 
-def test_a_job_asks_for_what_its_experiment_needs_and_twice_as_much_when_it_is_tried_again(toy):
-    more = "gigabytes: {smoke: 0.1, quick: 1, paper: 10}\nminutes: {smoke: 1, quick: 2, paper: 3}\n"
-    add_experiment(toy, "mean", more=more)
-    assert cluster.resources("toy/mean", "paper", 2, 1) == {"mem_mb": 25_750, "runtime": 22}
-    assert cluster.resources("toy/mean", "paper", 2, 3) == {"mem_mb": 103_000, "runtime": 88}
-
-
 @pytest.fixture
-def snakemake(monkeypatch):
-    """Record what Snakemake would be called with, and let it succeed with ``toy/mean``."""
+def snakemake(tmp_path, monkeypatch):
+    """Record what Snakemake would be called with, and its file, and let it succeed with ``toy/mean``."""
     calls = []
 
     class Called:
         def __init__(self, command, env):
-            calls.append((command, env))
+            calls.append((command, env, json.loads(Path(command[-1]).read_text())))
 
         def wait(self):
             cluster.marker("toy/mean", "smoke").parent.mkdir(parents=True, exist_ok=True)
             cluster.marker("toy/mean", "smoke").touch()
 
-    monkeypatch.setattr(cluster, "required", lambda name: None)
+    program = tmp_path / "snakemake"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("FAIRLAB_SNAKEMAKE", str(program))
     monkeypatch.setattr(cluster.subprocess, "Popen", Called)
     return calls
+
+
+def test_jobs_have_names_order_memory_and_minutes_in_one_file(toy, snakemake):
+    more = "gigabytes: {smoke: 0.1, quick: 1, paper: 10}\nminutes: {smoke: 1, quick: 2, paper: 3}\n"
+    add_experiment(toy, "mean", more=more)
+    add_experiment(toy, "second", more="after: [toy/mean]\n")
+    names = ["toy/mean", "toy/second"]
+    assert cluster.run_on_cluster(names, "paper", "slurm", jobs=3, dry_run=True) == {}
+    assert "toy/second" in cluster.run_on_cluster(names[1:], "paper", "slurm", cores=4)
+    (command, _, both), (_, _, alone) = snakemake
+    done = [str(cluster.marker(name, "paper")) for name in names]
+    assert command[: 1 + len(done)] == [os.environ["FAIRLAB_SNAKEMAKE"], *done]
+    assert command[-5:] == ["--jobs", "3", "--dry-run", "--configfile", command[-1]]
+    assert both["jobs"]["toy/mean"] == {"after": [], "mem_mb": 25_750, "runtime": 22}
+    assert both["jobs"]["toy/second"]["after"] == done[:1]
+    assert both["done"].format(name="toy/mean") == done[0]
+    assert both["run"] == f"{sys.executable} -m fairlab run --profile paper"
+    assert alone["jobs"]["toy/second"]["after"] == []
+    assert (both["cores"], alone["cores"]) == (2, 4)
+    assert not list(cluster.marker("", "paper").parent.glob("*.json"))
+
+
+@pytest.mark.parametrize("name", [None, "/nowhere/snakemake"])
+def test_a_missing_snakemake_is_said_with_the_way_to_install_it(toy, monkeypatch, name):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("FAIRLAB_SNAKEMAKE", raising=False)
+    if name:
+        monkeypatch.setenv("FAIRLAB_SNAKEMAKE", name)
+    with pytest.raises(
+        RuntimeError, match=rf"found no program '{name or 'snakemake'}'; install it by `uv tool install"
+    ):
+        cluster.run_on_cluster(["toy/mean"], "smoke", "slurm")
 
 
 def test_data_are_fetched_before_anything_is_submitted_and_stay_what_they_are(toy, snakemake, monkeypatch):
@@ -384,11 +414,11 @@ def test_data_are_fetched_before_anything_is_submitted_and_stay_what_they_are(to
     monkeypatch.setattr(data, "fetch", lambda names, **_: asked.append(names) or pd.DataFrame({"state": words}, words))
     given = ["--default-resources", "slurm_partition=long"]
     assert cluster.run_on_cluster(["toy/mean"], "smoke", "slurm", arguments=given) == {}
-    (command, environment), *_ = snakemake
+    (command, environment, _), *_ = snakemake
     assert asked == [["berkeley"]]
     assert environment["FAIRLAB_REAL_DATA"] == "real,generated,reconstructed,cached"
     assert str(cluster.marker("toy/mean", "smoke")) in command
-    assert command[-5:] == [*given, "--config", "profile=smoke", "names=toy/mean"]
+    assert command[-4:-1] == [*given, "--configfile"]
 
 
 def test_a_batch_runs_after_another_of_the_same_process_was_ended(toy):

@@ -270,7 +270,6 @@ def test_a_zip_is_installed_in_an_empty_environment_with_its_hashes(unzipped, tm
 IN_BROWSER = [lab for lab in cards() if lab.number in (1, 2, 3, 5, 6, 7, 9)]
 # What fairlab uses and the labs in a browser do not have, and what starts kernels.
 ABSENT = (
-    "statsmodels",
     "pydantic",
     "yaml",
     "ot",

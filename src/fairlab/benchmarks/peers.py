@@ -75,22 +75,7 @@ def divergent_patterns(table: pd.DataFrame, hits: np.ndarray) -> int:
     return int((found["length"] <= MOST_CONDITIONS).sum())
 
 
-def subgroups(table: pd.DataFrame, hits: np.ndarray) -> int:
-    """Return how many subgroups pysubgroup finds by a beam search for weighted relative accuracy."""
-    import pysubgroup
-
-    rows = table.assign(hit=hits)
-    selectors = pysubgroup.create_selectors(rows, ignore=["hit"])
-    options = {"result_set_size": SHOWN, "depth": MOST_CONDITIONS, "qf": pysubgroup.WRAccQF()}
-    support = [pysubgroup.MinSupportConstraint(int(LEAST_SUPPORT * len(rows)))]
-    task = pysubgroup.SubgroupDiscoveryTask(
-        rows, pysubgroup.BinaryTarget("hit", 1), selectors, constraints=support, **options
-    )
-    return len(pysubgroup.BeamSearch(beam_width=20).execute(task).to_dataframe())
-
-
 PEERS = {
     "sliceline": (slices, "with the largest errors; no p-values, no held-out test"),
     "divexplorer": (divergent_patterns, "with t statistics, not corrected for their number; no held-out test"),
-    "pysubgroup": (subgroups, "with the best quality; no p-values, no held-out test"),
 }

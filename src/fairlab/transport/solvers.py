@@ -31,7 +31,7 @@ RELATIVE_GAP = 1e-6
 MOST_REFINEMENTS = 4
 # In a refinement, pairs dearer than this many times what the plan pays count as just so dear.
 DEAREST = 2.0**20
-# CBC hands its answer to PuLP with eight digits.
+# What rounding may leave of the weights, in all.
 MARGINAL_TOLERANCE = 1e-7
 
 # Rows are merged if no more than this share of the pairs is left.
@@ -66,7 +66,7 @@ def hungarian(cost, source_weight, target_weight):
 
 
 def linear_program(cost, source_weight, target_weight):
-    """Solve the linear program by PuLP, with HiGHS where it is installed, else with CBC."""
+    """Solve the linear program by PuLP, with HiGHS."""
     if cost.size > MAX_PROGRAM_PAIRS:
         raise ValueError(
             f"solver 'lp' takes at most {MAX_PROGRAM_PAIRS:,} pairs, found {cost.shape[0]:,} x {cost.shape[1]:,}; "
@@ -75,19 +75,18 @@ def linear_program(cost, source_weight, target_weight):
     import pulp
 
     # Interior point ends in a vertex by crossover, and takes less than half the time of the simplex method here.
-    highs = pulp.HiGHS(msg=False, solver="ipm")
-    solver = highs if highs.available() else pulp.PULP_CBC_CMD(msg=False)
+    solver = pulp.HiGHS(msg=False, solver="ipm")
     # Weights in units of one source row keep the plan of equally large groups whole numbers.
     unit, n_target = 1 / len(source_weight), cost.shape[1]
     problem = pulp.LpProblem("transport", pulp.LpMinimize)
     moved = [problem.add_variable(f"m{k}", lowBound=0) for k in range(cost.size)]
-    problem.setObjective(pulp.LpAffineExpression(zip(moved, cost.ravel().tolist(), strict=True)))
+    problem.setObjective(pulp.lpDot(cost.ravel().tolist(), moved))
     lines = [(moved[i * n_target : (i + 1) * n_target], weight) for i, weight in enumerate(source_weight)]
     lines += [(moved[j::n_target], weight) for j, weight in enumerate(target_weight)]
     for k, (line, weight) in enumerate(lines):
-        total = pulp.LpAffineExpression((variable, 1) for variable in line)
-        problem.addConstraint(pulp.LpConstraint(total, pulp.LpConstraintEQ, f"weight{k}", float(weight / unit)))
-    status = pulp.LpStatus[problem.solve(solver)]
+        problem.addConstraint(pulp.lpSum(line) == float(weight / unit), f"weight{k}")
+    outcome = problem.solve(solver)
+    status = pulp.LpStatus[outcome] if isinstance(outcome, int) else outcome.status.name  # PuLP 3; 4
     if status != "Optimal":
         raise SolverError(f"{solver.name}: expected status 'Optimal', found {status!r}")
     mass = np.fromiter((variable.varValue for variable in moved), dtype=float, count=cost.size)
