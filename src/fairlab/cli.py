@@ -14,6 +14,7 @@ import time
 import tomllib
 import warnings
 from contextlib import nullcontext, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -57,6 +58,21 @@ def main(arguments: list[str] | None = None) -> int:
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
         print(f"fairlab: {message}", file=sys.stderr)
         return WRONG_CALL if isinstance(error, KeyError | TypeError) else 1
+
+
+class Argument(click.Argument):
+    """An argument with a help text, which click's have from 8.5 on."""
+
+    def __init__(self, *given, help="", **more):
+        super().__init__(*given, **more)
+        self.help = help
+
+    def get_help_record(self, ctx):
+        """Return the two columns of the help."""
+        return self.metavar or self.name.upper(), self.help
+
+
+argument = partial(click.argument, cls=Argument)
 
 
 class Command(click.Command):
@@ -166,7 +182,7 @@ def _print_table(header, rows):
 
 
 @fairlab.command(cls=RunCommand)
-@click.argument("names", nargs=-1, metavar="[NAME]...", help="<paper>/<experiment>, as `fairlab list` shows")
+@argument("names", nargs=-1, metavar="[NAME]...", help="<paper>/<experiment>, as `fairlab list` shows")
 @click.option("--all", "everything", is_flag=True, help="every experiment")
 @click.option(
     "--profile", default=DEFAULT_PROFILE, metavar="PROFILE", show_default=True, help=f"one of {', '.join(PROFILES)}"
@@ -294,7 +310,7 @@ def data():
     """Show, fetch, verify or describe the data sets."""
 
 
-data_names = click.argument("names", nargs=-1, metavar="[NAME]...", help="variants, files or folders of the registry")
+data_names = argument("names", nargs=-1, metavar="[NAME]...", help="variants, files or folders of the registry")
 
 
 @data.command("status")
@@ -339,7 +355,7 @@ def _print_files(frame) -> int:
 
 
 @data.command("describe")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...", help="variants, files or folders of the registry")
+@argument("names", nargs=-1, required=True, metavar="NAME...", help="variants, files or folders of the registry")
 def describe_data(names):
     """Describe data sets: content, provenance, accuracy of the surrogate."""
     from fairlab.data import describe
@@ -351,7 +367,7 @@ def describe_data(names):
 
 
 @fairlab.command()
-@click.argument(
+@argument(
     "rows",
     nargs=-1,
     metavar="[PAPER[:ARTEFACT]]...",
@@ -455,7 +471,7 @@ TYPES = click.option(
     help="how a column is read, as zip=str; numbers that begin with a zero stay text anyway",
 )
 CASE_PARAMETERS = (
-    click.argument("table", metavar="TABLE", help="one row per person: .csv, .tsv, .parquet or .feather"),
+    argument("table", metavar="TABLE", help="one row per person: .csv, .tsv, .parquet or .feather"),
     click.option(
         "--sensitive-features",
         type=_names,
@@ -503,9 +519,7 @@ AUDIT_OPTIONS = (
     epilog="Exit status: 0 if at least one test was made and nothing is significant, 3 if a finding is significant, 4 "
     "if nothing could be tested, 2 for an invalid call, 1 for an error of a method or the model.",
 )
-@click.argument(
-    "model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below"
-)
+@argument("model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below")
 @_of_case
 @click.option(
     "--proxies",
@@ -621,8 +635,8 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     of_project=False,
     epilog="Exit status: 0 if nothing became worse, 3 if something did, 2 for an invalid call.",
 )
-@click.argument("model_a", metavar="MODEL_A", help="the older model, as for fairlab audit")
-@click.argument("model_b", metavar="MODEL_B", help="the newer model")
+@argument("model_a", metavar="MODEL_A", help="the older model, as for fairlab audit")
+@argument("model_b", metavar="MODEL_B", help="the newer model")
 @_of_case
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
@@ -786,7 +800,7 @@ def migrate(database):
 
 @monitor.command()
 @database
-@click.argument("file", metavar="FILE", help="a new file")
+@argument("file", metavar="FILE", help="a new file")
 def backup(database, file):
     """Write the whole database to a file, also while the server runs."""
     from fairlab.monitoring.backup import backup
@@ -797,7 +811,7 @@ def backup(database, file):
 
 @monitor.command()
 @database
-@click.argument(
+@argument(
     "file", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="written by fairlab monitor backup"
 )
 def restore(database, file):
@@ -835,7 +849,7 @@ def list_tokens(database):
 
 @token.command("revoke")
 @database
-@click.argument("number", type=AT_LEAST_ONE)
+@argument("number", type=AT_LEAST_ONE)
 def revoke_token(database, number):
     """Revoke a token by its number, which it begins with."""
     if not _store(database, is_new=False).revoke_token(number):
@@ -851,7 +865,7 @@ def of_client(command):
 
 
 @monitor.command()
-@click.argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
+@argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
 @TYPES
 @click.option("--sensitive-features", "sensitive", required=True, type=_names, metavar="NAME,...")
 @click.option("--output", required=True, metavar="NAME", help="the decision")
@@ -879,7 +893,7 @@ def register(file, dtypes, sensitive, output, true_label, look_every, event_id, 
 
 
 @monitor.command()
-@click.argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
+@argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
 @click.option("--investigation", type=AT_LEAST_ONE, required=True, metavar="NUMBER")
 @click.option(
     "--event-id",
@@ -921,7 +935,7 @@ def send(file, investigation, event_id, look, url, token):
 
 
 @fairlab.command()
-@click.argument("names", nargs=-1, metavar="[PAPER[/FIGURE]]...", help="adf or adf/table-4 (default: all)")
+@argument("names", nargs=-1, metavar="[PAPER[/FIGURE]]...", help="adf or adf/table-4 (default: all)")
 @click.option("--write", "to_project", is_flag=True, help="write to figures/")
 @click.option("--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)")
 def figures(names, to_project, output):
@@ -969,7 +983,7 @@ def list_labs():
 
 
 @labs.command("build")
-@click.argument("names", nargs=-1, metavar="[LAB]...", help="number or name (default: all)")
+@argument("names", nargs=-1, metavar="[LAB]...", help="number or name (default: all)")
 @click.option("--out", required=True, metavar="DIR", help="a new folder")
 @click.option(
     "--seed",
@@ -988,7 +1002,7 @@ def build_labs(names, out, seed):
 
 
 @labs.command("check", of_project=False)
-@click.argument("notebook", metavar="NOTEBOOK", help="notebook of a lab")
+@argument("notebook", metavar="NOTEBOOK", help="notebook of a lab")
 def check_lab(notebook):
     """Run the visible tests on a notebook; the exit status is 1 if one fails."""
     from fairlab.suite.labs.checking import as_text, check

@@ -38,7 +38,7 @@ def rows(card):
 def browser():
     """Chromium without a window."""
     playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed; it comes with fairlab[site]"
+        "playwright.sync_api", reason="playwright is not installed; `make site-test` installs it"
     )
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:

@@ -11,7 +11,7 @@ MOST_CONDITIONS = 3
 LEAST_SUPPORT = 0.05  # of all rows
 SHOWN = 10  # patterns of a search for the best
 PARTS = 5  # that a column of numbers is cut into
-INSTALL = "pip install -c requirements.lock 'fairlab[peers]'"
+INSTALL = "pip install 'fairlab[peers]'"
 
 
 def against_peers(data: pd.DataFrame, output: str, *, positive: str, ours: float, what: str) -> list[Measurement]:
