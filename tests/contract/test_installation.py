@@ -10,6 +10,8 @@ import tomllib
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -286,6 +288,19 @@ def test_the_recipe_for_conda_has_the_requirements_of_the_core():
     assert {one.name: one.specifier for one in run} == {name: one.specifier for name, one in core.items()}
 
 
+def test_the_page_on_dependencies_has_a_line_for_each_and_no_other():
+    page = (ROOT / "docs" / "guide" / "dependencies.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| ([\w-]+) \|", page.replace("| package |", ""), flags=re.MULTILINE)
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    extras = set(PROJECT["optional-dependencies"]) - {"all"}
+    expected = (
+        names()
+        | names(*extras)
+        | {canonicalize_name(Requirement(text).name) for texts in groups.values() for text in texts}
+    )
+    assert sorted(map(canonicalize_name, found)) == sorted(expected)
+
+
 def test_binder_installs_versions_of_the_lock():
     binder = ROOT / ".binder"
     [line] = [line for line in (binder / "requirements.txt").read_text().splitlines() if line.startswith("-r")]
@@ -296,9 +311,21 @@ def test_binder_installs_versions_of_the_lock():
     assert os.access(binder / "postBuild", os.X_OK)
 
 
+# The newest PuLP is 3.3 on Python 3.11, and 4 or later on others.
+SOLVERS = """
+import sys
+import numpy as np, pulp
+from fairlab.transport import ExactTransport
+assert (sys.version_info >= (3, 12)) == (int(pulp.__version__.split(".")[0]) >= 4), pulp.__version__
+women, men = np.random.default_rng(0).normal(size=(2, 30, 2))
+first, second = (ExactTransport(solver).fit(women, men[:20]).cost_ for solver in ("lp", "network_simplex"))
+assert np.isclose(first, second, rtol=1e-6), (first, second)
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
-def test_the_core_audits_on_other_pythons(version, tmp_path):
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+def test_an_empty_environment_audits_a_file_on_every_python(version, tmp_path):
     python = shutil.which(f"python{version}") or "false"
     if subprocess.run([python, "-V"], capture_output=True, check=False).returncode:  # a shim may be empty
         pytest.skip(f"there is no python{version} that runs")
@@ -309,3 +336,9 @@ def test_the_core_audits_on_other_pythons(version, tmp_path):
     page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
     example = re.search(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
     subprocess.run([made / "bin/python", "-c", f"{example}\nassert report.significant"], cwd=tmp_path, check=True)
+    subprocess.run([made / "bin/python", "-c", SOLVERS], cwd=tmp_path, check=True)
+    people = pd.DataFrame({"sex": ["f", "m"] * 500, "points": np.arange(1_000) % 97})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "own.py").write_text("def predict(rows):\n    return rows['points'] + 20 * (rows['sex'] == 'm') > 60\n")
+    audit = [made / "bin/fairlab", "audit", "own:predict", "people.csv", "--sensitive-features", "sex"]
+    assert subprocess.run(audit, cwd=tmp_path, check=False).returncode == 3  # significant
