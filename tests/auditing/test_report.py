@@ -171,6 +171,24 @@ def test_names_and_values_are_text_in_every_export():
     assert yaml.safe_load(card.split("---")[1])["model_name"] == evil
 
 
+def test_what_is_no_character_breaks_no_export(tmp_path):
+    bad = "\x00\x01\ufdd0\ufdef\ufffe\uffff\U0001fffe\U0010ffff"
+    name, half, shown = f"f{bad}m", f"f{bad}\ud800 \udfffm", "f" + 8 * "\ufffd"  # pandas holds no half of a character
+    finding_of_it = finding(people(), sensitive_features=name, effect=name, sentence=name)
+    found = report(MethodResult(name, (finding_of_it,), (name,), 0, 0), model_name=half, warnings=(half,))
+    written = {}
+    for write in (found.to_junit, found.to_sarif, found.to_html, found.to_json, found.to_model_card):
+        write(tmp_path / "file")
+        written[write.__name__] = (tmp_path / "file").read_bytes().decode("utf-8")
+    suite = ElementTree.fromstring(written["to_junit"]).find("testsuite")
+    assert suite.find("testcase/failure").text.startswith(f"{shown}m")
+    for text in (suite.get("name"), written["to_html"], written["to_model_card"]):
+        assert (f"{shown}\ufffd \ufffdm" in text, set(bad) & set(text)) == (True, set())
+    content, [run] = json.loads(written["to_json"]), json.loads(written["to_sarif"])["runs"]
+    assert (content["findings"][0]["sensitive_features"], content["provenance"]["model"]) == (name, half)
+    assert run["properties"]["model"] == half
+
+
 def test_rows_follow_what_was_asked_for():
     none, binned, everything = (report().to_html(rows=rows) for rows in ("none", "binned", "all"))
     assert ("Rows that show it" in none, ">p3<" in binned, "astronaut" in binned) == (False, False, False)

@@ -6,7 +6,6 @@ for pairs, Agresti and Caffo 2000 for independent samples), so that its interval
 decision changes.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from fairlab.auditing import figures, page
+from fairlab.auditing.exports import as_json
 from fairlab.auditing.pairing import Pairs, pair
 from fairlab.auditing.report import plain, written
 from fairlab.auditing.wording import count, listed, name_of, number
@@ -150,7 +150,7 @@ class ModelComparison(Result):
             "not_compared": list(self.not_compared),
             "rows": self.rows.to_dict(orient="records"),
         }
-        return written(json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n", path)
+        return written(as_json(plain(content)), path)
 
     def _repr_html_(self) -> str:
         return page.comparison(self)

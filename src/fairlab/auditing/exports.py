@@ -1,6 +1,7 @@
 """A report in the forms that other tools read: JUnit, SARIF, and a model card."""
 
 import json
+import re
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -10,7 +11,22 @@ from fairlab.auditing import wording
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 URL = "https://pypi.org/project/fairlab/"
+XML = '<?xml version="1.0" encoding="UTF-8"?>'  # ElementTree would name the encoding of the machine
+SURROGATES = "\ud800-\udfff"  # halves of characters, which UTF-8 cannot write
+CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f"  # which XML cannot, but for tabs and ends of lines
+NONCHARACTERS = "\ufdd0-\ufdef" + "".join(f"{chr(0x10000 * k + 0xFFFE)}{chr(0x10000 * k + 0xFFFF)}" for k in range(17))
 MEASURES = ["sensitive_features", "where", "effect", "estimate", "low", "high", "p_value", "significant"]
+
+
+def legal(text: str) -> str:
+    """Return a page, XML or Markdown with U+FFFD for all that is no character in each of them."""
+    return re.sub(f"[{CONTROLS}{SURROGATES}{NONCHARACTERS}]", "\ufffd", text)
+
+
+def as_json(content) -> str:
+    """Return content as JSON, which keeps every text as it is: half of a character as its number."""
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return re.sub(f"[{SURROGATES}]", lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def junit(report) -> str:
@@ -26,27 +42,25 @@ def junit(report) -> str:
         case = _test_case(finding.method, f"{finding.sensitive_features}, {finding.where}: {finding.effect}")
         if is_significant:
             text = f"{wording.line(finding)}. Next: {wording.next_step(finding)}"
-            ElementTree.SubElement(case, "failure", message=f"p = {p_value:.2g}", type=finding.measure).text = _legal(
-                text
-            )
+            ElementTree.SubElement(case, "failure", message=f"p = {p_value:.2g}", type=finding.measure).text = text
         cases.append(case)
     for name, reasons in report.not_assessed.items():
         case = _test_case("not assessed", name)
         kind = "skipped" if report.n_tests else "error"
-        ElementTree.SubElement(case, kind, message=_legal(" ".join(reasons)))
+        ElementTree.SubElement(case, kind, message=" ".join(reasons))
         cases.append(case)
     counts |= {"tests": len(cases), "skipped": n_missed if report.n_tests else 0}
-    suite = ElementTree.Element("testsuite", name=_legal(f"fairlab audit of {report.provenance['model']}"))
+    suite = ElementTree.Element("testsuite", name=f"fairlab audit of {report.provenance['model']}")
     for key, value in (counts | {"time": f"{report.seconds:.3f}"}).items():
         suite.set(key, str(value))
     properties = ElementTree.SubElement(suite, "properties")
     for key, value in ({"verdict": report.verdict} | report.provenance).items():
-        ElementTree.SubElement(properties, "property", name=key, value=_legal(str(value)))
+        ElementTree.SubElement(properties, "property", name=key, value=str(value))
     suite.extend(cases)
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return legal(f"{XML}\n{ElementTree.tostring(root, encoding='unicode')}\n")
 
 
 def sarif(report) -> str:
@@ -88,8 +102,7 @@ def sarif(report) -> str:
         "results": results,
         "properties": {"verdict": report.verdict, "summary": report.summary} | report.provenance,
     }
-    content = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return as_json({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def model_card(report) -> str:
@@ -114,7 +127,7 @@ def model_card(report) -> str:
         "## Limits",
         "\n".join(f"- {_plain(text)}" for text in _limits(report)),
     ]
-    return "\n\n".join(parts) + "\n"
+    return legal("\n\n".join(parts) + "\n")
 
 
 def _limits(report) -> list[str]:
@@ -131,12 +144,7 @@ def _rows(report):
 
 
 def _test_case(method: str, name: str) -> ElementTree.Element:
-    return ElementTree.Element("testcase", classname=_legal(f"fairlab.{method}"), name=_legal(name))
-
-
-def _legal(text: str) -> str:
-    """Return text without the control characters that XML has no way to write."""
-    return "".join(letter if letter in "\t\n" or letter >= " " else "?" for letter in text)
+    return ElementTree.Element("testcase", classname=f"fairlab.{method}", name=name)
 
 
 def _plain(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairlab.auditing.exports import legal
 from fairlab.plotting import BLACK, BLUE, GREEN, GREY, VERMILION, interval_lines, legend_above, panels
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def impact(groups: dict[str, pd.DataFrame]) -> "Figure":
         labels = [_wrapped(str(group)) for group in table.index]
         interval_lines(axis, labels, table["impact ratio"], *ends, colors=[BLUE] * len(table))
         axis.axvline(FOUR_FIFTHS, color=BLACK, linewidth=0.8, linestyle=":")
-        axis.set_title(name, loc="left", fontsize=10)
+        axis.set_title(legal(name), loc="left", fontsize=10)
         axis.set_xlim(0, furthest)
     axes[-1].set_xlabel("impact ratio (selection rate over the highest one); dotted: 0.8")
     return figure
@@ -132,7 +133,7 @@ def _panel(axis, method, rows):
     low, high = axis.get_xlim()
     if low <= 0 <= high or min(abs(low), abs(high)) < high - low:
         axis.axvline(0, color=BLACK, linewidth=0.8)
-    axis.set_title(method + f" ({left_out} more not shown)" * (left_out > 0), loc="left", fontsize=10)
+    axis.set_title(legal(method) + f" ({left_out} more not shown)" * (left_out > 0), loc="left", fontsize=10)
 
 
 def _label(finding) -> str:
@@ -141,5 +142,5 @@ def _label(finding) -> str:
 
 
 def _wrapped(text):
-    text = text.replace("$", r"\$")  # or matplotlib reads mathematics
+    text = legal(text).replace("$", r"\$")  # or matplotlib reads mathematics
     return "\n".join(textwrap.wrap(text, WIDTH_OF_LABELS, max_lines=2, placeholder=" ..."))

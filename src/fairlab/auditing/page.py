@@ -6,6 +6,7 @@ import pandas as pd
 
 from fairlab.auditing import figures, wording
 from fairlab.auditing.evidence import shown_rows
+from fairlab.auditing.exports import legal
 from fairlab.auditing.impact import SMALLEST_SHARE
 from fairlab.auditing.rates import RATES
 from fairlab.plotting import PAGE_STYLE, REPORT_STYLE, as_html
@@ -43,7 +44,7 @@ def document(report, rows: str) -> str:
 
 def whole(title: str, content: str) -> str:
     """Return a page with some content."""
-    return (
+    return legal(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n<body>\n"

@@ -1,6 +1,5 @@
 """The report of an audit: all findings together, corrected for how many there are."""
 
-import json
 import math
 import re
 from dataclasses import dataclass
@@ -359,7 +358,7 @@ class Report(Result):
                 for result in self.results
             ],
         }
-        return written(json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n", path)
+        return written(exports.as_json(plain(content)), path)
 
     def to_junit(self, path: str | Path | None = None) -> str:
         """Return the tests as JUnit XML, as continuous integration reads it, and write it to `path`."""
