@@ -1,20 +1,24 @@
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, chi2_contingency, entropy, ncx2, norm
+from scipy.stats import binom, binomtest, chi2_contingency, entropy, multinomial, ncx2, norm
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from fairlab.statistics import (
     PairedErrors,
     correlation_bounds,
+    correlation_p_value,
     difference_bounds,
+    difference_p_value,
     entropies,
     exact_interval,
+    exclusive_correlation,
     g_test,
     holm,
     information_bounds,
     rate_bounds,
     ratio_bounds,
+    share_p_value,
     wilson_interval,
 )
 
@@ -57,6 +61,68 @@ def test_in_large_groups_bounds_are_those_of_other_good_methods():
     ):
         expected = confint_proportions_2indep(hits[0], totals[0], hits[1], totals[1], **options)
         assert bounds(hits, totals, confidence_level=0.95) == pytest.approx(expected, rel=0.02)
+
+
+MARGINS = [0, 0.005, 0.05, 0.2, 0.5]
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("level", [0.05, 0.002])  # and as Holm's method has it of many tests
+def test_a_difference_at_the_margin_is_found_no_more_often_than_stated_by_enumeration(margin, level):
+    for sizes in ((30, 30), (30, 200)):
+        hits = np.stack(np.meshgrid(*(np.arange(n + 1) for n in sizes), indexing="ij"), axis=-1)
+        totals = np.broadcast_to(sizes, hits.shape)
+        low, high = difference_bounds(hits, totals, confidence_level=1 - level)
+        is_found = (low > margin) | (high < -margin)
+        second = np.linspace(0, 1 - margin, 21)[:, None]
+        chances = [binom.pmf(np.arange(n + 1), n, p) for n, p in zip(sizes, (second + margin, second), strict=True)]
+        assert np.einsum("pi,pj,ij->p", *chances, is_found).max() <= level
+    for cell in ((20, 100), (29, 3), (4, 180)):
+        assert (difference_p_value(hits[cell], totals[cell], margin) <= level) == is_found[cell]
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("level", [0.05, 0.002])
+@pytest.mark.parametrize("factor", [0.5, 1.0])  # FlipTest's excess; repeated and paired queries
+@pytest.mark.parametrize("n", [20, 60])
+def test_a_difference_of_kinds_of_people_at_the_margin_is_found_as_seldom(margin, level, factor, n):
+    first, second = np.indices((n + 1, n + 1)).reshape(2, -1)
+    first, second = (each[first + second <= n] for each in (first, second))
+    counts, correlation = np.stack([first, second], axis=-1), exclusive_correlation(first, second, n)
+    options = {"factor": factor, "correlation": correlation}
+    low, high = difference_bounds(counts, np.full(counts.shape, n), confidence_level=1 - level, **options)
+    for rare in np.linspace(0.005, (1 - margin) / (1 + factor), 15):
+        shares = margin + factor * rare, rare, max(1 - margin - (1 + factor) * rare, 0)
+        chances = multinomial.pmf(np.column_stack([counts, n - counts.sum(axis=1)]), n, np.divide(shares, sum(shares)))
+        assert chances @ ((low > margin) | (high < -margin)) <= level
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+def test_a_share_at_the_margin_is_found_as_seldom(margin):
+    for n in (20, 500):
+        p_values = np.array([share_p_value(hits, n, margin) for hits in range(n + 1)])
+        assert binom.pmf(np.arange(n + 1), n, margin) @ (p_values <= 0.05) <= 0.05
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+def test_a_correlation_at_the_margin_is_found_as_seldom(margin):
+    rng, runs, found = np.random.default_rng(1), 400, np.zeros(3)
+    for _ in range(runs):
+        normal, rare = rng.normal(size=100), (rng.random(100) < 0.2) / 0.4 - 0.5
+        noises = rng.normal(size=100), rng.exponential(size=100), rng.standard_t(5, 100) / np.sqrt(5 / 3)
+        pairs = zip((normal, rare, rare), noises, strict=True)
+        found += [correlation_p_value(x, margin * x + np.sqrt(1 - margin**2) * e, margin) <= 0.05 for x, e in pairs]
+    assert (found <= binom.ppf(0.999, runs, 0.05)).all()
+
+
+def test_the_p_value_of_a_correlation_is_where_its_bounds_reach_the_margin():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    y = 0.7 * x + rng.exponential(size=60)
+    for margin in (0, 0.1, 0.3):
+        p_value = correlation_p_value(x, -y, margin)
+        assert correlation_bounds(x, y, confidence_level=1 - p_value)[0] == pytest.approx(margin, abs=1e-9)
+    assert (correlation_p_value(x, y, 0.9), correlation_p_value(x, y, 1)) == (1, 1)
 
 
 def test_a_ratio_is_unbounded_where_the_second_group_has_no_hit():

@@ -209,10 +209,14 @@ def smallest_effect(low: float, high: float, confidence_level: float, alpha: flo
     return float(margin + (ndtri(1 - alpha / 2) + ndtri(0.8)) * error)
 
 
-def exclusive_correlation(first: int, second: int, n: int) -> float:
-    """Return the correlation between the shares of two kinds of `n` people, of whom nobody is both."""
-    spread = np.sqrt(float(first) * (n - first) * second * (n - second))
-    return -first * second / spread if spread > 0 else 0.0
+def exclusive_correlation(first, second, n):
+    """Return the correlation between the shares of two kinds of `n` people, of whom nobody is both.
+
+    Half a person is added to both kinds and to the others: where one kind was not seen, the correlation is not 0, and
+    an interval that took it for 0 would be too narrow in small samples.
+    """
+    first, second, n = first + ADDED, second + ADDED, n + 3 * ADDED
+    return -np.sqrt(first * second / ((n - first) * (n - second)))
 
 
 def ratio_bounds(hits: ArrayLike, totals: ArrayLike, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -296,20 +300,34 @@ def correlation_bounds(x: np.ndarray, y: np.ndarray, *, confidence_level: float)
     which holds of any others once they are many. Student's t of the latter has the degrees of freedom that the spread
     of the squared influences leaves.
     """
+    if (known := _on_fishers_scale(x, y)) is None:
+        return -1.0, 1.0, 1.0
+    z, errors, freedoms = known
+    half = (stdtrit(freedoms, (1 + confidence_level) / 2) * errors).max()
+    return float(np.tanh(z - half)), float(np.tanh(z + half)), correlation_p_value(x, y)
+
+
+def correlation_p_value(x: np.ndarray, y: np.ndarray, margin: float = 0.0) -> float:
+    """Return the p-value of "the correlation is at most `margin` in size": where its bounds reach it."""
+    if margin >= 1 or (known := _on_fishers_scale(x, y)) is None:
+        return 1.0
+    z, errors, freedoms = known
+    beyond = abs(z) - np.arctanh(margin)
+    return float((2 * stdtr(freedoms, -beyond / errors)).max()) if beyond > 0 else 1.0
+
+
+def _on_fishers_scale(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray, np.ndarray] | None:
+    """Return the correlation on Fisher's scale, its two errors and their degrees of freedom; None if it is unknown."""
     n = len(x)
     if n <= 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return -1.0, 1.0, 1.0
+        return None
     u, v = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     r = float(np.clip((u * v).mean(), 1e-9 - 1, 1 - 1e-9))
     influence = (u * v - r * (u * u + v * v) / 2) ** 2
     mean, spread = influence.mean(), influence.var()
     freedom = n - 2 if spread == 0 else max(1.0, min(n - 2, 2 * n * mean**2 / spread))
     errors = np.array([1 / np.sqrt(n - 3), np.sqrt(mean / (n - 2)) / (1 - r * r)])
-    freedoms = np.array([np.inf, freedom])
-    z = np.arctanh(r)
-    margin = (stdtrit(freedoms, (1 + confidence_level) / 2) * errors).max()
-    p_value = (2 * stdtr(freedoms, -abs(z) / np.maximum(errors, np.finfo(float).tiny))).max()
-    return float(np.tanh(z - margin)), float(np.tanh(z + margin)), float(p_value)
+    return float(np.arctanh(r)), np.maximum(errors, np.finfo(float).tiny), np.array([np.inf, freedom])
 
 
 def entropies(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -187,9 +187,15 @@ def test_sampled_scores_have_exact_intervals_and_tests():
     assert some.hits.tolist() == [True] * 40 + [False] * 160
     assert some.causal(0.05) == pytest.approx((0.2, *binomtest(40, 200).proportion_ci(0.95)))
     first, second = (binomtest(k, 200).proportion_ci(0.975) for k in (30, 10))
-    score, *interval, p_value = some.group(0.05, np.random.default_rng(0))
+    score, *interval = some.group(0.05, np.random.default_rng(0))
     assert interval == pytest.approx([max(first.low - second.high, 0), first.high - second.low])
-    assert (score, p_value) == (pytest.approx(0.1, abs=0.01), pytest.approx(binomtest(30, 40).pvalue))
+    assert score == pytest.approx(0.1, abs=0.01)
+    # Without a margin about McNemar's exact test; with three values there are three pairs.
+    assert some.group_p_value() == pytest.approx(binomtest(30, 40).pvalue, rel=0.3)
+    assert some.group_p_value() < some.group_p_value(0.05) < some.group_p_value(0.1) == 1
+    third = varied(np.column_stack([some.decisions, np.zeros(200, dtype=bool)]))
+    one_pair = varied(third.decisions[:, [0, 2]])
+    assert third.group_p_value() == pytest.approx(3 * one_pair.group_p_value())
 
 
 def test_noise_is_taken_out_of_a_group_score():

@@ -19,6 +19,7 @@ NUMBERS: tuple[str, ...] = (
     "change",
     "interval",
     "p",
+    "against",
     "n",
     "findings",
     "queries",
@@ -134,7 +135,14 @@ def _shares(table, name, low=None, high=None) -> list[str]:
 
 def _findings(report) -> str:
     rows = list(
-        zip(report.findings, report.corrected_p_values, report.is_significant, report.smallest_effects, strict=True)
+        zip(
+            report.findings,
+            report.corrected_p_values,
+            report.is_significant,
+            report.limits,
+            report.smallest_effects,
+            strict=True,
+        )
     )
     parts = []
     for population, title in (("people", "What was found among people"), ("generated inputs", "On generated inputs")):
@@ -163,6 +171,7 @@ def _table_of(rows) -> str:
             "estimate": [wording.number(finding.estimate) for finding in findings],
             "interval": [wording.interval(finding) for finding in findings],
             "p": [wording.p_value(p) for _, p, *_ in rows],
+            "against": [wording.number(limit) for *_, limit, _ in rows],
             "smallest found": [wording.number(smallest) for *_, smallest in rows],
             "n": [f"{finding.n:,}" for finding in findings],
             "method": [finding.method for finding in findings],
@@ -170,7 +179,7 @@ def _table_of(rows) -> str:
     )
     if frame["smallest found"].eq("").all():
         frame = frame.drop(columns="smallest found")
-    return _table(frame, row_class=["significant" if is_significant else "" for _, _, is_significant, _ in rows])
+    return _table(frame, row_class=["significant" if is_significant else "" for _, _, is_significant, *_ in rows])
 
 
 def _directions(report) -> str:
@@ -226,10 +235,10 @@ def _reading(report, rows) -> str:
     said = [
         wording.how(report),
         f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p is that of an "
-        f"effect of at most {100 * report.margin:g} percentage points, corrected by Holm's method over the "
-        f"{wording.count(report.n_tests, 'test')} that decide the verdict; tests on generated inputs are corrected "
-        f"{'with them' if report.verdict_on == 'all' else 'apart'}. The smallest effect that would have been found is "
-        "that with a power of 80%.",
+        "effect of at most what it is tested against: the margin of the audit, of a loss ratio the limit that counts "
+        f"as fair. It is corrected by Holm's method over the {wording.count(report.n_tests, 'test')} that decide the "
+        f"verdict; tests on generated inputs are corrected {'with them' if report.verdict_on == 'all' else 'apart'}. "
+        "The smallest effect that would have been found is that with a power of 80%.",
         "lose: people whose decision is unfavourable and would be favourable; gain: the other way round.",
         *(result.description for result in report.results if result.description),
         "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",

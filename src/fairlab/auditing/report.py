@@ -49,9 +49,10 @@ class Report(Result):
     """What an audit found, how sure that is, and what it did not look at.
 
     Findings about people of the table with a p-value form one family, over all methods and sensitive features, whose
-    p-values are corrected by Holm's method: if no difference were larger than the margin, the chance of one significant
-    finding or more is at most ``1 - confidence_level``. They decide the verdict. Findings about generated inputs form a
-    family of their own, unless they are to decide as well. Intervals are those of single findings, not corrected.
+    p-values are corrected by Holm's method: if no effect were larger than what its test is against (`limits`), the
+    chance of one significant finding or more is at most ``1 - confidence_level``. They decide the verdict. Findings
+    about generated inputs form a family of their own, unless they are to decide as well. Intervals are those of single
+    findings, not corrected.
 
     Attributes
     ----------
@@ -74,7 +75,7 @@ class Report(Result):
     n_beside : int
         Rows among these that were queried when the case was made, before a sample of its table was drawn.
     margin : float
-        Differences of rates and flip rates up to it are no finding.
+        Differences of rates, flip rates and correlations up to it are no finding; a loss ratio has a limit of its own.
     verdict_on : {"people", "all"}
         Which findings decide the verdict.
     model_name, model_version : str
@@ -126,8 +127,13 @@ class Report(Result):
 
     @cached_property
     def p_values(self) -> np.ndarray:
-        """P-values of `findings` against the margin, shape (n_findings,), before correction; nan without a test."""
+        """P-values of `findings` before correction, each against its `limits`, shape (n_findings,); nan for no test."""
         return self._raw(self.findings)
+
+    @property
+    def limits(self) -> np.ndarray:
+        """What the test of each of `findings` is against, shape (n_findings,): the margin, or its own; nan without."""
+        return np.array([each.against(self.margin) for each in self.findings], dtype=float)
 
     @cached_property
     def corrected_p_values(self) -> np.ndarray:
@@ -172,8 +178,8 @@ class Report(Result):
         silent = ~self.is_significant & self.decides
         return np.array(
             [
-                finding.smallest(alpha, self.margin) if is_silent and finding.smallest else np.nan
-                for finding, is_silent in zip(self.findings, silent, strict=True)
+                finding.smallest(alpha, limit) if is_silent and finding.smallest else np.nan
+                for finding, limit, is_silent in zip(self.findings, self.limits, silent, strict=True)
             ],
             dtype=float,
         )
@@ -254,8 +260,7 @@ class Report(Result):
         return wording.summary(self)
 
     def _raw(self, findings) -> np.ndarray:
-        raw = [each.test(self.margin) if each.test and np.isfinite(each.p_value) else each.p_value for each in findings]
-        return np.array(raw, dtype=float)
+        return np.array([each.p_value_beyond(each.against(self.margin)) for each in findings], dtype=float)
 
     def _corrected(self, findings) -> np.ndarray:
         raw, corrected = self._raw(findings), np.full(len(findings), np.nan)
@@ -277,16 +282,17 @@ class Report(Result):
         -------
         DataFrame
             ``sensitive_features``, ``where``, ``effect`` (the measure, in words), ``estimate``, the interval ``low`` to
-            ``high``, ``p_value`` against the margin, after correction within the family, ``significant``,
+            ``high``, ``p_value`` of "at most ``limit`` in size", after correction within the family, ``significant``,
             ``population`` ("people" or "generated inputs"), ``method``, ``n``, the people or inputs that it rests on,
-            ``measure`` (its name as one word), ``raw_p_value`` before correction, ``limit``, the value from which on an
-            effect counts, ``smallest``, the smallest effect that would have been found with a power of 80% (of
-            findings that are not significant), and ``sentence``.
+            ``measure`` (its name as one word), ``raw_p_value`` before correction, ``limit``, what the test is against
+            (the margin, of a loss ratio 1.25; nan without a test), ``smallest``, the smallest effect that would have
+            been found with a power of 80% (of findings that are not significant), and ``sentence``.
         """
         columns = {
             "p_value": self.corrected_p_values,
             "significant": self.is_significant,
             "raw_p_value": self.p_values,
+            "limit": self.limits,
             "smallest": self.smallest_effects,
         }
         names = [*SHOWN, "measure", "raw_p_value", "limit", "smallest", "sentence"]

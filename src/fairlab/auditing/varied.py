@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 from sklearn.metrics import adjusted_mutual_info_score
 
 from fairlab.cases.case import Case
 from fairlab.cases.schema import Schema
-from fairlab.statistics import exact_interval
+from fairlab.statistics import difference_p_value, exact_interval, exclusive_correlation
 
 LEAST = 0.05  # adjusted mutual information, of which chance explains none
 MOST = 2  # proxies of one column
@@ -84,13 +83,12 @@ class Varied:
         low, high = exact_interval(self.hits.sum(), len(self.hits), alpha=alpha)
         return float(self.hits.mean()), float(low), float(high)
 
-    def group(self, alpha: float, rng: np.random.Generator) -> tuple[float, float, float, float]:
-        """Return the highest less the lowest favourable rate among the values, its interval and its p-value.
+    def group(self, alpha: float, rng: np.random.Generator) -> tuple[float, float, float]:
+        """Return the highest less the lowest favourable rate among the values, and its interval.
 
         All values are seen on the same rows, so that rates are compared in pairs: how often one value is favoured
-        where the other is not. The interval has Clopper and Pearson's for every ordered pair at once (Bonferroni);
-        the p-value is McNemar's exact one for the extreme pair times the number of pairs. The estimate is corrected
-        for the noise that makes a highest rate look higher (bootstrap over rows).
+        where the other is not. The interval has Clopper and Pearson's for every ordered pair at once (Bonferroni).
+        The estimate is corrected for the noise that makes a highest rate look higher (bootstrap over rows).
         """
         n_rows, n_values = self.decisions.shape
         rates = self.decisions.mean(axis=0)
@@ -102,13 +100,27 @@ class Varied:
             float(max(0.0, (lows - highs.T).max())),
             float((highs - lows.T)[~np.eye(n_values, dtype=bool)].max()),
         )
-        first, second = rates.argmax(), rates.argmin()
-        for_first, for_second = only_first[first, second], only_first[second, first]
-        n_pairs = n_values * (n_values - 1) // 2
-        p_value = n_pairs * binomtest(for_first, for_first + for_second).pvalue if spread else 1.0
         weights = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=REPETITIONS) / n_rows
         noise = np.ptp(weights @ self.decisions, axis=1).mean() - spread
-        return float(np.clip(spread - max(noise, 0.0), low, high)), low, high, min(1.0, float(p_value))
+        return float(np.clip(spread - max(noise, 0.0), low, high)), low, high
+
+    def group_p_value(self, margin: float = 0.0) -> float:
+        """Return the p-value of "no two values' favourable rates differ by more than `margin`".
+
+        It is that of the extreme pair, by its rows in which one value is favoured and the other is not, times the
+        number of pairs (Bonferroni).
+        """
+        n_rows, n_values = self.decisions.shape
+        (first, second), n_pairs = self.extremes, n_values * (n_values - 1) // 2
+        counts = [int((first & ~second).sum()), int((second & ~first).sum())]
+        correlation = exclusive_correlation(*counts, n_rows)
+        return min(1.0, n_pairs * difference_p_value(counts, [n_rows] * 2, margin, correlation=correlation))
+
+    @property
+    def extremes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Decisions with the value that is favoured most often, and with that which is least often."""
+        rates = self.decisions.mean(axis=0)
+        return self.decisions[:, rates.argmax()], self.decisions[:, rates.argmin()]
 
     def pairs(self, people: pd.DataFrame | None = None, *, most: int = SHOWN) -> pd.DataFrame:
         """Return rows whose decision some values change, at most so many, each beside the first such values.

@@ -124,19 +124,30 @@ def _verdict(report) -> str:
     people, given = count(len(report.case.table), "person", "people"), report.case.n_given
     sample = f" (a random sample of {given:,})" if len(report.case.table) < given else ""
     risk = f"family-wise error rate at most {1 - report.confidence_level:.2g}"
-    margin = f"{100 * report.margin:g} percentage points"
     n_found = len(report.significant)
     if not n_found:
         tests = "the only test" if report.n_tests == 1 else f"any of {report.n_tests:,} tests"
         return (
-            f"No difference by {features} beyond the margin of {margin} could be shown for {name} on {people}{sample} "
+            f"No difference by {features} beyond {_margins(report)} could be shown for {name} on {people}{sample} "
             f"in {tests} ({risk})."
         )
     return (
         f"{name} was tested on {people}{sample} for differences by {features}: {n_found:,} of "
-        f"{count(report.n_tests, 'test')} {'is' if n_found == 1 else 'are'} significant, beyond a margin of {margin} "
+        f"{count(report.n_tests, 'test')} {'is' if n_found == 1 else 'are'} significant, beyond {_margins(report)} "
         f"({risk})."
     )
+
+
+def _margins(report) -> str:
+    """Return what the tests that decide are against: percentage points of rates, and measures with their own units."""
+    of_rates, others = set(), {}
+    for finding, limit, decides in zip(report.findings, report.limits, report.decides, strict=True):
+        if decides and (finding.limit or finding.measure == "correlation"):
+            others[f"a {finding.measure.replace('_', ' ')} of {limit:g}"] = None
+        elif decides:
+            of_rates.add(limit)
+    points = listed(f"{100 * limit:g}" for limit in sorted(of_rates))
+    return listed([*[f"the margin of {points} percentage points"] * bool(of_rates), *others])
 
 
 def _clearest(report) -> str:

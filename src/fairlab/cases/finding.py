@@ -85,7 +85,8 @@ class Finding(Result):
     smallest : callable or None
         Takes a level and a margin, returns the smallest effect that the test would find with a power of 80%.
     limit : float
-        Value of the effect from which on it counts: a loss ratio of 1.25, or else 0.
+        Value of the effect that `test` is against in place of an audit's margin: a loss ratio of 1.25. 0 for the
+        margin; without a `test`, what `p_value` is against.
     by_group : DataFrame or None
         Who loses and who gains: one row for each group with ``people``, ``lose`` and ``gain``, which are people whose
         decision would be the favourable, or the unfavourable one.
@@ -128,6 +129,16 @@ class Finding(Result):
             raise ValueError(f"low: expected at most high ({self.high:g}), found {self.low:g}")
         if not (np.isnan(self.p_value) or 0 <= self.p_value <= 1):
             raise ValueError(f"p_value: expected a number within 0 and 1, or nan, found {self.p_value:g}")
+
+    def against(self, margin: float) -> float:
+        """Return the size of the effect that a report with a margin tests against; nan without a p-value."""
+        if np.isnan(self.p_value):
+            return np.nan
+        return self.limit or (margin if self.test else 0.0)
+
+    def p_value_beyond(self, margin: float) -> float:
+        """Return the p-value of "the effect is at most `margin` in size", or `p_value` where that is all there is."""
+        return self.test(margin) if self.test and not np.isnan(self.p_value) else self.p_value
 
     @property
     def summary(self) -> str:

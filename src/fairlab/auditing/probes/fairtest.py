@@ -16,7 +16,14 @@ from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
 from fairlab.fairtest.sample import Column, Sample, encode
 from fairlab.fairtest.tree import Condition, GuidedTree, Node
 from fairlab.seeds import derive_seed
-from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference, smallest_effect
+from fairlab.statistics import (
+    correlation_bounds,
+    correlation_p_value,
+    difference_bounds,
+    difference_p_value,
+    smallest_difference,
+    smallest_effect,
+)
 
 METHOD = "FairTest"
 FEWEST = 20  # people in a group
@@ -205,8 +212,9 @@ def _holds(conditions, columns, rows) -> np.ndarray:
 def _correlation(task, question: _Target, members, where) -> Finding:
     """Return the test of some people, given by their places in the question's sample."""
     sample = question.sample.take(members)
-    interval = question.metric.exact(sample, confidence_level=task.confidence_level, rng=None)
-    estimate, low, high = float(question.metric.estimate(sample)), float(interval.low), float(interval.high)
+    values = sample.sensitive_features.values, sample.output.values
+    low, high, p_value = correlation_bounds(*values, confidence_level=task.confidence_level)
+    estimate = float(question.metric.estimate(sample))
     start = "The" if where == "everyone" else f"Where {where}: the"
     return Finding(
         METHOD,
@@ -216,11 +224,12 @@ def _correlation(task, question: _Target, members, where) -> Finding:
         float(np.clip(estimate, low, high)),
         low,
         high,
-        min(float(interval.p_value), 1.0),
+        p_value,
         _evidence(task.case, question, members),
         len(members),
         f"{start} {question.effect} is {estimate:.2g}",
         measure="correlation",
+        test=partial(correlation_p_value, *values),
         smallest=partial(smallest_effect, low, high, task.confidence_level),
     )
 

@@ -179,12 +179,11 @@ def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio
     half = t.ppf((1 + task.confidence_level) / 2, N_FOLDS - 1)
     low = max(estimate - half * error, 1.0)
     high = max(estimate + half * error, with_chance + half * error_with_chance)
-    above = estimate > max_loss_ratio
-    p_value = float(2 * t.sf((estimate - max_loss_ratio) / error, N_FOLDS - 1)) if above and error else float(not above)
-    if not fall.any():
-        p_value = max(p_value, p_of_chance)
-        if p_of_chance > 1 - task.confidence_level:  # chance explains it
-            low = 1.0
+    if fall.any():
+        p_of_chance = 0.0  # what the feature itself changes is no chance
+    elif p_of_chance > 1 - task.confidence_level:  # chance explains it
+        low = 1.0
+    test = partial(_p_value, estimate, float(error), p_of_chance)
     direction = f"under perturbation along the {name} direction"
     labels = "" if case.y_true is not None else "its own decisions as labels; "
     shuffled = f"{ratio_by_chance:.2f} with {name} shuffled"
@@ -196,20 +195,23 @@ def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio
         estimate=estimate,
         low=low,
         high=high,
-        p_value=p_value,
+        p_value=test(max_loss_ratio),
         evidence=_evidence(case, scorer, people, moves, ratios, worst, name),
         n=len(ratios),
         sentence=f"Under perturbation along the {name} direction, the model's loss is {estimate:.2f} times as high, "
         f"where up to {max_loss_ratio:g} counts as fair",
         measure="loss_ratio",
-        smallest=partial(_smallest, low, high, task.confidence_level, max_loss_ratio),
+        test=test,
+        smallest=partial(smallest_effect, low, high, task.confidence_level),
         limit=max_loss_ratio,
     )
 
 
-def _smallest(low, high, confidence_level, limit, alpha, margin) -> float:
-    """Return the smallest loss ratio that the test would find; its limit stands in place of a margin."""
-    return smallest_effect(low, high, confidence_level, alpha, limit)
+def _p_value(estimate: float, error: float, p_of_chance: float, limit: float) -> float:
+    """Return the p-value of "the mean loss ratio is at most `limit`", which is no smaller than that of chance."""
+    if estimate <= limit:
+        return 1.0
+    return max(p_of_chance, float(2 * t.sf((estimate - limit) / error, N_FOLDS - 1)) if error else 0.0)
 
 
 def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:

@@ -54,7 +54,7 @@ def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
     Intervals are exact for numbers that are fixed beforehand from the budget (Clopper and Pearson), for the population
     that the table is a sample of. The p-value of a flip rate is that of "it is at most the margin"; without a margin
     it is 0 with the first change, since a deterministic model that changes one decision has a flip rate above 0. That
-    of the difference is of an exact test, see `fairlab.auditing.varied.Varied.group`.
+    of the difference is "no two values differ by more than the margin", see `Varied.group_p_value`.
 
     The evidence is pairs that differ in the features and in the decision, those who lose by their own values first.
 
@@ -270,14 +270,15 @@ class _Run:
         )  # fmt: skip
 
     def _add_difference(self, question: _Question, inputs: Varied) -> None:
-        *numbers, p_value = inputs.group(self.alpha, self._rng("group", question))
+        numbers = inputs.group(self.alpha, self._rng("group", question))
         points = f"{100 * numbers[0]:.1f} percentage points"
         names = question.sensitive_features
         sentence = f"Among {INPUTS}, the selection rates of two values of {names} differ by {points}"
         self._add(
             question, inputs, GROUP, numbers, inputs.extreme_pairs(), sentence,
             measure="demographic_parity_difference",
-            p_value=p_value,
+            p_value=inputs.group_p_value(),
+            test=inputs.group_p_value,
         )  # fmt: skip
 
     def _by_group(self, question: _Question, people, hits, own) -> pd.DataFrame:
