@@ -517,7 +517,8 @@ AUDIT_OPTIONS = (
 @fairlab.command(
     of_project=False,
     epilog="Exit status: 0 if at least one test was made and nothing is significant, 3 if a finding is significant, 4 "
-    "if nothing could be tested, 2 for an invalid call, 1 for an error of a method or the model.",
+    "if nothing could be tested, or a rule or the baseline could not be judged, 2 for an invalid call, 1 for an error "
+    "of a method or the model.",
 )
 @argument("model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below")
 @_of_case
@@ -588,7 +589,7 @@ AUDIT_OPTIONS = (
 def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fail_on, baseline, **options):
     """Audit your model with all methods."""
     from fairlab.auditing import audit, forecast
-    from fairlab.auditing.guard import Accepted, Rule, failures
+    from fairlab.auditing.guard import Accepted, Rule, judge
     from fairlab.auditing.report import SHOWN
     from fairlab.auditing.wording import p_value, reasons
 
@@ -605,7 +606,7 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
             of_audit["max_seconds"] = max(seconds - (time.monotonic() - start), 0.01)
         print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
-        failing, passed = failures(report, rules=rules, baseline=baseline, accepted=accepted)
+        judged = judge(report, rules=rules, baseline=baseline, accepted=accepted)
     except (ValueError, TypeError, OSError) as error:
         if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit
             raise
@@ -625,10 +626,13 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     for name, path in files.items():
         if path is not None:
             getattr(report, f"to_{name}")(path, **({"rows": rows} if name in ("html", "json") else {}))
-    for word, sentences in (("fails", failing), ("accepted", passed)):
+    words = {"fails": judged.failing, "not judged": judged.not_judged, "accepted": judged.accepted}
+    for word, sentences in (words | {"no effect": judged.unused}).items():
         for sentence in sentences if rules or baseline or accepted else ():
             print(f"{word}: {sentence}")
-    return SIGNIFICANT if failing else 0 if report.n_tests else NOT_ASSESSED
+    if judged.failing:
+        return SIGNIFICANT
+    return NOT_ASSESSED if judged.not_judged or not report.n_tests else 0
 
 
 @fairlab.command(

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 import yaml
 from audited import finding, people, report
+from scipy.stats import binom
 
 from fairlab import Case, audit
-from fairlab.auditing.guard import Accepted, Rule, failures
+from fairlab.auditing.guard import RATIO, Accepted, Rule, failures, judge
 from fairlab.cases import MethodResult
 from fairlab.cli import main
 from fairlab.paths import project
@@ -56,6 +57,129 @@ def test_impact_ratios_below_a_limit():
     assert ([text[:28] for text in below[0.8]], below[0.3]) == (["impact_ratio < 0.8: sex man "], [])
 
 
+def decided(selected, of=100, **columns):
+    """Return the audit of decisions by group: how many of `of` people are selected; more columns go by group, too."""
+    parts = [{"group": group, "decision": k < n} for group, n in selected.items() for k in range(of)]
+    table = pd.DataFrame(parts)
+    for name, by_group in columns.items():
+        table[name] = table["group"].map(by_group)
+    options = {"sensitive_features": ["group", *columns], "features": ["decision"], "pos_label": True}
+    return audit(Case(lambda rows: rows["decision"].astype(bool), table, **options), methods=["rates"], progress=False)
+
+
+def test_people_without_a_group_are_no_group_to_compare_with():
+    for missing in (None, float("nan")):
+        report = decided({"f": 40, "m": 50, missing: 95})
+        assert report.groups["group"]["impact ratio"].tolist() == pytest.approx([0.8, 1, np.nan], nan_ok=True)
+        assert judge(report, rules=[Rule.of("impact_ratio < 0.75")]).failing == []
+    assert judge(decided({"f": 40, "m": 50, "x": 95}), rules=[Rule.of("impact_ratio < 0.75")]).failing
+
+
+def test_impact_ratios_at_the_limit_fail_as_seldom_as_stated():
+    rng, rule, runs = np.random.default_rng(0), Rule.of("impact_ratio < 0.8"), 150
+    report, failing = decided(dict.fromkeys("abcdef", 30), of=60), 0
+    for _ in range(runs):  # one group at the limit of five that are alike: the best of them is so by chance
+        counts = report.group_counts.assign(selected=rng.binomial(60, [0.5] * 5 + [0.4]))
+        vars(report).update(group_counts=counts, groups=None)
+        vars(report).pop("groups")
+        failing += bool(judge(report, rules=[rule]).failing)
+    assert failing <= binom.ppf(0.999, runs, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ("true_positive_rate_difference > 0.05", "there are no true labels"),
+        ("error_rate_difference > 0.05", "there are no true labels"),
+        ("loss_ratio > 1.2", "individual fairness did not run"),
+        ("correlation > 0.3", "the model gives decisions, no numbers"),
+        ("demographic_parity_difference > 0.1", "it is tested on generated inputs, which decide nothing but with"),
+    ],
+)
+def test_a_rule_on_what_was_not_tested_is_not_judged(rule, reason):
+    report = decided({"f": 40, "m": 50}).case
+    case = Case(report.model, report.table, sensitive_features="group", pos_label=True)
+    found = audit(case, methods=["rates", "themis"], budget=900, progress=False)
+    judged = judge(found, rules=[Rule.of(rule), Rule.of("selection_rate_difference > 0.5")])
+    assert ([text[: len(f"{rule}, by group: {reason}")] for text in judged.not_judged], judged.failing) == (
+        [f"{rule}, by group: {reason}"],
+        [],
+    )
+    assert failures(found, rules=[Rule.of(rule)]) == (judged.not_judged, [])
+
+
+def test_a_rule_is_not_judged_by_the_features_that_were_not_tested():
+    table = people(400).assign(name=[f"person {k}" for k in range(400)])
+    case = Case(lambda rows: rows["age"] > 40, table, sensitive_features=["sex", "name"], features=["age"])
+    report = audit(case, methods=["rates"], progress=False)
+    judged = judge(report, rules=[Rule.of("selection_rate_difference > 0.5"), Rule.of("impact_ratio < 0.1")])
+    first, second = judged.not_judged
+    assert first.startswith("selection_rate_difference > 0.5, by name: group rates: name: fewer than 30 people are")
+    assert second == "impact_ratio < 0.1, by name: fewer than two groups are large enough, or nobody is selected"
+    assert (judged.failing, report.verdict) == ([], "no difference found")
+
+
+def test_a_flip_rate_is_known_to_be_0_of_a_feature_that_the_model_does_not_get():
+    report = audit(decided({"f": 40, "m": 50}).case, methods=["themis"], progress=False, verdict_on="all")
+    rules = [Rule.of("counterfactual_flip_rate > 0.05"), Rule.of("demographic_parity_difference > 0.05")]
+    assert judge(report, rules=rules).not_judged == []
+
+
+def test_error_rates_of_everyone_are_tested_where_a_rule_asks():
+    table = people(1_000)
+    truth = np.where(table["sex"] == "man", table["age"] > 40, table["age"] > 60)  # more errors about women
+    case = Case(lambda rows: rows["age"] > 40, table, sensitive_features="sex", features=["age"], y_true=truth)
+    report = audit(case, methods=["rates"], progress=False)
+    judged = judge(report, rules=[Rule.of("error_rate_difference > 0.1")])
+    assert (len(judged.failing), judged.not_judged) == (1, [])
+    assert "error rate of man is" in judged.failing[0]
+    assert judge(report, rules=[Rule.of("error_rate_difference > 0.5")]).failing == []
+
+
+def test_a_baseline_fails_what_is_reversed(tmp_path):
+    path = tmp_path / "before.json"
+    small = {"where": "age < 30", "effect": "selection rate difference, f minus m"}
+    found(rate([400, 500], [1000, 1000]), rate([100, 200], [500, 500], **small)).to_json(path)
+    for hits, other in ((600, 400), (560, 480)):  # larger, and smaller, but against the other group
+        failing, _ = failures(found(rate([hits, other], [1000, 1000])), baseline=path)
+        assert [text[:5] for text in failing] == ["new: "]
+    for hits, n_failing in (([100, 200], 0), ([200, 100], 1)):  # a subgroup stands for any in its direction
+        failing, _ = failures(found(rate(hits, [500, 500], **small | {"where": "age >= 50"})), baseline=path)
+        assert len(failing) == n_failing
+
+
+def test_what_the_baseline_tested_and_this_audit_did_not_is_not_judged(tmp_path):
+    path = tmp_path / "before.json"
+    report = decided({"f": 40, "m": 50}, town={"f": "a", "m": "b"})
+    report.to_json(path)
+    assert judge(report, baseline=path).not_judged == []
+    lost = decided({"f": 40, "m": 50})
+    said = "selection_rate_difference by town was tested in the baseline, and is not now: it is no sensitive feature of"
+    assert judge(lost, baseline=path).not_judged == [f"{said} this audit"]
+    few = audit(lost.case.sample(40), methods=["rates"], progress=False)
+    [said] = [text for text in judge(few, baseline=path).not_judged if "by group" in text]
+    assert "fewer than 30 people are" in said
+
+
+def test_an_acceptance_of_a_ratio_of_what_was_not_judged_and_of_nothing():
+    entry = ACCEPTED | {"measure": RATIO, "sensitive_features": "group", "expires": "2999-01-01"}
+    report, rule = decided({"f": 20, "m": 50}), Rule.of("impact_ratio < 0.8")
+    judged = judge(report, rules=[rule], accepted=[Accepted.of(entry)])
+    assert (judged.failing, judged.unused) == ([], [])
+    assert judged.accepted == ["impact_ratio < 0.8: group f 0.40; accepted until 2999-01-01: as agreed"]
+    labels = Accepted.of(entry | {"measure": "true_positive_rate_difference"})
+    judged = judge(report, rules=[Rule.of("true_positive_rate_difference > 0.1")], accepted=[labels])
+    assert (judged.not_judged, len(judged.accepted)) == ([], 1)
+    judged = judge(report, rules=[rule], accepted=[labels])
+    assert judged.unused == [
+        "accept true_positive_rate_difference by group: nothing here is to be accepted; leave it out"
+    ]
+    for names in ("grp", "group and town", "through group"):
+        with pytest.raises(ValueError, match="accept: expected sensitive features, group, or several"):
+            judge(report, accepted=[Accepted.of(entry | {"sensitive_features": names})])
+    judge(report, accepted=[Accepted.of(entry | {"sensitive_features": "group (through zip)"})])
+
+
 def test_a_baseline_fails_what_is_new_or_worse(tmp_path):
     path = tmp_path / "before.json"
     found(rate([400, 500], [1000, 1000]), rate([450, 450], [1000, 1000], sensitive_features="race")).to_json(path)
@@ -93,6 +217,13 @@ def test_a_finding_is_accepted_with_a_reason_until_a_day(entry, day, failing, ac
         (Rule.of, "selection_rate_difference", "expected MEASURE > NUMBER"),
         (Rule.of, "loss_ratio > 1.2.3", "expected a number at the end"),
         (Rule.of, 3, "expected MEASURE > NUMBER"),
+        (Rule.of, "loss_ratio > -1", "finite and of at least 0"),
+        (Rule.of, "loss_ratio > 1e999", "finite and of at least 0"),
+        (
+            Accepted.of,
+            ACCEPTED | {"measure": "selection_rate", "expires": TODAY},
+            "did you mean 'selection_rate_differ",
+        ),
         (Accepted.of, ACCEPTED | {"expires": TODAY, "reason": " "}, "expected text as reason"),
         (Accepted.of, ACCEPTED | {"expires": "soon"}, "expected a date as expires"),
         (Accepted.of, ACCEPTED | {"expires": None}, "expected a date as expires"),
@@ -140,7 +271,13 @@ def test_a_configuration_has_the_options_and_the_command_line_comes_first(folder
     assert run() == 0
     assert "accepted until 2999-01-31: agreed" in capsys.readouterr().out
     shutil.copy("audit.json", "before.json")
-    assert run("--baseline", "before.json", "--fail-on", "loss_ratio > 9") == 0
+    assert run("--baseline", "before.json", "--fail-on", "impact_ratio < 0.01") == 0
+    capsys.readouterr()
+    assert run("--fail-on", "loss_ratio > 9") == 4
+    said = capsys.readouterr().out.splitlines()[-2:]
+    assert said[0] == "not judged: loss_ratio > 9, by sex: individual fairness did not run"
+    assert said[1].startswith("no effect: accept selection_rate_difference by sex: nothing here is to be accepted")
+    assert run("--fail-on", "loss_ratio > 9", "--fail-on", "impact_ratio < 0.9") == 3
 
 
 @pytest.mark.parametrize(

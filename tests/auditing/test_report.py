@@ -81,8 +81,8 @@ def test_json_holds_everything_and_no_more_than_was_asked_for(tmp_path):
 def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
     assert report().summary == (
         "people was tested on 400 people for differences by sex: 2 of 3 tests are significant, beyond the margin of "
-        "0.5 percentage points (family-wise error rate at most 0.05). The first of them: sex, everyone: share that flips "
-        "-0.3 (interval -0.35 to -0.25, by FairTest)."
+        "0.5 percentage points (family-wise error rate at most 0.05). The first of them: sex, everyone: share that "
+        "flips -0.3 (interval -0.35 to -0.25, by FairTest)."
     )
     silent = finding(people(), 0.5, measure="selection_rate_difference", smallest=lambda alpha, margin: 0.081)
     assert report(MethodResult("Themis", (silent, finding(people(), 0.7)), (), 0, 0)).summary == (

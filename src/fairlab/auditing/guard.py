@@ -1,33 +1,41 @@
-"""What makes an audit fail in a pipeline: rules with margins, a baseline, and findings that were accepted."""
+"""What makes an audit fail in a pipeline: rules with margins, a baseline, and findings that were accepted.
+
+What could not be judged does not pass: a rule on a measure that was not tested, or a test of the baseline that was not
+made again.
+"""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from math import comb
 from pathlib import Path
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from fairlab.auditing.impact import impact_table
+from fairlab.auditing.audits import run
 from fairlab.auditing.report import Report
 from fairlab.auditing.wording import line
 from fairlab.cases import Finding
-from fairlab.checks import suggestion
+from fairlab.checks import check_number, suggestion
 from fairlab.statistics import bonferroni_level, holm
 
 RATIO = "impact_ratio"
-MEASURES = (
-    "selection_rate_difference",
-    "true_positive_rate_difference",
-    "false_positive_rate_difference",
-    "error_rate_difference",
-    "counterfactual_flip_rate",
-    "excess_flip_rate",
-    "demographic_parity_difference",
-    "loss_ratio",
-    "correlation",
-)
+# By measure, the method that tests it.
+MEASURES = {
+    "selection_rate_difference": "group rates",
+    "true_positive_rate_difference": "group rates",
+    "false_positive_rate_difference": "group rates",
+    "error_rate_difference": "group rates",
+    "counterfactual_flip_rate": "Themis",
+    "excess_flip_rate": "FlipTest",
+    "demographic_parity_difference": "Themis",
+    "loss_ratio": "individual fairness",
+    "correlation": "FairTest",
+}
+ERRORS = "error_rate_difference"  # tested in subgroups by an audit, and of everyone where a rule asks for it
+OF_LABELS = ("true_positive_rate_difference", "false_positive_rate_difference", ERRORS)
+DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 of a feature that the model does not get
 PATTERN = re.compile(r"\s*(\w+)\s*([<>])\s*([0-9.eE+-]+)\s*")
 KEYS = ("measure", "sensitive_features", "where", "reason", "expires")
 
@@ -71,39 +79,98 @@ class Rule:
         if (sign == "<") != (measure == RATIO):
             raise ValueError(f"fail_on: expected {'<' if measure == RATIO else '>'} after {measure}, found {text!r}")
         try:
-            return cls(measure, float(number))
+            return cls(measure, check_number(float(number), "", least=0))
         except ValueError:
-            raise ValueError(f"fail_on: expected a number at the end, found {text!r}") from None
+            raise ValueError(
+                f"fail_on: expected a number at the end, finite and of at least 0, in {text!r}"
+            ) from None
 
-    def failures(self, report: Report) -> list[tuple[Finding | None, str]]:
-        """Return the findings that are shown to be beyond the limit, each with a sentence.
+    def __str__(self) -> str:
+        return f"{self.measure} {'<' if self.measure == RATIO else '>'} {self.limit:g}"
 
-        Tests are against the limit, corrected together (Holm); a finding without a test goes by its interval.
+    def failures(self, report: Report) -> list[tuple["Subject", str]]:
+        """Return what is shown to be beyond the limit, each with a sentence.
+
+        Tests are against the limit, corrected together: Holm's method over findings, and for impact ratios Bonferroni's
+        over all pairs of groups, since any may be the one that is selected most often.
         """
-        alpha = 1 - report.confidence_level
         if self.measure == RATIO:
-            return [(None, said) for said in self._ratios(report)]
-        found = [each for each in report.findings if each.measure == self.measure and each.population == "people"]
-        p_values = holm([each.test(self.limit) if each.test else np.nan for each in found])
-        beyond = [
-            p <= alpha if each.test else max(each.low, -each.high) > self.limit
-            for each, p in zip(found, p_values, strict=True)
-        ]
-        said = f"{self.measure} > {self.limit:g}"
-        return [(each, f"{said}: {line(each)}") for each, is_so in zip(found, beyond, strict=True) if is_so]
+            return self._ratios(report)
+        found = _tested(report, self.measure)
+        p_values = holm([each.p_value_beyond(self.limit) for each in found])
+        beyond = p_values <= 1 - report.confidence_level
+        return [(_subject(each), f"{self}: {line(each)}") for each, is_so in zip(found, beyond, strict=True) if is_so]
 
-    def _ratios(self, report) -> list[str]:
-        said = []
-        for features, table in report.groups.items():
-            names = table.index[table["ratio high"].notna() & ~table["small"]]
-            level = bonferroni_level(report.confidence_level, max(len(names), 1))
-            corrected = impact_table(table[["people", "selected"]], confidence_level=level)
-            said += [
-                f"impact_ratio < {self.limit:g}: {features} {name} {table.loc[name, 'impact ratio']:.2f}"
-                for name in names
-                if corrected.loc[name, "ratio high"] < self.limit
-            ]
-        return said
+    def not_judged(self, report: Report) -> list[tuple["Subject", str]]:
+        """Return the sensitive features by which the measure was not tested, each with the reasons."""
+        missed = _untested(report, self.measure, report.case.sensitive_features)
+        return [(Subject(self.measure, name), f"{self}, by {name}: {why}") for name, why in missed.items()]
+
+    def _ratios(self, report) -> list[tuple["Subject", str]]:
+        compared = {features: _compared(table) for features, table in report.groups.items()}
+        n_pairs = sum(comb(len(names), 2) for names in compared.values())
+        corrected = report.impact_tables(bonferroni_level(report.confidence_level, max(n_pairs, 1)))
+        return [
+            (Subject(RATIO, features), f"{self}: {features} {name} {table.loc[name, 'impact ratio']:.2f}")
+            for features, table in corrected.items()
+            for name in compared[features]
+            if table.loc[name, "ratio high"] < self.limit
+        ]
+
+
+class Subject(NamedTuple):
+    """What a rule, a baseline or an acceptance is about."""
+
+    measure: str
+    sensitive_features: str
+    where: str = "everyone"
+
+
+def _subject(finding: Finding) -> Subject:
+    return Subject(finding.measure, finding.sensitive_features, finding.where)
+
+
+def _compared(table) -> list[str]:
+    """Return the groups of an impact table that have a ratio, and are not too small for one."""
+    return list(table.index[table["impact ratio"].notna() & ~table["small"]])
+
+
+def _tested(report: Report, measure: str) -> list[Finding]:
+    """Return the findings of a measure that have a test and decide the verdict, and tests of everyone's error rates."""
+    decides = zip(report.findings, report.decides, strict=True)
+    found = [finding for finding, is_so in decides if is_so and finding.measure == measure]
+    if measure == ERRORS and report.case.y_true is not None and report.case.task != "numbers":
+        found += run("rates", report.case, confidence_level=report.confidence_level, rates=["error rate"]).findings
+    return found
+
+
+def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, str]:
+    """Return the sensitive features by which a measure was not tested, with the reasons."""
+    case, method = report.case, MEASURES.get(measure, "group rates")
+    if measure == RATIO:
+        known = {features for features, table in report.groups.items() if len(_compared(table)) > 1}
+    else:
+        known = {finding.sensitive_features.split(" (through ")[0] for finding in _tested(report, measure)}
+    known |= set(case.unseen) if measure in DIRECT else set()
+    if measure in OF_LABELS and case.y_true is None:
+        why = "there are no true labels"
+    elif measure in DIRECT[1:] and report.verdict_on != "all":
+        why = "it is tested on generated inputs, which decide nothing but with verdict_on='all'"
+    elif measure == RATIO:
+        why = "fewer than two groups are large enough, or nobody is selected"
+    elif measure == "correlation" and case.task != "numbers":
+        why = "the model gives decisions, no numbers"
+    elif method not in [result.method for result in report.results]:
+        why = f"{method} did not run"
+    else:
+        why = ""
+    missed = {}
+    for name in (name for name in names if name not in known):
+        if name not in case.sensitive_features:
+            missed[name] = "it is no sensitive feature of this audit"
+        else:
+            missed[name] = why or " ".join(report.reasons(name, method)) or f"{method} made no test of it"
+    return missed
 
 
 @dataclass(frozen=True)
@@ -133,7 +200,7 @@ class Accepted:
         Raises
         ------
         ValueError
-            If a key is unknown, or measure, sensitive_features, reason or expires is missing.
+            If a key or the measure is unknown, or measure, sensitive_features, reason or expires is missing.
         """
         if not isinstance(content, Mapping):
             raise ValueError(f"accept: expected a table with {', '.join(KEYS)}, found {content!r}")
@@ -142,6 +209,8 @@ class Accepted:
         for key in ("measure", "sensitive_features", "reason"):
             if not (isinstance(content.get(key), str) and content[key].strip()):
                 raise ValueError(f"accept: expected text as {key}, found {content.get(key)!r}")
+        if content["measure"] not in (known := (*MEASURES, RATIO)):
+            raise ValueError(f"accept: unknown measure {content['measure']!r}{suggestion(content['measure'], known)}")
         expires = content.get("expires")
         if isinstance(expires, str):
             try:
@@ -152,80 +221,161 @@ class Accepted:
             raise ValueError(f"accept: expected a date as expires, such as 2027-01-31, found {expires!r}")
         return cls(**dict(content) | {"expires": expires})
 
-    def is_about(self, finding: Finding) -> bool:
-        """Return whether it is about a finding."""
-        return (self.measure, self.sensitive_features) == (finding.measure, finding.sensitive_features) and (
-            self.where in ("", finding.where)
-        )
+    def is_about(self, subject: Subject) -> bool:
+        """Return whether it is about something that fails, or could not be judged."""
+        return (self.measure, self.sensitive_features) == subject[:2] and self.where in ("", subject.where)
+
+    def __str__(self) -> str:
+        return f"accept {self.measure} by {self.sensitive_features}{f', {self.where}' if self.where else ''}"
 
 
-def failures(
+@dataclass(frozen=True)
+class Judgement:
+    """Whether an audit passes, one sentence for each reason.
+
+    Attributes
+    ----------
+    failing : list of str
+        What is beyond a limit, new or worse; without any rule and baseline the significant findings.
+    not_judged : list of str
+        Rules and parts of the baseline that nothing was tested of, with the reasons.
+    accepted : list of str
+        What would be among these two, and was accepted.
+    unused : list of str
+        Acceptances that are about nothing here.
+    """
+
+    failing: list[str]
+    not_judged: list[str]
+    accepted: list[str]
+    unused: list[str]
+
+
+def judge(
     report: Report,
     *,
     rules: Sequence[Rule] = (),
     baseline: str | Path | None = None,
     accepted: Sequence[Accepted] = (),
     today: date | None = None,
-) -> tuple[list[str], list[str]]:
-    """Return why an audit fails, and what was accepted, one sentence each.
+) -> Judgement:
+    """Return whether an audit passes.
 
     Without rules and baseline it fails by every significant finding that decides the verdict. With rules it fails by
     what is shown to be beyond a limit. With a baseline, a report of an earlier audit as JSON, it fails by significant
-    findings that were not significant then (new) or whose interval lies beyond that of then (worse).
+    findings that were not significant then, or in the other direction (new), or whose interval lies beyond that of then
+    (worse). A rule is not judged by a sensitive feature that its measure was not tested by, a baseline by one that was
+    tested then and is not any more; a flip rate of a feature that the model does not get is 0 without a test.
 
     Raises
     ------
     ValueError
-        If the baseline is no report.
+        If the baseline is no report, or an acceptance names what is no sensitive feature.
     """
-    found = [each for rule in rules for each in rule.failures(report)]
+    for each in accepted:
+        _check_features(each, report)
+    failing = [each for rule in rules for each in rule.failures(report)]
+    not_judged = [each for rule in rules for each in rule.not_judged(report)]
     if baseline is not None:
-        found += _since(report, _read(baseline))
+        before, names = _read(baseline)
+        failing += _since(report, before)
+        not_judged += _not_again(report, before, names)
     if not rules and baseline is None:
-        found = [(finding, line(finding)) for finding in report.significant]
-    failing, passed, today = [], [], today or date.today()
-    for finding, said in found:
-        known = [] if finding is None else [each for each in accepted if each.is_about(finding)]
-        valid = [each for each in known if each.expires >= today]
-        if valid:
-            passed.append(f"{said}; accepted until {valid[0].expires}: {valid[0].reason}")
-        else:
-            late = f"; it was accepted until {known[0].expires}" if known else ""
-            failing.append(f"{said}{late}")
-    return failing, passed
+        failing = [(_subject(finding), line(finding)) for finding in report.significant]
+    today, passed, used = today or date.today(), [], set()
+
+    def left(found) -> list[str]:
+        """Return the sentences on what is not accepted, and keep what is."""
+        said = []
+        for subject, text in found:
+            known = [each for each in accepted if each.is_about(subject)]
+            used.update(known)
+            if valid := [each for each in known if each.expires >= today]:
+                passed.append(f"{text}; accepted until {valid[0].expires}: {valid[0].reason}")
+            else:
+                late = f"; it was accepted until {known[0].expires}" if known else ""
+                said.append(f"{text}{late}")
+        return said
+
+    kept = left(failing), left(not_judged)
+    unused = [f"{each}: nothing here is to be accepted; leave it out" for each in accepted if each not in used]
+    return Judgement(*kept, passed, unused)
 
 
-def _read(baseline) -> dict:
-    """Return the findings of an earlier report by what they are about."""
+def failures(report: Report, **options: Any) -> tuple[list[str], list[str]]:
+    """Return why an audit does not pass, be it that it fails or could not be judged, and what was accepted.
+
+    Parameters
+    ----------
+    report : Report
+    **options
+        Of `judge`.
+    """
+    judged = judge(report, **options)
+    return [*judged.failing, *judged.not_judged], judged.accepted
+
+
+def _check_features(accepted: Accepted, report: Report) -> None:
+    """Raise a ValueError if an acceptance is about what no finding can be about."""
+    names, given = report.case.sensitive_features, accepted.sensitive_features
+    parts = re.split(", | and ", given.split(" (through ")[0])
+    if given not in names and not set(parts) <= set(names):
+        found = f"found {given!r}{suggestion(given, names)}"
+        raise ValueError(
+            f"accept: expected sensitive features, {', '.join(names)}, or several as a report has them, {found}"
+        )
+
+
+def _read(baseline) -> tuple[list[dict], list[str]]:
+    """Return the findings and the sensitive features of an earlier report."""
     try:
         content = json.loads(Path(baseline).read_text(encoding="utf-8"))
-        rows = sorted(content["findings"], key=lambda row: row["significant"])  # of subgroups a significant one
-        return {_key(row): row for row in rows}
+        rows = sorted(content["findings"], key=lambda row: row["significant"])  # of subgroups a significant one is last
+        _ = [(_key(row), row["p_value"]) for row in rows]
+        return rows, content["sensitive_features"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"baseline: expected a report that to_json wrote, found {baseline} ({error!r})") from None
 
 
 def _key(row: Mapping) -> tuple:
-    """Return what a finding is about; subgroups are found anew in every audit, so that one stands for any."""
-    is_whole = row["where"] in ("everyone", row["population"])
-    return row["measure"], row["sensitive_features"], row["population"], row["effect"] if is_whole else "a subgroup"
+    """Return what a finding is about, and in which direction; subgroups are found anew, so that one stands for any."""
+    effect = row["effect"] if _is_whole(row) else "a subgroup"
+    return row["measure"], row["sensitive_features"], row["population"], effect, (row["estimate"] or 0) < 0
 
 
-def _since(report, before: dict) -> list[tuple[Finding, str]]:
-    found = []
+def _is_whole(row: Mapping) -> bool:
+    return row["where"] in ("everyone", row["population"])
+
+
+def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
+    found, then = [], {_key(row): row for row in before}
     for row, finding in zip(report.to_frame().to_dict(orient="records"), report.findings, strict=True):
         if finding not in report.significant:
             continue
-        old = before.get(_key(row))
+        old = then.get(_key(row))
         if old is None or not old["significant"]:
-            found.append((finding, f"new: {line(finding)}"))
+            found.append((_subject(finding), f"new: {line(finding)}"))
         elif finding.where == old["where"] and _is_worse(finding, old):
-            found.append((finding, f"worse than {old['estimate']:.3g}: {line(finding)}"))
+            found.append((_subject(finding), f"worse than {old['estimate']:.3g}: {line(finding)}"))
     return found
+
+
+def _not_again(report, before: list[dict], names: list[str]) -> list[tuple[Subject, str]]:
+    """Return the tests of everyone by one sensitive feature that an earlier audit made, and this one did not."""
+    then: dict[str, dict] = {}
+    for row in before:
+        decides = row["population"] == "people" or report.verdict_on == "all"
+        if decides and _is_whole(row) and row["p_value"] is not None and row["sensitive_features"] in names:
+            then.setdefault(row["measure"], {})[row["sensitive_features"]] = None
+    return [
+        (Subject(measure, name), f"{measure} by {name} was tested in the baseline, and is not now: {why}")
+        for measure, tested in then.items()
+        for name, why in _untested(report, measure, tested).items()
+    ]
 
 
 def _is_worse(finding: Finding, old: Mapping) -> bool:
     """Return whether the interval lies beyond that of an earlier audit, further from no effect."""
     if None in (old["low"], old["high"]):
         return False
-    return finding.low > old["high"] >= 0 or finding.high < old["low"] <= 0
+    return finding.low > max(old["high"], 0) or finding.high < min(old["low"], 0)

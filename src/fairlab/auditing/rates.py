@@ -19,6 +19,7 @@ RATES = {
     "false negative rate": ("false negatives", "positives"),
     "positive predictive value": ("true positives", "labelled selected"),
     "negative predictive value": ("true negatives", "labelled not selected"),
+    "error rate": ("errors", "labelled"),
 }
 LEAST_SHOWN = 5  # people of a group that a report names
 TINY = f" of fewer than {LEAST_SHOWN} people)"  # the name of the others, after their number
@@ -33,7 +34,8 @@ def group_counts(case: Case) -> pd.DataFrame:
     DataFrame
         Index ``sensitive_features`` ("sex", "sex and race") and ``group`` ("f, black"); columns ``people``,
         ``selected``, and of those with a true label ``labelled``, ``positives``, ``negatives``, ``true positives``,
-        ``false positives``, ``true negatives``, ``false negatives``, ``labelled selected``, ``labelled not selected``.
+        ``false positives``, ``true negatives``, ``false negatives``, ``errors``, ``labelled selected``, ``labelled not
+        selected``.
     """
     decided, known = case.decide(), case.labelled
     truth = known & (decided if case.y_true is None else case.y_true.astype(bool))
@@ -53,6 +55,7 @@ def group_counts(case: Case) -> pd.DataFrame:
             "negatives": negatives,
             "true negatives": negatives - wrong,
             "false negatives": frame["positives"] - right,
+            "errors": frame["positives"] - right + wrong,
             "labelled selected": right + wrong,
             "labelled not selected": frame["labelled"] - right - wrong,
         }

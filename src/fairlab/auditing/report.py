@@ -200,13 +200,17 @@ class Report(Result):
     @cached_property
     def groups(self) -> dict[str, pd.DataFrame]:
         """Impact tables of each sensitive feature and of each two, by name; see `fairlab.impact_table`."""
+        return self.impact_tables(self.confidence_level)
+
+    def impact_tables(self, confidence_level: float) -> dict[str, pd.DataFrame]:
+        """Return `groups` with intervals at another confidence level, as a correction asks for."""
         if self.group_counts is None:
             return {}
         tables, names = {}, ["people", "selected"] if self.case.y_true is None else list(self.group_counts)
         for features, counts in self.group_counts[names].groupby(level=0, sort=False):
             counts = counts.droplevel(0)
             unknown = [group for group in counts.index if MISSING in group.split(WITHIN) or group.endswith(TINY)]
-            tables[features] = impact_table(counts, unknown=unknown, confidence_level=self.confidence_level)
+            tables[features] = impact_table(counts, unknown=unknown, confidence_level=confidence_level)
         return tables
 
     @property
@@ -223,15 +227,17 @@ class Report(Result):
             for name in self.case.sensitive_features
             if not any(column == name or column.startswith(f"{name} (through ") for column in tested)
         ]
-        about = {name: re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in self.case.sensitive_features}
-        return {
-            name: tuple(
-                f"{method}: {reason}"
-                for method, reason in self.skipped
-                if about[name].search(reason) or not any(each.search(reason) for each in about.values())
-            )
-            for name in missed
-        }
+        return {name: self.reasons(name) for name in missed}
+
+    def reasons(self, name: str, method: str = "") -> tuple[str, ...]:
+        """Return why methods, or one of them, did not assess a sensitive feature: what they say of it, or of none."""
+        about = {each: re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in self.case.sensitive_features}
+        return tuple(
+            f"{title}: {reason}"
+            for title, reason in self.skipped
+            if method in ("", title)
+            and (about[name].search(reason) or not any(each.search(reason) for each in about.values()))
+        )
 
     @cached_property
     def provenance(self) -> dict:

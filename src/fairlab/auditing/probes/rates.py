@@ -1,6 +1,6 @@
 """Rates of a case by group: selection rates, and true and false positive rates where true labels are known."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
 import numpy as np
@@ -16,22 +16,27 @@ METHOD = "group rates"
 TESTED = ("selection rate", "true positive rate", "false positive rate")
 FEWEST = 30  # people of a group, or people with such a true label
 MOST_GROUPS = 12  # of one feature, or of two, that are compared, the largest first
-MEANS = {"positives": "true label is favourable", "negatives": "true label is not favourable"}
+MEANS = {
+    "positives": "true label is favourable",
+    "negatives": "true label is not favourable",
+    "labelled": "true label is known",
+}
 
 
-def run(task: Task) -> Iterator[Finding]:
+def run(task: Task, *, rates: Collection[str] = TESTED) -> Iterator[Finding]:
     """Compare the rates of groups: of every sensitive feature, and of the intersections of two.
 
     Of a feature with two groups the first is compared with the second; of one with more, and of intersections, each
     with everyone else. The selection rate difference is demographic parity's, that of true positive rates equal
     opportunity's; with that of false positive rates it is equalised odds'. Bounds are put together from exact ones of
-    both rates, and the p-value is the level at which they reach the margin.
+    both rates, and the p-value is the level at which they reach the margin. An audit does not test error rates, which
+    follow from these and from how many labels are favourable; a rule on them has `rates` do it.
     """
     counts = group_counts(task.case)
     for features, groups in counts.groupby(level=0, sort=False):
         groups = groups.droplevel(0)
         for name, other, own, rest in pairs_of_groups(groups, _compared(task, features, groups)):
-            for rate in TESTED:
+            for rate in rates:
                 yield from _difference(task, features, (name, other), rate, own, rest)
 
 
