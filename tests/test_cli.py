@@ -307,10 +307,9 @@ def test_a_list_of_a_configuration_may_be_one_text(model, tmp_path, capsys):
     lines = ["fail_on = 'selection_rate_difference > 0.9'", "dtype = 'age=float'", "methods = 'themis,fliptest'"]
     (tmp_path / "a.toml").write_text("\n".join([*lines, "sensitive-features = 'sex'", "pos_label = 'yes'"]))
     model["themis"] = 0.2
-    assert (
-        main(["audit", "bank:predict", "table.csv", "--y-true", "repaid", "--config", "a.toml", "--json", "r.json"])
-        == 0
-    )
+    call = ["audit", "bank:predict", "table.csv", "--y-true", "repaid", "--config", "a.toml", "--json", "r.json"]
+    assert main(call) == 4
+    assert "not judged: selection_rate_difference > 0.9, by sex: group rates did not run" in capsys.readouterr().out
     content = json.loads((tmp_path / "r.json").read_text())
     assert [method["method"] for method in content["methods"]] == ["FlipTest", "Themis"]
 
@@ -403,7 +402,7 @@ def test_interrupt_during_import_prints_one_line(name):
     assert (done.returncode, done.stderr) == (130, "fairlab: interrupted\n")
 
 
-def test_two_models_are_compared_and_worse_is_3(tmp_path, monkeypatch, capsys):
+def test_two_models_are_compared_and_worse_is_3_and_nothing_is_4(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     pd.DataFrame({"sex": ["f", "m"] * 300, "points": np.arange(600) % 60}).to_csv("table.csv", index=False)
@@ -421,6 +420,8 @@ def test_two_models_are_compared_and_worse_is_3(tmp_path, monkeypatch, capsys):
     assert json.loads((tmp_path / "c.json").read_text())["is_worse"] is True
     assert status("unfair", "fair") == 0
     assert status("fair", "nothing") == 2
+    pd.DataFrame({"sex": ["f", "m"] * 8, "points": range(16)}).to_csv("table.csv", index=False)
+    assert status("unfair", "fair") == 4
 
 
 def test_the_monitor_reads_tables_as_the_audit_does(tmp_path, monkeypatch, capsys):

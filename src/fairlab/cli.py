@@ -546,7 +546,7 @@ AUDIT_OPTIONS = (
     default=0.005,
     metavar="SIZE",
     show_default=True,
-    help="differences of rates and flip rates up to this are no finding",
+    help="differences of rates, flip rates and correlations up to this are no finding",
 )
 @click.option(
     "--verdict-on",
@@ -637,7 +637,8 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
 
 @fairlab.command(
     of_project=False,
-    epilog="Exit status: 0 if nothing became worse, 3 if something did, 2 for an invalid call.",
+    epilog="Exit status: 0 if nothing became worse, 3 if something did, 4 if nothing could be compared, 2 for an "
+    "invalid call.",
 )
 @argument("model_a", metavar="MODEL_A", help="the older model, as for fairlab audit")
 @argument("model_b", metavar="MODEL_B", help="the newer model")
@@ -664,7 +665,7 @@ def compare(model_a, model_b, confidence_level, html, json, **of_case):
     for write, path in ((compared.to_html, html), (compared.to_json, json)):
         if path is not None:
             write(path)
-    return SIGNIFICANT if compared.is_worse else 0
+    return SIGNIFICANT if compared.is_worse else 0 if len(compared.rows) else NOT_ASSESSED
 
 
 def _time_limit(seconds):

@@ -56,7 +56,8 @@ def audit(
         For Themis: by sensitive column, features that stand for it and are varied in its place; True takes, for columns
         that the model does not get, the features that tell most about them.
     margin : float
-        Differences of rates and flip rates of at most this size are no finding: tests are against it, not against 0.
+        Differences of rates, flip rates and correlations of at most this size are no finding: tests are against it, not
+        against 0. A loss ratio is tested against 1.25 instead; each row of the report says what its test is against.
     verdict_on : {"people", "all"}
         Which findings decide the verdict: those about people of the table, or those about generated inputs, too.
     model_name, model_version : str

@@ -81,9 +81,7 @@ class Rule:
         try:
             return cls(measure, check_number(float(number), "", least=0))
         except ValueError:
-            raise ValueError(
-                f"fail_on: expected a number at the end, finite and of at least 0, in {text!r}"
-            ) from None
+            raise ValueError(f"fail_on: expected a number at the end, finite and of at least 0, in {text!r}") from None
 
     def __str__(self) -> str:
         return f"{self.measure} {'<' if self.measure == RATIO else '>'} {self.limit:g}"
