@@ -298,9 +298,9 @@ def correlation_bounds(x: np.ndarray, y: np.ndarray, *, confidence_level: float)
     The wider of two intervals on Fisher's scale, and the larger of their p-values: with the error ``1 / sqrt(n - 3)``,
     which holds of independent or normal pairs, and with the error that the pairs' influences on the correlation show,
     which holds of any others once they are many. Student's t of the latter has the degrees of freedom that the spread
-    of the squared influences leaves. A simulation at correlations of 0 to 0.5 among 30 to 400 pairs keeps the stated
-    rate for normal, gamma, exponential and t(5) noise; for lognormal noise with a sigma of 1, whose outliers most samples
-    lack, bounds miss a correlation of 0.5 up to three times as often as stated.
+    of the squared influences leaves. In simulations at correlations of 0 to 0.5 among 30 to 400 pairs the stated rate
+    is kept for normal, gamma, exponential and t(5) noise. For lognormal noise with a sigma of 1, whose outliers most
+    samples lack, bounds miss a correlation of 0.5 up to three times as often as stated.
     """
     if (known := _on_fishers_scale(x, y)) is None:
         return -1.0, 1.0, 1.0

@@ -113,7 +113,7 @@ class Varied:
         n_rows, n_values = self.decisions.shape
         (first, second), n_pairs = self.extremes, n_values * (n_values - 1) // 2
         counts = [int((first & ~second).sum()), int((second & ~first).sum())]
-        correlation = exclusive_correlation(*counts, n_rows)
+        correlation = exclusive_correlation(counts[0], counts[1], n_rows)
         return min(1.0, n_pairs * difference_p_value(counts, [n_rows] * 2, margin, correlation=correlation))
 
     @property

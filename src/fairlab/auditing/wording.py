@@ -140,7 +140,8 @@ def _verdict(report) -> str:
 
 def _margins(report) -> str:
     """Return what the tests that decide are against: percentage points of rates, and measures with their own units."""
-    of_rates, others = set(), {}
+    of_rates: set[float] = set()
+    others: dict[str, None] = {}
     for finding, limit, decides in zip(report.findings, report.limits, report.decides, strict=True):
         if decides and (finding.limit or finding.measure == "correlation"):
             others[f"a {finding.measure.replace('_', ' ')} of {limit:g}"] = None
