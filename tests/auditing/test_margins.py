@@ -111,7 +111,7 @@ def counts(numbers=range(N_MODELS)):
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_few_models_at_the_margin_are_not_accused(world):
-    table = tabulate(answer for number in range(2) for answer in checked(number, world))
+    table = tabulate(checked(0, world))
     check(table)
     assert len(table) >= 10
 
