@@ -1,5 +1,7 @@
 """The client counts each row once whatever happens on the way, and the decorator never holds up a model."""
 
+import multiprocessing
+import os
 import queue
 import threading
 
@@ -7,6 +9,7 @@ import httpx
 import pandas as pd
 import pytest
 from monitoring.streams import REGISTRATION, decisions
+from monitoring.test_store import n_stored
 
 from fairlab.monitoring import Client, MonitorError, monitored, registration_of
 
@@ -84,7 +87,7 @@ def test_columns_are_sent_as_the_types_that_are_registered(monitor, connect):
     assert client.send(number, frame)["new"] == 3
     with pytest.raises(MonitorError, match="row 0, offer: Input should be a valid boolean"):
         client.send(number, frame.assign(offer="yes"))
-    for age in ("old", None, float("inf")):
+    for age in ("old", None, float("inf"), "1e999"):
         with pytest.raises(MonitorError, match="row 1, age: Input should be a valid number"):
             client.send(number, frame.assign(age=["18", age, 20]))
     with pytest.raises(MonitorError, match="the investigation has no true label"):
@@ -123,6 +126,33 @@ def test_true_labels_follow(monitor, connect):
     labels = frame[["event_id"]].assign(truth=True)
     assert client.send_labels(number, labels)["new"] == 40
     assert client.investigation(number)["labels"] == 40
+
+
+@pytest.mark.parametrize("wrong", ["yes", 2, 0.5, "", float("inf"), b"1", pd.Timestamp(0)])
+@pytest.mark.parametrize("kind", ["decisions", "labels"])
+def test_a_true_label_of_another_type_is_refused_and_named(monitor, connect, wrong, kind):
+    frame = pd.DataFrame(decisions(4)).assign(truth=pd.Series([True, None, wrong, False], dtype=object))
+    client = connect()
+    fields = registration_of(frame.assign(truth=True), sensitive_features=["sex"], output="offer", true_label="truth")
+    number = client.register(fields | {"kind": "error profiling"})
+    send = client.send if kind == "decisions" else client.send_labels
+    with pytest.raises(MonitorError, match=r"row [02], truth: Input should be a valid boolean"):
+        send(number, frame if kind == "decisions" else frame[2:])
+    assert client.investigation(number)["labels"] == client.investigation(number)["decisions"] == 0
+
+
+def test_the_rows_of_a_person_of_any_name_are_deleted_and_nothing_else(monitor, connect):
+    number, client = monitor.register(), connect()
+    people = ["a/b", "/", ".", "..", "%2e%2e", "?", "#", "\n", "é 𝄞", "x" * 200]
+    rows = [row | {"person": person} for row, person in zip(decisions(10), people, strict=True)]
+    client.send(number, pd.DataFrame(rows))
+    for k, person in enumerate(people):
+        assert client.delete_person(number, person) == 1
+        assert (n_stored(monitor), client.delete_person(number, person)) == (9 - k, 0)
+    for path in (f"/investigations/{number}/people/..", f"/investigations/{number}/x/../", "/investigations/%2e%2e/1"):
+        with pytest.raises(ValueError, match=r"expected one without \. and \.\."):
+            client.request("DELETE", path)
+    assert monitor.store.numbers() == [number]
 
 
 def test_columns_that_identify_or_miss_numbers_are_not_registered():
@@ -164,6 +194,97 @@ def test_a_model_is_watched_and_a_full_queue_does_what_was_chosen(monitor, conne
     assert "offer" not in tables[0].columns
 
 
+class Kept:
+    """In the place of a client: keeps what would be sent."""
+
+    def __init__(self):
+        self.rows = []
+
+    def send(self, number, rows):
+        self.rows.append(rows)
+
+
+TABLE = pd.DataFrame({"sex": ["f", "m"] * 50, "age": range(100)}).sample(frac=1, random_state=0)
+ANSWERS = {  # what a model returns for men and nobody else
+    "an array": lambda rows: (rows["sex"] == "m").to_numpy(),
+    "a list": lambda rows: (rows["sex"] == "m").tolist(),
+    "a column": lambda rows: (rows["sex"] == "m").to_numpy().reshape(-1, 1),
+    "a Series": lambda rows: rows["sex"] == "m",
+    "a Series of another order": lambda rows: rows.sort_values("age")["sex"] == "m",
+    "a Series with a new index": lambda rows: pd.Series((rows["sex"] == "m").to_numpy()),
+    "a DataFrame": lambda rows: (rows["sex"] == "m").to_frame(),
+    "categories": lambda rows: (rows["sex"] == "m").astype("category"),
+}
+
+
+def changes_in_place(rows):
+    found = (rows["sex"] == "m").to_numpy()
+    rows["sex"] = rows["sex"].map({"f": "m", "m": "f"})
+    rows.loc[:, "age"] = 0
+    rows["more"] = 1
+    return found
+
+
+@pytest.mark.parametrize("answer", [*ANSWERS.values(), changes_in_place], ids=[*ANSWERS, "and changes the table"])
+def test_decisions_are_sent_with_the_people_that_they_are_about(answer):
+    client, table = Kept(), TABLE.copy()
+    predict = monitored(client, 1, output="offer")(answer)
+    predict(table)
+    assert predict.sender.flush(20) and not predict.sender.failed, predict.sender.last_error
+    (rows,) = client.rows
+    assert rows["offer"].astype(bool).tolist() == (TABLE["sex"] == "m").tolist()
+    assert rows["age"].tolist() == TABLE["age"].tolist() and "more" not in rows
+
+
+@pytest.mark.parametrize("answer", [True, "m" * 100, [1] * 99, pd.Series(1, index=range(200, 300)), None])
+def test_answers_that_are_not_one_a_row_are_counted_as_failed(answer):
+    predict = monitored(Kept(), 1, output="offer")(lambda rows: answer)
+    assert predict(TABLE) is answer
+    assert predict.sender.flush(20) and predict.sender.failed == 100 and predict.sender.sent == 0
+
+
+def in_a_child(do):
+    """Return what a function returns in a process that was forked, and whether it ended in time."""
+    reading, writing = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=lambda: writing.send(do()))
+    child.start()
+    found = reading.recv() if reading.poll(60) else None
+    child.kill()
+    return found
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("full", ["drop", "wait", "raise"])
+def test_a_program_that_forks_sends_from_each_process(full):
+    client = Kept()
+    predict = monitored(client, 1, output="offer", full=full, queue_size=100)(ANSWERS["an array"])
+    begun, blocked = threading.Event(), threading.Event()
+    client.send = lambda number, rows: begun.set() or blocked.wait(60)
+    predict(TABLE)  # waits in the parent, whose thread the child has not
+    assert begun.wait(60)
+    client.send = lambda number, rows: client.rows.append(rows)
+
+    def of_child():
+        for _ in range(3):
+            predict(TABLE)
+            predict.sender.flush(30)
+        counts = predict.sender
+        return counts.sent, counts.waiting, counts.failed, sum(map(len, client.rows))
+
+    with predict.sender._changed:  # as where another thread of the parent has just queued something
+        assert in_a_child(of_child) == (300, 0, 0, 300)
+    assert not predict.sender.flush(0.01) and predict.sender.waiting == 100
+    blocked.set()
+    assert predict.sender.flush(30) and predict.sender.sent == 100
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_client_that_was_forked_has_a_connection_of_its_own():
+    client = Client("http://127.0.0.1:9", "token", max_seconds=0.1)
+    first = id(client._http)
+    assert in_a_child(lambda: id(client._http) != first) and id(client._http) == first
+
+
 def test_a_model_goes_on_where_the_monitor_refuses(monitor, connect):
     @monitored(connect(), monitor.register(), output="offer", event_ids=lambda table: ["e"] * len(table))
     def predict(table):
@@ -189,3 +310,19 @@ def test_a_bad_row_of_one_call_does_not_lose_the_rows_of_others(monitor, connect
     may_answer.set()
     predict.sender.flush()
     assert (predict.sender.sent, predict.sender.failed) == (10, 2)
+
+
+def test_a_file_that_was_sent_counts_once_whatever_its_name_and_another_of_its_name_counts(
+    monitor, connect, tmp_path, monkeypatch, capsys
+):
+    from fairlab.cli import main
+
+    monkeypatch.setattr("fairlab.monitoring.Client", lambda *_: connect())
+    number, file = monitor.register(), tmp_path / "decisions.csv"
+    for month in range(2):
+        pd.DataFrame(decisions(50, seed=month)).drop(columns="event_id").to_csv(file, index=False)
+        for name in (file, tmp_path / "same.csv"):
+            (tmp_path / "same.csv").write_bytes(file.read_bytes())
+            assert main(["monitor", "send", str(name), "--investigation", str(number), "--token", "x"]) == 0
+    assert monitor.store.investigation(number).decided == 100
+    assert [line.split(",")[1] for line in capsys.readouterr().out.splitlines()] == [" 50 new", " 0 new"] * 2

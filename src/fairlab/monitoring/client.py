@@ -1,17 +1,20 @@
 """The monitor's client: sends decisions and true labels, and reads reports and effects."""
 
 import functools
+import os
 import queue
 import threading
 import uuid
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_choice, check_count, check_number, optional
+from fairlab.checks import align, check_choice, check_count, check_number, optional
 from fairlab.monitoring.registration import EVENT, MOST_CATEGORIES, PERSON
 
 httpx, tenacity = optional("httpx"), optional("tenacity")
@@ -19,6 +22,9 @@ FEW_ROWS = 100  # more different values than that, all different, identify
 TRANSIENT = (429, 502, 503, 504)  # statuses after which the same request may be accepted
 NOTHING_DONE = (429, 503)  # those after which it has done nothing
 FULL = ("drop", "wait", "raise")
+
+_OF_PROCESS = weakref.WeakSet()  # what has threads or connections, which a child must not share
+getattr(os, "register_at_fork", dict)(after_in_child=lambda: [each.begin() for each in _OF_PROCESS])
 
 
 class MonitorError(RuntimeError):
@@ -86,9 +92,14 @@ class Client(AbstractContextManager):
         self.batch_size = check_count(batch_size, "batch_size")
         self.max_seconds = check_number(max_seconds, "max_seconds", above=0)
         self._registered = functools.cache(self.investigation)  # it never changes
-        self._http = httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, transport=transport
-        )
+        headers = {"Authorization": f"Bearer {token}"}
+        self._connect = functools.partial(httpx.Client, base_url=url, headers=headers, timeout=30, transport=transport)
+        self.begin()
+        _OF_PROCESS.add(self)
+
+    def begin(self) -> None:
+        """Begin with a connection of this process's own."""
+        self._http = self._connect()
 
     def __exit__(self, *_) -> None:
         self.close()
@@ -103,6 +114,8 @@ class Client(AbstractContextManager):
         Only what does no harm twice is sent again after it was lost on the way: what reads, and what has an idempotency
         key. `first_row` is added to the numbers of rows that do not fit.
         """
+        if {".", ".."} & set(unquote(path).split("/")):  # it would be another path
+            raise ValueError(f"path: expected one without . and .., found {path}")
         not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         may_repeat = method == "GET" or "Idempotency-Key" in (headers or ())
         lost, again = (httpx.TransportError, TRANSIENT) if may_repeat else (not_sent, NOTHING_DONE)
@@ -170,6 +183,10 @@ class Client(AbstractContextManager):
             totals = {name: totals.get(name, 0) + count for name, count in answer.items()}
         return totals
 
+    def delete_person(self, number: int, person: str) -> int:
+        """Delete the rows of a person and return how many there were; running counts and past reports stay."""
+        return self.request("POST", f"/investigations/{number}/deletions", json={"person": person}).json()["deleted"]
+
     def look(self, number: int, *, max_seconds: float = 600) -> dict:
         """Look now, after a look that is under way, and return the report; a MonitorError if there are too few rows."""
         self.wait(number, max_seconds=max_seconds)
@@ -222,15 +239,17 @@ def _refusal(answer, first_row: int) -> MonitorError:
 
 
 def _plain(column: pd.Series, kind: str) -> list:
-    """Return a column's values as JSON has them, with None where one is missing or not of the registered type."""
-    values = column.astype(object).where(column.notna(), None)
+    """Return a column's values as JSON has them, with None where one is missing; text of one that is not of its type.
+
+    The monitor refuses the latter; as None it could be a true label that is not known yet.
+    """
+    values = texts = column.astype(object).map(str, na_action="ignore")
     if kind == "number":
-        values = pd.to_numeric(values, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
+        values = pd.to_numeric(column.astype(object), errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
     elif kind == "boolean":
-        values = values.map({0: False, 1: True}.get)
-    else:
-        values = values.map(str, na_action="ignore")
-    return values.astype(object).where(values.notna(), None).tolist()
+        values = column.astype(object).map({0: False, 1: True}.get, na_action="ignore")
+    values = values.astype(object).where(values.notna(), texts)
+    return values.where(values.notna(), None).tolist()
 
 
 def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **fields) -> dict:
@@ -305,8 +324,10 @@ def monitored(
     Returns
     -------
     callable
-        Its `sender` has `flush`, and the counts `sent`, `dropped` and `failed`, in rows, with `last_error`. What is
-        queued when the program ends is lost unless it calls `flush`.
+        Its `sender` has ``flush(timeout)``, and the counts `waiting`, `sent`, `dropped` and `failed`, in rows, with
+        `last_error`; a process that was forked has its own. What is queued when the program ends is lost unless it
+        calls `flush`. The table is that which the function was called with, whatever it makes of it; a Series belongs
+        to it by its index, unless that is a new one, from 0.
 
     Examples
     --------
@@ -320,17 +341,24 @@ def monitored(
     def decorate(predict):
         @functools.wraps(predict)
         def sending(table, *args, **kwargs):
+            rows = table.copy() if isinstance(table, pd.DataFrame) else table  # a model may change what it is given
             found = predict(table, *args, **kwargs)
             try:
-                rows = table.assign(**{output: found})
+                if not isinstance(rows, pd.DataFrame):
+                    raise TypeError(f"expected a DataFrame, found {type(rows).__name__}")
+                index = getattr(found, "index", None)
+                is_new = isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(rows)))
+                own = align(np.asarray(found) if is_new else found, rows.index, "the function's values")
+                rows = rows.assign(**{output: own.array})
                 if event_ids is not None:
-                    rows[EVENT] = event_ids(table)
+                    rows[EVENT] = event_ids(rows)
                 elif EVENT not in rows.columns:
                     rows[EVENT] = [str(uuid.uuid4()) for _ in range(len(rows))]
-            except Exception as error:  # the caller gets the model's answer, whatever it was called with
-                sender.fail(len(found) if hasattr(found, "__len__") else 1, error)
-            else:
                 sender.put(rows)
+            except queue.Full:
+                raise
+            except Exception as error:  # the caller gets the model's answer, whatever it was called with
+                sender.fail(len(table) if hasattr(table, "__len__") else 1, error)
             return found
 
         sending.sender = sender
@@ -340,33 +368,40 @@ def monitored(
 
 
 class _Sender:
-    """A thread that sends tables, of which a bounded number of rows waits."""
+    """A thread that sends tables, of which a bounded number of rows waits; each process that was forked has its own."""
 
     def __init__(self, client, number, full, queue_size):
         self._client, self._number, self._full, self._queue_size = client, number, full, queue_size
-        self._tables, self._n_unsent, self._changed = [], 0, threading.Condition()
-        self.sent = self.dropped = self.failed = 0
+        self.begin()
+        _OF_PROCESS.add(self)
+
+    def begin(self) -> None:
+        """Begin with nothing queued nor counted in this process."""
+        self._tables, self._changed, self._thread = [], threading.Condition(), None
+        self.waiting = self.sent = self.dropped = self.failed = 0
         self.last_error = None
-        threading.Thread(target=self._run, name="monitored", daemon=True).start()
 
     def put(self, rows) -> None:
         """Queue the rows of a call."""
         with self._changed:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="monitored", daemon=True)
+                self._thread.start()
             if self._changed.wait_for(
-                lambda: self._n_unsent < self._queue_size, timeout=None if self._full == "wait" else 0
+                lambda: self.waiting < self._queue_size, timeout=None if self._full == "wait" else 0
             ):
                 self._tables.append(rows)
-                self._n_unsent += len(rows)
+                self.waiting += len(rows)
                 self._changed.notify_all()
             elif self._full == "raise":
                 raise queue.Full
             else:
                 self.dropped += len(rows)
 
-    def flush(self) -> None:
-        """Wait until all that is queued was sent or has failed."""
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until all that is queued was sent or has failed, at most some seconds; return whether it has."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._n_unsent)
+            return self._changed.wait_for(lambda: not self.waiting, timeout)
 
     def _run(self) -> None:
         while True:
@@ -375,7 +410,7 @@ class _Sender:
                 tables, self._tables = self._tables, []
             self._send(tables)
             with self._changed:
-                self._n_unsent -= sum(map(len, tables))
+                self.waiting -= sum(map(len, tables))
                 self._changed.notify_all()
 
     def _send(self, tables) -> None:
@@ -391,4 +426,5 @@ class _Sender:
 
     def fail(self, n_rows: int, error: Exception) -> None:
         """Count rows that were not sent."""
-        self.failed, self.last_error = self.failed + n_rows, error
+        with self._changed:
+            self.failed, self.last_error = self.failed + n_rows, error
