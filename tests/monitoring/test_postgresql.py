@@ -33,7 +33,8 @@ def test_a_monitor_on_postgresql_stores_and_reports_what_one_on_sqlite_does(serv
         assert one.send(number, rows[:1], key="k").status_code == 422
         looked = one.look(number)
         effects = one.as_.reader.get(f"/investigations/{number}/effects?bucket=86400").json()["effects"]
-        deleted = one.as_.admin.delete(f"/investigations/{number}/people/{rows[0]['person']}").json()
+        person = {"person": rows[0]["person"]}
+        deleted = one.as_.admin.post(f"/investigations/{number}/deletions", json=person).json()
         times = {"started", "finished", "time"}
         looked = {name: value for name, value in looked.items() if name not in times}
         points = [
@@ -90,3 +91,35 @@ def test_a_backup_of_postgresql_is_restored_exactly(server, tmp_path):
     with pytest.raises(RuntimeError, match="pg_restore failed"):
         restore(server.store, str(tmp_path / "backup"))
     migrations.migrated(server.store)
+
+
+HOSTILE = {  # what is in a dump, and was done to have it there
+    "a trigger": (
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN NEW.role = 'admin'; RETURN NEW; END$$;"
+        "CREATE TRIGGER t BEFORE INSERT ON tokens FOR EACH ROW EXECUTE FUNCTION f()",
+        "DROP FUNCTION f CASCADE",
+    ),
+    "a view": ("CREATE VIEW v AS SELECT * FROM tokens", "DROP VIEW v"),
+    "a table more": ("CREATE TABLE people (name text)", "DROP TABLE people"),
+    "a rule": ("CREATE RULE r AS ON DELETE TO tokens DO INSTEAD NOTHING", "DROP RULE r ON tokens"),
+    "a newer version": (
+        "UPDATE alembic_version SET version_num = '9999'",
+        "UPDATE alembic_version SET version_num = '0002'",
+    ),
+    "a table less": ("ALTER TABLE looks RENAME TO glances", "ALTER TABLE glances RENAME TO looks"),
+    "no version": ("DELETE FROM alembic_version", "INSERT INTO alembic_version VALUES ('0002')"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_dump_of_a_monitor_changes_nothing(server, tmp_path, name):
+    server.send(server.register(), decisions(300))
+    before, (make, undo) = contents(server.store), HOSTILE[name]
+    with server.store.write() as connection:
+        connection.exec_driver_sql(make)
+    backup(server.store, str(tmp_path / "backup"))
+    with server.store.write() as connection:
+        connection.exec_driver_sql(undo)
+    with pytest.raises((ValueError, RuntimeError), match="expected"):
+        restore(server.store, str(tmp_path / "backup"))
+    assert contents(server.store) == before
