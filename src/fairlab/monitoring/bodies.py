@@ -1,15 +1,22 @@
 """Rows from the body of a request: JSON, JSON lines, Parquet or an Arrow stream."""
 
 import json
+import re
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairlab.monitoring.registration import LONGEST_TEXT, MISFIT, RefusedError, error
+from fairlab.monitoring.registration import AT_ONCE, LONGEST_TEXT, MISFIT, RefusedError, error
 
-MOST_ROWS = 30_000  # a query of SQLite takes 32,766 values
+LONGEST_JSON = 2**20  # bytes of what is no rows
+LONGEST_ROW = 2**18  # bytes of JSON; more than any row that fits has
+# An object without others in it, whose memory its length bounds, and what is between rows.
+FLAT = re.compile(rb'\{[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+\}', re.DOTALL)
+FIRST, NEXT, LAST = (re.compile(rb"[ \t\n\r]*%b[ \t\n\r]*" % of) for of in (rb"\[", b",", rb"\](?=[ \t\n\r]*\Z)"))
+LINE = re.compile(rb"[^\s][^\n]*")
 MOST_NAMES = 1_000  # of an object, or columns of a table
 CODECS = {"UNCOMPRESSED", "SNAPPY"}  # others may inflate a thousandfold
 JSON = "application/json"
@@ -26,17 +33,35 @@ def _object(pairs: list) -> dict:
     return made
 
 
-def _read_json(body: bytes):
-    """Return what JSON in UTF-8 says; NaN and infinity, and a name twice in an object, are refused."""
-    return json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse)
 
 
-def _read_lines(body: bytes) -> list:
-    return [_read_json(line) for line in body.split(b"\n") if line and not line.isspace()]
+def _json_rows(body: bytes) -> Iterator:
+    """Yield the elements of a list; a long one is read no further than somebody asks for them."""
+    if len(body) <= LONGEST_ROW:
+        found = _DECODER.decode(body.decode())
+        if not isinstance(found, list):
+            raise RefusedError(400, f"expected a list of rows, found {type(found).__name__}")
+        yield from found
+        return
+    before, end = FIRST.match(body), 0
+    while before and (row := FLAT.match(body, before.end(), before.end() + LONGEST_ROW)):
+        yield _DECODER.decode(row[0].decode())
+        end = row.end()
+        before = NEXT.match(body, end)
+    if before or not LAST.match(body, end):
+        raise RefusedError(400, f"expected a list of rows of plain values, found something else at byte {end:,}")
 
 
-def _read_parquet(body: bytes) -> list[dict]:
-    """Return the rows of a Parquet file, uncompressed or with Snappy."""
+def _line_rows(body: bytes) -> Iterator:
+    for line in LINE.finditer(body):
+        if line.end() - line.start() > LONGEST_ROW:
+            raise RefusedError(400, f"expected lines of at most {LONGEST_ROW:,} bytes")
+        yield _DECODER.decode(line[0].decode())
+
+
+def _parquet_rows(body: bytes) -> Iterator[dict]:
+    """Yield the rows of a Parquet file, uncompressed or with Snappy."""
     about = pq.read_metadata(pa.BufferReader(body))
     parts = [about.row_group(k).column(j) for k in range(about.num_row_groups) for j in range(about.num_columns)]
     codecs = {part.compression for part in parts}
@@ -44,16 +69,16 @@ def _read_parquet(body: bytes) -> list[dict]:
         raise RefusedError(400, f"expected columns uncompressed or with Snappy, found {', '.join(sorted(codecs))}")
     leaves = [about.schema.column(k).path for k in range(about.num_columns)]
     file = pq.ParquetFile(pa.BufferReader(body), metadata=about, read_dictionary=leaves)
-    return _from_batches(file.iter_batches(), file.schema_arrow.names)
+    yield from _from_batches(file.iter_batches(), file.schema_arrow.names)
 
 
-def _read_arrow(body: bytes) -> list[dict]:
-    """Return the rows of an Arrow IPC stream, uncompressed."""
+def _arrow_rows(body: bytes) -> Iterator[dict]:
+    """Yield the rows of an Arrow IPC stream, uncompressed."""
     for message in pa.ipc.MessageReader.open_stream(pa.BufferReader(body)):
         if message.type != "schema" and _is_compressed(message):
             raise RefusedError(400, "expected an Arrow stream without compression")
     with pa.ipc.open_stream(pa.BufferReader(body)) as reader:
-        return _from_batches(reader, reader.schema.names)
+        yield from _from_batches(reader, reader.schema.names)
 
 
 def _is_compressed(message: pa.ipc.Message) -> bool:
@@ -76,16 +101,15 @@ def _follow(data: bytes, place: int) -> int:
     return place + struct.unpack_from("<I", data, place)[0]
 
 
-def _from_batches(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> list[dict]:
+def _from_batches(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[dict]:
     if not len(set(names)) == len(names) <= MOST_NAMES:
         raise RefusedError(400, f"a column occurs twice, or there are more than {MOST_NAMES:,}")
-    rows = []
     for batch in batches:
         batch.validate(full=True)
         for name, column in zip(names, batch.columns, strict=True):
             _check_values(name, column)
-        rows += batch.slice(0, MOST_ROWS + 1 - len(rows)).to_pylist()  # one too many is enough to refuse them
-    return rows
+        for start in range(0, batch.num_rows, AT_ONCE):
+            yield from batch.slice(start, AT_ONCE).to_pylist()
 
 
 def _check_values(name: str, column: pa.Array) -> None:
@@ -100,27 +124,32 @@ def _check_values(name: str, column: pa.Array) -> None:
 
 
 READERS = {
-    JSON: _read_json,
-    "application/x-ndjson": _read_lines,
-    "application/vnd.apache.parquet": _read_parquet,
-    "application/vnd.apache.arrow.stream": _read_arrow,
+    JSON: _json_rows,
+    "application/x-ndjson": _line_rows,
+    "application/vnd.apache.parquet": _parquet_rows,
+    "application/vnd.apache.arrow.stream": _arrow_rows,
 }
 
 
-def read(kind: str, body: bytes):
-    """Return what a body of some type holds; a RefusedError if it is none."""
+@contextmanager
+def _refusing(kind: str) -> Iterator[None]:
+    """Refuse a body of some type that cannot be read."""
     try:
-        return READERS[kind](body)
+        yield
     except (ValueError, RecursionError, pa.ArrowException, OSError, struct.error, IndexError) as problem:
         what = problem if isinstance(problem, json.JSONDecodeError) else type(problem).__name__
         raise RefusedError(400, f"expected {kind}, found something else: {what}") from None
 
 
-def read_rows(kind: str, body: bytes) -> list:
-    """Return the rows of a body of some type; a RefusedError if it is none."""
-    rows = read(kind, body)
-    if not isinstance(rows, list):
-        raise RefusedError(400, f"expected a list of rows, found {type(rows).__name__}")
-    if len(rows) > MOST_ROWS:
-        raise RefusedError(400, f"expected at most {MOST_ROWS:,} rows a batch, found more")
-    return rows
+def read_json(kind: str, body: bytes):
+    """Return what JSON in UTF-8 says; NaN, infinity and a name twice are none, and refused."""
+    with _refusing(kind):
+        if len(body) > LONGEST_JSON:
+            raise RefusedError(413, f"expected at most {LONGEST_JSON:,} bytes, found more")
+        return _DECODER.decode(body.decode())
+
+
+def read_rows(kind: str, body: bytes) -> Iterator:
+    """Yield the rows of a body of some type, read no further than they are wanted; a RefusedError if it is none."""
+    with _refusing(kind):
+        yield from READERS[kind](body)

@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Annotated, Literal
 
 import numpy as np
@@ -10,15 +11,20 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from pydantic_core import SchemaValidator, core_schema
 
 MOST_COLUMNS, MOST_CATEGORIES, LONGEST_TEXT = 100, 1_000, 200
+MOST_ROWS = 30_000  # of a batch: a query of SQLite takes 32,766 values
+MOST_BANDS = 30  # groups that are compared, times outputs
+LARGEST, LEAST_WIDTH = 1e15, 1e-9  # of a number, and of its bounds: fourth powers and sums stay finite
 EVENT, PERSON = "event_id", "person"
 MOST_ERRORS = 20  # of an answer
+AT_ONCE = 100  # rows that are read and checked
+CONFLICT = "an event id was used for other content; nothing of the batch is kept"
 MISFIT = "rows do not fit what is registered; nothing of the batch is kept"
 STORABLE = r"^[^\x00]*$"  # PostgreSQL stores no NUL
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=STORABLE)]
 Secret = Annotated[str, StringConstraints(min_length=16, max_length=LONGEST_TEXT, pattern=STORABLE)]
 Address = Annotated[str, StringConstraints(max_length=LONGEST_TEXT, pattern=r"^https?://[A-Za-z0-9\[][!-~]*$")]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 # When to look: every so many rows, or every so many seconds.
 LookEvery = Annotated[
     dict[Literal["rows", "seconds"], Annotated[int, Field(ge=10, le=10**12)]], Field(min_length=1, max_length=1)
@@ -68,8 +74,8 @@ class ColumnType(BaseModel):
                 f"low and high: expected for a column of type number, found {self.type}",
             ),
             (
-                self.width is not None and self.width <= 0,
-                f"high: expected more than low={self.low}, found {self.high}",
+                self.width is not None and self.width < LEAST_WIDTH,
+                f"high: expected at least {LEAST_WIDTH:g} more than low={self.low}, found {self.high}",
             ),
         )
         return self
@@ -89,7 +95,14 @@ class ColumnType(BaseModel):
         """The type of its values for pydantic."""
         return {
             "category": Literal[*self.categories] if self.categories else Text,
-            "number": Annotated[float, Field(ge=self.low, le=self.high, allow_inf_nan=False)],
+            "number": Annotated[
+                float,
+                Field(
+                    ge=-LARGEST if self.low is None else self.low,
+                    le=LARGEST if self.high is None else self.high,
+                    allow_inf_nan=False,
+                ),
+            ],
             "boolean": bool,
         }[self.type]
 
@@ -116,7 +129,7 @@ class Registration(BaseModel):
     context: Annotated[list[Text], Field(max_length=MOST_COLUMNS)] | None = None
     metric: Literal["NMI", "Difference", "Ratio", "Correlation"] | None = None
     look_every: LookEvery
-    confidence_level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    confidence_level: Annotated[float, Field(ge=0.5, le=0.999999)] = 0.95
     spending: Literal["series", "adaptive"] = "series"
     train_size: Annotated[float, Field(ge=0.05, le=0.95)] = 0.5
     min_leaf_size: Annotated[int, Field(ge=1, le=10**9)] = 100
@@ -146,8 +159,27 @@ class Registration(BaseModel):
                 self.true_label and self.columns.get(self.true_label) != self.columns.get(self.outputs[0]),
                 "columns: expected the same type for true_label as for output",
             ),
+            (
+                self.n_bands > MOST_BANDS,
+                f"columns: expected at most {MOST_BANDS} groups times outputs to compare, found {self.n_bands}; "
+                "group them, or register several investigations",
+            ),
         )
         return self
+
+    @property
+    def needed(self) -> int:
+        """The rows that a training set and a fresh test set need."""
+        return max(self.min_leaf_size, self.smallest_cell)
+
+    @property
+    def n_bands(self) -> int:
+        """How many effects there are over time: of each group, or of one of two, in each output or label of it."""
+        columns = [self.columns[name] for name in self.outputs if name in self.columns]
+        n_outputs = [len(of.labels or "1") for of in columns]
+        n_shown = sum(1 if n == 2 or self.true_label else n for n in n_outputs)
+        n_groups = [len(self.columns[name].labels or ()) for name in self.sensitive_features if name in self.columns]
+        return n_shown * sum(1 if n == 2 else n for n in n_groups)
 
     @property
     def is_pairwise(self) -> bool:
@@ -179,24 +211,28 @@ class Registration(BaseModel):
             rows["labels"] = _rows_of({EVENT: Text, self.true_label: self.columns[self.true_label].values})
         return rows
 
-    def check(self, kind: str, rows: list) -> list[dict]:
-        """Return rows of decisions or labels whose numbers are floats.
+    def check(self, kind: str, rows: Iterable) -> list[dict]:
+        """Return rows of decisions or labels whose numbers are floats; some are read at a time, none after a misfit.
 
         Raises
         ------
         RefusedError
             If a row is none, or a value is missing, of another type, out of bounds, infinite, or none of the declared
-            categories; or if the investigation has no true label.
+            categories; if there are too many rows, or if the investigation has no true label.
         """
         if kind not in self._rows:
             raise RefusedError(409, "the investigation has no true label")
-        try:
-            return self._rows[kind].validate_python(rows, strict=True)
-        except ValidationError as found:
-            places = [(one["loc"], one["msg"]) for one in found.errors(include_url=False, include_input=False)]
-            raise RefusedError(
-                422, MISFIT, [error(row, ".".join(name), reason) for (row, *name), reason in places[:MOST_ERRORS]]
-            ) from None
+        checked, rows = [], iter(rows)
+        while part := list(islice(rows, AT_ONCE)):
+            try:
+                checked += self._rows[kind].validate_python(part, strict=True)
+            except ValidationError as found:
+                places = [(one["loc"], one["msg"]) for one in found.errors(include_url=False, include_input=False)]
+                errors = [(row + len(checked), ".".join(name), reason) for (row, *name), reason in places]
+                raise RefusedError(422, MISFIT, [error(*one) for one in errors[:MOST_ERRORS]]) from None
+            if len(checked) > MOST_ROWS:
+                raise RefusedError(400, f"expected at most {MOST_ROWS:,} rows a batch, found more")
+        return checked
 
 
 def _rows_of(types: dict, optional: Container[str] = ()) -> SchemaValidator:
