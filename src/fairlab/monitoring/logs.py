@@ -33,7 +33,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """Have this process log on standard error, and Alembic its warnings only."""
+    """Have this process log on standard error, and others than the monitor their warnings only."""
     logging.config.dictConfig(
         {
             "version": 1,
@@ -41,6 +41,7 @@ def log_as_json() -> None:
             "formatters": {"json": {"()": JsonLines}},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
             "root": {"level": "INFO", "handlers": ["stderr"]},
-            "loggers": {"alembic": {"level": "WARNING"}},
+            # What they say at INFO has whole addresses, which may hold a key.
+            "loggers": {name: {"level": "WARNING"} for name in ("alembic", "httpx", "httpcore")},
         }
     )

@@ -1,9 +1,13 @@
 """Notices of new significant findings: signed, stored until they are delivered, tried again with growing pauses."""
 
+import asyncio
 import hashlib
 import hmac
 import json
+import socket
 import time
+from collections.abc import Container
+from ipaddress import ip_address
 
 import httpx
 
@@ -11,8 +15,9 @@ from fairlab.monitoring.logs import LOG
 from fairlab.monitoring.store import Store
 
 SIGNATURE = "Fairlab-Signature"
-SECONDS_TO_ANSWER = 10
+SECONDS_TO_ANSWER = 10  # from the name of the host to the status
 MOST_ATTEMPTS = 12  # the last one 17 hours after the first
+AT_ONCE = 20  # receivers
 SHOWN = ("investigation", "name", "number", "level", "n_train", "n_test")
 
 
@@ -28,21 +33,66 @@ def signature(secret: str, seconds: int, body: bytes) -> str:
     return f"t={seconds},v1={hmac.digest(secret.encode(), b'%d.%s' % (seconds, body), hashlib.sha256).hex()}"
 
 
-def deliver(store: Store, transport: httpx.BaseTransport | None = None) -> None:
-    """Send the notices that are due; after a crash one may come twice. A transport is for tests."""
-    while found := store.next_notice():
-        webhook, report = store.investigation(found.investigation).registration.webhook, found.report
+def is_internal(host: str) -> bool:
+    """Whether a host is none of the public internet: an address, or a name that says so without being looked up."""
+    try:
+        address = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)[0][4][0]
+    except OSError:
+        return host.rstrip(".").endswith("localhost")
+    found = ip_address(address.partition("%")[0])
+    found = getattr(found, "ipv4_mapped", None) or found
+    return not found.is_global or found.is_multicast
+
+
+async def _post(url: str, body: bytes, headers: dict, internal: Container[str], transport) -> str:
+    """Return the status of an answer, of which nothing else is read, or why there is none."""
+    url, more = httpx.URL(url), {}
+    try:
+        async with asyncio.timeout(SECONDS_TO_ANSWER):
+            if transport is None and url.host not in internal:
+                # The address that is checked is that which is connected to, whatever the name means a moment later.
+                loop = asyncio.get_running_loop()
+                address = (await loop.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM))[0][4][0]
+                if is_internal(address):
+                    return "refused: an internal address"
+                headers, more = headers | {"host": url.netloc.decode()}, {"extensions": {"sni_hostname": url.host}}
+                url = url.copy_with(host=address)
+            # Neither redirects nor proxies of the environment: what is signed goes where it was registered to go.
+            async with (
+                httpx.AsyncClient(timeout=SECONDS_TO_ANSWER, trust_env=False, transport=transport) as client,
+                client.stream("POST", url, content=body, headers=headers, **more) as answer,
+            ):
+                return str(answer.status_code)
+    except Exception as error:  # whatever it is, it is no other receiver's
+        return type(error).__name__
+
+
+def deliver(store: Store, internal: Container[str] = (), transport: httpx.AsyncBaseTransport | None = None) -> None:
+    """Send the notices that are due; after a crash one may come twice.
+
+    Parameters
+    ----------
+    store : Store
+    internal : container of str
+        Hosts that may have an internal address.
+    transport : httpx.AsyncBaseTransport or None
+        For tests.
+    """
+    while found := store.due_notices(AT_ONCE):
+        asyncio.run(_deliver(store, found, internal, transport))
+
+
+async def _deliver(store, found, internal, transport) -> None:
+    posts = []
+    for of in found:
+        webhook, report = store.investigation(of.investigation).registration.webhook, of.report
         body = json.dumps({name: report[name] for name in SHOWN} | {"new": report["changes"]["new"]}).encode()
         headers = {"content-type": "application/json", SIGNATURE: signature(webhook.secret, int(time.time()), body)}
-        try:
-            # Neither redirects nor proxies of the environment: what is signed goes where it was registered to go.
-            with httpx.Client(timeout=SECONDS_TO_ANSWER, trust_env=False, transport=transport) as client:
-                answer = str(client.post(webhook.url, content=body, headers=headers).status_code)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            answer = type(error).__name__
-        attempts, is_delivered = found.notice_attempts + 1, answer.startswith("2")
+        posts.append(_post(webhook.url, body, headers, internal, transport))
+    for of, answer in zip(found, await asyncio.gather(*posts), strict=True):
+        attempts, is_delivered = of.notice_attempts + 1, answer.startswith("2")
         is_over = is_delivered or attempts == MOST_ATTEMPTS
-        store.end_attempt(found, answer, seconds=None if is_over else 15 * 2**attempts)
+        store.end_attempt(of, answer, seconds=None if is_over else 15 * 2**attempts)
         outcome = "delivered" if is_delivered else "given up" if is_over else "failed"
-        of = {"investigation": found.investigation, "look": found.number}
-        LOG.info("notice", extra={"fields": of | {"outcome": outcome, "answer": answer}})
+        fields = {"investigation": of.investigation, "look": of.number, "outcome": outcome, "answer": answer}
+        LOG.info("notice", extra={"fields": fields})
