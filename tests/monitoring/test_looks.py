@@ -1,9 +1,13 @@
 """Looks: equal to the library, each row tested once, done anew with the same data and level."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from monitoring.streams import REGISTRATION, decisions
 
@@ -12,6 +16,7 @@ from fairlab.fairtest.report import _shown_counts
 from fairlab.monitoring import looks
 from fairlab.monitoring.registration import RefusedError, Registration, for_training, keyed
 from fairlab.monitoring.scheduler import take_look, take_looks
+from fairlab.monitoring.store import investigations
 
 
 def split(monitor, number, rows):
@@ -125,16 +130,95 @@ def test_a_look_is_postponed_until_it_is_due_and_has_enough_rows_and_spends_noth
         monitor.store.plan_look(number, is_wanted=True)
 
 
-def test_of_two_requests_for_a_look_at_a_time_one_is_tried_again(monitor, monkeypatch):
-    number, before = monitor.register(), []
+def test_of_several_requests_for_a_look_at_a_time_one_is_granted(monitor):
+    number = monitor.register()
     monitor.send(number, decisions(2000))
-    monitor.store.plan_look(number)
-    path = f"/investigations/{number}/looks"
-    with monkeypatch.context() as patch:
-        patch.setattr(monitor.store, "look_list", lambda number: before)
-        assert monitor.as_.admin.post(path).status_code == 503
-    assert monitor.as_.admin.post(path).status_code == 409
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: monitor.as_.admin.post(f"/investigations/{number}/looks"), range(4)))
+    assert sorted(one.status_code for one in answers) == [202, 409, 409, 409]
     assert [one.number for one in monitor.store.look_list(number)] == [1]
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sizes=st.lists(st.integers(1, 400), max_size=8), every=st.sampled_from([10, 100, 250]))
+def test_where_looks_by_rows_end_is_not_for_the_sender_to_choose(monitor, sizes, every):
+    rows, ends = decisions(sum(sizes), seed=3), []
+    for parts in ([len(rows)], sizes):  # at once, and in batches
+        number, start = monitor.register(look_every={"rows": every}), 0
+        with monitor.store.write() as connection:  # the same split
+            of = investigations.c.id == number
+            connection.execute(sa.update(investigations).where(of).values(key=b"k" * 32))
+        for size in parts:
+            monitor.send(number, rows[start : start + size])
+            start += size
+            while monitor.store.due_looks():
+                with suppress(RefusedError):
+                    look = monitor.store.plan_look(number)
+                    begun = monitor.store.begin_look(number, look)
+                    monitor.store.finish_look(begun, "done", {"sections": []})
+        ends.append([(one.after, one.until) for one in monitor.store.look_list(number)])
+        assert monitor.store.due_looks() == []
+    assert ends[0] == ends[1]
+    assert all(until % every == 0 for _, until in ends[0])
+    if every == 250 and len(rows) >= 250:  # enough of both kinds
+        assert [until for _, until in ends[0]] == list(range(250, len(rows) + 1, 250))
+
+
+@pytest.mark.parametrize("fault", ["a group alone", "the program", "too little memory"])
+def test_a_look_that_made_no_test_spends_nothing_and_its_rows_are_tested_by_the_next(monitor, monkeypatch, fault):
+    number, other = monitor.register(), monitor.register()
+    first, second = decisions(1000), decisions(1000, seed=1)
+    with monkeypatch.context() as patch:
+        if fault == "a group alone":
+            first = [row | {"sex": "f"} for row in first]
+        else:
+            error = {"the program": TypeError("Atlantis"), "too little memory": MemoryError()}[fault]
+            patch.setattr(looks, "look", lambda *_: (_ for _ in ()).throw(error))
+        monitor.send(number, first)
+        take_looks(monitor.store)
+    monitor.send(other, decisions(1000))
+    monitor.send(number, second)
+    take_looks(monitor.store)
+    failed, done = (monitor.as_.reader.get(f"/investigations/{number}/looks/{k}").json() for k in (1, 2))
+    assert (failed["state"], failed["level"], done["state"]) == ("failed", 0, "done")
+    assert failed["reason"].endswith("its level was not spent") and "Atlantis" not in failed["reason"]
+    assert done["level"] == look_level(1, 1 - 0.95)
+    train = split(monitor, number, first + second)
+    assert (done["n_train"], done["n_test"]) == (train.sum(), (~train).sum())
+    assert [one.state for one in monitor.store.look_list(other)] == ["done"]
+
+
+def test_what_one_investigation_does_wrong_is_its_own(monitor, monkeypatch, caplog):
+    numbers = [monitor.register() for _ in range(3)]
+    for number in numbers:
+        monitor.send(number, decisions(1000))
+    plan = monitor.store.plan_look
+
+    def planned(number):
+        if number == numbers[0]:
+            raise ValueError("alpha: expected a number between 0 and 1")
+        return plan(number)
+
+    monkeypatch.setattr(monitor.store, "plan_look", planned)
+    take_looks(monitor.store)
+    assert [len(monitor.store.look_list(number)) for number in numbers] == [0, 1, 1]
+    assert [one.fields["error"] for one in caplog.records if one.levelname == "ERROR"] == ["ValueError"]
+
+
+@pytest.mark.parametrize("size", [3e14, 5e-324, 1e-200])
+def test_numbers_of_any_size_that_is_taken_are_counted_and_looked_at(monitor, size):
+    columns = REGISTRATION["columns"] | {"score": {"type": "number"}, "rate": {"type": "number", "low": 0, "high": 1}}
+    numbers = [monitor.register(columns=columns, output=output) for output in ("score", "rate")]
+    rows = [
+        row | {"score": size * (k % 7 - 3), "rate": min(size, 1) * (k % 2)} for k, row in enumerate(decisions(1000))
+    ]
+    for number in numbers:
+        assert monitor.send(number, rows).status_code == 200
+    take_looks(monitor.store)
+    for number in numbers:
+        (look,) = monitor.store.look_list(number)
+        assert look.state == "done" or look.level == 0
+        assert monitor.as_.reader.get(f"/pages/investigations/{number}").status_code == 200
 
 
 def test_a_look_that_died_is_done_anew_and_what_died_cannot_store_its_report(monitor):
@@ -144,8 +228,8 @@ def test_a_look_that_died_is_done_anew_and_what_died_cannot_store_its_report(mon
     died = monitor.store.begin_look(number, look)
     monitor.send(number, decisions(500, seed=1))  # comes too late for this look
     take_look(monitor.store, number, look)
-    (row,) = monitor.store.look_list(number)
-    assert (row.attempts, row.state, row.report["n_train"] + row.report["n_test"]) == (2, "done", 2000)
+    row = monitor.store.report(number)
+    assert (row.attempts, row.state, row.report["n_train"] + row.report["n_test"]) == (2, "done", 1000)
     assert not monitor.store.finish_look(died, "done", {})
 
 
@@ -159,7 +243,7 @@ def test_an_investigation_may_be_deleted_while_it_is_looked_at(monitor, monkeypa
 
     monkeypatch.setattr(looks, "look", deleting)
     take_looks(monitor.store)
-    assert monitor.store.numbers() == [] and monitor.store.running_look() is None
+    assert monitor.store.numbers() == [] and monitor.store.running_looks() == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """What is stored: once, in order, as acknowledged, whatever the clock says; deletion, retention, backup, migrations."""
 
+import errno
 import hashlib
+import json
 import sqlite3
 from contextlib import closing
 
@@ -10,10 +12,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from monitoring.streams import Monitor, decisions
+from monitoring.streams import REGISTRATION, Monitor, decisions
 
 from fairlab.monitoring import migrations
-from fairlab.monitoring.backup import backup, restore
+from fairlab.monitoring.backup import SEAL, backup, restore
+from fairlab.monitoring.registration import RefusedError
 from fairlab.monitoring.store import Store, batches, metadata
 from fairlab.monitoring.store import decisions as stored_decisions
 
@@ -58,12 +61,31 @@ def test_every_event_is_stored_and_counted_once_however_batches_repeat_it(monito
     assert [group[0] for group in people] == expected
 
 
-def test_of_an_event_that_comes_twice_the_first_content_counts(monitor):
-    (row,), number = decisions(1), monitor.register()
-    other = row | {"sex": "fm".replace(row["sex"], "")}
-    assert monitor.send(number, [row, other]).json() == {"received": 2, "new": 1, "repeated": 1}
-    assert monitor.send(number, [other]).json() == {"received": 1, "new": 0, "repeated": 1}
-    assert counts(monitor.store, number)["sex"]["fm".index(row["sex"])][0] == 1
+@pytest.mark.parametrize("change", [{"age": 17}, {"person": "b"}, {"offer": None}])
+def test_an_event_that_stands_for_other_content_is_a_conflict_that_is_named(monitor, change):
+    rows, number = [row | {"person": "a"} for row in decisions(3)], monitor.register()
+    other = rows[1] | {name: not rows[1]["offer"] if name == "offer" else value for name, value in change.items()}
+    assert monitor.send(number, [rows[0], rows[1], other]).status_code == 409  # in one batch
+    assert monitor.send(number, rows[:2]).json() == {"received": 2, "new": 2, "repeated": 0}
+    before = contents(monitor.store)
+    answer = monitor.send(number, [rows[2], other])
+    assert answer.status_code == 409 and contents(monitor.store) == before
+    assert [(one["row"], one["column"]) for one in answer.json()["errors"]] == [(1, "event_id")]
+    assert monitor.send(number, rows).json() == {"received": 3, "new": 1, "repeated": 2}
+
+
+def test_another_true_label_is_a_conflict_and_the_decision_may_come_again_without_it(monitor):
+    number, rows = monitor.register(**ERRORS), decisions(4)
+    labelled = [row | {"truth": True} for row in rows]
+    labels = [{"event_id": row["event_id"], "truth": row["truth"]} for row in labelled]
+    monitor.send(number, [*rows[:2], labelled[2]])
+    assert monitor.send(number, labels[:1], kind="labels").json()["new"] == 1
+    assert monitor.send(number, rows[:3]).json()["repeated"] == 3
+    assert monitor.send(number, [labelled[0], labelled[2]]).json()["repeated"] == 2
+    assert monitor.send(number, [labelled[1]]).status_code == 409  # labels have an address of their own
+    assert monitor.send(number, [labels[0] | {"truth": False}], kind="labels").status_code == 409
+    assert monitor.send(number, [labels[1], labels[1] | {"truth": False}], kind="labels").status_code == 409
+    assert monitor.send(number, labels[:2], kind="labels").json()["repeated"] == 1
 
 
 def test_the_same_key_gets_the_same_answer_and_is_refused_with_another_body(monitor):
@@ -101,7 +123,7 @@ def test_a_locked_database_is_answered_by_503_and_takes_the_batch_later(monitor,
 
 def test_a_database_is_for_its_owner_only_and_of_a_known_kind(monitor):
     assert monitor.store.path.stat().st_mode & 0o777 == 0o600
-    for url in ("mysql://a/b", "nothing", "sqlite://"):
+    for url in ("mysql://a/b", "nothing", "sqlite://", f"sqlite:///file:{monitor.store.path}?uri=true"):
         with pytest.raises(ValueError, match="database: expected"):
             Store(url)
 
@@ -113,7 +135,14 @@ def test_two_servers_on_one_file_are_refused(monitor):
         pass
 
 
-def test_a_clock_that_is_set_back_changes_neither_order_nor_looks(tmp_path):
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_two_servers_on_one_file_are_refused_by_whatever_name_it_has(monitor, tmp_path, link):
+    getattr(tmp_path / "other.db", link)(monitor.store.path)
+    with pytest.raises(RuntimeError, match=r"another server uses|hard links"), monitor.store.claim_file():
+        Store(f"sqlite:///{tmp_path}/other.db").claim_file()
+
+
+def test_a_clock_that_is_set_back_changes_no_order_and_has_no_looks_come_at_once(tmp_path):
     now = [1_000_000.0]
     monitor = Monitor(f"sqlite:///{tmp_path}/m.db", clock=lambda: now[0])
     number = monitor.register(look_every={"seconds": 60})
@@ -127,7 +156,98 @@ def test_a_clock_that_is_set_back_changes_neither_order_nor_looks(tmp_path):
             sa.select(stored_decisions.c.position).order_by(stored_decisions.c.position)
         ).all()
     assert times == sorted(times) and positions == list(range(1, 1501))
-    assert monitor.store.plan_look(number) == 1  # due, although the clock says it is long before the registration
+    with pytest.raises(RefusedError, match=r"jumped by 8 hours; .* confirm-clock"):
+        monitor.store.plan_look(number)
+    monitor.store.confirm_clock()
+    with pytest.raises(RefusedError, match="not due"):
+        monitor.store.plan_look(number)
+    now[0] += 60
+    assert monitor.store.due_looks() == [number] and monitor.store.plan_look(number) == 1
+
+
+DAY = 86_400
+
+
+@pytest.fixture
+def clocked(tmp_path):
+    """A monitor with an investigation that retains two days, and its clock."""
+    now = [1_000_000.0]
+    found = Monitor(f"sqlite:///{tmp_path}/m.db", clock=lambda: now[0])
+    found.register(retention_days=2)
+    return found, now
+
+
+def n_stored(monitor):
+    return len(contents(monitor.store)["decisions"])
+
+
+def hours_pass(monitor, now, n):
+    for _ in range(n // 2):
+        now[0] += 7200
+        monitor.store.retain(may_have_paused=False)
+
+
+def test_a_clock_that_was_ahead_for_a_batch_does_not_keep_rows(clocked):
+    (monitor, now), rows = clocked, decisions(300)
+    for start, ahead in ((0, 0), (100, 400 * DAY), (200, 0)):
+        now[0] += ahead
+        monitor.send(1, rows[start : start + 100])
+        now[0] -= ahead
+    hours_pass(monitor, now, 2 * 24 + 4)
+    assert n_stored(monitor) == 0
+
+
+@pytest.mark.parametrize("days", [400, -400])
+def test_a_clock_that_is_wrong_when_rows_are_deleted_by_age_deletes_none(clocked, days, caplog):
+    monitor, now = clocked
+    monitor.send(1, decisions(500))
+    now[0] += days * DAY
+    for may_have_paused in (True, False):
+        assert monitor.store.retain(may_have_paused=may_have_paused) == 0
+    monitor.send(1, decisions(501)[500:])  # and what comes meanwhile is no older than the rest
+    now[0] -= days * DAY
+    hours_pass(monitor, now, 24)
+    assert n_stored(monitor) == 501
+    reasons = [one.fields["reason"] for one in caplog.records if "fields" in vars(one)]
+    assert len(reasons) == 2 and all(reason.endswith("confirm-clock") for reason in reasons)
+    hours_pass(monitor, now, 30)
+    assert n_stored(monitor) == 0
+
+
+def test_after_a_pause_no_more_than_half_of_the_rows_are_deleted_until_the_clock_is_confirmed(clocked):
+    (monitor, now), rows = clocked, decisions(1000)
+    monitor.send(1, rows[:600])
+    now[0] += 3 * DAY
+    monitor.send(1, rows[600:])
+    assert monitor.store.retain() == 0
+    monitor.store.confirm_clock()
+    assert monitor.store.retain() == 600
+
+
+def test_looks_by_time_wait_while_the_clock_is_in_doubt_and_others_do_not(clocked):
+    monitor, now = clocked
+    by_time, by_rows = monitor.register(look_every={"seconds": 60}), monitor.register()
+    for number in (by_time, by_rows):
+        monitor.send(number, decisions(1000))
+    now[0] += 400 * DAY
+    assert monitor.store.due_looks() == [by_rows]
+    now[0] -= 400 * DAY - 61
+    assert set(monitor.store.due_looks()) == {by_time, by_rows}
+
+
+def test_of_batches_older_than_a_day_one_an_hour_stays(clocked):
+    (monitor, now), rows = clocked, decisions(300)
+    for k in range(30):
+        monitor.send(1, rows[10 * k : 10 * k + 10], key=str(k))
+        now[0] += 600
+    effects = monitor.as_.reader.get("/investigations/1/effects?bucket=3600").json()
+    assert monitor.send(1, rows[290:], key="29").json()["new"] == 10  # the answer that it got
+    monitor.store.retain()
+    hours_pass(monitor, now, 30)
+    assert 5 <= len(contents(monitor.store)["batches"]) <= 6
+    after = monitor.as_.reader.get("/investigations/1/effects?bucket=3600").json()
+    assert 5 <= len(after["effects"][0]["points"]) <= 6
+    assert effects["effects"][0]["points"][-1] == after["effects"][0]["points"][-1]
 
 
 def test_true_labels_come_later_and_order_the_rows(monitor):
@@ -158,8 +278,9 @@ def test_rows_of_a_person_are_deleted_from_the_file_and_counts_stay(monitor):
     before, mark = counts(monitor.store, number), b"3.14159"
     files = [monitor.store.path, monitor.store.path.with_name("monitor.db-wal")]
     assert any(mark in file.read_bytes() for file in files)
-    assert monitor.as_.admin.delete(f"/investigations/{number}/people/p3").json() == {"deleted": 20}
-    assert monitor.as_.admin.delete(f"/investigations/{number}/people/p3").json() == {"deleted": 0}
+    for n_deleted in (20, 0):
+        answer = monitor.as_.admin.post(f"/investigations/{number}/deletions", json={"person": "p3"})
+        assert answer.json() == {"deleted": n_deleted}
     assert not any(mark in file.read_bytes() for file in files if file.exists())
     assert [row.complete is not None for row in contents(monitor.store)["decisions"]] == [True] * 180
     assert counts(monitor.store, number) == before
@@ -206,10 +327,109 @@ def test_a_backup_of_a_running_monitor_is_restored_exactly(monitor, tmp_path):
     for target in (Store(str(monitor.store.url)), other):
         restore(target, str(tmp_path / "backup"))
         assert contents(target) == before
-    (tmp_path / "backup").write_bytes((tmp_path / "backup").read_bytes()[:9000])
-    with pytest.raises(ValueError, match="expected a backup"):
-        restore(other, str(tmp_path / "backup"))
-    assert contents(other) == before
+
+
+def sealed(path):
+    """End a file as a backup ends."""
+    path.write_bytes(path.read_bytes() + SEAL + hashlib.sha256(path.read_bytes()).hexdigest().encode())
+
+
+def of_sql(*statements):
+    """Return what makes of a backup one in which somebody ran some statements."""
+
+    def change(path, content):
+        path.write_bytes(content[: content.rindex(SEAL)])
+        with closing(sqlite3.connect(path)) as database:
+            for statement in statements:
+                database.execute(statement)
+            database.commit()
+        sealed(path)
+
+    return change
+
+
+def new_and_sealed(*statements):
+    """Return what makes of a backup another database."""
+    return lambda path, content: of_sql(*statements)(path, SEAL)
+
+
+HOSTILE = {
+    "cut": lambda path, content: path.write_bytes(content[:9000]),
+    "a flipped bit": lambda path, content: path.write_bytes(
+        content[:50_000] + bytes([content[50_000] ^ 1]) + content[50_001:]
+    ),
+    "empty": lambda path, content: path.write_bytes(b""),
+    "an empty database": new_and_sealed(),
+    "another database": new_and_sealed("CREATE TABLE people (name)"),
+    "a mere view": new_and_sealed("CREATE VIEW alembic_version AS SELECT '0002' AS version_num"),
+    "newer": of_sql("UPDATE alembic_version SET version_num = '9999'"),
+    "with a trigger": of_sql("CREATE TRIGGER t AFTER INSERT ON tokens BEGIN UPDATE tokens SET role = 'admin'; END"),
+    "with a column more": of_sql("ALTER TABLE tokens ADD COLUMN more TEXT DEFAULT 'admin'"),
+    "without an index": of_sql("DROP INDEX decisions_event"),
+    "the database itself": lambda path, content: (path.unlink(), path.symlink_to(path.with_name("monitor.db"))),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_backup_of_a_monitor_changes_nothing(monitor, tmp_path, name):
+    number, file = monitor.register(), tmp_path / "backup"
+    monitor.send(number, decisions(500))
+    backup(monitor.store, str(file))
+    before, names = contents(monitor.store), sorted(path.name for path in tmp_path.glob("*.db*"))
+    HOSTILE[name](file, file.read_bytes())
+    if name == "an empty database":  # what a new monitor has, which may be restored
+        restore(Store(f"sqlite:///{tmp_path}/other.db"), str(file))
+        return
+    with pytest.raises((ValueError, RuntimeError), match=r"expected|database"):
+        restore(Store(str(monitor.store.url)), str(file))
+    assert contents(Store(str(monitor.store.url))) == before
+    assert not {path.name for path in tmp_path.glob("*.db*")} - {*names, "monitor.db.lock"}
+
+
+def test_a_backup_of_an_older_version_is_migrated(monitor, tmp_path, monkeypatch):
+    old = tmp_path / "old.db"
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "TARGET", "0001")
+        store = migrations.migrated(Store(f"sqlite:///{old}"))
+    registered = json.dumps(REGISTRATION)
+    report = {"changes": {"new": [1, 2], "gone": [], "stronger": [], "weaker": [3]}}
+    report["sections"] = [{"contexts": [{"significant": True}, {"significant": False}]}]
+    with store.write() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO investigations VALUES (1, ?, x'00', 5, '{}', 700, 700, '{}', 6)", (registered,)
+        )
+        connection.exec_driver_sql(
+            "INSERT INTO looks VALUES (1, 1, 'done', 0.01, 0, 600, 1, 7, 8, 0.5, ?, NULL, 0, NULL)",
+            (json.dumps(report),),
+        )
+    store.close()
+    backup(store, str(tmp_path / "backup"))
+    restore(Store(str(monitor.store.url)), str(tmp_path / "backup"))
+    found = Store(str(monitor.store.url))
+    (one,) = found.overview()
+    assert (one.n_looks, one.summary) == (1, {"new": 2, "gone": 0, "stronger": 0, "weaker": 1, "findings": 1})
+    assert found.due_looks() == [1]
+    with pytest.raises(RefusedError):
+        found.plan_look(1)
+    assert found.due_looks() == []
+
+
+def test_a_disk_that_is_full_leaves_neither_half_a_backup_nor_another_database(monitor, tmp_path, monkeypatch):
+    monitor.send(monitor.register(), decisions(500))
+    before = contents(monitor.store)
+    backup(monitor.store, str(tmp_path / "backup"))
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fairlab.monitoring.backup.hashlib.file_digest", full)
+        with pytest.raises(OSError, match="No space"):
+            backup(monitor.store, str(tmp_path / "second"))
+        with pytest.raises(OSError, match="No space"):
+            restore(Store(str(monitor.store.url)), str(tmp_path / "backup"))
+    assert not (tmp_path / "second").exists() and not list(tmp_path.glob("*.restored*"))
+    assert contents(Store(str(monitor.store.url))) == before
 
 
 def test_migrations_make_the_tables_that_the_code_uses(monitor):
@@ -227,9 +447,8 @@ def test_tables_change_with_a_migration_only():
         (table.name, [(c.name, repr(c.type), c.nullable, c.primary_key) for c in table.c], indexes(table))
         for table in metadata.sorted_tables
     ]
-    assert hashlib.sha256(repr(tables).encode()).hexdigest()[:16] == "6271f12df47ea0a1", (
-        "tables in store.py changed: databases that exist have the old ones, while migration 0001 makes the new ones. "
-        "Write the old ones out in 0001 if it still says metadata.create_all, add a migration, then put the digest here"
+    assert hashlib.sha256(repr(tables).encode()).hexdigest()[:16] == "b0e9b0d00fba6e31", (
+        "tables in store.py changed: databases that exist have the old ones; add a migration, then put the digest here"
     )
 
 

@@ -5,53 +5,80 @@ import os
 import signal
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from fairlab.fairtest import compare_reports
+import sqlalchemy as sa
+
+from fairlab.fairtest import compare_reports, findings
 from fairlab.monitoring import looks
 from fairlab.monitoring.logs import LOG, log_as_json, place
 from fairlab.monitoring.registration import RefusedError, keyed
-from fairlab.monitoring.store import DONE, FAILED, Store
+from fairlab.monitoring.store import DONE, FAILED, NOTICE_LOCK, WORK_LOCK, Store
 from fairlab.monitoring.webhooks import deliver
 
 MOST_ATTEMPTS = 20
+OF_DATABASE = sa.exc.DBAPIError, sa.exc.TimeoutError  # for all investigations, and tried again
 SECONDS, SECONDS_TO_RETAIN = 0.5, 3600  # from round to round, and from one deletion of old rows to the next
 
 
-def work(url: str) -> None:
-    """Work behind the server in turn, and end with it; what goes wrong is logged and tried again."""
+def work(url: str, internal: Sequence[str] = ()) -> None:
+    """Work behind the server, and end with it; what goes wrong is logged and tried again.
+
+    Notices have a thread of their own: who receives them does not hold up looks. They may go to some `internal` hosts.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the server, which stops this process
     os.nice(5)
     parent = multiprocessing.parent_process()
     threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
     log_as_json()
-    store, retained = Store(url), -SECONDS_TO_RETAIN
+    store, retained = Store(url), []
+
+    def look_and_delete():
+        if not retained or time.monotonic() > retained[-1] + SECONDS_TO_RETAIN:
+            n_deleted = store.retain(may_have_paused=not retained)
+            LOG.info("rows deleted by age", extra={"fields": {"rows": n_deleted}})
+            retained.append(time.monotonic())
+        take_looks(store)
+
+    threading.Thread(target=_again, args=(store, NOTICE_LOCK, lambda: deliver(store, internal)), daemon=True).start()
+    _again(store, WORK_LOCK, look_and_delete)
+
+
+def _again(store: Store, lock: int, do: Callable) -> None:
+    """Do something again and again, as long as no other server does."""
     while True:
-        try:
-            with store.claim_work() as is_ours:
-                if is_ours:
-                    deliver(store)
-                    take_looks(store)
-                if is_ours and time.monotonic() > retained + SECONDS_TO_RETAIN:
-                    LOG.info("rows deleted by age", extra={"fields": {"rows": store.retain()}})
-                    retained = time.monotonic()
-        except Exception as caught:  # whose message may hold what a row holds
-            LOG.error("error", extra={"fields": place(caught)})
+        with _logged(), store.claim_work(lock) as is_ours:
+            if is_ours:
+                do()
         time.sleep(SECONDS)
 
 
+@contextmanager
+def _logged(*passed: type[Exception]) -> Iterator[None]:
+    """Log an error, whose message may hold what a row holds, unless it is passed on."""
+    try:
+        yield
+    except passed:
+        raise
+    except RefusedError:  # not due, or deleted
+        return
+    except Exception as caught:
+        LOG.error("error", extra={"fields": place(caught)})
+
+
 def take_looks(store: Store) -> None:
-    """Plan the looks that are due, and take all that are not finished, one after the other."""
-    for number in store.numbers():
-        with suppress(RefusedError):  # not due, or deleted
+    """Plan the looks that are due, and take those that are not finished; an investigation's fault is its own."""
+    for number in store.due_looks():
+        with _logged(*OF_DATABASE):
             store.plan_look(number)
-    while running := store.running_look():
-        with suppress(RefusedError):  # deleted
+    for running in store.running_looks():
+        with _logged(*OF_DATABASE):
             take_look(store, *running)
 
 
 def take_look(store: Store, number: int, look: int) -> None:
-    """Look at an investigation and store the report; one that failed has spent its level and says why."""
+    """Look at an investigation and store the report; one that failed says why, and has spent nothing of the level."""
     begun, found = store.begin_look(number, look), store.investigation(number)
     registration, started = found.registration, time.monotonic()
     about = {"investigation": number, "name": registration.name, "number": look, "level": begun.level}
@@ -64,14 +91,20 @@ def take_look(store: Store, number: int, look: int) -> None:
         about |= {"n_train": int(train.sum()), "n_test": int((~train).sum())}
         (seed,) = keyed(found.key, b"look ", [str(look)])
         report = looks.look(registration, table, train, begun.level, int.from_bytes(seed[:4], "big"))
-    except ValueError as error:
+        shown = report.to_dict(smallest_cell=registration.smallest_cell)
+        earlier = store.report(number)
+        changes = compare_reports(earlier.report if earlier else {"sections": []}, shown)
+        summary = {kind: len(several) for kind, several in changes.items()} | {"findings": len(findings(shown))}
+        values = {"largest_p_value": float(report.to_frame()["raw_p_value"].max()), "summary": summary}
+        values["has_notice"] = bool(registration.webhook and changes["new"])
+        state = DONE
+        store.finish_look(begun, state, about | shown | {"changes": changes}, **values)
+    except OF_DATABASE:
+        raise
+    except Exception as error:
+        reason = str(error) if type(error) is ValueError else f"an error of the monitor ({type(error).__name__})"
         state = FAILED
-        store.finish_look(begun, state, about | {"reason": str(error)})
-    else:
-        state, shown = DONE, report.to_dict(smallest_cell=registration.smallest_cell)
-        earlier = [past.report for past in store.look_list(number) if past.state == DONE]
-        changes = compare_reports(earlier[-1] if earlier else {"sections": []}, shown)
-        largest, is_notable = float(report.to_frame()["raw_p_value"].max()), registration.webhook and changes["new"]
-        store.finish_look(begun, state, about | shown | {"changes": changes}, largest, has_notice=bool(is_notable))
+        store.finish_look(begun, state, about | {"level": 0, "reason": f"{reason}; its level was not spent"})
+        LOG.warning("look failed", extra={"fields": {"investigation": number, "look": look} | place(error)})
     seconds = round(time.monotonic() - started, 3)
     LOG.info("look", extra={"fields": {"investigation": number, "look": look, "state": state, "seconds": seconds}})

@@ -8,9 +8,9 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +21,14 @@ from filelock import FileLock, Timeout
 from fairlab.checks import check_choice
 from fairlab.fairtest import adaptive_level, look_level
 from fairlab.monitoring.effects import add_counts
+from fairlab.monitoring.logs import LOG
 from fairlab.monitoring.looks import as_table
 from fairlab.monitoring.registration import (
+    CONFLICT,
     EVENT,
     MISFIT,
     MOST_CATEGORIES,
+    MOST_ERRORS,
     PERSON,
     RefusedError,
     Registration,
@@ -36,7 +39,11 @@ from fairlab.monitoring.registration import (
 
 AT_ONCE = 10_000  # rows of one fetch
 SECONDS_TO_WAIT = 5  # for a locked database
-WORK_LOCK = 0x6661_6972  # PostgreSQL's advisory lock of who looks and sends notices
+WORK_LOCK, NOTICE_LOCK = 0x6661_6972, 0x6661_6974  # PostgreSQL's advisory locks of who looks, and sends notices
+HOUR = 3_600_000  # milliseconds
+CLOCK_JUMP = 3 * HOUR  # from one deletion by age to the next there is one hour
+CONFIRM = "if it is right now: fairlab monitor confirm-clock"
+REMEMBERED = 24 * HOUR  # how long each batch and its key are; after that one batch an hour
 
 RUNNING, DONE, FAILED = "running", "done", "failed"  # states of a look
 ENGINE = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
@@ -56,9 +63,10 @@ class _Registered(sa.TypeDecorator):
         return _registered(value)
 
 
-_registered = cache(Registration.model_validate_json)
+_registered = lru_cache(1_000)(Registration.model_validate_json)
 metadata = sa.MetaData()
 _id, _big, _json = sa.Integer, sa.BigInteger, sa.JSON(none_as_null=True)
+_is_due = sa.text("complete >= due_rows")
 
 
 def _of(primary_key=True):
@@ -90,6 +98,12 @@ investigations = sa.Table(
     sa.Column("complete", _big, nullable=False),
     sa.Column("counts", _json, nullable=False),
     sa.Column("time", _big, nullable=False),
+    # From how many rows that looks take, and from what time, the next look may be due, and when rows were last deleted
+    # by age: until then the clock is believed.
+    sa.Column("due_rows", _big, nullable=False),
+    sa.Column("due_time", _big, nullable=False),
+    sa.Column("retained", _big, nullable=False),
+    sa.Index("investigations_due", "due_time", sqlite_where=_is_due, postgresql_where=_is_due),
     sqlite_autoincrement=True,
 )
 decisions = sa.Table(
@@ -129,19 +143,21 @@ looks = sa.Table(
     _of(),
     sa.Column("number", _id, primary_key=True, autoincrement=False),
     sa.Column("state", sa.Text, nullable=False),
-    sa.Column("level", sa.Float, nullable=False),
-    sa.Column("after", _big, nullable=False),  # rows up to here are released for training
+    sa.Column("level", sa.Float, nullable=False),  # 0 if it ended without a report, which spends nothing
+    sa.Column("after", _big, nullable=False),  # rows up to here were tested, and are released for training
     sa.Column("until", _big, nullable=False),  # the fresh test set ends here
     sa.Column("attempts", _id, nullable=False),
     sa.Column("started", _big, nullable=False),
     sa.Column("finished", _big),
     sa.Column("largest_p_value", sa.Float),
     sa.Column("report", _json),
+    sa.Column("summary", _json),  # numbers of findings: all, and those that are new, gone, stronger or weaker
     # The notice to the webhook; due never if there is none, it is delivered, or given up.
     sa.Column("notice_due", _big),
     sa.Column("notice_attempts", _id, nullable=False),
     sa.Column("notice_answer", sa.Text),
 )
+_of_look = [column for column in looks.c if column is not looks.c.report]  # which is large
 _complete = sa.update(decisions).where(
     decisions.c.investigation == sa.bindparam("of"), decisions.c.position == sa.bindparam("at")
 )
@@ -169,10 +185,11 @@ class Store:
         backend = url.partition(":")[0].partition("+")[0]
         check_choice(backend, "database", ("sqlite", "postgresql"))
         self.url, self.is_sqlite, self._clock = sa.make_url(url), backend == "sqlite", clock
-        self.path = Path(self.url.database or "")
+        self.path = Path(self.url.database or "").resolve()  # one lock, whatever links lead to the file
         if self.is_sqlite:
-            if self.url.database in (None, "", ":memory:"):
+            if self.url.database in (None, "", ":memory:") or self.url.query:
                 raise ValueError("database: expected a file, as in sqlite:///monitor.db")
+            self.url = self.url.set(database=str(self.path))
             self.engine = _sqlite(self.url, "BEGIN", pool_size=40, kilobytes=2_000)
             # One transaction at a time may write; others wait for its connection, which is fairer than SQLite's lock.
             self._writer = _sqlite(self.url, "BEGIN IMMEDIATE", pool_size=1, kilobytes=200_000)
@@ -209,16 +226,18 @@ class Store:
         """Keep other servers from a SQLite file until the context or the process ends; a RuntimeError if one has it."""
         if not self.is_sqlite:
             return nullcontext()
+        if self.path.exists() and self.path.stat().st_nlink > 1:
+            raise RuntimeError(f"database: expected a file with one name, found hard links to {self.path}")
         try:
             return FileLock(f"{self.path}.lock").acquire(blocking=False)
         except Timeout:
             raise RuntimeError(f"another server uses {self.path}; several can share a PostgreSQL") from None
 
     @contextmanager
-    def claim_work(self) -> Iterator[bool]:
-        """Say whether it is this server that looks and sends notices: one of those on a PostgreSQL, until the end."""
+    def claim_work(self, lock: int = WORK_LOCK) -> Iterator[bool]:
+        """Say whether it is this server that looks or sends notices: one of those on a PostgreSQL, until the end."""
         with self.read() as connection:
-            yield self.is_sqlite or connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(WORK_LOCK)))
+            yield self.is_sqlite or connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(lock)))
 
     # Tokens
 
@@ -249,10 +268,12 @@ class Store:
 
     def register(self, registration: Registration) -> int:
         """Store an investigation and return its number."""
+        now, needed = self.now(), registration.needed
+        ((unit, every),) = registration.look_every.items()
         query = sa.insert(investigations).values(
             registration=registration,
             key=secrets.token_bytes(32),
-            created=self.now(),
+            created=now,
             categories={
                 name: []
                 for name, column in registration.columns.items()
@@ -261,7 +282,10 @@ class Store:
             decided=0,
             complete=0,
             counts={},
-            time=self.now(),
+            time=now,
+            due_rows=max(every, 2 * needed) if unit == "rows" else 2 * needed,
+            due_time=0 if unit == "rows" else now + every * 1000,
+            retained=now,
         )
         return self._change(query).inserted_primary_key[0]
 
@@ -279,6 +303,19 @@ class Store:
             raise RefusedError(404, f"no investigation {number}")
         return found[0]
 
+    def overview(self, number: int | None = None, *, after: int = 0, limit: int | None = None) -> list[sa.Row]:
+        """Return one investigation, or those after a number, with how many looks they have and the last good one."""
+        of, own = investigations.c, looks.c.investigation == investigations.c.id
+        n_looks, last = (
+            sa.select(function).where(own, *which).correlate(investigations).scalar_subquery()
+            for function, *which in ((sa.func.count(),), (sa.func.max(looks.c.number), looks.c.state == DONE))
+        )
+        shown = (of.id, of.registration, of.created, of.decided, of.complete)
+        query = sa.select(*shown, n_looks.label("n_looks"), looks.c.finished, looks.c.summary)
+        query = query.outerjoin(looks, own & (looks.c.number == last)).order_by(of.id).limit(limit)
+        found = self._all(query.where(of.id > after if number is None else of.id == number))
+        return found if found or number is None else [self.investigation(number)]
+
     def numbers(self) -> list[int]:
         """Return the numbers of all investigations."""
         return [number for (number,) in self._all(sa.select(investigations.c.id).order_by(investigations.c.id))]
@@ -293,17 +330,16 @@ class Store:
 
     # Rows
 
-    def add(self, kind: str, number: int, rows: list, key: str | None = None, body: bytes = b"") -> dict[str, int]:
+    def add(self, kind: str, number: int, rows: Iterable, key: str | None = None, body: bytes = b"") -> dict[str, int]:
         """Store what is new of a batch, all or none, and return how many rows were received, new and repeated.
 
-        Of an event that comes twice the first content counts, and the first label. Labels of events that are not
-        stored are not kept, and counted as unknown.
+        Labels of events that are not stored are not kept, and counted as unknown.
 
         Parameters
         ----------
         kind : {"decisions", "labels"}
         number : int
-        rows : list of dict
+        rows : iterable of dict
         key : str or None
             The same key with the same body gets the answer that it got before.
         body : bytes
@@ -312,14 +348,16 @@ class Store:
         Raises
         ------
         RefusedError
-            If a row does not fit, or the key came before with another body.
+            If a row does not fit, an event has another content than before, or the key came before with another body.
         """
         registered = self.investigation(number)
         registration, true_label = registered.registration, registered.registration.true_label
         rows = registration.check(kind, rows)
-        events, first = keyed(registered.key, b"event ", [row[EVENT] for row in rows]), {}
-        for event, row in zip(events, rows, strict=True):
-            first.setdefault(event, row)
+        events = keyed(registered.key, b"event ", [row[EVENT] for row in rows])
+        people = keyed(registered.key, b"person ", [row.get(PERSON) for row in rows])
+        first = {}
+        for place, event in enumerate(events):
+            first.setdefault(event, place)
         with self.write() as connection:
             before = self.investigation(number, lock=connection)  # one batch of an investigation at a time
             if key is not None:
@@ -331,27 +369,44 @@ class Store:
             mine = decisions.c.investigation == number
             # By their positions: else SQLite may read all rows of the investigation rather than the index of events.
             places = sa.select(decisions.c.position).where(mine, decisions.c.event.in_(list(first))).correlate(None)
-            of = (decisions.c.event, decisions.c.position, decisions.c.content, decisions.c.complete)
-            found = connection.execute(sa.select(*of).where(mine, decisions.c.position.in_(places)))
+            found = connection.execute(sa.select(decisions).where(mine, decisions.c.position.in_(places)))
             known, decided = {row.event: row for row in found}, before.decided
             if kind == "decisions":
-                new = {event: row for event, row in first.items() if event not in known}
-                columns = {
+                kept = [{name: row.get(name) for name in registration.columns} for row in rows]
+                is_new = [event not in known for event in events]
+            else:
+                stored = (json.loads(known[event].content) if event in known else {} for event in events)
+                kept = [of | {true_label: row[true_label]} for of, row in zip(stored, rows, strict=True)]
+                is_new = [event in known and known[event].complete is None for event in events]
+            contents = list(map(json.dumps, kept))
+            said = list(zip(people, contents, strict=True))
+            strange = [
+                error(place, EVENT, "stands for other content, stored or earlier in the batch")
+                for place, event in enumerate(events)
+                if said[place] != said[first[event]]
+                or (event in known and _differs(kind, true_label, known[event], kept[place], *said[place]))
+            ]
+            if strange:
+                raise RefusedError(409, CONFLICT, strange[:MOST_ERRORS])
+            new = [place for place in first.values() if is_new[place]]
+            kept = [kept[place] for place in new]
+            is_complete = np.array([true_label is None or row[true_label] is not None for row in kept], dtype=bool)
+            columns = {
+                "content": [contents[place] for place in new],
+                "complete": np.where(is_complete, before.complete + np.cumsum(is_complete), None),
+            }
+            if kind == "decisions":
+                hashes = [events[place] for place in new]
+                columns |= {
                     "investigation": [number] * len(new),
                     "position": range(decided + 1, decided + 1 + len(new)),
-                    "event": new,
-                    "person": keyed(registered.key, b"person ", [row.get(PERSON) for row in new.values()]),
-                    "training": for_training(list(new), registration.train_size).tolist(),
+                    "event": hashes,
+                    "person": [people[place] for place in new],
+                    "training": for_training(hashes, registration.train_size).tolist(),
                 }
                 decided += len(new)
             else:
-                waiting = [event for event in first if event in known and known[event].complete is None]
-                new = {event: json.loads(known[event].content) | first[event] for event in waiting}
-                columns = {"of": [number] * len(new), "at": [known[event].position for event in new]}
-            kept = [{name: row.get(name) for name in registration.columns} for row in new.values()]
-            is_complete = np.array([true_label is None or row[true_label] is not None for row in kept], dtype=bool)
-            columns["content"] = map(json.dumps, kept)
-            columns["complete"] = np.where(is_complete, before.complete + np.cumsum(is_complete), None)
+                columns |= {"of": [number] * len(new), "at": [known[events[place]].position for place in new]}
             if new:
                 stored = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
                 connection.execute(sa.insert(decisions) if kind == "decisions" else _complete, stored)
@@ -361,7 +416,7 @@ class Store:
             after = {
                 "decided": decided,
                 "counts": add_counts(before.counts, registration, as_table(registration, kept)[is_complete]),
-                "time": max(self.now(), before.time),  # also where the clock was set back
+                "time": max(self.now(), before.retained),  # where the clock was set back, that of the last round
             }
             batch = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
             connection.execute(sa.insert(batches).values(batch | after))
@@ -393,15 +448,54 @@ class Store:
         (wanted,) = keyed(self.investigation(number).key, b"person ", [person])
         return self._delete_rows(number, decisions.c.person == wanted)
 
-    def retain(self) -> int:
-        """Delete rows that are older than their investigation retains them; return how many."""
-        deleted = 0
-        for number in self.numbers():
-            if days := self.investigation(number).registration.retention_days:
-                old = (batches.c.investigation == number, batches.c.time < self.now() - days * 86_400_000)
-                until = sa.select(sa.func.max(batches.c.decided)).where(*old).scalar_subquery()
-                deleted += self._delete_rows(number, decisions.c.position <= until)
+    def retain(self, *, may_have_paused: bool = True) -> int:
+        """Delete rows that are older than their investigation retains them, and old batches; return how many rows.
+
+        From one deletion to the next there is an hour, else the clock was set, or the monitor was down if it may have
+        been: then at most half of an investigation's rows are deleted. What is refused is logged, and done once the
+        clock is right again or confirmed. Of batches of which the key is forgotten one an hour stays.
+        """
+        now, deleted, refused = self.now(), 0, []
+        for number, retained in self._all(sa.select(investigations.c.id, investigations.c.retained)):
+            try:
+                _refuse_jump(retained - now if may_have_paused else abs(now - retained))
+                deleted += self._delete_old(number, now, at_most_half=now - retained > CLOCK_JUMP)
+            except RefusedError as reason:
+                refused.append(number)
+                fields = {"investigation": number, "reason": str(reason)}
+                LOG.warning("no rows deleted by age", extra={"fields": fields})
+        own, end = batches.c.investigation.not_in(refused), now - REMEMBERED
+        is_old = own & batches.c.time.between(0 if may_have_paused else end // HOUR * HOUR - 2 * CLOCK_JUMP, end)
+        hours = (batches.c.investigation, batches.c.time // HOUR)
+        last = sa.select(sa.func.max(batches.c.id)).where(is_old).group_by(*hours)
+        with self.write() as connection:
+            connection.execute(sa.update(batches).where(own, batches.c.time > now).values(time=now))
+            connection.execute(sa.delete(batches).where(is_old, batches.c.id.not_in(last)))
+            connection.execute(
+                sa.update(investigations).where(investigations.c.id.not_in(refused)).values(retained=now)
+            )
         return deleted
+
+    def _delete_old(self, number, now, *, at_most_half) -> int:
+        if (days := self.investigation(number).registration.retention_days) is None:
+            return 0
+        is_old = (batches.c.investigation == number, batches.c.time < now - days * 24 * HOUR)
+        which = decisions.c.position <= sa.select(sa.func.max(batches.c.decided)).where(*is_old).scalar_subquery()
+        count = sa.select(sa.func.count()).where(decisions.c.investigation == number)
+        n_old, n_rows = (self._all(query)[0][0] for query in (count.where(which), count)) if at_most_half else (0, 0)
+        if n_old > n_rows / 2:
+            reason = f"{n_old:,} of {n_rows:,} rows would go at once, after a pause or a change of the clock; {CONFIRM}"
+            raise RefusedError(409, reason)
+        return self._delete_rows(number, which)
+
+    def confirm_clock(self) -> None:
+        """Take the clock as right: what is stored as later than now is taken as now, and rows may be deleted by age."""
+        now = self.now()
+        with self.write() as connection:
+            connection.execute(sa.update(investigations).values(retained=now))
+            of = investigations.c
+            for column in (of.created, of.due_time, of.time, batches.c.time, looks.c.started, looks.c.notice_due):
+                connection.execute(sa.update(column.table).where(column > now).values({column: now}))
 
     def _delete_rows(self, number, which) -> int:
         with self.write() as connection:
@@ -417,63 +511,90 @@ class Store:
     # Looks
 
     def look_list(self, number: int) -> list[sa.Row]:
-        """Return the looks of an investigation in order."""
+        """Return the looks of an investigation in order, without their reports."""
         self.investigation(number)
-        return self._all(sa.select(looks).where(looks.c.investigation == number).order_by(looks.c.number))
+        return self._all(sa.select(*_of_look).where(looks.c.investigation == number).order_by(looks.c.number))
+
+    def report(self, number: int, look: int | None = None) -> sa.Row | None:
+        """Return a look with its report, by default the last one that ended well; None if there is none."""
+        which = looks.c.state == DONE if look is None else looks.c.number == look
+        query = sa.select(looks).where(looks.c.investigation == number, which).order_by(looks.c.number.desc()).limit(1)
+        return next(iter(self._all(query)), None)
+
+    def due_looks(self) -> list[int]:
+        """Return the investigations whose next look may be due; by time only while the clock goes on as it did."""
+        now, of = self.now(), investigations.c
+        is_time = sa.or_(of.due_time == 0, of.due_time.between(1, now) & of.retained.between(now - CLOCK_JUMP, now))
+        return [number for (number,) in self._all(sa.select(of.id).where(_is_due, is_time).order_by(of.due_time))]
 
     def plan_look(self, number: int, *, is_wanted: bool = False) -> int:
         """Fix the rows and the level of the next look if it is due, or wanted now, and return its number.
 
-        Whether there is a look depends on numbers of rows and on time only, so that a postponed one spends nothing.
+        Whether there is a look and where it ends depends on numbers of rows and on time only: by rows, where a multiple
+        of the registered number is reached and the rows are enough, however many have arrived since. A postponed look
+        spends nothing.
 
         Raises
         ------
         RefusedError
-            If it is not due, the last one is not finished, or there are too few rows.
+            If it is not due, the last one is not finished, there are too few rows, or the clock was set back.
         """
-        found, past = self.investigation(number), self.look_list(number)
-        if past and past[-1].state == RUNNING:
-            raise RefusedError(409, f"look {past[-1].number} is not finished")
-        registration, until = found.registration, found.complete
-        after, latest = (past[-1].until, past[-1].started) if past else (0, found.created)
-        ((unit, every),) = registration.look_every.items()
-        waited = self.now() - latest  # less than nothing if the clock was set back
-        is_early = until - after < every if unit == "rows" else 0 <= waited < every * 1000
-        if is_early and not is_wanted:
-            raise RefusedError(409, "the next look is not due")
-        self._check_enough(number, registration, after, until)
-        alpha, largest = 1 - registration.confidence_level, [one.largest_p_value for one in past]
-        query = sa.insert(looks).values(
-            investigation=number,
-            number=len(past) + 1,
-            state=RUNNING,
-            level=adaptive_level(largest, alpha)
-            if registration.spending == "adaptive"
-            else look_level(len(past) + 1, alpha),
-            after=after,
-            until=until,
-            attempts=0,
-            started=self.now(),
-            notice_attempts=0,
-        )
         with self.write() as connection:
-            self.investigation(number, lock=connection)
-            connection.execute(query)  # once: of two requests at a time the second breaks the key and is tried again
+            found = self.investigation(number, lock=connection)
+            query = sa.select(*_of_look).where(looks.c.investigation == number).order_by(looks.c.number)
+            past, registration, now = connection.execute(query).all(), found.registration, self.now()
+            if past and past[-1].state == RUNNING:
+                raise RefusedError(409, f"look {past[-1].number} is not finished")
+            last, latest = (past[-1].until, past[-1].started) if past else (0, found.created)
+            tested = [one for one in past if one.level]  # others spent nothing: their rows are still fresh
+            after, step = tested[-1].until if tested else 0, registration.look_every.get("rows", 0)
+            due_rows, pause = last + step, 1000 * registration.look_every.get("seconds", 0)
+            _refuse_jump(latest - now if pause else 0)
+            is_early, refused = found.complete < due_rows or now < latest + pause, None
+            if is_wanted or not is_early:
+                refused, enough = self._enough(connection, found, after)
+                due_rows = found.complete + 1 if refused else last + max(-(-(enough - last) // (step or 1)), 1) * step
+                is_early |= found.complete < due_rows
+            if is_early and not is_wanted:
+                refused = refused or RefusedError(409, "the next look is not due")
+            if not refused:
+                until = due_rows if step and not is_wanted else found.complete
+                alpha, largest = 1 - registration.confidence_level, [one.largest_p_value for one in tested]
+                level = look_level(1 + len(tested), alpha)
+                query = sa.insert(looks).values(
+                    investigation=number,
+                    number=len(past) + 1,
+                    state=RUNNING,
+                    level=adaptive_level(largest, alpha) if registration.spending == "adaptive" else level,
+                    after=after,
+                    until=until,
+                    attempts=0,
+                    started=now,
+                    notice_attempts=0,
+                )
+                connection.execute(query)
+                due_rows, latest = until + (step or 1), now
+            due = {"due_rows": due_rows, "due_time": latest + pause if pause else 0}
+            connection.execute(sa.update(investigations).where(investigations.c.id == number).values(due))
+        if refused:
+            raise refused
         return len(past) + 1
 
-    def _check_enough(self, number, registration, after, until) -> None:
-        """Refuse a look whose training set or fresh test set is too small."""
-        fresh = (decisions.c.complete > after) & ~decisions.c.training
-        needed = max(registration.min_leaf_size, registration.smallest_cell)
-        mine = sa.select(decisions.c.complete).where(decisions.c.investigation == number, decisions.c.complete <= until)
+    def _enough(self, connection, found, after) -> tuple[RefusedError | None, int]:
+        """Return why the rows are too few for training or a fresh test set, or up to which one they are enough."""
+        fresh, needed, enough = (decisions.c.complete > after) & ~decisions.c.training, found.registration.needed, 0
+        mine = sa.select(decisions.c.complete).where(decisions.c.investigation == found.id)
         for what, which in (("training set", ~fresh), ("fresh test set", fresh)):
-            if (found := len(self._all(mine.where(which).limit(needed)))) < needed:
-                raise RefusedError(409, f"{what}: expected at least {needed} rows, found {found}")
+            places = connection.scalars(mine.where(which).order_by(decisions.c.complete).limit(needed)).all()
+            if len(places) < needed:
+                return RefusedError(409, f"{what}: expected at least {needed} rows, found {len(places)}"), 0
+            enough = max(enough, places[-1])
+        return None, enough
 
-    def running_look(self) -> tuple[int, int] | None:
-        """Return investigation and number of a look that is not finished, if there is one."""
+    def running_looks(self) -> list[tuple[int, int]]:
+        """Return investigation and number of each look that is not finished, the least tried first."""
         query = sa.select(looks.c.investigation, looks.c.number).where(looks.c.state == RUNNING)
-        return next(map(tuple, self._all(query.order_by(looks.c.started))), None)
+        return list(map(tuple, self._all(query.order_by(looks.c.attempts, looks.c.started))))
 
     def begin_look(self, number: int, look: int) -> sa.Row:
         """Count one attempt more at a look and return it."""
@@ -482,20 +603,21 @@ class Store:
         with self.write() as connection:
             return connection.execute(query).one()
 
-    def finish_look(self, begun: sa.Row, state: str, report: dict, largest_p_value=1.0, *, has_notice=False) -> bool:
+    def finish_look(self, begun: sa.Row, state: str, report: dict, *, has_notice: bool = False, **found) -> bool:
         """Store the result of a look, and whether a webhook is to get it, unless a later attempt began.
 
-        A look that failed counts as one with a large p-value, which is the safe side of the adaptive rule.
+        A look that failed has spent nothing: it reported nothing, and the next one tests its rows.
         """
         same = (*looks.primary_key, looks.c.attempts, looks.c.state)
         query = sa.update(looks).where(*(column == getattr(begun, column.name) for column in same))
-        values = {"state": state, "report": report, "largest_p_value": largest_p_value, "finished": self.now()}
+        values = found | {"state": state, "report": report, "finished": self.now()}
+        values |= {"level": 0} if state == FAILED else {}
         return self._change(query.values(values | {"notice_due": self.now() if has_notice else None})).rowcount == 1
 
-    def next_notice(self) -> sa.Row | None:
-        """Return a look whose notice is due, if there is one."""
-        query = sa.select(looks).where(looks.c.notice_due <= self.now()).order_by(looks.c.notice_due).limit(1)
-        return next(iter(self._all(query)), None)
+    def due_notices(self, n_most: int) -> list[sa.Row]:
+        """Return looks whose notices are due, the oldest first."""
+        query = sa.select(looks).where(looks.c.notice_due <= self.now()).order_by(looks.c.notice_due).limit(n_most)
+        return self._all(query)
 
     def end_attempt(self, of: sa.Row, answer: str, *, seconds: float | None) -> None:
         """Store what a webhook answered, and in how many seconds to try again; None if it is delivered or given up."""
@@ -509,17 +631,30 @@ class Store:
 
     # Effects
 
-    def batch_counts(self, number: int, start: int, end: int, bucket: int) -> list[tuple[int, dict]]:
-        """Return the time and running counts of the last batch in each bucket of milliseconds that has one."""
-        bucket_of = (batches.c.time - start) // bucket
+    def batch_counts(self, number: int, start: int, end: int, bucket: int, origin: int) -> list[tuple[int, dict]]:
+        """Return time and running counts of the last batch in each bucket of milliseconds, counted from the origin."""
         inside = (batches.c.investigation == number, batches.c.time >= start, batches.c.time < end)
-        last = sa.select(sa.func.max(batches.c.id)).where(*inside).group_by(bucket_of)
-        query = sa.select(batches.c.time, batches.c.counts).where(batches.c.id.in_(last)).order_by(batches.c.id)
-        return list(map(tuple, self._all(query)))
+        last = sa.select(sa.func.max(batches.c.id)).where(*inside).group_by((batches.c.time - origin) // bucket)
+        query = sa.select(batches.c.time, batches.c.counts).where(batches.c.id.in_(last))
+        return list(map(tuple, self._all(query.order_by(batches.c.time, batches.c.id))))
 
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _refuse_jump(milliseconds: int) -> None:
+    if milliseconds > CLOCK_JUMP:
+        raise RefusedError(409, f"the clock jumped by {milliseconds // HOUR:,} hours; {CONFIRM}")
+
+
+def _differs(kind, true_label, stored, kept, person, content) -> bool:
+    """Whether a row is no repetition of a stored one, the true label of which may have come meanwhile."""
+    if kind == "labels":
+        return stored.complete is not None and stored.content != content
+    is_open = true_label and kept[true_label] is None
+    expected = json.dumps(json.loads(stored.content) | {true_label: None}) if is_open else stored.content
+    return (person, content) != (stored.person, expected)
 
 
 def _met(categories: dict[str, list], rows: list[dict]) -> dict[str, list]:

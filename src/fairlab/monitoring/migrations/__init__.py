@@ -7,7 +7,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 
-MIGRATION_LOCK = 0x6661_6973  # an advisory lock of PostgreSQL
+MIGRATION_LOCK, TARGET = 0x6661_6973, "head"  # an advisory lock of PostgreSQL; the version
 
 
 def _config(**attributes) -> Config:
@@ -19,6 +19,11 @@ def _config(**attributes) -> Config:
 def newest() -> str:
     """Return the version of the tables that this code needs."""
     return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def known() -> list[str]:
+    """Return the versions of the tables that this code knows."""
+    return [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
 
 
 def current(connection: sa.Connection) -> str | None:
@@ -40,7 +45,7 @@ def migrated(store):
         with store.write() as connection:
             if not store.is_sqlite:  # two servers may start at once
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
-            command.upgrade(_config(connection=connection), "head")
+            command.upgrade(_config(connection=connection), TARGET)
     except CommandError as error:
         raise RuntimeError(f"database: expected version {newest()} or an older one; update fairlab ({error})") from None
     except sa.exc.DBAPIError as error:
