@@ -789,11 +789,14 @@ def _store(url, *, is_new=True):
 @click.option("--host", default="127.0.0.1", show_default=True, help="address to listen at")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8300, show_default=True)
 @click.option("--most-bytes", type=AT_LEAST_ONE, default=16 * 2**20, show_default=True, help="of a request's body")
-def serve(database, host, port, most_bytes):
+@click.option(
+    "--internal-host", "internal", multiple=True, metavar="HOST", help="that a webhook may name although it is internal"
+)
+def serve(database, host, port, most_bytes, internal):
     """Serve until it is stopped."""
     from fairlab.monitoring.service import serve
 
-    serve(database, host, port, most_bytes)
+    serve(database, host, port, most_bytes, internal)
 
 
 @monitor.command()
@@ -801,6 +804,13 @@ def serve(database, host, port, most_bytes):
 def migrate(database):
     """Bring the tables of a database to the newest version; serve does it, too."""
     _store(database)
+
+
+@monitor.command("confirm-clock")
+@database
+def confirm_clock(database):
+    """Go on with the clock as it is, after it was set or a long pause: deletion by age and looks by time."""
+    _store(database, is_new=False).confirm_clock()
 
 
 @monitor.command()
@@ -903,12 +913,14 @@ def register(file, dtypes, sensitive, output, true_label, look_every, event_id, 
 @click.option(
     "--event-id",
     metavar="NAME",
-    help="column that tells decisions apart (default: event_id; without it, name of the file and number of the row)",
+    help="column that tells decisions apart (default: event_id; without it, hash of the file and number of the row)",
 )
 @click.option("--look", is_flag=True, help="look at what is new afterwards; print the reports of all looks since")
 @of_client
 def send(file, investigation, event_id, look, url, token):
     """Send the decisions of a CSV; what was sent before counts once."""
+    import hashlib
+
     from fairlab.monitoring import Client, MonitorError
 
     with Client(url, token) as client:
@@ -918,7 +930,10 @@ def send(file, investigation, event_id, look, url, token):
         if event_id:
             frame = frame.rename(columns={event_id: "event_id"})
         elif "event_id" not in frame.columns:
-            frame["event_id"] = [f"{Path(file).name}:{row}" for row in range(1, len(frame) + 1)]
+            with Path(file).open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()[:16]
+            frame["event_id"] = [f"{digest}:{row}" for row in range(1, len(frame) + 1)]
+            print("decisions are told apart by the file's hash and row: a changed file counts anew", file=sys.stderr)
         earlier = client.wait(investigation) if look else 0
         answer = client.send(investigation, frame)
         print(", ".join(f"{count:,} {name}" for name, count in answer.items()))

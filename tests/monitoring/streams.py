@@ -98,9 +98,9 @@ class Server:
 class Monitor:
     """A monitor without a network, with a client for each role."""
 
-    def __init__(self, url, *, most_bytes=MOST_BYTES, **settings):
+    def __init__(self, url, *, most_bytes=MOST_BYTES, internal=(), **settings):
         self.store = migrations.migrated(Store(url, **settings))
-        self.app = create_app(self.store, most_bytes=most_bytes)
+        self.app = create_app(self.store, most_bytes=most_bytes, internal=internal)
         self.tokens = {role: self.store.create_token(role) for role in ("admin", "writer", "reader")}
         self.as_ = SimpleNamespace(**{role: self.client(token) for role, token in self.tokens.items()})
 

@@ -5,13 +5,17 @@ computing; the counts are in ``monitoring.csv``, the delays in ``monitoring_dela
 """
 
 import sys
+import tempfile
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 from decision_streams import (
     ALPHA,
     BATCH,
+    CATEGORIES,
     EVERY,
     HORIZON,
     KINDS,
@@ -20,6 +24,7 @@ from decision_streams import (
     SCENES,
     SIZES,
     WATCHERS,
+    Life,
     alarms,
     alarms_of_rules,
     at_most,
@@ -27,6 +32,8 @@ from decision_streams import (
     draw,
     fair_life,
     is_excluded,
+    registered,
+    rows_of,
     wealth_first,
 )
 from joblib import Parallel, delayed
@@ -34,11 +41,15 @@ from scipy.stats import binom
 from truth import FOLDER, check, tabulate
 
 from fairlab.fairtest.sequential import evidence
+from fairlab.monitoring import migrations
+from fairlab.monitoring.scheduler import take_looks
+from fairlab.monitoring.store import Store, investigations
 from fairlab.paths import project
 from fairlab.plotting import LINES, legend_above, log_ticks, panels, save
 from fairlab.statistics import exact_interval
 
 LENGTH, AT_ONCE, N_STREAMS, N_LOOKS, N_DELAYS = 100_000, 20, 1_000, 50, 40
+N_ROWS, SEEN = 3_000, 2_000  # of a stream whose sender sees some ahead
 STATED = 1 - ALPHA
 PAGE = project().docs / "guide" / "monitor_statistics.csv"
 FIGURE = project().docs / "_static" / "monitoring_delays"
@@ -81,6 +92,62 @@ def of_streams(batch, n_streams=AT_ONCE, length=LENGTH):
                 rows.append((f"{text}: no alarm in a fair stream of {length:,}", not is_alarm.any(), np.nan))
                 rows += [(f"{text}: no alarm in a fair batch", not one, np.nan) for one in is_alarm]
     return rows
+
+
+@cache
+def store_of_process():
+    """Return a new monitor's database."""
+    return migrations.migrated(Store(f"sqlite:///{tempfile.mkdtemp()}/monitor.db"))
+
+
+def worst_end(rows, start):
+    """Return where a sender ends a batch who sees some rows ahead: where the groups differ most since the last look."""
+    seen = rows[start : start + SEEN]
+    own = np.stack([seen["group"] == 0, seen["group"] == 1], axis=-1)
+    totals, hits = own.cumsum(axis=0), (own & (seen["decision"] == 1)[:, None]).cumsum(axis=0)
+    pooled = hits.sum(axis=-1) / totals.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(pooled * (1 - pooled) * (1 / totals).sum(axis=-1))
+        z = np.abs(np.subtract(*(hits / totals).T)) / error
+    return start + EVERY + int(np.nan_to_num(z[EVERY - 1 :]).argmax())
+
+
+def of_sender(number, n_rows=N_ROWS):
+    """Return what holds of a fair stream whose sender chooses where batches end, one row a statement.
+
+    Of the monitor, which looks where its own rule says, and of looks at all rows that have arrived.
+    """
+    rng = np.random.default_rng([number, 100])
+    registration, rate = (
+        registered("Difference").model_copy(update={"look_every": {"rows": EVERY}}),
+        rng.uniform(0.2, 0.8),
+    )
+    rows = rows_of(registration, rng, n_rows, lambda g, r, c: np.full(len(g), rate))
+    table = pd.DataFrame(
+        {name: np.array(several)[rows[name]] for name, several in CATEGORIES.items() if name != "group"}
+    )
+    table = table.assign(group=np.array(CATEGORIES["group"])[rows["group"]], event_id=[f"e{k}" for k in range(n_rows)])
+    store, life, start = store_of_process(), Life(registration, [number, 101]), 0
+    investigation = store.register(registration)
+    with store.write() as connection:  # the same split in every run
+        connection.execute(
+            sa.update(investigations).where(investigations.c.id == investigation).values(key=rng.bytes(32))
+        )
+    while start + EVERY <= n_rows:
+        end = worst_end(rows, start)
+        store.add("decisions", investigation, table[start:end].to_dict("records"))
+        while store.due_looks():
+            take_looks(store)
+        life.look(rows[start:end])
+        start = end
+    found = store.look_list(investigation)
+    assert [one.until for one in found] == list(range(EVERY, start + 1, EVERY))
+    store.delete_investigation(investigation)
+    text = f"the sender of a fair stream of {n_rows:,} sees {SEEN:,} ahead and ends batches: no report by looks {{}}"
+    return [
+        (text.format(f"every {EVERY} decisions"), not any(one.summary["findings"] for one in found), STATED),
+        (text.format("at all that has arrived"), not life.reports("series").any(), np.nan),
+    ]
 
 
 def counted(answers):
@@ -151,6 +218,7 @@ def test_some_streams_come_out_as_stated(kind):
 
 def test_a_fair_life_reports_as_seldom_as_stated_and_a_biased_one_does():
     counted([of_life(number, 4) for number in range(12)])
+    counted([of_sender(number, 1_500) for number in range(3)])
     found = alarms("from the first decision", 0.4, 0)
     assert max(found.values()) <= 2 * EVERY
 
@@ -186,7 +254,9 @@ def by_hand(n):
 
 @pytest.mark.slow
 def test_a_part_of_the_streams_comes_out_as_stated():
-    counted([*map(of_life, range(40)), *(of_streams(batch, n_streams=10) for batch in range(6))])
+    counted(
+        [*map(of_life, range(40)), *map(of_sender, range(40)), *(of_streams(batch, n_streams=10) for batch in range(6))]
+    )
 
 
 @pytest.mark.slow
@@ -203,6 +273,7 @@ def main(n_jobs):
     run = Parallel(n_jobs, verbose=1)
     answers = run(delayed(of_life)(number) for number in range(N_STREAMS))
     answers += run(delayed(of_streams)(batch) for batch in range(N_STREAMS // AT_ONCE))
+    answers += run(delayed(of_sender)(number) for number in range(N_STREAMS))
     table = counted(answers)
     table.to_csv(FOLDER / "monitoring.csv", index=False)
     for_page(table).to_csv(PAGE, index=False)

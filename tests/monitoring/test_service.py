@@ -2,18 +2,36 @@
 
 import hashlib
 import hmac
+import io
 import json
 import logging
+import math
+import re
+import socket
+import threading
+import time
+import tracemalloc
+from contextlib import contextmanager
+from functools import partial
 
 import httpx
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pytest
+import sqlalchemy as sa
 from monitoring.streams import REGISTRATION, Monitor, arrow, decisions, parquet
 from monitoring.test_refusals import ENDPOINTS
 
-from fairlab.monitoring.logs import JsonLines
-from fairlab.monitoring.webhooks import MOST_ATTEMPTS, SIGNATURE, deliver
+from fairlab.fairtest import group_sequences
+from fairlab.monitoring import effects
+from fairlab.monitoring.bodies import LONGEST_ROW, read_rows
+from fairlab.monitoring.logs import JsonLines, log_as_json
+from fairlab.monitoring.registration import RefusedError
+from fairlab.monitoring.scheduler import _again as worked
+from fairlab.monitoring.scheduler import take_looks
+from fairlab.monitoring.store import NOTICE_LOCK, WORK_LOCK
+from fairlab.monitoring.webhooks import MOST_ATTEMPTS, SIGNATURE, deliver, is_internal
 
 
 def post(monitor, body, kind, number=1):
@@ -29,7 +47,7 @@ def test_each_role_may_do_what_it_is_for(monitor, endpoint):
 
 def test_every_endpoint_is_in_the_table_of_roles(monitor):
     public = {"/healthz", "/readyz", "/openapi.json", "/static/monitor.css"}
-    values = {"number": 1, "person": "someone", "look": 1}
+    values = {"number": 1, "look": 1}
     found = {(m, r.path.format(**values)) for r in monitor.app.routes if r.path not in public for m in r.methods}
     assert found - {("HEAD", path) for _, path in found} == set(ENDPOINTS)
 
@@ -126,6 +144,9 @@ def test_effects_over_time_hold_the_rates_of_all_rows_so_far(monitor):
     assert (
         point["estimate"] == pytest.approx(rates["f"] - rates["m"]) and point["low"] < point["estimate"] < point["high"]
     )
+    for start in ("", "start=2026-01-01T00:00:00"):  # in buckets of a power of two, too
+        found = monitor.as_.reader.get(f"/investigations/{number}/effects?{start}").json()
+        assert found["effects"][0]["points"][-1] == point and math.log2(found["bucket"] * 1000) % 1 == 0
     too_many = monitor.as_.reader.get(f"/investigations/{number}/effects?start=2000-01-01T00:00:00&bucket=1")
     assert too_many.status_code == 422
 
@@ -145,7 +166,7 @@ def test_pages_show_looks_that_have_no_report(monitor, state):
         assert answer.status_code == 200 and (path == "/" or state in answer.text.lower())
     path = f"/investigations/{number}/looks/1"
     assert monitor.as_.reader.get(path, headers={"accept": "text/plain"}).text == f"Look 1: {state}\n"
-    assert monitor.as_.admin.post(f"/investigations/{number}/looks").status_code == 409
+    assert monitor.as_.admin.post(f"/investigations/{number}/looks").status_code == (409 if state == "running" else 202)
 
 
 @pytest.mark.parametrize("name", ["start", "end"])
@@ -175,7 +196,7 @@ def delivered(monitor, receive, pauses, caplog):
     monitor.store._clock = lambda: now[0]
     with caplog.at_level(logging.INFO, "fairlab.monitoring"):
         for seconds in pauses:
-            deliver(monitor.store, httpx.MockTransport(receive))
+            deliver(monitor.store, transport=httpx.MockTransport(receive))
             now[0] += seconds
     return [record.fields["outcome"] for record in caplog.records if record.getMessage() == "notice"]
 
@@ -206,7 +227,7 @@ def test_a_new_finding_is_posted_signed_until_it_is_taken(monitor, caplog):
 
 
 def test_a_notice_that_nobody_takes_is_given_up_and_known_findings_make_none(monitor, caplog):
-    number = monitor.register(webhook={"url": "http://localhost:1/", "secret": "x" * 16})
+    number = monitor.register(webhook={"url": "https://example.org/", "secret": "x" * 16})
     for part in range(2):
         monitor.send(number, decisions(3000, seed=part, effect=0.6))
         monitor.look(number)
@@ -217,15 +238,162 @@ def test_a_notice_that_nobody_takes_is_given_up_and_known_findings_make_none(mon
     assert second.notice_attempts == 0
 
 
+@contextmanager
+def receiver(answer):
+    """Listen on this machine, and answer each connection by a function of its socket."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve():
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                threading.Thread(target=answered, args=(connection,), daemon=True).start()
+
+        def answered(connection):
+            try:
+                with connection:
+                    connection.recv(65_536)
+                    answer(connection)
+            except OSError:
+                return
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+def drip(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        connection.sendall(b"x: y\r\n")
+        time.sleep(0.02)
+
+
+def flood(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n")
+    for _ in range(1000):
+        connection.sendall(b"x" * 1_000_000)
+
+
+@pytest.fixture
+def noticing(tmp_path):
+    """Return a monitor with a new finding for each of some receivers on this machine, which it allows."""
+
+    def make(*urls):
+        monitor = Monitor(f"sqlite:///{tmp_path}/monitor.db", internal=["127.0.0.1"])
+        for url in urls:
+            number = monitor.register(webhook={"url": url, "secret": "x" * 16})
+            monitor.send(number, decisions(2000, effect=0.6))
+            monitor.look(number)
+        return monitor
+
+    return make
+
+
+def answers(monitor):
+    return [monitor.store.look_list(number)[0].notice_answer for number in monitor.store.numbers()]
+
+
+@pytest.mark.parametrize(("how", "n", "seconds", "expected"), [(drip, 3, 0.5, "TimeoutError"), (flood, 1, 60, "200")])
+def test_a_receiver_that_drips_or_floods_costs_one_deadline_and_no_memory(
+    noticing, monkeypatch, how, n, seconds, expected
+):
+    monkeypatch.setattr("fairlab.monitoring.webhooks.SECONDS_TO_ANSWER", seconds)
+    with receiver(how) as url:
+        monitor = noticing(*[url] * n)
+        before = psutil.Process().memory_info().rss
+        deliver(monitor.store, ["127.0.0.1"])
+        assert answers(monitor) == [expected] * n
+        assert psutil.Process().memory_info().rss - before < 100e6
+
+
+def test_looks_do_not_wait_for_receivers(noticing, monkeypatch):
+    may_end = threading.Event()
+    monkeypatch.setattr("fairlab.monitoring.scheduler.SECONDS", 0.01)
+    with receiver(lambda connection: may_end.wait(60)) as waiting:
+        monitor = noticing(waiting)
+        number = monitor.register()
+        monitor.send(number, decisions(1000))
+        ends = {"look": threading.Event(), "notice": threading.Event()}
+        jobs = {"look": take_looks, "notice": lambda store: deliver(store, ["127.0.0.1"])}
+
+        def do(name):
+            if not ends[name].is_set():
+                jobs[name](monitor.store)
+                ends[name].set()
+
+        for name, lock in (("notice", NOTICE_LOCK), ("look", WORK_LOCK)):
+            threading.Thread(target=worked, args=(monitor.store, lock, partial(do, name)), daemon=True).start()
+        assert ends["look"].wait(60) and not ends["notice"].is_set()
+        assert monitor.store.look_list(number)[0].state == "done"
+        may_end.set()
+        assert ends["notice"].wait(60)
+
+
+def test_an_internal_address_gets_a_notice_only_if_it_is_allowed(noticing, monkeypatch):
+    taken = []
+    with receiver(lambda connection: taken.append(connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n"))) as url:
+        monitor = noticing(url.replace("127.0.0.1", "receiver.example"))  # a name that leads into the machine
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", int(url.rsplit(":")[-1][:-1])))]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        now = [monitor.store._clock()]
+        monitor.store._clock = lambda: now[0]
+        deliver(monitor.store)
+        assert answers(monitor) == ["refused: an internal address"] and not taken
+        now[0] += 1000
+        deliver(monitor.store, ["receiver.example"])
+        assert answers(monitor) == ["204"] and len(taken) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [("8.8.8.8", False), ("2001:4860:4860::8888", False), ("127.0.0.1", True), ("10.0.0.1", True), ("::1", True)]
+    + [
+        (one, True)
+        for one in ("0.0.0.0", "169.254.169.254", "100.64.0.1", "fe80::1%eth0", "::ffff:10.0.0.1", "224.0.0.1")
+    ],
+)
+def test_which_addresses_are_internal(address, expected):
+    assert is_internal(address) is expected
+
+
+@pytest.fixture
+def json_lines():
+    """Return what this process has logged as the monitor does, which ends with the test."""
+    root, of_httpx = logging.getLogger(), logging.getLogger("httpx")
+    before = root.handlers[:], root.level, of_httpx.level
+    log_as_json()
+    (handler,), written = root.handlers, io.StringIO()
+    handler.setStream(written)
+    yield written.getvalue
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])
+    of_httpx.setLevel(before[2])
+
+
+def test_addresses_of_webhooks_are_shown_and_logged_without_what_may_be_a_key(noticing, json_lines):
+    with receiver(lambda connection: connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")) as url:
+        monitor = noticing(url.replace("//", "//user:KEY1@") + "services/KEY2?token=KEY3")
+        deliver(monitor.store, ["127.0.0.1"])
+    assert answers(monitor) == ["204"]
+    shown = [getattr(monitor.as_, role).get("/investigations/1").text for role in monitor.tokens]
+    shown += [monitor.as_.admin.get(path).text for path in ("/investigations", "/", "/pages/investigations/1")]
+    assert '"webhook":{"url":"http://127.0.0.1"}' in shown[0]
+    logged = json_lines()
+    assert '"notice"' in logged and "KEY" not in "".join(shown) + logged
+
+
 def test_logs_have_routes_and_no_content_of_rows(monitor, caplog):
     number = monitor.register()
     with caplog.at_level(logging.INFO, "fairlab.monitoring"):
         monitor.send(number, [row | {"town": "Atlantis", "person": "Ada"} for row in decisions(3)])
-        monitor.as_.admin.delete(f"/investigations/{number}/people/Ada")
+        monitor.as_.admin.post(f"/investigations/{number}/deletions", json={"person": "Ada"})
         monitor.send(number, [{"event_id": "Atlantis"}])
     lines = [json.loads(JsonLines().format(record)) for record in caplog.records if record.name == "fairlab.monitoring"]
     assert [line["status"] for line in lines] == [200, 200, 422]
-    assert lines[1]["route"] == "/investigations/{number}/people/{person}" and lines[1]["token"] == 1
+    assert lines[1]["route"] == "/investigations/{number}/deletions" and lines[1]["token"] == 1
     assert not any(word in json.dumps(lines) for word in ("Atlantis", "Ada"))
 
 
@@ -233,8 +401,121 @@ def test_an_error_of_the_monitor_is_a_problem_document_without_its_message(monit
     def fail():
         raise LookupError("Atlantis")
 
-    monkeypatch.setattr(monitor.store, "numbers", fail)
+    monkeypatch.setattr(monitor.store, "overview", fail)
     answer = monitor.as_.reader.get("/investigations")
     assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
     lines = [JsonLines().format(record) for record in caplog.records if record.name == "fairlab.monitoring"]
     assert "Atlantis" not in answer.text + "".join(lines) and '"LookupError"' in lines[0]
+
+
+def test_a_page_reads_the_report_that_it_shows_and_the_same_number_of_queries_for_many(monitor):
+    read, queries = [], []
+    engine = monitor.store.engine
+    sa.event.listen(engine, "before_cursor_execute", lambda *of: queries.append(of[2]))
+    monitor.store.engine.dialect._json_deserializer = lambda text: read.append(text) or json.loads(text)
+
+    def cost(path):
+        read.clear()
+        queries.clear()
+        assert monitor.as_.reader.get(path).status_code == 200
+        return len(queries), sum('"sections"' in text for text in read)
+
+    number = monitor.register()
+    monitor.send(number, decisions(1000))
+    monitor.look(number)
+    before = {path: cost(path) for path in PATHS}
+    for k in range(2, 6):
+        monitor.send(number, decisions(1000, seed=k))
+        monitor.look(number)
+        monitor.register()
+    assert {path: cost(path) for path in PATHS} == before
+    assert [n_reports for _, n_reports in before.values()] == [0, 0, 0, 1, 1, 1]
+    looks = monitor.as_.reader.get(f"/investigations/{number}/looks").json()["looks"]
+    assert [len(looks), looks[-1]["changes"].keys()] == [5, {"new", "gone", "stronger", "weaker"}]
+
+
+PATHS = ["/", "/investigations", "/investigations/1/looks", "/pages/investigations/1"]
+PATHS += ["/pages/investigations/1/looks/1", "/investigations/1/looks/1"]
+
+
+def test_investigations_are_listed_in_pages(monitor, monkeypatch):
+    monkeypatch.setattr("fairlab.monitoring.service.PAGE", 2)
+    for k in range(5):
+        monitor.register(name=f"name{k}")
+    path, seen = "/", []
+    while path:
+        text = monitor.as_.reader.get(path).text
+        seen.append([k for k in range(5) if f"name{k}" in text])
+        path = (re.findall(r'href="(/\?after=\d+)"', text) or [None])[0]
+    assert seen == [[0, 1], [2, 3], [4]]
+    assert len(monitor.as_.reader.get("/investigations").json()["investigations"]) == 5
+
+
+def test_bands_are_those_of_the_library_and_computed_once(monitor, monkeypatch):
+    computed = []
+
+    def counting(hits, totals, **level):
+        computed.extend(range(len(hits)))
+        return group_sequences(hits, totals, **level)
+
+    monkeypatch.setattr(effects, "group_sequences", counting)
+    number, rows = monitor.register(), decisions(1000)
+    for k in range(10):
+        monitor.send(number, rows[100 * k : 100 * k + 100])
+    path = f"/investigations/{number}/effects"
+    first = monitor.as_.reader.get(path).json()
+    n_computed = len(computed)
+    assert monitor.as_.reader.get(path).json() == first and len(computed) == n_computed > 0
+    last, women = first["effects"][0]["points"][-1], pd.DataFrame(rows)["sex"] == "f"
+    counts = pd.DataFrame(rows)["offer"].groupby(~women).agg(["sum", "size"])
+    low, high = group_sequences([counts["sum"]], [counts["size"]])
+    assert (last["low"], last["high"]) == pytest.approx((low[0, 0], high[0, 0]))
+
+
+OBJECTS = b"{}," * (16 * 2**20 // 3 - 2)
+HEAVY = {
+    "objects": ("application/json", b"[" + OBJECTS + b"{}]"),
+    "lists": ("application/json", b"[" + OBJECTS.replace(b"{}", b"[]") + b"{}]"),
+    "texts": ("application/json", b"[" + b'"ab",' * 3_000_000 + b"1]"),
+    "numbers": ("application/json", b"[" + b"1.5," * 4_000_000 + b"1]"),
+    "objects in a row": ("application/json", b'[{"event_id":[' + OBJECTS + b"{}]}]"),
+    "lists in a row": ("application/json", b'[{"event_id":' + b"[[" + b"[]," * 4_000_000 + b"1]]}]"),
+    "a row of names": ("application/json", b"[{" + b",".join(b'"%06d":0' % k for k in range(1_000_000)) + b"}]"),
+    "a text of escapes": ("application/json", b'[{"event_id":"' + b"\\n" * 8_000_000 + b'"}]'),
+    "lines": ("application/x-ndjson", OBJECTS.replace(b",", b"\n")),
+    "a line of lists": ("application/x-ndjson", b'{"a":[' + b"[]," * 4_000_000 + b"1]}"),
+    "lines of blanks": ("application/x-ndjson", b" \n" * 8_000_000),
+    "rows without columns": ("application/vnd.apache.arrow.stream", arrow(pa.table({"a": [None] * 10_000_000}))),
+    "a registration": ("application/json", b"[" + OBJECTS + b"{}]"),
+}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_a_body_is_read_no_further_than_it_fits(monitor, name):
+    number, (kind, body) = monitor.register(), HEAVY[name]
+    as_registration = ("/investigations", monitor.as_.admin)
+    path, who = (
+        as_registration if name == "a registration" else (f"/investigations/{number}/decisions", monitor.as_.writer)
+    )
+    tracemalloc.start()
+    answer = who.post(path, content=body, headers={"content-type": kind})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert answer.status_code in ((200,) if name == "lines of blanks" else (400, 413, 422)), answer.text
+    assert peak < 80e6 + 2 * len(body)  # copies of the body, and what was read of it
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson"])
+@pytest.mark.parametrize("text", ['{"[', '}],"', "\\", "é\n\u2028 𝄞", '\\"'])
+def test_long_bodies_are_read_as_short_ones(kind, text):
+    rows = [{"event_id": f"{text}{k}", "a": k / 7, "b": None, "c": True, "": -1e-7} for k in range(8000)]
+    lines = [json.dumps(row, ensure_ascii=k % 2 == 0, indent=k % 3 or None) for k, row in enumerate(rows)]
+    if kind.endswith("json") and "x-" not in kind:
+        body = (" \n[\t" + " ,\r\n".join(lines) + "] \n").encode()
+    else:
+        body = "\n".join(map(json.dumps, rows)).encode()
+    assert len(body) > 2 * LONGEST_ROW
+    assert list(read_rows(kind, body)) == rows
+    for broken in (body.rstrip()[:-1], body + b"1", body.replace(b'"a":', b'"a"', 1), body.replace(b'"b"', b',"b"', 1)):
+        with pytest.raises(RefusedError):
+            list(read_rows(kind, broken))

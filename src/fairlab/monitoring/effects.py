@@ -11,6 +11,8 @@ from fairlab.monitoring.looks import as_table
 from fairlab.monitoring.registration import Registration
 from fairlab.statistics import bonferroni_level
 
+_BANDS, MOST_KEPT = {}, 20_000  # moments
+
 
 def indicators(registration: Registration, table: pd.DataFrame) -> dict[str, np.ndarray]:
     """Return what rates are counted of, from 0 to 1: each label or category, a bounded number, or the error."""
@@ -63,7 +65,7 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
         totals, hits = counts[..., 0], np.minimum(counts[..., place], counts[..., 0])
         others, other_hits = (each.sum(axis=1, keepdims=True) - each for each in (totals, hits))
         estimates = hits / np.maximum(totals, 1) - other_hits / np.maximum(others, 1)
-        bounds = group_sequences(hits, totals, confidence_level=level)
+        bounds = _bands(hits, totals, level)
         column = registration.columns.get(name.removeprefix("error of "))
         values = ((column and column.width) or 1.0) * np.stack([estimates, *bounds], axis=-1)
         people = np.stack([totals, others], axis=-1).astype(int)
@@ -81,6 +83,19 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
                 }
             )
     return found
+
+
+def _bands(hits: np.ndarray, totals: np.ndarray, level: float) -> np.ndarray:
+    """Return the bounds of `group_sequences`, shape (2, n_moments, n_groups); each moment's are computed once."""
+    keys = [(level, *pair) for pair in zip(map(np.ndarray.tobytes, hits), map(np.ndarray.tobytes, totals), strict=True)]
+    found = {key: _BANDS[key] for key in keys if key in _BANDS}
+    if new := [k for k, key in enumerate(keys) if key not in found]:
+        low, high = group_sequences(hits[new], totals[new], confidence_level=level)
+        found |= zip((keys[k] for k in new), np.stack([low, high], axis=1), strict=True)
+        if len(_BANDS) > MOST_KEPT:
+            _BANDS.clear()
+        _BANDS.update(found)
+    return np.stack([found[key] for key in keys], axis=1) if keys else np.empty((2, *hits.shape))
 
 
 def _point(sizes: list[int], values: list[float], smallest_cell: int) -> dict:

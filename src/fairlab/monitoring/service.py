@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import math
 import time
+from collections.abc import Container, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -10,13 +12,14 @@ from http import HTTPStatus
 from multiprocessing import get_context
 from typing import Annotated
 
+import httpx
 import sqlalchemy as sa
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBasic, HTTPBasicCredentials, HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest
-from pydantic import AfterValidator, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -24,7 +27,7 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from fairlab.monitoring import migrations, pages
-from fairlab.monitoring.bodies import JSON, READERS, read, read_rows
+from fairlab.monitoring.bodies import JSON, READERS, read_json, read_rows
 from fairlab.monitoring.effects import over_time
 from fairlab.monitoring.logs import LOG, iso, log_as_json, place
 from fairlab.monitoring.looks import check_registration
@@ -33,16 +36,19 @@ from fairlab.monitoring.registration import (
     LONGEST_TEXT,
     MOST_ERRORS,
     STORABLE,
+    STRICT,
     RefusedError,
     Registration,
     Text,
     error,
 )
 from fairlab.monitoring.scheduler import work
-from fairlab.monitoring.store import DONE, Store
+from fairlab.monitoring.store import Store
+from fairlab.monitoring.webhooks import is_internal
 
 MOST_BYTES = 16 * 2**20  # of a body
-MOST_POINTS = 2_000  # of an effect over time
+MOST_POINTS, USUAL_POINTS = 2_000, 300  # of all effects over time: that may be wanted, and that are shown
+PAGE = 500  # investigations
 LATEST = 32_503_680_000_000  # milliseconds: the year 3000
 # A time of ISO 8601 as people and browsers write it, or nothing, as a form sends what is not filled in.
 TIME = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?$"
@@ -107,7 +113,7 @@ def problem(status: int, detail: str, errors=(), headers=None) -> Response:
 async def observe(request: Request, call_next, *, most_bytes: int) -> Response:
     """Log and count a request, add headers, and turn what nobody expected into a problem document.
 
-    Neither bodies nor paths are logged, as a path may name a person: the route's pattern is.
+    Neither bodies nor paths are logged: the route's pattern is.
     """
     started = time.perf_counter()
     try:
@@ -198,7 +204,7 @@ def _content_type(request: Request, *known: str) -> str:
     return found
 
 
-def create_app(store: Store, *, most_bytes: int = MOST_BYTES) -> FastAPI:
+def create_app(store: Store, *, most_bytes: int = MOST_BYTES, internal: Container[str] = ()) -> FastAPI:
     """Return the application.
 
     Parameters
@@ -207,6 +213,8 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES) -> FastAPI:
         With its tables.
     most_bytes : int
         Of a body.
+    internal : container of str
+        Hosts of webhooks that may have an internal address.
     """
     app = FastAPI(
         title="fairlab monitor",
@@ -228,7 +236,7 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES) -> FastAPI:
             sa.exc.TimeoutError: _unavailable,
         },
     )
-    app.state.store = store
+    app.state.store, app.state.internal = store, internal
     schemas = models_json_schema([(Registration, "validation")], ref_template="#/components/schemas/{model}")[1]
     app.openapi()["components"]["schemas"] = schemas["$defs"]  # the service reads registrations itself
     return app
@@ -276,33 +284,39 @@ def measured(store: TheStore) -> Response:
 )
 def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
     """Register an investigation."""
-    registration = Registration.model_validate(read(_content_type(request, JSON), body))
+    registration = Registration.model_validate(read_json(_content_type(request, JSON), body))
     check_registration(registration)
+    host = httpx.URL(registration.webhook.url).host if registration.webhook else None
+    if host and host not in request.app.state.internal and is_internal(host):
+        reason = "expected a public address, or a host that the monitor was started with as --internal-host"
+        raise RefusedError(422, "the request does not fit", [error(None, "webhook.url", reason)])
     return {"id": store.register(registration)}
 
 
 @router.get("/investigations", dependencies=allowed("reader"))
 def list_investigations(store: TheStore) -> dict[str, list]:
     """List all investigations."""
-    return {"investigations": [_about(store, number) for number in store.numbers()]}
+    return {"investigations": list(map(_about, store.overview()))}
 
 
 @router.get("/investigations/{number}", dependencies=allowed("reader", "writer"))
 def show_investigation(store: TheStore, number: Number) -> dict:
     """Return what is registered and how many rows and looks there are."""
-    return _about(store, number)
+    return _about(*store.overview(number))
 
 
-def _about(store: Store, number: int) -> dict:
-    found, n_looks = store.investigation(number), len(store.look_list(number))
+def _about(found: sa.Row) -> dict:
     shown = found.registration.model_dump(mode="json", exclude={"webhook": {"secret"}})
+    if webhook := found.registration.webhook:  # the rest of the address may hold a key
+        url = httpx.URL(webhook.url)
+        shown["webhook"] = {"url": f"{url.scheme}://{url.host}"}
     counted = {
         "decisions": found.decided,
         "labels": found.complete if found.registration.true_label else 0,
-        "looks": n_looks,
+        "looks": found.n_looks,
         "created": iso(found.created),
     }
-    return {"id": number} | shown | counted
+    return {"id": found.id} | shown | counted
 
 
 @router.delete("/investigations/{number}", status_code=204, dependencies=allowed())
@@ -311,10 +325,22 @@ def delete_investigation(store: TheStore, number: Number) -> None:
     store.delete_investigation(number)
 
 
-@router.delete("/investigations/{number}/people/{person}", dependencies=allowed())
-def delete_person(store: TheStore, number: Number, person: Text) -> dict[str, int]:
+class Deletion(BaseModel):
+    """Whose rows are deleted: in a body, as a path cannot hold every key, and is logged by others."""
+
+    model_config = STRICT
+    person: Text
+
+
+@router.post(
+    "/investigations/{number}/deletions",
+    dependencies=allowed(),
+    openapi_extra=_body({JSON: {"schema": Deletion.model_json_schema()}}),
+)
+def delete_person(store: TheStore, number: Number, request: Request, body: Body) -> dict[str, int]:
     """Delete the rows of a person; running counts and the reports of past looks stay."""
-    return {"deleted": store.delete_person(number, person)}
+    wanted = Deletion.model_validate(read_json(_content_type(request, JSON), body))
+    return {"deleted": store.delete_person(number, wanted.person)}
 
 
 @router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=_body(ROWS))
@@ -338,13 +364,7 @@ def look_now(store: TheStore, number: Number) -> dict[str, int]:
 @router.get("/investigations/{number}/looks", dependencies=allowed("reader"))
 def list_looks(store: TheStore, number: Number) -> dict[str, list]:
     """List the looks of an investigation, with the numbers of findings that are new, gone, stronger or weaker."""
-    shown = ("number", "state", "level", "started", "finished")
-    return {
-        "looks": [
-            {name: one[name] for name in shown} | {"changes": {kind: len(of) for kind, of in one["changes"].items()}}
-            for one in looks_of(store, number)
-        ]
-    }
+    return {"looks": list(map(_of_look, store.look_list(number)))}
 
 
 @router.get("/investigations/{number}/looks/{look}", dependencies=allowed("reader"), response_model=dict)
@@ -380,78 +400,76 @@ page = partial(router.get, include_in_schema=False, response_class=HTMLResponse,
 
 
 @page("/")
-def show_index(store: TheStore) -> str:
-    """Return the page of all investigations."""
-    return pages.render(
-        "index.html",
-        investigations=[(_about(store, number), _last(looks_of(store, number))) for number in store.numbers()],
-    )
+def show_index(store: TheStore, after: Annotated[int, Query(ge=0, lt=2**31)] = 0) -> str:
+    """Return a page of investigations, from a number on."""
+    found = store.overview(after=after, limit=PAGE + 1)
+    investigations = [(_about(one), iso(one.finished), one.summary) for one in found[:PAGE]]
+    following = found[PAGE - 1].id if len(found) > PAGE else None
+    return pages.render("index.html", investigations=investigations, following=following, after=after)
 
 
 @page("/pages/investigations/{number}")
 def show_page(store: TheStore, number: Number, start: Time = None, end: Time = None) -> str:
     """Return the page of an investigation."""
-    about, looks = _about(store, number), looks_of(store, number)
-    return pages.investigation(about, looks, _last(looks), effects_of(store, number, start, end))
+    about, looks = _about(*store.overview(number)), list(map(_of_look, store.look_list(number)))
+    last = store.report(number)
+    return pages.investigation(about, looks, last and _with_report(last), effects_of(store, number, start, end))
 
 
 @page("/pages/investigations/{number}/looks/{look}")
 def show_report(store: TheStore, number: Number, look: Number) -> str:
     """Return the page of a look."""
-    about = _about(store, number)
-    return pages.render("look.html", id=number, name=about["name"], look=find_look(store, number, look))
+    name = store.investigation(number).registration.name
+    return pages.render("look.html", id=number, name=name, look=find_look(store, number, look))
 
 
-def _last(looks: list[dict]) -> dict | None:
-    """Return the last look that ended well."""
-    return next((one for one in reversed(looks) if one["state"] == DONE), None)
+def _of_look(row: sa.Row) -> dict:
+    """Return number, state and times of a look, and how many findings are new, gone, stronger or weaker."""
+    changes = {kind: (row.summary or {}).get(kind, 0) for kind in ("new", "gone", "stronger", "weaker")}
+    times = {"started": iso(row.started), "finished": iso(row.finished)}
+    return {"number": row.number, "state": row.state, "level": row.level} | times | {"changes": changes}
 
 
-def looks_of(store: Store, number: int) -> list[dict]:
-    """Return the looks of an investigation with their states and times, and their reports once they are there."""
-    return [
-        {
-            "number": row.number,
-            "state": row.state,
-            "level": row.level,
-            "started": iso(row.started),
-            "finished": iso(row.finished),
-            "changes": {"new": [], "gone": [], "stronger": [], "weaker": []},
-        }
-        | (row.report or {})
-        for row in store.look_list(number)
-    ]
+def _with_report(row: sa.Row) -> dict:
+    return _of_look(row) | {"changes": dict.fromkeys(("new", "gone", "stronger", "weaker"), ())} | (row.report or {})
 
 
 def find_look(store: Store, number: int, look: int) -> dict:
     """Return a look with its report; a RefusedError if there is no such look."""
-    found = looks_of(store, number)
-    if look > len(found):
+    found = store.report(number, look)
+    if found is None:
+        store.investigation(number)
         raise RefusedError(404, f"investigation {number} has no look {look}")
-    return found[look - 1]
+    return _with_report(found)
 
 
 def effects_of(store: Store, number: int, start: int | None, end: int | None, bucket: int | None = None) -> dict:
-    """Return the effects between two times, by default all, in buckets of some seconds, by default a hundredth."""
+    """Return the effects between two times, by default all, in buckets of some seconds, or of which many fit a page.
+
+    The latter begin at multiples of their width, a power of two, so that those that are over stay as they are.
+    """
     found = store.investigation(number)
     first, last = found.created if start is None else start, found.time + 1 if end is None else end
-    width = bucket * 1000 if bucket else max((last - first) // 100 + 1, 1)
-    if (last - first) // width > MOST_POINTS:
-        raise RefusedError(422, f"bucket: expected at most {MOST_POINTS} of them between start and end")
-    effects = over_time(found.registration, store.batch_counts(number, first, last, width))
+    n_bands = max(found.registration.n_bands, 1)
+    finest = max(last - first, 1) / min(USUAL_POINTS // n_bands, 100)
+    width = bucket * 1000 if bucket else 2 ** math.ceil(math.log2(max(finest, 1)))
+    if bucket and (last - first) // width > MOST_POINTS // n_bands:
+        raise RefusedError(422, f"bucket: expected at most {MOST_POINTS // n_bands} of them between start and end")
+    moments = store.batch_counts(number, first, last, width, first if bucket else 0)
+    effects = over_time(found.registration, moments)
     return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": effects}
 
 
-def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:
-    """Serve until a signal stops it; requests under way are answered first."""
+def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES, internal: Sequence[str] = ()) -> None:
+    """Serve until a signal stops it; requests under way are answered first. Webhooks may go to some internal hosts."""
     import uvicorn
 
     log_as_json()
     store = Store(url)
     # A pool replaces a process that is killed, as for want of memory.
-    with store.claim_file(), closing(migrations.migrated(store)), get_context("spawn").Pool(1, work, [url]):
+    with store.claim_file(), closing(migrations.migrated(store)), get_context("spawn").Pool(1, work, [url, internal]):
         uvicorn.run(
-            create_app(store, most_bytes=most_bytes),
+            create_app(store, most_bytes=most_bytes, internal=internal),
             host=host,
             port=port,
             log_config=None,
