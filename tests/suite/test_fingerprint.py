@@ -13,7 +13,6 @@ import pytest
 from fairlab.data import load
 from fairlab.suite import fingerprint
 from fairlab.suite.fingerprint import (
-    code_fingerprint,
     modules_fingerprint,
     notebook_fingerprint,
     value_fingerprint,
@@ -54,27 +53,89 @@ def changed(monkeypatch):
 def test_comments_docstrings_and_layout_do_not_count(define):
     plain = define("def f(x):\n    return x + 1\n")
     dressed = define('"""One."""\ndef f(x):\n    """Add one."""\n    # here\n    return (x\n            + 1)\n')
-    assert code_fingerprint(plain) == code_fingerprint(dressed)
+    assert value_fingerprint(plain) == value_fingerprint(dressed)
 
 
-def test_all_code_of_the_module_counts(define):
-    base = code_fingerprint(define("def f(x):\n    return x + 1\n"))
-    assert base != code_fingerprint(define("def f(x):\n    return x + 2\n"))
-    assert base != code_fingerprint(define("OFFSET = 1\n\ndef f(x):\n    return x + 1\n"))
-    assert base != code_fingerprint(define("from fairlab.seeds import Trial\n\ndef f(x):\n    return x + 1\n"))
+NOTEBOOK = """
+import numpy as np
+from fairlab.seeds import derive_seed
+seed, scale, unused = 0, 2.0, 1
+
+class Model:
+    bound = 3
+    def predict(self, x):
+        return x > limit(x)
+
+def limit(x):
+    return scale * np.mean(x)
+
+def f(trial, model=Model(), *, depth=1):
+    values = [trial.seed("name") + scale for _ in range(depth)]
+    return model.predict(np.array(values)) if values else f(trial, depth=derive_seed(2))
+"""
 
 
-def test_what_cannot_be_read_off_a_module_is_refused(define):
-    def nested(trial):
-        return 1
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("scale, unused = 0, 2.0", "scale, unused = 0, 3.0"),  # a constant that it names, here and in `limit`
+        ("x > limit", "x < limit"),  # a method of a class of the notebook, through a default
+        ("bound = 3", "bound = 4"),
+        ("np.mean", "np.median"),  # of a function that a method names
+        ("depth=1", "depth=2"),
+        ("+ scale for", "- scale for"),  # in a comprehension
+        ("import derive_seed", "import Trial as derive_seed"),
+    ],
+)
+def test_what_a_function_of_a_notebook_names_counts_at_any_depth(define, old, new):
+    assert NOTEBOOK.count(old) == 1
+    assert value_fingerprint(define(NOTEBOOK)) != value_fingerprint(define(NOTEBOOK.replace(old, new)))
 
-    for odd, words in (
-        (nested, "top of a module, found .*nested"),
-        (lambda trial: 1, "top of a module, found"),
-        (functools.partial(print), "expected a function of a module, found partial"),
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("seed, scale, unused = 0,", "seed, scale, unused = 7,"),  # `trial.seed` is an attribute, not this constant
+        ("unused = 0, 2.0, 1", "unused = 0, 2.0, 2"),
+        ("def limit(x):", 'def limit(x):\n    "Say what it is."  # why'),
+        ("class Model:", "title = 'a title'\n\nclass Model:"),
+    ],
+)
+def test_what_it_does_not_name_does_not_count(define, old, new):
+    assert NOTEBOOK.count(old) == 1
+    assert value_fingerprint(define(NOTEBOOK)) == value_fingerprint(define(NOTEBOOK.replace(old, new)))
+
+
+def test_modules_of_the_project_that_it_reaches_count(define, changed):
+    inner = "from fairlab.networks import forward\n    return transport, forward"
+    function = define(f"from fairlab import transport\ndef f(x):\n    {inner}\n")
+    base = value_fingerprint(function)
+    for module in ("fairlab.fliptest.flipsets", "fairlab.transport.gan", "fairlab.networks"):
+        with pytest.MonkeyPatch.context():
+            changed(module)
+            assert (value_fingerprint(function) == base) == (module == "fairlab.fliptest.flipsets"), module
+
+
+def test_a_function_in_an_argument_counts_by_its_code(define):
+    rules = [define(f"def f(x):\n    return x > {bound}\n") for bound in (1, 1, 2)]
+    first, again, other = (value_fingerprint({"rule": [functools.partial(rule, 1)]}) for rule in rules)
+    assert first == again != other
+
+
+def test_lambdas_and_inner_functions_count_with_what_is_around_them():
+    def make(bound):
+        return lambda x: x > bound
+
+    assert value_fingerprint(make(1)) == value_fingerprint(make(1)) != value_fingerprint(make(2))
+
+
+def test_names_that_no_worker_can_get_are_refused(define):
+    for body, words in (
+        ("open_file", "f uses open_file, a TextIOWrapper"),
+        ("missing", "f uses missing, which is not"),
     ):
         with pytest.raises(TypeError, match=words):
-            code_fingerprint(odd)
+            value_fingerprint(define(f"open_file = open(__file__)\ndef f(x):\n    return {body}\n"))
 
 
 def test_modules_count_with_what_they_import(changed):

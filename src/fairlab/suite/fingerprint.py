@@ -1,20 +1,25 @@
 """Fingerprints of code and values, the keys of cached trials.
 
-A trial is computed again when its module changes, or any module of this package that it imports, at any depth, or the
-version of a distribution that one of these imports. Comments, docstrings and layout do not count, nor the modules of
-`LEFT_OUT`.
+A trial is computed again when its function changes, a function or constant of the notebook that it names, a module of
+this package that one of these reaches, at any depth, or the version of a distribution that is used there. Comments,
+docstrings and layout do not count, nor the modules of `LEFT_OUT`.
 """
 
 import ast
+import builtins
+import dis
 import hashlib
 import inspect
+import pickle
 import sys
+import textwrap
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 
-import joblib
+from joblib.hashing import NumpyHasher
 
 from fairlab.checks import EXTRAS
 from fairlab.paths import project
@@ -40,36 +45,95 @@ LEFT_OUT = frozenset(
     for name in ("checks", "plotting", "paths", "data.errors", "data.files", "data.inventory", "data.sources")
 )
 _SOURCE = Path(__file__).parents[1]
+# Of a class, what depends on where it is written, and not on what it does.
+MADE_BY_PYTHON = {"__module__", "__dict__", "__weakref__", "__doc__", "__firstlineno__", "__static_attributes__"}
 
 
-def code_fingerprint(function) -> str:
-    """Return a digest of the module of `function`, of all modules of this package reached from it, and of versions.
+def value_fingerprint(value, within: tuple = ()) -> str:
+    """Return a digest of the content of a value, with the code of the functions and classes in it.
+
+    Parameters
+    ----------
+    value : object
+    within : tuple
+        Functions and classes whose digest this is a part of, which may name each other.
 
     Raises
     ------
     TypeError
-        If `function` is not defined at the top level of a module.
+        If the value cannot be pickled, as an open file or an `Experiment`.
     """
-    name = getattr(function, "__qualname__", type(function).__name__)
-    if not inspect.isfunction(function):
-        raise TypeError(f"function: expected a function of a module, found {type(function).__name__}")
-    if function.__module__ == "__main__" or "<" in name:
-        raise TypeError(
-            f"function: expected one at the top of a module, found {name} of {function.__module__}; "
-            "put it into the paper's trials.py, or a module beside the notebook"
-        )
-    if function.__module__.split(".")[0] == PACKAGE:
-        return modules_fingerprint([function.__module__])
-    own, *imported = _content(Path(inspect.getsourcefile(function)).read_text(encoding="utf-8"), function.__module__)
-    return _digest(f"{own}\n{modules_fingerprint(*imported)}")
-
-
-def value_fingerprint(value) -> str:
-    """Return a digest of the content of a value."""
     provenance = getattr(value, "provenance", None)
     if provenance is not None:  # a data set: where it came from does not say what was done to it since
         value = (provenance.data_hash, value.features, value.target, value.sensitive_features)
-    return joblib.hash(value, hash_name="sha1")
+    return _Hasher(within).hash(value)
+
+
+class _Hasher(NumpyHasher):
+    """Digest of a value, for which a module, function or class counts as its code instead of its name."""
+
+    def __init__(self, within):
+        super().__init__(hash_name="sha1")
+        self.within = within
+
+    def save(self, obj):
+        super().save(_code(obj, self.within) if isinstance(obj, ModuleType | FunctionType | type) else obj)
+
+
+def _code(what, within) -> str:
+    """Return a digest of the code of a module, function or class, and of all that it depends on but arguments."""
+    home = what.__name__ if isinstance(what, ModuleType) else what.__module__
+    top, name = home.partition(".")[0], f"{home} {getattr(what, '__qualname__', '')}"
+    if top == PACKAGE:
+        return f"{name} {modules_fingerprint(_whole(home) if isinstance(what, ModuleType) else [home])}"
+    if top != "__main__" and (top in sys.stdlib_module_names or _distributions(top)):
+        return f"{name} {_distributions(top)}"
+    if what in within:
+        return what.__qualname__
+    if isinstance(what, ModuleType):  # a module beside the notebook
+        own, *imported = _content(Path(inspect.getsourcefile(what)).read_text(encoding="utf-8"), home)
+        return _digest(f"{own}\n{modules_fingerprint(*imported)}")
+    if isinstance(what, FunctionType):
+        used = {"": (_source(what), what.__defaults__, what.__kwdefaults__)} | _names(what)
+    else:
+        own = {name: value for name, value in vars(what).items() if name not in MADE_BY_PYTHON}
+        used = {name: getattr(value, "__func__", getattr(value, "fget", value)) for name, value in own.items()}
+        used[""] = what.__bases__
+    lines = []
+    for name, value in sorted(used.items()):
+        try:
+            lines.append(f"{name} {value_fingerprint(value, (*within, what))}")
+        except (TypeError, pickle.PicklingError) as error:
+            raise TypeError(
+                f"{what.__qualname__} uses {name or 'defaults'}, a {type(value).__name__} that no worker can get; "
+                f"a trial gets what it needs as arguments ({error})"
+            ) from None
+    return _digest("\n".join(lines))
+
+
+def _source(function) -> str:
+    """Return the source of a function without comments, layout and docstring; of a lambda its compiled code."""
+    try:
+        return " ".join(_parts(ast.parse(textwrap.dedent(inspect.getsource(function))))[0])
+    except (OSError, SyntaxError):
+        return repr([(code.co_code, code.co_names, code.co_varnames) for code in _codes(function.__code__)])
+
+
+def _codes(code) -> list[CodeType]:
+    """Return the code of a function and of all functions in it."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return [code, *(part for one in inner for part in _codes(one))]
+
+
+def _names(function) -> dict:
+    """Return what a function uses of its module and of the functions around it, by name."""
+    loads = (instruction for code in _codes(function.__code__) for instruction in dis.get_instructions(code))
+    names = {load.argval for load in loads if load.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    around = inspect.getclosurevars(function).nonlocals
+    found = {name: function.__globals__[name] for name in names if name in function.__globals__}
+    if unknown := sorted(name for name in names - found.keys() if not hasattr(builtins, name)):
+        raise TypeError(f"{function.__qualname__} uses {', '.join(unknown)}, which is not defined")
+    return found | around
 
 
 def modules_fingerprint(names: Iterable[str], libraries: Iterable[str] = (), left_out: frozenset = LEFT_OUT) -> str:

@@ -6,6 +6,7 @@ kill, only the trials that were running are computed again.
 """
 
 import hashlib
+import inspect
 import os
 import pickle
 import sys
@@ -19,7 +20,7 @@ from tqdm import tqdm
 
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
-from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
+from fairlab.suite.fingerprint import value_fingerprint
 from fairlab.suite.processes import WORKER_ENVIRONMENT, end_with_parent
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
@@ -38,7 +39,9 @@ def trial_keys(
 ) -> list[str]:
     """Return the cache key of every trial, including its own values of `each`."""
     values = "".join(f"{name}={value_fingerprint(value)}\n" for name, value in sorted(parameters.items()))
-    shared = f"{code_fingerprint(function)}\n{function.__name__}\n{values}"
+    if not inspect.isfunction(function):
+        raise TypeError(f"function: expected a function, found {type(function).__name__}")
+    shared = f"{value_fingerprint(function)}\n{function.__name__}\n{values}"
     keys = []
     for k, trial in enumerate(trials):
         own = "".join(f"{name}={value_fingerprint(column[k])}\n" for name, column in sorted((each or {}).items()))
