@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 
 import pytest
-from toy_project import CELLS, FIGURES_MODULE, PUBLISHED, SPECIFICATION, TRIALS, line, write_notebook
+from toy_project import CELLS, FIGURES_MODULE, PUBLISHED, SPECIFICATION, line, write_notebook
 
 from fairlab.paths import project
 
@@ -35,7 +35,6 @@ def toy(tmp_path, monkeypatch, results):
     for name in ("Snakefile", "profiles"):
         (root / "experiments" / name).symlink_to(own.experiments / name)
     write_notebook(root / "notebooks" / "toy" / "mean.ipynb", CELLS)
-    (root / "notebooks" / "toy" / "toy_trials.py").write_text(TRIALS)
     monkeypatch.setenv("FAIRLAB_ROOT", str(root))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     return root

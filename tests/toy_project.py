@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fairlab.benchmarks import figures
 from fairlab.plotting import titled
 from fairlab.suite.notebook import KERNEL_SPEC, nbformat  # which loads less here than by itself
 
@@ -42,11 +41,6 @@ profiles:
   paper: {n: 50, n_trials: 5}
 """
 
-TRIALS = """
-def mean(trial, n):
-    return trial.rng("draw").normal(0.5, 0.1, n).mean()
-"""
-
 CELLS = [
     """
     experiment = "toy/mean"
@@ -56,18 +50,23 @@ CELLS = [
     seed = 0
     """,
     """
+    import matplotlib.pyplot as plt
     import pandas as pd
     from fairlab import Experiment
-    from fairlab.benchmarks.figures import line
     exp = Experiment.open(globals())
     berkeley = exp.load("berkeley")
     """,
     """
-    from toy_trials import mean
+    def mean(trial, n):
+        return trial.rng("draw").normal(0.5, 0.1, n).mean()
+
     means = exp.trials(mean, n_trials, n=n)
     """,
     """
-    exp.figure("figure-1", line, data=pd.DataFrame({"x": range(n_trials), "y": means}), caption="Means by trial.")
+    fig, ax = plt.subplots(figsize=(4, 2.5))
+    ax.plot(means)
+    ax.set(xlabel="trial", ylabel="mean", title="The means scatter around one half.")
+    exp.figure("figure-1", fig, data=pd.DataFrame({"y": means}), caption="Means by trial.")
     exp.record("table-1", "mean", means)
     exp.record("table-1", "rows", len(berkeley.features))
     exp.claims("table-1", {"positive": (min(means) > 0, "")})
@@ -96,12 +95,15 @@ def write_notebook(path: Path, cells) -> Path:
     return path
 
 
+def slow(seconds: float) -> list[str]:
+    """Return the cells of the toy notebook, with trials that take seconds."""
+    return [cell.replace("return trial", f"__import__('time').sleep({seconds}); return trial") for cell in CELLS]
+
+
 def write_slow(root: Path, names, n_trials: int, seconds: float) -> None:
     """Write experiments of trials that take seconds into the toy project, each with numbers of its own."""
-    slow = TRIALS.replace("    return", f"    __import__('time').sleep({seconds})\n    return")
-    (root / "notebooks" / "toy" / "toy_trials.py").write_text(slow)
     for number, name in enumerate(names):
-        cells = [cell.replace("toy/mean", f"toy/{name}").replace("n=n", f"n=n + {number}") for cell in CELLS]
+        cells = [cell.replace("toy/mean", f"toy/{name}").replace("n=n", f"n=n + {number}") for cell in slow(seconds)]
         write_notebook(root / "notebooks" / "toy" / f"{name}.ipynb", cells)
         text = SPECIFICATION.replace("n: 10, n_trials: 2", f"n: 10, n_trials: {n_trials}")
         (root / "experiments" / "toy" / f"{name}.yaml").write_text(text)
@@ -117,6 +119,8 @@ def add_experiment(toy: Path, name: str, cells=CELLS, more: str = "", specificat
 def fill(experiment):
     """Record what the toy experiment declares."""
     experiment.load("berkeley")
-    experiment.figure("figure-1", figures.line, data=pd.DataFrame({"x": [0, 1], "y": [0, 1]}))
+    figure = Figure(figsize=(3, 2), layout="constrained")
+    figure.subplots().set(xlabel="x", ylabel="y", title="Two numbers")
+    experiment.figure("figure-1", figure, data=pd.DataFrame({"x": [0, 1], "y": [0, 1]}))
     experiment.record("table-1", "mean", [0.5, 0.6])
     experiment.claims("table-1", {"positive": (True, "0.5 and 0.6")})

@@ -103,6 +103,13 @@ REPORT_STYLE = """
 """
 
 
+def use_style() -> None:
+    """Draw all further figures in the look of this project: the style sheet ``fairlab.style`` of matplotlib."""
+    from matplotlib import pyplot as plt  # here and below: most who import this module draw nothing
+
+    plt.style.use("fairlab.style")
+
+
 def panels(n_rows: int, n_columns: int, *, width: float, height: float, **options) -> tuple[Figure, np.ndarray]:
     """Return a figure of equal panels and its axes, shape (n_rows * n_columns,), row by row.
 
@@ -114,7 +121,7 @@ def panels(n_rows: int, n_columns: int, *, width: float, height: float, **option
     **options
         Of `matplotlib.pyplot.subplots`, such as ``sharey``.
     """
-    from matplotlib import pyplot as plt  # here and below: most who import this module draw nothing
+    from matplotlib import pyplot as plt
 
     size = (width * n_columns, height * n_rows)
     figure, axes = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options)
@@ -143,6 +150,15 @@ def legend_above(figure: Figure, axis=None, *, handles=None, n_columns: int | No
         labels = [handle.get_label() for handle in handles]
     columns = n_columns or len(labels)
     figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
+
+
+def legend_below(figure: Figure, *, n_columns: int | None = None) -> None:
+    """Put one legend below all panels, with each label once."""
+    found = [part for axes in figure.axes for part in zip(*axes.get_legend_handles_labels(), strict=True)]
+    handles = {label: handle for handle, label in reversed(found)}
+    handles = {label: handles[label] for _, label in found}
+    columns = n_columns or len(handles)
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, frameon=False)
 
 
 def titled(figure: Figure, sentence: str) -> Figure:

@@ -375,6 +375,7 @@ USES = [
         {"maps": [transport.GANTransport(n_steps=1)], "X_source": AGES, "X_target": MOVED},
         bad={"maps": (3, [], [3])},
     ),
+    Use(transport.marginal_distances, {"X_target": AGES, "X_image": MOVED}),
     Use(
         transport.squared_l1,
         {"X_source": AGES, "X_target": MOVED},

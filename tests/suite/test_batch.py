@@ -16,7 +16,7 @@ import pandas as pd
 import psutil
 import pytest
 from filelock import FileLock
-from toy_project import CELLS, SPECIFICATION, TRIALS, add_experiment
+from toy_project import CELLS, SPECIFICATION, add_experiment, slow
 
 from fairlab import checks, data
 from fairlab.paths import project
@@ -28,7 +28,6 @@ from fairlab.suite.run import Run, failure_file, run_folder
 from fairlab.transport.maps import require_memory
 
 GITIGNORE = project().root / ".gitignore"
-SLOW_TRIALS = TRIALS.replace("    return", "    __import__('time').sleep(0.5)\n    return")
 GB = 10**9
 KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 BAD = {
@@ -161,9 +160,8 @@ def heard():
 def three(toy, heard):
     """The toy project with three experiments of slow trials, `third` of which waits for `second`."""
     spec = SPECIFICATION.replace("n: 10, n_trials: 2", "n: 10, n_trials: 6")
-    (toy / "notebooks" / "toy" / "toy_trials.py").write_text(SLOW_TRIALS)
     for name, more in (("mean", ""), ("second", ""), ("third", "after: [toy/second]\n")):
-        cells = [cell.replace("n=n", f"n=n + {len(name) % 2}") for cell in CELLS]
+        cells = [cell.replace("n=n", f"n=n + {len(name) % 2}") for cell in slow(0.5)]
         add_experiment(toy, name, cells, more, spec)
 
 

@@ -1,9 +1,12 @@
+import json
 import sys
 
 import cloudpickle
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from toy_project import add_experiment, fill
 
 from fairlab.suite import batch
@@ -42,7 +45,7 @@ def test_a_session_publishes_a_complete_run_of_its_profile_and_seed(toy, given, 
     assert run.parameters == {"n": given.get("n", 10), "n_trials": 2}
     assert (run.seed, run.ours("table-1", "mean").mean) == (published[1], pytest.approx(0.55))
     assert run.sources()["berkeley"] == "real"
-    assert {"commit", "libraries", "seconds", "peak_memory_gb", "python"} <= set(run.about)
+    assert {"commit", "libraries", "core_seconds", "peak_memory_gb", "python"} <= set(run.about)
     names = {path.name for path in (folder / "figures").iterdir()}
     assert names == {f"figure-1.{suffix}" for suffix in ("png", "svg", "csv", "json")}
     assert not any(run_folder("toy/mean", *other).exists() for other in others)
@@ -76,6 +79,7 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
     assert "fairlab data fetch a/file gets the real" in rows["mean"].reason
 
 
+NUMBERS = pd.DataFrame({"y": [1, 2]})
 WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
 
 
@@ -107,7 +111,9 @@ WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
         (lambda exp: exp.claims("table-1", {"positive": ("yes", "")}), TypeError, "expected True or False"),
         (lambda exp: exp.claims("table-1", {"positive": (True, 0.5)}), TypeError, r"detail as text, found 0\.5"),
         (lambda exp: exp.trials(draw, 0), ValueError, "n_trials: expected at least 1"),
-        (lambda exp: exp.trials(lambda trial: 1, 1), TypeError, r"put it into the paper's trials\.py"),
+        (lambda exp: exp.trials("draw", 1), TypeError, "function: expected a function, found str"),
+        (lambda exp: exp.figure("figure-1", Figure(), data=NUMBERS), ValueError, "expected a title that says"),
+        (lambda exp: exp.claims("table-1", {"positive": (True, {"mean": "x"})}), ValueError, "could not convert"),
         (
             lambda exp: exp.record_frame("table-1", pd.DataFrame({"share": [0.5]}), id="{method}", values="share"),
             KeyError,
@@ -156,6 +162,44 @@ def test_tables_are_recorded_number_by_number(experiment):
     long = pd.DataFrame({"what": ["mean", "mean"], "share": [0.5, 0.7]})
     experiment.record_frame("table-1", long, id="{what}", values="share")
     assert experiment.run.ours("table-1", "mean").values.tolist() == [0.5, 0.7]
+
+
+def test_trials_without_a_value_are_left_out_and_a_number_without_any_is_skipped(experiment):
+    experiment.note("one map of three")
+    experiment.record("table-1", "mean", [0.5, np.nan, 0.7], missing="nobody flips")
+    experiment.record("table-1", "lost", [np.nan] * 3, missing="nobody flips")
+    rows = {row.id: row for row in experiment.compare().rows}
+    assert (rows["mean"].ours, rows["mean"].n_trials) == (pytest.approx(0.6), 2)
+    assert "one map of three" in rows["mean"].reason
+    assert (rows["lost"].verdict, rows["lost"].reason) == ("not run", "nobody flips")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "verdict", "reason"),
+    [
+        ({"mean": [0.5, 0.75], "ratio": 2}, "holds", "mean 0.5 to 0.75, ratio 2"),
+        ({"mean": [0.5, np.nan]}, "not run", "not every trial has a value: mean"),
+        ({"mean": []}, "not run", "not every trial has a value: mean"),
+    ],
+)
+def test_a_claim_with_a_missing_number_is_not_judged(toy, numbers, verdict, reason):
+    experiment = Experiment("toy/mean")
+    experiment.claims("table-1", {"positive": (True, numbers)})
+    [row] = [row for row in experiment.compare().rows if row.id == "positive"]
+    assert (row.verdict, row.reason) == (verdict, reason)
+
+
+def test_a_figure_of_the_notebook_is_kept_with_its_numbers_and_closed(experiment):
+    figure, axes = plt.subplots(1, 2, figsize=(6, 2))
+    for axis, title in zip(axes, ("Women", "Men"), strict=True):
+        axis.plot([1, 2])
+        axis.set(xlabel="trial", ylabel="mean", title=title)
+    figure.suptitle("Both means rise")
+    experiment.figure("figure-1", figure, data=NUMBERS, part="rise", caption="Means. Look up.")
+    entry = json.loads((experiment.folder / "figures" / "figure-1_rise.json").read_text())
+    assert (entry["sentence"], entry["alternative"]) == ("Both means rise", "Means. Both means rise")
+    assert pd.read_csv(experiment.folder / "figures" / "figure-1_rise.csv").equals(NUMBERS)
+    assert plt.get_fignums() == []
 
 
 def test_published_numbers_beside_recorded_ones(experiment):

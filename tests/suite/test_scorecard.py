@@ -11,6 +11,7 @@ from fairlab.plotting import COLOURS
 from fairlab.suite import run as runs
 from fairlab.suite.comparison import Comparison, Row, short_line
 from fairlab.suite.experiment import Experiment
+from fairlab.suite.links import set_links
 from fairlab.suite.published import introduction, sections
 from fairlab.suite.run import Run, failure_file, run_folder
 from fairlab.suite.scorecard import published_runs, scorecard, table, to_markdown, unexplained, unreadable, write
@@ -265,7 +266,7 @@ def test_page_has_differences_reasons_and_runs(toy):
     deviations = toy / "experiments" / "toy" / "deviations.md"
     deviations.write_text("# Toy\n\n## table-1: means\n\nThe mean is\nanother one.\n\n`mean`, `positive`\n")
     file = run_folder("toy/mean", "quick") / "run.json"
-    rewrite(file, json.dumps(json.loads(file.read_text()) | {"seed": 5, "commit": "abc", "seconds": 90}))
+    rewrite(file, json.dumps(json.loads(file.read_text()) | {"seed": 5, "commit": "abc", "core_seconds": 90}))
     text = to_markdown(scorecard(), published_runs())
     link = "experiments/toy/deviations.md#table-1-means"
     assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | The mean is another one. [more]({link}) |" in text
@@ -345,3 +346,38 @@ def test_what_no_section_names_is_unexplained(toy):
     assert {row.id for row in unexplained(scorecard())} == {"mean", "positive"}
     (toy / "experiments" / "toy" / "deviations.md").write_text(TEXT)
     assert {row.id for row in unexplained(scorecard())} == {"positive"}
+
+
+LINK = "[{}](../../experiments/fliptest/published.yaml#{})"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "ours", "expected"),
+    [
+        ("1,086", "section-5.3:women_to_men.f_plus", 1218.6, "1,219"),
+        ("−1.4", "section-5.3:transparency.f_minus.work_experience", -1.374, "−1.4"),
+        ("+0.00", "section-5.3:transparency.f_plus.hair_length", 1.75, "+1.75"),
+        ("30%", "section-5.3:hired_share.women", 0.2987, "30%"),  # a proportion
+        ("0 to 1.00", "section-5.3:hired_share.women", (0.5, 0.75), "0 to 1"),
+        ("1", "section-5.3:hired_share.women", None, "not run"),
+    ],
+)
+def test_a_linked_number_has_the_digits_of_the_text_that_stands_there(text, place, ours, expected):
+    artefact, id = place.split(":")
+    verdict = "not run" if ours is None else "near"
+    row = Row(paper="fliptest", artefact=artefact, id=id, kind="number", published=1.0, ours=ours, verdict=verdict)
+    linked = f"Before {LINK.format(text, place)} and after."
+    assert set_links(linked, [row]) == f"Before {LINK.format(expected, place)} and after."
+
+
+def test_a_linked_claim_has_its_verdict_and_a_link_to_no_row_is_refused():
+    own = {"paper": "fliptest", "artefact": "appendix-d", "id": "directions-agree", "kind": "claim"}
+    row = Row(**own, published="They agree.", ours="fails", verdict="fails")
+    assert set_links(LINK.format("holds", "appendix-d:directions-agree"), [row]).startswith("[fails](")
+    with pytest.raises(KeyError, match="fliptest:appendix-d:no"):
+        set_links(LINK.format("holds", "appendix-d:no"), [row])
+    with pytest.raises(ValueError, match="expected a number such as"):
+        set_links(
+            LINK.format("about a third", "appendix-d:n"),
+            [row.model_copy(update={"id": "n", "kind": "number", "ours": 1.0})],
+        )

@@ -50,6 +50,26 @@ def entry_of(run, draw: Callable, options: dict, caption: str, source: str, numb
     return {"data": source, "draw": name, "options": options, "caption": caption}
 
 
+def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd.DataFrame) -> dict:
+    """Save a figure of a notebook as ``<stem>.png`` and ``.svg``, close it, and return its entry."""
+    titles = [figure.get_suptitle(), *(axes.get_title(loc) for axes in figure.axes for loc in ("left", "center"))]
+    sentence = next(filter(None, [titles[0], "; ".join(dict.fromkeys(filter(None, titles)))]), "")
+    if not sentence:
+        raise ValueError("figure: expected a title that says what it shows (fig.suptitle or ax.set_title), found none")
+    marks = [plotting.SOURCE_MARKS[source]] if source in MARKED else []
+    plotting.save(figure, stem, salt=run.name, marks=marks, title=sentence)
+    plt.close(figure)  # or a notebook would show it a second time
+    caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
+    return _described({"data": source, "caption": caption}, sentence)
+
+
+def _described(entry, sentence) -> dict:
+    """Add the title of a figure and its alternative text to its entry."""
+    found = FIRST_SENTENCE.match(entry["caption"])
+    first = " ".join((found[0] if found else entry["caption"]).replace("*", "").replace("`", "").split())
+    return entry | {"sentence": sentence, "alternative": " ".join(filter(None, [first, sentence]))}
+
+
 def paint(entry: dict, numbers: Path, stem: Path, *, salt: str) -> dict:
     """Draw a figure from ``<numbers>.csv`` as ``<stem>.png`` and ``.svg``; return its entry with title.
 
@@ -63,10 +83,7 @@ def paint(entry: dict, numbers: Path, stem: Path, *, salt: str) -> dict:
         marks = [plotting.SOURCE_MARKS[entry["data"]]] if entry["data"] in MARKED else []
         plotting.save(figure, stem, salt=salt, marks=marks)
     plt.close(figure)  # or a notebook would show it a second time
-    caption, sentence = entry["caption"], figure.get_label()
-    found = FIRST_SENTENCE.match(caption)
-    first = " ".join((found[0] if found else caption).replace("*", "").replace("`", "").split())
-    return entry | {"sentence": sentence, "alternative": " ".join(filter(None, [first, sentence]))}
+    return _described(entry, figure.get_label())
 
 
 def function(name: str) -> Callable:
@@ -161,8 +178,11 @@ def redraw(names: Sequence[str], target: Path) -> tuple[int, list[str]]:
 def _redraw(place, folder, entry, partial) -> None:
     """Draw one figure into the folder of partial files, then move its files into place."""
     target, stem = place.parent, place.name
-    entry = paint(entry, folder / stem, partial / stem, salt=entry["experiment"])
-    shutil.copyfile(folder / f"{stem}.csv", partial / f"{stem}.csv")
+    copied = FORMATS
+    if "draw" in entry:
+        entry, copied = paint(entry, folder / stem, partial / stem, salt=entry["experiment"]), ("csv",)
+    for suffix in copied:
+        shutil.copyfile(folder / f"{stem}.{suffix}", partial / f"{stem}.{suffix}")
     index = dict(sorted((read_index(target) | {stem: entry}).items()))
     (partial / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
     target.mkdir(exist_ok=True)

@@ -14,6 +14,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fairlab import plotting
 from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
@@ -24,7 +25,7 @@ from fairlab.suite import processes
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
-from fairlab.suite.drawing import entry_of, paint, with_mark
+from fairlab.suite.drawing import entry_of, keep, paint, with_mark
 from fairlab.suite.fingerprint import state
 from fairlab.suite.trials import run_trials
 
@@ -97,6 +98,7 @@ class Experiment:
         self.folder = Path(task.folder) if task else runs.new_folder(name, self.run.profile, self.run.seed)
         if not task:
             atexit.register(runs.discard, self.folder)
+        self._note = ""  # of all records without one of their own
         self._elsewhere = 0.0  # core-seconds of trials that other processes computed
 
     @classmethod
@@ -121,6 +123,8 @@ class Experiment:
                 f"the parameters cell does not set {', '.join(missing)}; run it before opening the experiment"
             )
         given = {name: namespace[name] for name in needed}
+        if "matplotlib" in sys.modules:
+            plotting.use_style()
         return cls(given.pop("experiment"), **given)
 
     @property
@@ -225,8 +229,9 @@ class Experiment:
         values: Any,
         *,
         reading: str = "as_published",
-        note: str = "",
+        note: str | None = None,
         data: Sequence[str] | None = None,
+        missing: str | None = None,
     ) -> None:
         """Record our result for one published value.
 
@@ -238,10 +243,13 @@ class Experiment:
             For an interval: one pair, or one pair per trial.
         reading : {"as_published", "as_described"}
             Protocol variant. Verdicts judge the first; the second is shown beside it.
-        note : str
-            Remark for readers of the scorecard, such as the number of trials left out.
+        note : str or None
+            Remark for readers of the scorecard, such as the number of trials left out. None takes that of `note`.
         data : list of str or None
             The data variants behind the number: None for all loaded ones, [] for none of them.
+        missing : str or None
+            Why a trial may have no value. Such trials are left out; if no other is left, the number is skipped with
+            this reason. None if every trial has one.
 
         Raises
         ------
@@ -258,12 +266,19 @@ class Experiment:
         values = values[np.newaxis] if values.shape == of_one_trial else values
         if values.shape[1:] != of_one_trial or values.size == 0:
             raise ValueError(f"{artefact}:{id}: expected one {published.kind} per trial, found shape {values.shape}")
+        if missing is not None:
+            values = values[~np.isnan(values.reshape(len(values), -1)).any(axis=1)]
+            if not len(values):
+                if reading == READINGS[0]:
+                    self.skip(artefact, id, missing)
+                return
         if not np.isfinite(values).all():
             trial = int(np.argwhere(~np.isfinite(values))[0][0])
             raise ValueError(f"{artefact}:{id}: trial {trial} is {values[trial]}; omit failed trials and report them")
         if self.run.ours(artefact, id, reading) is not None:
             raise ValueError(f"{artefact}:{id}: recorded twice ({reading})")
-        entry = {"artefact": artefact, "id": id, "reading": reading, "values": values.tolist(), "note": note}
+        entry = {"artefact": artefact, "id": id, "reading": reading, "values": values.tolist()}
+        entry["note"] = self._note if note is None else note
         self.run.records.append(entry | {"data": self._variants(data)})
 
     def record_frame(
@@ -274,8 +289,9 @@ class Experiment:
         id: str,
         values: str | None = None,
         reading: str = "as_published",
-        note: str = "",
+        note: str | None = None,
         data: Sequence[str] | None = None,
+        missing: str | None = None,
     ) -> None:
         """Record the numbers of a table; rows with the same id are the trials of one number, in their order.
 
@@ -289,7 +305,7 @@ class Experiment:
         values : str or None
             The column of numbers. None for a wide table: all columns that `id` does not name, and ``{column}`` is
             replaced by their names.
-        reading, note, data
+        reading, note, data, missing
             As for `record`; a column ``reading`` of the table has precedence.
 
         Raises
@@ -320,10 +336,18 @@ class Experiment:
             raise KeyError(f"id: the table has no column {', '.join(missing)}; it has {', '.join(map(str, frame))}")
         ids = long[fields].apply(lambda row: id.format(**row), axis=1) if fields else pd.Series(id, index=long.index)
         for (own_reading, own_id), group in long["value"].groupby([readings, ids], sort=False):
-            self.record(artefact, own_id, group, reading=own_reading, note=note, data=data)
+            self.record(artefact, own_id, group, reading=own_reading, note=note, data=data, missing=missing)
+
+    def note(self, text: str) -> None:
+        """Set the remark of all numbers that are recorded from here on without one of their own."""
+        self._note = check_text(text, "text") if text else ""
 
     def claims(
-        self, artefact: str, judged: Mapping[str, tuple[bool | None, str]], *, data: Sequence[str] | None = None
+        self,
+        artefact: str,
+        judged: Mapping[str, tuple[bool | None, str | Mapping[str, Any]]],
+        *,
+        data: Sequence[str] | None = None,
     ) -> None:
         """Record which claims of a table or figure hold.
 
@@ -331,14 +355,16 @@ class Experiment:
         ----------
         artefact : str
             As in the paper's ``published.yaml``.
-        judged : dict of str to (bool or None, str)
-            By id: whether the claim holds, and the numbers behind the result. None with a reason if it cannot be
-            judged.
+        judged : dict of str to (bool or None, str or dict)
+            By id: whether the claim holds, and the numbers behind the result, as text or by name (a number, or one per
+            trial). If one of these is missing, the claim is not judged. None with a reason if it cannot be judged.
         data : list of str or None
             As for `record`.
         """
         for id, (holds, detail) in judged.items():
             self._declared(artefact, id, "claims")
+            if isinstance(detail, Mapping):
+                holds, detail = _judged(holds, detail)
             if not isinstance(detail, str):
                 raise TypeError(f"{artefact}:{id}: expected the detail as text, found {detail!r}")
             if holds is None:
@@ -387,7 +413,7 @@ class Experiment:
     def figure(
         self,
         artefact: str,
-        draw: Callable,
+        figure: Figure | Callable,
         *,
         data: pd.DataFrame,
         caption: str = "",
@@ -395,16 +421,14 @@ class Experiment:
         rests_on: Sequence[str] | None = None,
         **options: Any,
     ) -> None:
-        """Draw a figure from its data, save it as PNG and SVG beside them, and show it with its caption.
-
-        The data are written as CSV and read back, so that `fairlab figures` can redraw the figure without the run.
+        """Save a figure as PNG and SVG with its numbers as CSV, and show it with its caption.
 
         Parameters
         ----------
         artefact : str
-        draw : callable
-            A public function of a module ``figures`` of fairlab, called with the numbers and `options`; returns a
-            `matplotlib.figure.Figure` with a title made from the numbers, by `fairlab.plotting.titled`.
+        figure : matplotlib.figure.Figure or callable
+            Any figure with a title, of its own or of its panels: a sentence that says what it shows. Or a public
+            function of a module ``figures`` of fairlab that draws one from the numbers and `options`.
         data : DataFrame
             The plotted numbers. An index becomes columns.
         caption : str
@@ -415,20 +439,24 @@ class Experiment:
         rests_on : list of str or None
             The data variants behind the numbers, as for `record`. The figure says so if they are not real.
         **options
-            Of `draw`: numbers, text, True, False, None, and lists and dictionaries of these.
+            Of the function: numbers, text, True, False, None, and lists and dictionaries of these.
 
         Raises
         ------
         TypeError
-            If `draw` is not such a function, does not take the options, or an option has another type.
+            If `figure` is neither, the function does not take the options, or an option has another type.
         ValueError
-            If the figure breaks a rule of `fairlab.plotting.save`.
+            If the figure has no title, or breaks a rule of `fairlab.plotting.save`.
         """
         source = self.run.source(self._variants(rests_on))
-        entry = entry_of(self.run, draw, options, caption, source, data)
         stem = self._file("figures", artefact, part)
+        if isinstance(figure, Figure):
+            entry = keep(self.run, figure, stem, caption, source, data)
+        else:
+            entry = entry_of(self.run, figure, options, caption, source, data)
         _write_csv(with_mark(data, source), stem.with_name(f"{stem.name}.csv"))
-        entry = paint(entry, stem, stem, salt=self.name)
+        if "draw" in entry:
+            entry = paint(entry, stem, stem, salt=self.name)
         write_text(stem.with_name(f"{stem.name}.json"), json.dumps(entry, indent=1) + "\n")
         _show(stem.with_name(f"{stem.name}.png"), f"**{stem.name}.** {entry['caption']}" if caption else "")
 
@@ -518,6 +546,14 @@ def _sides(value, ours) -> dict:
         low, high = ours.mean if value.kind == "interval" else ours.interval or (np.nan, np.nan)
         row |= {"ours": np.mean(ours.mean), "low": low, "high": high, "n_trials": ours.n}
     return {name: float(number) for name, number in row.items()}
+
+
+def _judged(holds, numbers) -> tuple[bool | None, str]:
+    """Return whether a claim holds, None if a number is missing, and the numbers by name as text."""
+    of_trials = {name: np.atleast_1d(np.asarray(values, dtype=float)) for name, values in numbers.items()}
+    if missing := [name for name, values in of_trials.items() if not len(values) or not np.isfinite(values).all()]:
+        return None, f"not every trial has a value: {', '.join(missing)}"
+    return holds, ", ".join(f"{name} {plotting.span(values)}" for name, values in of_trials.items())
 
 
 def _write_csv(frame, path) -> None:

@@ -11,6 +11,7 @@ from fairlab.data.dataset import SOURCES
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, selected, specification
 from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_artefact, not_run, off_most, render
+from fairlab.suite.links import write_links
 from fairlab.suite.published import load_paper, paper_keys, sections
 from fairlab.suite.run import CURRENT, Run, UnreadableRunError, failure_file, place, run_folder
 from fairlab.suite.verdicts import LABELS, OPEN
@@ -166,13 +167,13 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         As `scorecard` returns it for `profile`.
     profile : str or None
     publish : bool
-        Whether to write the two committed files, too.
+        Whether to write the two committed files, too, and the numbers that notebooks link to.
     """
     folders = [project().results, project().root] if publish else [project().results]
     written = {folder / name: text for folder in folders for name, text in written_files(card, profile).items()}
     for file, text in written.items():
         write_text(file, text)
-    return list(written)
+    return [*written, *(write_links(card.rows) if publish else ())]
 
 
 def written_files(card: Comparison, profile: str | None = None) -> dict[str, str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from scipy.stats import ks_2samp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -72,6 +73,42 @@ class DivergenceError(RuntimeError):
     >>> issubclass(DivergenceError, RuntimeError)
     True
     """
+
+
+def marginal_distances(X_target, X_image) -> pd.Series:
+    """Return how far the images of a map are from the target group, feature by feature.
+
+    That is the two-sample Kolmogorov-Smirnov statistic of each marginal, 0 to 1, of table 1 of FlipTest (Black, Yeom
+    and Fredrikson 2020). An exact map between groups of one size has 0; a map that has it for every feature may still
+    miss how features go together.
+
+    Parameters
+    ----------
+    X_target, X_image : DataFrame or array of shape (n_rows, n_features)
+        Members of the target group, and images of the others; the numbers of rows may differ.
+
+    Returns
+    -------
+    Series
+        By feature.
+
+    Raises
+    ------
+    ValueError
+        If the features are not numbers, or those of the two are not the same.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairlab.transport import marginal_distances
+    >>> men = pd.DataFrame({"work": [1, 2, 3, 4], "hair": [1, 1, 2, 2]})
+    >>> marginal_distances(men, men.assign(hair=[2, 2, 2, 2])).to_dict()
+    {'work': 0.0, 'hair': 0.5}
+    """
+    target, names = check_features(X_target, "X_target")
+    image, image_names = check_features(X_image, "X_image")
+    check_same_columns(names, image_names, "X_target", "X_image")
+    return pd.Series([ks_2samp(*pair).statistic for pair in zip(target.T, image.T, strict=True)], names, dtype=float)
 
 
 def check_options(estimator, *, counts: Iterable[str], positive: Iterable[str]) -> None:

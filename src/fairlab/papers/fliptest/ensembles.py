@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ks_2samp
 
 from fairlab.checks import check_features, check_same_columns
 from fairlab.fliptest.flipsets import check_pairs, compare_flipsets, flipset, flipset_intervals, jaccard
 from fairlab.fliptest.transparency import transparency_report
+from fairlab.transport import marginal_distances
 
 # Three standard deviations above the largest mean that the paper reports (table 1, law school GPA: 0.110 and 0.027).
 # Clipping can take all slope from a GAN's critic early in training; its map then stays beyond this bound for good.
@@ -66,12 +66,11 @@ def validate_map(X_target, X_image, *, X_source=None, columns=None, regression_o
     image, image_names = check_features(image_validated, "X_image")
     check_same_columns(names, image_names, "X_target", "X_image")
     coefficients = {name: _regression(target, j) for j, name in enumerate(names)}
-    rows = {}
+    rows, distances = {}, marginal_distances(target, image)
     for j, name in enumerate(names):
         used = coefficients[(regression_of or {}).get(name, name)]
         of_target, of_image = (_squared_error(X, j, used) for X in (target, image))
-        ks = ks_2samp(target[:, j], image[:, j]).statistic
-        rows[name] = [ks, of_target, of_image, of_image - of_target]
+        rows[name] = [distances.iloc[j], of_target, of_image, of_image - of_target]
     features = pd.DataFrame.from_dict(rows, orient="index", columns=MEASURES).rename_axis("feature")
     if X_source is None:
         return MapValidation(features)

@@ -159,13 +159,13 @@ def pictures(key: str) -> list[dict]:
         title = artefact_name(artefact) + (f": {part.replace('_', ' ')}" if part else "")
         cells = [cell.source for cell in read(specification(entry["experiment"]).notebook).cells]
         own = {"paper": key, "stem": stem, "folder": folder, "artefact": artefact, "title": title}
-        own |= {"size": Image.open(folder / f"{stem}.png").size, "code": drawing_cell(stem, entry["draw"], cells)}
+        own |= {"size": Image.open(folder / f"{stem}.png").size, "code": drawing_cell(stem, entry.get("draw", ""), cells)}
         found.append(entry | own)
     return sorted(found, key=lambda picture: (order.index(picture["artefact"]), picture["stem"]))
 
 
 def drawing_cell(stem: str, draw: str, cells: Sequence[str]) -> str:
-    """Return the cell that draws a figure: of those with its function, the one with its table or figure and part."""
+    """Return the cell that makes a figure: the one with its table or figure and part, of those with its function."""
     artefact, _, part = stem.partition("_")
     fitting = [cell for cell in cells if "exp.figure(" in cell and draw.rpartition(".")[2] in cell]
     return max(fitting, key=lambda cell: (f'"{artefact}"' in cell) + (f'part="{part}"' in cell), default="")

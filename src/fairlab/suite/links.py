@@ -1,0 +1,66 @@
+"""Numbers in the text of notebooks: links to rows of the scorecard, whose texts are our results.
+
+A link ``[1,086](../../experiments/fliptest/published.yaml#section-5.3:women_to_men.f_plus)`` has as its text what we
+found, in the digits of the text that stands there. ``fairlab scorecard --write`` sets all of them.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from fairlab.paths import project, write_text
+from fairlab.suite.comparison import Row
+from fairlab.suite.published import load_paper
+from fairlab.suite.verdicts import label_of
+
+LINK = re.compile(
+    r"\[(?P<text>[^\[\]\n]+)\]\((?P<up>(?:\.\./)*)experiments/(?P<paper>\w+)/published\.yaml#"
+    r"(?P<artefact>[\w.-]+):(?P<id>[\w.-]+)\)"
+)
+# A number in text: its sign, its digits, what follows it, and the other end of an interval.
+NUMBER = re.compile(r"(?P<sign>[−+]?)[\d,]+(?:\.(?P<decimals>\d+))?(?P<unit>%?)(?P<end> to .+)?")
+
+
+def set_links(text: str, rows: Iterable[Row]) -> str:
+    """Return a text whose links to rows have our results as their texts.
+
+    Raises
+    ------
+    KeyError
+        If a link leads to no row.
+    """
+    known = {(row.paper, row.artefact, row.id): row for row in rows}
+
+    def write(link):
+        place = link["paper"], link["artefact"], link["id"]
+        if place not in known:
+            raise KeyError(f"expected a link to a row of the scorecard, found {':'.join(place)}")
+        return f"[{in_digits_of(link['text'], known[place])}]{link[0][len(link['text']) + 2 :]}"
+
+    return LINK.sub(write, text)
+
+
+def in_digits_of(text: str, row: Row) -> str:
+    """Return our result for a row in the form of a text, such as ``30%``, ``−1.37`` or ``1,086``; a claim's verdict."""
+    if row.kind == "claim" or row.ours is None or isinstance(row.ours, str):
+        return label_of(row.verdict)
+    form = NUMBER.fullmatch(text)
+    if form is None:
+        raise ValueError(f"{row.artefact}:{row.id}: expected a number such as 30%, −1.37 or 1,086, found {text!r}")
+    kind = load_paper(row.paper).artefact(row.artefact).values[row.id].kind
+    factor = 100 if form["unit"] and kind != "percent" else 1
+    ends = row.ours if isinstance(row.ours, tuple) else (row.ours,)
+    sign = "+" if form["sign"] == "+" else ""
+    written = [f"{factor * end:{sign},.{len(form['decimals'] or '')}f}{form['unit']}" for end in ends]
+    return " to ".join(written).replace("-", "−")
+
+
+def write_links(rows: Iterable[Row]) -> list[Path]:
+    """Set the links in all notebooks of the papers, and return those that changed."""
+    rows, changed = list(rows), []
+    for file in sorted(project().notebooks.glob("*/*.ipynb")):
+        before = file.read_text(encoding="utf-8")
+        if (after := set_links(before, rows)) != before:
+            write_text(file, after)
+            changed.append(file)
+    return changed
