@@ -36,44 +36,6 @@ AWAY = {"work_experience": -1.0, "hair_length": 1.0}
 WEAK = {"work_experience": -0.7, "hair_length": 0.7}
 
 
-def record_lipton(recorded, sizes, women=WOMEN, change=AWAY, sizes_of_men=(8, 10)):
-    flips, readings = flips_of(*sizes), ["as_published", "as_described"]
-    directions = pd.DataFrame({"F+": [10, sizes_of_men[0]], "F−": [8, sizes_of_men[1]]})
-    return recorded(
-        "fliptest/lipton",
-        hired=pd.DataFrame({reading: {"women": 0.3, "men": 0.2} for reading in readings}),
-        coef={"work_experience": 1.4, "hair_length": 1.2},
-        women=women,
-        flips=dict.fromkeys(readings, flips),
-        reports=dict.fromkeys(readings, report(flips, women, **change)),
-        directions=directions.set_axis(["women to men", "men to women"]),
-        note="",
-    )
-
-
-def test_lipton(recorded):
-    exp = record_lipton(recorded, [(2, 2), (2, 2)])
-    assert set(exp.judged.values()) == {True}
-    assert exp.records["section-5.3", "women_to_men.f_plus", "as_described"] == [2, 2]
-    exp.check_records({("section-5.3", "model.weight.hair_length"): [1.2]})
-    other = record_lipton(
-        recorded,
-        [(2, 2), (2, 2)],
-        women=TURNED,
-        change=WEAK,
-        sizes_of_men=(5, 10),
-    )
-    assert set(other.judged.values()) == {False}
-
-
-def test_an_empty_flipset_is_no_claim(recorded):
-    exp = record_lipton(recorded, [(2, 2), (0, 2)])
-    assert {("figure-1", "positive-flipset-longer-hair"), ("figure-5", "advantaged-longer-hair")} <= set(exp.skipped)
-    assert exp.judged["figure-1", "negative-flipset-less-experience"]
-    assert exp.records["section-5.3", "transparency.f_plus.hair_length", "as_published"] == [1]  # one map has no F+
-    assert ("section-5.3", "transparency.f_plus.hair_length") in record_lipton(recorded, [(0, 0)]).skipped
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -334,15 +296,6 @@ def test_bands_have_their_names_whatever_values_are_there():
     bands = {"age": {10: "under 20", 20: "20–29", 30: "30–39", 40: "40–49"}}
     table = figures.marginal_table(ages, flip, bands=bands)
     assert table["everyone"].tolist() == [1, 2, 0, 1]
-
-
-def test_pairs_are_people_of_each_set_and_their_images():
-    pairs = figures.transport_pairs(SOURCE, IMAGES, FLIPS, n_lines=10)
-    sizes = {"everyone": 10, "positive": min(10, FLIPS.n_positive), "negative": min(10, FLIPS.n_negative)}
-    assert pairs["set"].value_counts().to_dict() == sizes
-    known = SOURCE.join(IMAGES.add_suffix("_image"))
-    for name, people in (("positive", known[FLIPS.positive]), ("negative", known[FLIPS.negative])):
-        assert len(pairs[pairs["set"] == name].merge(people)) == sizes[name]
 
 
 def test_predictions_before_and_after_are_densities():

@@ -36,33 +36,6 @@ def changes(reports, sign: str, feature: str) -> np.ndarray:
     return np.array([getattr(report, sign).loc[feature, "mean_difference"] for report in reports.values()])
 
 
-def lipton(*, women, flips, reports, directions) -> dict:
-    """Judge figures 1 and 5 and appendix D, on means over the maps: the paper has one map, and says "tend to"."""
-    average = women.mean()
-    experience, hair = changes(reports, "negative", "work_experience"), changes(reports, "positive", "hair_length")
-    long, short = (_member_means(flips, sign, women["hair_length"]) for sign in ("positive", "negative"))
-    worked = _member_means(flips, "negative", women["work_experience"])
-    forward, backward = directions.loc["women to men"], directions.loc["men to women"]
-    with np.errstate(divide="ignore", invalid="ignore"):  # an empty flipset leaves no ratio, and no claim
-        ratios = np.divide(forward[["F+", "F−"]].to_numpy(), backward[["F−", "F+"]].to_numpy())
-    longer = bool(long.mean() > average["hair_length"] > short.mean())
-    more = bool(worked.mean() > average["work_experience"])
-    of_hair = f"F+ {_range(long)}, F− {_range(short)}, all women {average['hair_length']:.2f}"
-    of_work = f"F− {_range(worked)}, all women {average['work_experience']:.2f}"
-    of_ratios = f"mean sizes, women to men over men to women: {ratios[0]:.2f} and {ratios[1]:.2f}"
-    return {
-        "figure-1": {
-            "negative-flipset-less-experience": _finite(experience, experience.mean() <= -LARGE, _range(experience)),
-            "positive-flipset-longer-hair": _finite(hair, hair.mean() >= LARGE, _range(hair)),
-        },
-        "figure-5": {
-            "advantaged-longer-hair": _finite(np.append(long, short), longer, of_hair),
-            "disadvantaged-more-experience": _finite(worked, more, of_work),
-        },
-        "appendix-d": {"directions-agree": _finite(ratios, (np.abs(ratios - 1) <= CLOSE).all(), of_ratios)},
-    }
-
-
 def law_school(*, shift, members, report, weights) -> dict:
     """Judge section 5.4 and figures 6, 7 and 12."""
     causal, gan = shift["counterfactual"], shift["GAN"]
@@ -276,10 +249,6 @@ def _leaders(reports) -> dict[str, list[str]]:
 
 def _format_leaders(reports) -> str:
     return "; ".join(f"first by {ranking}: {', '.join(names)}" for ranking, names in _leaders(reports).items())
-
-
-def _range(values) -> str:
-    return f"{values.min():.2f} to {values.max():.2f} over {len(values)} maps"
 
 
 def _by_dimension(numbers: pd.Series) -> str:

@@ -1,16 +1,15 @@
 """FlipTest's figures: each is drawn from one table; beside a function that draws stands one that makes its table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 from scipy.stats import gaussian_kde
 
 from fairlab.checks import check_features
-from fairlab.fliptest.flipsets import Flipset, check_pairs
+from fairlab.fliptest.flipsets import Flipset
 from fairlab.plotting import (
     BLACK,
     GREEN,
@@ -117,47 +116,6 @@ def flipset_marginals(
     return titled(figure, f"Least overlap with the histogram of {everyone}: {listed(said) or 'no flipset'}.")
 
 
-def transport_pairs(X, X_image, flipset: Flipset, *, n_lines: int = 150, random_state=0) -> pd.DataFrame:
-    """Choose some people and their images at random: of everyone, of F+ and of F-."""
-    values, image_values, names = check_pairs(X, X_image)
-    rng = np.random.default_rng(random_state)
-    rows = {"everyone": np.arange(len(values))}
-    rows |= {sign: np.flatnonzero(getattr(flipset, sign)) for sign in FLIPSETS}
-    columns = [*names, *(f"{name}_image" for name in names)]
-    both = pd.DataFrame(np.hstack([values, image_values]), columns=columns)
-    chosen = {name: both.iloc[_some(rng, of_set, n_lines)] for name, of_set in rows.items()}
-    return pd.concat(chosen, names=["set", None]).reset_index(level=0).reset_index(drop=True)
-
-
-def transport_lines(
-    table: pd.DataFrame, *, coef: Sequence[float], intercept: float, labels: Sequence[str] | None = None
-) -> Figure:
-    """Join people to their images, everyone's above and the flipsets' below with the decision boundary (figure 1)."""
-    names = [name for name in table if f"{name}_image" in table]
-    figure, (top, bottom) = panels(2, 1, width=6.2, height=3.2, sharex=True, sharey=True)
-    looks = {"everyone": (top, {"color": GREY, "marker": "o", "label": "people"})}
-    for sign, style in FLIPSETS.items():
-        look = {key: style[key] for key in ("color", "marker", "linestyle")}
-        looks[sign] = bottom, look | {"label": f"people in {style['symbol']}"}
-    for name, (axis, look) in looks.items():
-        pairs = table[table["set"] == name]
-        _draw_pairs(axis, pairs[names].to_numpy(), pairs[[f"{one}_image" for one in names]].to_numpy(), **look)
-    _draw_boundary(bottom, coef, intercept)
-    xlabel, ylabel = labels or names
-    short = [label.partition(" (")[0] for label in (xlabel, ylabel)]
-    top.set(ylabel=ylabel, title="some of all people and their images")
-    bottom.set(xlabel=xlabel, ylabel=ylabel, title="some of both flipsets")
-    bottom.plot([], [], color=BLACK, marker="x", linestyle="", markersize=4, label="images")
-    handles = [handle for axis in (top, bottom) for handle in axis.get_legend_handles_labels()[0]]
-    legend_above(figure, handles=handles, n_columns=3)
-    moves = pd.DataFrame({name: table[f"{name}_image"] - table[name] for name in names}).groupby(table["set"]).mean()
-    said = []
-    for sign in [sign for sign in FLIPSETS if sign in moves.index]:
-        of_sign = zip(moves.loc[sign], short, strict=True)
-        said.append(f"{SIGNS[sign]} {listed(f'{rounded(move)} ({name})' for move, name in of_sign)}")
-    return titled(figure, f"Average move to the image, in standard deviations: {'; '.join(said) or 'nobody flips'}.")
-
-
 def transparency_rankings(
     table: pd.DataFrame,
     *,
@@ -251,26 +209,6 @@ def _sized(name: str, bins: pd.DataFrame, words: Mapping[str, str]) -> str:
     """Return the name of a set with its size, and the published one."""
     printed = f"; published {bins[f'published_{name}'].iloc[0]:,}" if f"published_{name}" in bins else ""
     return f"{words[name]} ({bins[name].sum():,}{printed})"
-
-
-def _some(rng: np.random.Generator, rows: np.ndarray, n_most: int) -> np.ndarray:
-    return rows if len(rows) <= n_most else rng.choice(rows, n_most, replace=False)
-
-
-def _draw_pairs(axis, points, images, *, color, marker, label, linestyle="-") -> None:
-    lines = LineCollection(np.stack([points, images], axis=1), colors=color, linestyles=linestyle, linewidths=0.5)
-    axis.add_collection(lines)
-    axis.plot(*points.T, color=color, marker=marker, linestyle="", markersize=3, label=label)
-    axis.plot(*images.T, color=BLACK, marker="x", linestyle="", markersize=3, alpha=0.7)
-
-
-def _draw_boundary(axis, coef, intercept: float) -> None:
-    first, second = np.asarray(coef, dtype=float)
-    look = {"color": BLACK, "linestyle": "-.", "linewidth": 1.5, "label": "decision boundary"}
-    if second == 0:
-        axis.axvline(-intercept / first, **look)
-    else:
-        axis.axline((0, -intercept / second), slope=-first / second, **look)
 
 
 def _draw_ranking(axis, table, kinds: Mapping[str, int], quantity: str, order: list[str]) -> None:

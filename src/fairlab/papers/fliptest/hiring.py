@@ -7,7 +7,6 @@ from sklearn.preprocessing import StandardScaler
 from fairlab.data.dataset import Dataset
 
 GENDERS = {"women": "female", "men": "male"}
-DIRECTIONS = {"women to men": ("women", "men"), "men to women": ("men", "women")}
 FEATURES = {
     "work_experience": "work experience (standard deviations)",
     "hair_length": "hair length (standard deviations)",

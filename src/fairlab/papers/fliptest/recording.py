@@ -7,28 +7,9 @@ One function per experiment, of its name; `flips` and `reports` are flipsets and
 import pandas as pd
 
 from fairlab.papers.fliptest import claims
-from fairlab.papers.fliptest.claims import EMPTY_PLUS_ALWAYS, changes, sizes
+from fairlab.papers.fliptest.claims import EMPTY_PLUS_ALWAYS, sizes
 from fairlab.papers.fliptest.ensembles import SIGNS
 from fairlab.papers.fliptest.strategic_subjects import TEST_SHARE, high_risk_people
-
-
-def lipton(exp, *, hired, coef, women, flips, reports, directions, note) -> None:
-    """Record figures 1 and 5, section 5.3 and appendix D; hired shares, flips and reports by reading."""
-    shares = hired.rename_axis("gender").reset_index().melt("gender", var_name="reading", value_name="share")
-    exp.record_frame("section-5.3", shares, id="hired_share.{gender}", values="share")
-    for reading, of_reading in reports.items():
-        about = {"reading": reading, "note": note}
-        exp.record_frame("section-5.3", _sizes(flips[reading]), id="women_to_men.{column}", **about)
-        for id, sign in SIGNS.items():
-            means = pd.DataFrame({feature: changes(of_reading, sign, feature) for feature in women})
-            # An empty flipset has no mean.
-            exp.record_frame("section-5.3", means.dropna(), id=f"transparency.{id}.{{column}}", **about)
-            if reading == "as_published" and means.dropna().empty:
-                for feature in women:
-                    exp.skip("section-5.3", f"transparency.{id}.{feature}", "the flipset is empty under every map")
-    exp.record_frame("section-5.3", pd.DataFrame([coef]), id="model.weight.{column}")
-    published = {"flips": flips["as_published"], "reports": reports["as_published"]}
-    _claim(exp, claims.lipton(women=women, directions=directions, **published))
 
 
 def law_school(exp, *, flips, shift, members, report, weights, note) -> None:

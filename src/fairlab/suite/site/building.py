@@ -159,7 +159,10 @@ def pictures(key: str) -> list[dict]:
         title = artefact_name(artefact) + (f": {part.replace('_', ' ')}" if part else "")
         cells = [cell.source for cell in read(specification(entry["experiment"]).notebook).cells]
         own = {"paper": key, "stem": stem, "folder": folder, "artefact": artefact, "title": title}
-        own |= {"size": Image.open(folder / f"{stem}.png").size, "code": drawing_cell(stem, entry.get("draw", ""), cells)}
+        own |= {
+            "size": Image.open(folder / f"{stem}.png").size,
+            "code": drawing_cell(stem, entry.get("draw", ""), cells),
+        }
         found.append(entry | own)
     return sorted(found, key=lambda picture: (order.index(picture["artefact"]), picture["stem"]))
 
