@@ -247,7 +247,9 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int
     import joblib
 
     from fairlab.checks import memory_left_gb
+    from fairlab.suite.experiment import MOST_ROWS
     from fairlab.suite.notebook import run_experiment
+    from fairlab.suite.run import LATEST
 
     spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
     n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
@@ -259,9 +261,20 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int
             raise RuntimeError(f"{name} {reason}")
     own = {"seed": seed, "overrides": overrides, "time_limit": time_limit}
     folder = run_experiment(spec, profile, n_jobs=n_jobs, **own)
-    print(f"{name}: done, see {short(folder)}")
     _print_surrogates(folder)
+    print("\n".join(_beside_committed(folder, MOST_ROWS)))
+    where = folder.parent / LATEST if (folder.parent / LATEST).exists() else folder
+    print(f"{name}: done, see {short(where)}; all rows: fairlab scorecard {short(where)}")
     return 0
+
+
+def _beside_committed(folder, most=None) -> list[str]:
+    """Return the rows of a run that are other than in the committed scorecard as lines, what moved most first."""
+    from fairlab.suite.comparison import beside, compare
+    from fairlab.suite.run import Run
+    from fairlab.suite.scorecard import committed_rows
+
+    return beside(compare(Run.read(folder.resolve())).rows, committed_rows(), most)
 
 
 def _literal(text):
@@ -370,8 +383,8 @@ def describe_data(names):
 @argument(
     "rows",
     nargs=-1,
-    metavar="[PAPER[:ARTEFACT]]...",
-    help="show these rows instead of the summary, e.g. adf:table-4",
+    metavar="[PAPER[:ARTEFACT] | RUN]...",
+    help="show these rows instead of the summary, e.g. adf:table-4; or those of a run, by its folder",
 )
 @click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
 @click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
@@ -384,6 +397,14 @@ def scorecard(rows, as_json, profile, write, crate):
 
     if crate and (rows or as_json):
         raise click.UsageError("--crate has the whole scorecard: give neither rows nor --json")
+    if len(rows) == 1 and (Path(rows[0]) / "run.json").exists():
+        from fairlab.suite.comparison import compare
+        from fairlab.suite.run import Run
+
+        folder = Path(rows[0]).resolve()
+        shown = [row.to_text() for row in compare(Run.read(folder)).rows]
+        print("\n".join([*shown, "", *_beside_committed(folder)]))
+        return 0
     card = scorecard.scorecard(profile)
     unreadable = scorecard.unreadable(profile)
     for sentence in unreadable:

@@ -93,12 +93,12 @@ def test_what_dead_processes_left_is_deleted_and_nothing_else(results, monkeypat
     of_another = new_folder("toy/mean", "quick")
     monkeypatch.setattr(runs.platform, "node", lambda: left.name.split("_")[1])
     own = new_folder("toy/mean", "quick")
-    assert set(home.glob("*/")) == {*folders, by_dead, mine, of_another, own}
+    assert set(home.glob("*_*/")) == {*folders, by_dead, mine, of_another, own}
     old = time.time() - runs.FORGOTTEN_SECONDS - 1
     for path in (*folders, of_another, by_dead, mine):
         os.utime(path, (old, old))
     last = new_folder("toy/mean", "quick")
-    assert set(home.glob("*/")) == {folders[3], by_dead, mine, own, last}, "the published one and the one before"
+    assert set(home.glob("*_*/")) == {folders[3], by_dead, mine, own, last}, "the published one and the one before"
     assert published_word() == "4"
 
 

@@ -9,7 +9,7 @@ from fairlab.cli import main
 from fairlab.paths import write_text
 from fairlab.plotting import COLOURS
 from fairlab.suite import run as runs
-from fairlab.suite.comparison import Comparison, Row, short_line
+from fairlab.suite.comparison import Comparison, Row, beside, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.links import set_links
 from fairlab.suite.published import introduction, sections
@@ -381,3 +381,53 @@ def test_a_linked_claim_has_its_verdict_and_a_link_to_no_row_is_refused():
             LINK.format("about a third", "appendix-d:n"),
             [row.model_copy(update={"id": "n", "kind": "number", "ours": 1.0})],
         )
+
+
+def number(id, ours, verdict="agrees", **more):
+    return Row(
+        paper="toy",
+        artefact="table-1",
+        id=id,
+        kind="number",
+        published=1.0,
+        printed="1.0",
+        ours=ours,
+        verdict=verdict,
+        **more,
+    )
+
+
+def test_a_run_is_set_beside_the_committed_scorecard_with_what_moved_first():
+    committed = [
+        number("same", 1.00000012),
+        number("little", 2.0),
+        number("much", 1.0),
+        number("verdict", 3.0, "exact"),
+    ]
+    ours = [number("same", 1.0), number("little", 2.2), number("much", 3.0), number("verdict", 3.0, "differs")]
+    lines = beside([*ours, number("new", 1.0)], committed)
+    assert [line.split()[0] for line in lines[:-1]] == ["table-1:verdict", "table-1:much", "table-1:little"]
+    assert lines[1] == "table-1:much  published 1.0, committed 1 (agrees), here 3 (agrees)"
+    assert lines[-1] == "3 of 4 rows are other than in the committed scorecard"
+    interval, none = number("i", (0.0, 1.0)), number("n", None, "not run")
+    moved = beside(
+        [interval, none], [interval.model_copy(update={"ours": (0.0, 2.0)}), none.model_copy(update={"ours": 1.0})]
+    )
+    assert moved[-1].startswith("2 of 2")
+    assert beside(committed, committed, 1) == ["0 of 4 rows are other than in the committed scorecard"]
+
+
+def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, capsys):
+    write_text(toy / "REPRODUCTION.json", Comparison([number("mean", 0.5)]).to_json())
+    experiment = Experiment("toy/mean", n=7)
+    fill(experiment)
+    card = experiment.compare()
+    assert card.remarks[-1] == "1 of 1 rows are other than in the committed scorecard"
+    assert card.remarks[0] in card._repr_html_()
+    assert main(["scorecard", str(runs.place("toy/mean", "custom") / "latest")]) == 0
+    said = capsys.readouterr().out
+    assert "toy table-1:rows" in said
+    assert (
+        "table-1:mean  published 0.50 ± 0.10, committed 0.5 (agrees), here 0.55 [-0.08531, 1.185] (not comparable)"
+        in said
+    )

@@ -49,6 +49,7 @@ BASES = {
 }
 
 # What an interval of a mean is cut at.
+LEAST, ROUNDED = 1e-12, 1e-5  # of what a change is relative to; of a number in ``REPRODUCTION.json``
 RANGES = {"count": (0, np.inf), "seconds": (0, np.inf), "proportion": (0, 1)}
 
 
@@ -162,10 +163,12 @@ class Comparison:
     Parameters
     ----------
     rows : sequence of Row
+    remarks : sequence of str
+        Lines that a notebook shows first.
     """
 
-    def __init__(self, rows: Iterable[Row]):
-        self.rows = tuple(rows)
+    def __init__(self, rows: Iterable[Row], remarks: Iterable[str] = ()):
+        self.rows, self.remarks = tuple(rows), tuple(remarks)
 
     @classmethod
     def read(cls, path: Path | str) -> "Comparison":
@@ -268,6 +271,32 @@ def percent(share: float) -> str:
     if share >= MULTIPLES:
         return f"{1 + share:,.0f} times"
     return "0%" if share == 0 else f"{100 * share:+.2g}%" if abs(share) < 0.1 else f"{share:+.0%}"
+
+
+def beside(rows: Iterable[Row], committed: Iterable[Row], most: int | None = None) -> list[str]:
+    """Return a line for every row that is other than in the committed scorecard, and one that counts them.
+
+    Other verdicts come first, then the largest changes; at most so many rows.
+    """
+    known = {(row.paper, row.artefact, row.id): row for row in committed}
+    pairs = [(row, known[key]) for row in rows if (key := (row.paper, row.artefact, row.id)) in known]
+    moved = sorted((pair for pair in pairs if any(_moved(*pair))), key=lambda pair: _moved(*pair), reverse=True)
+    lines = []
+    for row, old in moved[:most]:
+        what = "claim" if row.kind == "claim" else f"published {row.printed}"
+        sides = [f"{side.shown or 'no result'} ({label_of(side.verdict)})" for side in (old, row)]
+        lines.append(f"{row.artefact}:{row.id}  {what}, committed {sides[0]}, here {sides[1]}")
+    return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in the committed scorecard"]
+
+
+def _moved(row, old) -> tuple[bool, float]:
+    """Return whether the verdict is another, and by how much the number changed, relative to the committed one."""
+    other, kinds = row.verdict != old.verdict, {type(row.ours), type(old.ours)}
+    if kinds <= {str, type(None)} or len(kinds) == 2:
+        return other, 0.0 if row.ours == old.ours else np.inf
+    ours, before = np.asarray(row.ours), np.asarray(old.ours)
+    change = float((np.abs(ours - before) / np.maximum(np.abs(before), LEAST)).max())
+    return other, change if change > ROUNDED else 0.0  # the committed ones are rounded
 
 
 def compare(run: Run) -> Comparison:

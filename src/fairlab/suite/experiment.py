@@ -23,13 +23,15 @@ from fairlab.paths import project, write_text
 from fairlab.seeds import Trial
 from fairlab.suite import processes
 from fairlab.suite import run as runs
-from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
-from fairlab.suite.comparison import Comparison, compare
+from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, specification
+from fairlab.suite.comparison import Comparison, beside, compare
 from fairlab.suite.drawing import entry_of, keep, paint, with_mark
 from fairlab.suite.fingerprint import state
+from fairlab.suite.scorecard import committed_rows
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_described")
+MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
 
 
@@ -483,7 +485,8 @@ class Experiment:
         """Write the run and return its comparison with published numbers, which a notebook shows as a table.
 
         The last call of a notebook. In a batch the runner publishes the run when the notebook has succeeded; in a
-        session it is published here, if every declared table and figure was written.
+        session it is published here, if every declared table and figure was written. A run with other parameters or
+        another seed is compared with the committed scorecard, too: what moved most comes first.
         """
         self.run.about |= {
             "core_seconds": round(time.process_time() + self._elsewhere, 1),
@@ -500,7 +503,10 @@ class Experiment:
             copy = runs.new_folder(self.name, self.run.profile, self.run.seed)
             shutil.copytree(self.folder, copy, dirs_exist_ok=True)
             runs.publish(copy)
-        return compare(self.run)
+        card = compare(self.run)
+        if (self.run.profile, self.run.seed) in {(profile, runs.DEFAULT_SEED) for profile in PROFILES}:
+            return card
+        return Comparison(card.rows, beside(card.rows, committed_rows(), MOST_ROWS))
 
     def _file(self, kind, artefact, part) -> Path:
         """Return the path of a table or figure, without a suffix."""

@@ -36,6 +36,7 @@ DEFAULT_SEED = 0
 OWN = ("name", "profile", "seed", "parameters", "data", "skipped")  # fields of a run in ``run.json``, beside `about`
 CURRENT = "current"  # the file that names the published run, with the SHA-256 of its sums
 ID = re.compile(r"\d{8}T\d{6}Z_(?P<host>.+)_(?P<process>\d+)_[0-9a-f]{6}")  # of a run, the name of its folder
+LATEST = "latest"  # link to the published run
 SUMS = "sums.json"  # SHA-256 of every file of a run
 READING_SECONDS = 3600  # a run that was replaced is kept for those who are reading it
 FORGOTTEN_SECONDS = 7 * 24 * 3600  # after which a run that was never finished, on another machine, is deleted
@@ -235,6 +236,10 @@ def publish(folder: Path) -> Path:
     write_text(folder / SUMS, sums)
     write_text(folder.parent / CURRENT, f"{folder.name} {hashlib.sha256(sums.encode()).hexdigest()}\n")
     (folder.parent / "failed.txt").unlink(missing_ok=True)
+    with suppress(OSError):  # for people, who find the run by it; where links cannot be made it is missing
+        link = folder.parent / f"{LATEST}-{folder.name}"
+        link.symlink_to(folder.name)
+        link.replace(folder.parent / LATEST)
     return folder
 
 
@@ -247,7 +252,9 @@ def _clear(home) -> None:
     """Delete the unfinished runs of dead processes, and old ones but for the published run and the one before it."""
     published = _published(home)
     with suppress(OSError):  # another process clears it, too
-        finished = [file.parent for file in sorted(home.glob(f"*/{SUMS}"), key=lambda file: file.stat().st_mtime_ns)]
+        finished = [
+            file.parent for file in sorted(home.glob(f"[0-9]*/{SUMS}"), key=lambda file: file.stat().st_mtime_ns)
+        ]
         kept = {published, *[folder for folder in finished if folder != published][-1:]}
         for folder in set(home.iterdir()) - kept:
             if parts := ID.fullmatch(folder.name):

@@ -92,6 +92,12 @@ def _why_not(name, profile) -> str:
     return next(iter(reasons), f"not run here yet: fairlab run {name}")
 
 
+def committed_rows() -> tuple[Row, ...]:
+    """Return the rows of the committed scorecard; none if the project has none yet."""
+    file = project().root / f"{NAME}.json"
+    return Comparison.read(file).rows if file.exists() else ()
+
+
 def table(card: Comparison) -> pd.DataFrame:
     """Count the verdicts per paper and in total, with the median difference."""
     cards = _by_paper(card)
