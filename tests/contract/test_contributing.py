@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 
-import jupytext
 import nbformat
 import pytest
 
@@ -29,9 +28,15 @@ def files_of_the_text(section):
 
 
 def as_notebook(script):
-    """Return the notebook of a script, as the text says to make it."""
-    notebook = jupytext.reads(script, fmt="py:percent")
-    notebook.metadata = {"kernelspec": KERNEL_SPEC, "language_info": {"name": "python"}}
+    """Return the notebook of a script in the percent format."""
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": KERNEL_SPEC, "language_info": {"name": "python"}})
+    for head, body in re.findall(r"^# %%(.*)\n((?:(?!# %%).*\n?)*)", script, flags=re.MULTILINE):
+        if "markdown" in head:
+            text = re.sub(r"^# ?", "", body.strip(), flags=re.MULTILINE)
+            notebook.cells.append(nbformat.v4.new_markdown_cell(text))
+        else:
+            notebook.cells.append(nbformat.v4.new_code_cell(body.strip()))
+            notebook.cells[-1].metadata["tags"] = re.findall(r'"(\w+)"', head)
     return nbformat.writes(notebook)
 
 
