@@ -209,6 +209,7 @@ def test_committed_counts_are_as_stated():
     trials = table.set_index("statement")["trials"]
     assert trials.filter(like="a fair stream never").sum() == N_STREAMS
     assert (trials.filter(like=f"{N_LOOKS} looks of a fair stream") == N_STREAMS).all()
+    assert (trials.filter(like="the sender of a fair stream") == N_STREAMS).tolist() == [True] * 2
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)))
