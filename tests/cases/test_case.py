@@ -900,3 +900,11 @@ def test_tables_of_other_libraries_come_in(library, make):
     table = getattr(pytest.importorskip(library), make)(columns)
     case = Case(lambda rows: rows["points"] > 40, table, sensitive_features="sex")
     assert (case.table["points"].tolist(), case.decide().sum()) == (columns["points"], 59)
+
+
+def test_another_model_is_another_case():
+    people = pd.DataFrame({"sex": ["f", "m"] * 20, "hours": range(40)})
+    case = Case(lambda rows: rows["hours"] > 20, people, sensitive_features="sex")
+    with pytest.raises(AttributeError):
+        case.model = lambda rows: rows["hours"] > 0
+    assert case.sample(10).model is case.model

@@ -18,7 +18,7 @@ from fairlab.seeds import derive_seed
 MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
 # What a case and a sample of it have in common; schema and encoding are made of the rows.
 OF_ANY_ROWS = (
-    "model",
+    "_own_model",
     "_model",
     "_originals",
     "queries",
@@ -125,7 +125,7 @@ class Case:
         max_rows: int | None = None,
         random_state: int = 0,
     ):
-        self.model = model
+        self._own_model = model
         with case_errors():
             self._model = wrap_model(model)
         table = as_pandas(table)
@@ -157,6 +157,11 @@ class Case:
         self._given = _read_schema(schema)
         if schema is not None:  # what does not fit is said at once; a sample has the bins of all rows
             self._given = {each.name: each for each in self._domain.features if each.name in self._given}
+
+    @property
+    def model(self) -> Any:
+        """The model that was given; a case of another model is a new case."""
+        return self._own_model
 
     @property
     def task(self) -> str:
