@@ -229,7 +229,7 @@ def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(t
     for name, n in (("mean", 10), ("second", 10), ("third", 11)):
         folder = run_folder(f"toy/{name}", "smoke")
         assert Run.read(folder).records[0]["values"] == [mean(Trial("toy", index), n) for index in range(6)]
-        assert [path for path in folder.parent.glob("*/") if path != folder] == [], "no unfinished run"
+        assert [path for path in folder.parent.glob("*Z_*/") if path != folder] == [], "no unfinished run"
 
 
 def test_a_terminated_experiment_leaves_no_process_and_no_failure(three):

@@ -33,7 +33,7 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
     assert "text/html" in executed
     assert "papermill" not in json.loads(executed)["metadata"]
     assert not failure.exists()
-    assert {path.name for path in folder.parent.iterdir()} == {folder.name, "current", "log.txt"}
+    assert {path.name for path in folder.parent.iterdir()} == {folder.name, "current", "latest", "log.txt"}
 
 
 # As where too few files are left to format a traceback.
@@ -66,7 +66,7 @@ def test_failed_runs_leave_the_earlier_one_untouched(toy):
         assert failure_file("toy/mean", "smoke").read_text().strip() == str(caught.value)
         assert run_folder("toy/mean", "smoke") == folder
         assert Run.read(folder).name == "toy/mean"
-        assert [path for path in folder.parent.glob("*/") if path != folder] == []
+        assert [path for path in folder.parent.glob("*Z_*/") if path != folder] == []
 
 
 def test_a_results_folder_with_braces_is_a_folder(toy, monkeypatch, tmp_path):

@@ -301,7 +301,7 @@ def test_one_trial_runs_under_the_same_settings_as_one_of_many(tmp_path):
 
 
 def of_worker(trial, call):
-    time.sleep(0.2)
+    time.sleep(0.5)
     return os.getpid()
 
 
