@@ -19,6 +19,7 @@ from fairlab.suite.comparison import Comparison
 from fairlab.suite.drawing import FORMATS, figures
 from fairlab.suite.labs.course import cards, guide, released
 from fairlab.suite.labs.masters import exercises, read
+from fairlab.suite.links import LINK
 from fairlab.suite.published import introduction, load_paper, paper_keys, sections
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
@@ -40,6 +41,7 @@ FILES = {
 }
 LINKS = {"](docs/": "](", "](../CONTRIBUTING.md)": "](contributing.md)"}  # of these files, and to them
 UP = "../"  # from the page of a paper to the site's root
+COMMITTED_FIGURE = re.compile(r"!\[([^\]]*)\]\((?:\.\./)+figures/([\w/.-]+)\)")
 SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
 
 
@@ -206,10 +208,24 @@ def write_notebooks(folder: Path, drawn: Sequence[dict]) -> None:
         write_below_title(folder / f"{name}.ipynb", notebook, f":::{{note}}\n{note}\n:::")
 
 
+def linked(text: str) -> str:
+    """Return the text of a notebook with its links to rows and its committed figures as they are on the site."""
+
+    def picture(found):
+        width, height = Image.open(project().figures / found[2]).size
+        look = f'width="{width}" height="{height}" style="max-width: 100%; height: auto"'
+        return f'<img alt="{found[1]}" src="{2 * UP}figures/{found[2]}" {look}>'
+
+    rows = rf'<a href="{2 * UP}scorecard.html#\g<paper>:\g<artefact>:\g<id>">\g<text></a>'
+    return COMMITTED_FIGURE.sub(picture, LINK.sub(rows, text))
+
+
 def arrange(notebook, drawn: Sequence[dict]) -> None:
     """Fold code, and put figures below the cells that draw them, instead of what an executed cell shows of them."""
     cells = []
     for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = linked(cell.source)
         cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
         own = [HTML.figure(picture, 2 * UP) for picture in drawn if picture["code"] == cell.source]
         if own:
