@@ -52,7 +52,6 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "REPRODUCTION.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "docs" / "_static").glob("*.js")),
-    *sorted((ROOT / "experiments").glob("*/deviations.md")),
 ]
 MODULES = [
     ROOT / "src" / "fairlab" / "cli.py",

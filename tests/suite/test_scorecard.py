@@ -12,7 +12,7 @@ from fairlab.suite import run as runs
 from fairlab.suite.comparison import Comparison, Row, beside, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.links import set_links
-from fairlab.suite.published import introduction, sections
+from fairlab.suite.published import load_paper
 from fairlab.suite.run import Run, failure_file, run_folder
 from fairlab.suite.scorecard import published_runs, scorecard, table, to_markdown, unexplained, unreadable, write
 from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, LOOKS, VERDICTS
@@ -263,13 +263,12 @@ def test_write_and_publish(toy, results):
 
 def test_page_has_differences_reasons_and_runs(toy):
     publish(mean=3.0, holds=False)
-    deviations = toy / "experiments" / "toy" / "deviations.md"
-    deviations.write_text("# Toy\n\n## table-1: means\n\nThe mean is\nanother one.\n\n`mean`, `positive`\n")
+    explain(toy, "[mean, positive]", "The mean is another one.")
     file = run_folder("toy/mean", "quick") / "run.json"
     rewrite(file, json.dumps(json.loads(file.read_text()) | {"seed": 5, "commit": "abc", "core_seconds": 90}))
     text = to_markdown(scorecard(), published_runs())
-    link = "experiments/toy/deviations.md#table-1-means"
-    assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | The mean is another one. [more]({link}) |" in text
+    reason = "The mean is another one. [more](notebooks/toy/mean.ipynb)"
+    assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | {reason} |" in text
     assert "| toy | 1 | quick | 2 | real | 5 | abc |" in text
 
 
@@ -287,7 +286,7 @@ def test_the_ending_has_the_table_and_what_is_not_explained(toy, capsys):
     assert main(["scorecard"]) == 0
     text = capsys.readouterr().out
     assert text.split()[:4] == ["exact", "differs", "fails", "not"]
-    assert "2 rows differ or fail without an entry" in text
+    assert "2 rows differ or fail without a reason" in text
 
 
 def test_rows_of_a_paper_or_an_artefact(toy, capsys):
@@ -309,42 +308,35 @@ def test_exact_numbers_say_what_they_rest_on(toy):
         spec.write_text(spec.read_text().rpartition("\nstored")[0])
 
 
-TEXT = """# Toy: where our numbers differ
-
-What concerns all.
-
-## table-1: means, and `lost`
-
-Our mean is another one,
-for a reason.
-
-`mean` differs because of the seed; `m*.high` for the same reason.
-
-## figure-1
-
-Nothing differs.
-"""
+def explain(toy, rows, why):
+    file = toy / "experiments" / "toy" / "published.yaml"
+    file.write_text(
+        file.read_text().replace("    claims:", f"    differs: [{{rows: {rows}, why: {why}}}]\n    claims:", 1)
+    )
 
 
-def test_sections_have_a_summary_a_link_and_ids(toy):
-    (toy / "experiments" / "toy" / "deviations.md").write_text(TEXT)
-    known = sections("toy")
-    assert introduction("toy") == "What concerns all."
-    assert list(known) == ["table-1", "figure-1"]
-    assert known["table-1"].summary == "Our mean is another one, for a reason."
-    assert known["table-1"].link == "experiments/toy/deviations.md#table-1-means-and-lost"
-    assert known["table-1"].explains("median.high")
-    assert not known["table-1"].explains("median.low")
+def test_reasons_are_of_the_rows_that_they_name(toy):
+    explain(toy, '["m*n", lost]', "Our mean is another one.}, {rows: [rows], why: More were drawn.")
+    artefact = load_paper("toy").artefacts["table-1"]
+    assert artefact.reasons(["mean", "lost"]) == ["Our mean is another one."]
+    assert artefact.reasons(["rows", "mean"]) == ["Our mean is another one.", "More were drawn."]
+    assert artefact.reasons(["positive"]) == []
 
 
-def test_what_no_section_names_is_unexplained(toy):
+def test_a_reason_for_no_row_is_refused(toy):
+    explain(toy, "[meen]", "Our mean is another one.")
+    with pytest.raises(ValueError, match=r"published.yaml:8: .*table-1 has no meen"):
+        load_paper("toy")
+
+
+def test_what_no_reason_names_is_unexplained(toy):
     experiment = Experiment("toy/mean")
     fill(experiment)
     experiment.run.records[0]["values"] = [3.0]
     experiment.run.claims[0]["holds"] = False
     experiment.compare()
     assert {row.id for row in unexplained(scorecard())} == {"mean", "positive"}
-    (toy / "experiments" / "toy" / "deviations.md").write_text(TEXT)
+    explain(toy, '["m*"]', "Our mean is another one.")
     assert {row.id for row in unexplained(scorecard())} == {"positive"}
 
 

@@ -1,14 +1,11 @@
-"""Published numbers and claims, and the reasons for differences: two files in ``experiments/<paper>/``.
+"""Published numbers and claims, and in one line each why ours differ: ``experiments/<paper>/published.yaml``.
 
-Numbers of ``published.yaml`` keep their text, because the digits show the published precision.
-
-In ``deviations.md`` a section ``## table-1: ...`` is about one table or figure. Its first paragraph is the reason in
-one or two sentences, which ``REPRODUCTION.md`` shows. The section explains the ids in backticks, also with wildcards
-(``aequitas.*``).
+Numbers keep their text, because the digits show the published precision.
 """
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
@@ -20,7 +17,6 @@ from pydantic import AfterValidator, Field, Strict, model_validator
 from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document
 from fairlab.paths import project
 
-ID = re.compile(r"`([a-z0-9*][a-z0-9_.*-]*)`")  # of a row, in `deviations.md`
 NAMES_A_NOTEBOOK = re.compile(r"\b[a-z_]+/[a-z_]+\b")
 
 
@@ -156,6 +152,21 @@ class Claim(Entry):
         return any(fnmatchcase(value.id, pattern) for pattern in self.rows)
 
 
+class Difference(Entry):
+    """Why some numbers of a table or figure differ, or claims fail.
+
+    Attributes
+    ----------
+    rows : tuple of str
+        Their ids, possibly with wildcards (``aequitas.*``).
+    why : str
+        One or two sentences for a line of ``REPRODUCTION.md``; the notebook explains at length.
+    """
+
+    rows: Several[str] = Field(min_length=1)
+    why: str
+
+
 class Artefact(Entry):
     """A table, figure or stated result of a paper, with all its numbers and claims.
 
@@ -168,6 +179,8 @@ class Artefact(Entry):
         How the numbers were obtained.
     inferred : str
         As for a value, for all numbers and claims.
+    differs : tuple of Difference
+        Why some differ.
     values : dict of str to Value
         The numbers by id.
     claims : dict of str to Claim
@@ -178,8 +191,22 @@ class Artefact(Entry):
     data: Several[str]
     protocol: str
     inferred: str = ""
+    differs: Several[Difference] = ()
     values: ById[Value] = Field(default_factory=dict)
     claims: ById[Claim] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _explains_its_own_rows(self):
+        for number, difference in enumerate(self.differs):
+            for pattern in difference.rows:
+                if not matches_any(pattern, [*self.values, *self.claims]):
+                    raise EntryError(f"{self.id} has no {pattern}", "differs", number, "rows")
+        return self
+
+    def reasons(self, ids: Iterable[str]) -> list[str]:
+        """Return why rows with these ids differ, one sentence for each entry that explains any of them."""
+        ids = list(ids)
+        return [each.why for each in self.differs if any(matches_any(pattern, ids) for pattern in each.rows)]
 
 
 class About(Entry):
@@ -237,63 +264,10 @@ def half_step(number: Decimal | int) -> float:
     return 0.5 * 10.0 ** Decimal(number).as_tuple().exponent
 
 
+def matches_any(pattern: str, ids: Iterable[str]) -> bool:
+    """Return whether one of some ids is as a pattern says."""
+    return any(fnmatchcase(id, pattern) for id in ids)
+
+
 def _plain(number):
     return float(number) if isinstance(number, Decimal) else number
-
-
-# Reasons for differences
-
-
-class Deviation(Entry):
-    """The section of a paper's file about one table or figure.
-
-    Attributes
-    ----------
-    artefact : str
-    text : str
-        The section below its title, as Markdown; its own headings are of the fourth level.
-    summary : str
-        The first paragraph, in one line.
-    patterns : frozenset of str
-        Ids of rows that differ or fail, possibly with wildcards.
-    link : str
-        Address within the project.
-    """
-
-    artefact: str
-    text: str
-    summary: str
-    patterns: frozenset[str]
-    link: str
-
-    def explains(self, id: str) -> bool:
-        """Return whether the section names the id."""
-        return any(fnmatchcase(id, pattern) for pattern in self.patterns)
-
-
-def sections(paper: str) -> dict[str, Deviation]:
-    """Return the sections of a paper by table or figure."""
-    return {section.artefact: section for section in (_section(paper, part) for part in _parts(paper)[1:])}
-
-
-def introduction(paper: str) -> str:
-    """Return the text before the first section: what concerns all numbers of a paper."""
-    return _parts(paper)[0].partition("\n")[2].strip()
-
-
-def _parts(paper) -> list[str]:
-    file = project().experiments / paper / "deviations.md"
-    text = file.read_text(encoding="utf-8") if file.exists() else ""
-    return re.split(r"^## ", text, flags=re.MULTILINE)
-
-
-def _section(paper, part) -> Deviation:
-    title, _, body = part.partition("\n")
-    anchor = re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
-    return Deviation(
-        artefact=re.match(r"[\w.-]+", title)[0],
-        text=re.sub(r"^#+ ", "#### ", body.strip(), flags=re.MULTILINE),
-        summary=" ".join(body.strip().split("\n\n")[0].split()),
-        patterns=frozenset(ID.findall(body)),
-        link=f"experiments/{paper}/deviations.md#{anchor}",
-    )

@@ -12,7 +12,7 @@ from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, selected, specification
 from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_artefact, not_run, off_most, render
 from fairlab.suite.links import write_links
-from fairlab.suite.published import load_paper, paper_keys, sections
+from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, Run, UnreadableRunError, failure_file, place, run_folder
 from fairlab.suite.verdicts import LABELS, OPEN
 
@@ -124,7 +124,7 @@ def ending(card: Comparison) -> str:
     frame = frame[[name for name in frame if name == MEDIAN or frame[name].any()]]
     parts = [frame.rename(columns=LABELS).replace(0, "·").to_string()]
     if lost := len(unexplained(card)):
-        parts.append(f"{lost} rows differ or fail without an entry in experiments/<paper>/deviations.md.")
+        parts.append(f"{lost} rows differ or fail without a reason in experiments/<paper>/published.yaml (`differs`).")
     parts.append(
         f"Next: see all rows in {NAME}.json, reasons for differences in {NAME}.md (both in {project().results}); "
         "`fairlab scorecard PAPER` shows the rows of a paper; executed notebooks are in the results folder."
@@ -133,10 +133,17 @@ def ending(card: Comparison) -> str:
 
 
 def unexplained(card: Comparison) -> list[Row]:
-    """Return the rows that differ or fail and are not explained in their paper's ``deviations.md``."""
-    known = {(key, artefact): section for key in paper_keys() for artefact, section in sections(key).items()}
-    off = ((row, known.get((row.paper, row.artefact))) for row in card.rows if row.verdict in OPEN)
-    return [row for row, section in off if section is None or not section.explains(row.id)]
+    """Return the rows that differ or fail and have no reason in ``published.yaml``."""
+    off = [row for row in card.rows if row.verdict in OPEN]
+    return [row for row in off if not load_paper(row.paper).artefact(row.artefact).reasons([row.id])]
+
+
+def reason_of(rows: Sequence[Row]) -> str:
+    """Return why rows of a table or figure differ or fail, and a link to more, as Markdown; empty without a reason."""
+    paper, artefact = rows[0].paper, rows[0].artefact
+    reasons = load_paper(paper).artefact(artefact).reasons(row.id for row in rows if row.verdict in OPEN)
+    notebooks = [f"[more](notebooks/{name}.ipynb)" for name in writers().get((paper, artefact), ())]
+    return " ".join(reasons + notebooks[:1]) if reasons else ""
 
 
 def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
@@ -152,7 +159,7 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
         bases=BASES,
         open=OPEN,
         off_most=off_most,
-        sections=sections,
+        reason_of=reason_of,
         data_of=_data_of,
     )
 

@@ -20,7 +20,7 @@ from fairlab.suite.drawing import FORMATS, figures
 from fairlab.suite.labs.course import cards, guide, released
 from fairlab.suite.labs.masters import exercises, read
 from fairlab.suite.links import LINK
-from fairlab.suite.published import introduction, load_paper, paper_keys, sections
+from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
 from fairlab.suite.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding_of, page_text, raw
@@ -185,9 +185,8 @@ def paper_page(key: str, paper: dict) -> str:
         head=raw(HTML.head_of(published, paper)),
         figure=raw("".join(HTML.figure(picture, UP) for picture in known_for)),
         picture=raw(f"{HTML.symbols()}<p>{card.headline()}.</p>{HTML.marks(card.rows, UP)}"),
-        artefacts=PAGES.artefacts(published, paper, sections(key)),
+        artefacts=PAGES.artefacts(published, paper),
         claims=raw(HTML.claims(card.rows, UP)),
-        deviations=introduction(key).partition("\n\n")[2],
         running=PAGES.experiments(paper["experiments"]),
     )
 
