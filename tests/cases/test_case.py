@@ -893,6 +893,17 @@ def test_columns_have_different_names():
         Case(lambda rows: [0, 1], table, sensitive_features="sex")
 
 
+@pytest.mark.parametrize("make", [pd.Series, pd.Categorical])
+def test_text_that_no_file_can_hold_is_refused(make):
+    broken = make(pd.Series(["x", "\ud800"] * 5, dtype=object))
+    table = pd.DataFrame({"sex": ["f", "m"] * 5, "hours": range(10)})
+    with pytest.raises(CaseError, match=r"column 'note': expected text, found the lone surrogate '.ud800'"):
+        Case(lambda rows: rows["hours"] > 4, table.assign(note=broken), sensitive_features="sex")
+    table.columns = pd.Index(["sex", "\ud800"], dtype=object)
+    with pytest.raises(CaseError, match="names of columns: expected text, found the lone surrogate"):
+        Case(lambda rows: rows.iloc[:, 1] > 4, table, sensitive_features="sex")
+
+
 @pytest.mark.parametrize(("library", "make"), [("polars", "DataFrame"), ("pyarrow", "table")])
 def test_tables_of_other_libraries_come_in(library, make):
     pytest.importorskip("pyarrow")

@@ -62,6 +62,7 @@ def test_a_test_that_was_not_run_as_the_only_one_of_its_name_has_not_passed(tmp_
         new_markdown_cell("assert False", metadata=graded("as text", 1)),
         new_raw_cell("assert False", metadata=graded("as raw text", 1)),
         new_code_cell(" \n", metadata=graded("emptied", 1)),
+        new_code_cell("# expect(answer)\npass", metadata=graded("hollow", 1)),
         new_code_cell("assert False", metadata=skipped),
         new_code_cell("assert True", metadata=graded("copied", 3)),
         new_code_cell("assert False", metadata=graded("copied", 3)),
@@ -72,9 +73,10 @@ def test_a_test_that_was_not_run_as_the_only_one_of_its_name_has_not_passed(tmp_
     nbformat.write(new_notebook(cells=cells), tmp_path / "mine.ipynb")
     copied = "2 cells have this name, expected one: delete the copies"
     assert check(tmp_path / "mine.ipynb") == [
-        Line("as text", "not yet", 1, "expected code, found markdown"),
-        Line("as raw text", "not yet", 1, "expected code, found raw"),
-        Line("emptied", "not yet", 1, "expected code, found an empty cell"),
+        Line("as text", "not yet", 1, "expected a test, found markdown"),
+        Line("as raw text", "not yet", 1, "expected a test, found raw"),
+        Line("emptied", "not yet", 1, "expected a test, found code without one"),
+        Line("hollow", "not yet", 1, "expected a test, found code without one"),
         Line("skipped", "not yet", 2, "AssertionError"),
         Line("copied", "not yet", 3, copied),
         Line("why", "not yet", 4, copied),

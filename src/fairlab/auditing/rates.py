@@ -76,15 +76,13 @@ def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """Return the number of everybody's group by some sensitive features, and the names of all groups."""
-    codes, groups = np.zeros(len(case.table), dtype=np.int64), [""]
-    for name in features:
-        column = case.groups(name).cat
-        codes = codes * len(column.categories) + column.codes.to_numpy()
-        groups = [
-            f"{first}{WITHIN}{second}" if first else str(second) for first in groups for second in column.categories
-        ]
-    return codes, groups
+    """Return the number of everybody's group by some sensitive features, and the names of the groups that occur."""
+    columns = [case.groups(name) for name in features]
+    codes, first = np.zeros(len(case.table), dtype=np.int64), [0]
+    for column in columns:
+        codes = codes * len(column.cat.categories) + column.cat.codes.to_numpy()
+        _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    return codes, [WITHIN.join(str(column.iloc[row]) for column in columns) for row in first]
 
 
 def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: np.ndarray) -> pd.DataFrame:

@@ -26,7 +26,7 @@ def as_pandas(table) -> pd.DataFrame:
     Raises
     ------
     CaseError
-        If it is no table, or its columns are not named by different strings.
+        If it is no table, its columns are not named by different strings, or text is not Unicode.
     """
     if not isinstance(table, pd.DataFrame):
         table = from_other_library(table)
@@ -37,7 +37,21 @@ def as_pandas(table) -> pd.DataFrame:
     if not table.columns.is_unique:
         doubled = table.columns[table.columns.duplicated()].unique()
         raise CaseError(f"table: columns occur twice: {', '.join(doubled)}")
+    _check_texts("table: names of columns", table.columns)
+    for name, column in table.items():
+        if isinstance(column.dtype, pd.CategoricalDtype) or column.dtype == object:
+            values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
+            _check_texts(f"column {name!r}", values)
     return table
+
+
+def _check_texts(where: str, values) -> None:
+    """Raise a CaseError if some text holds half of a surrogate pair, which no hash, file or report can hold."""
+    texts = [value for value in values if isinstance(value, str)]
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        raise CaseError(f"{where}: expected text, found the lone surrogate {error.object[error.start]!a}") from error
 
 
 def plain_table(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:

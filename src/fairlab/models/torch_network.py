@@ -33,7 +33,7 @@ class TorchNetwork:
     """
 
     def __init__(self, model):
-        self.model = model
+        self._model = model
         linear = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
         if not linear:
             raise ValueError("model: expected a PyTorch module with a linear layer; wrap others in a function")
@@ -50,6 +50,11 @@ class TorchNetwork:
         within = ((outputs >= 0) & (outputs <= 1)).all()
         self._are_probabilities = within and (outputs.shape[1] == 1 or np.allclose(outputs.sum(axis=1), 1, atol=1e-4))
 
+    @property
+    def model(self):
+        """The module, whose end and size are known; another module is another network."""
+        return self._model
+
     def logits(self, X) -> np.ndarray:
         """Return logits in float32, shape (n_rows, n_classes); of one output, 0 and its own.
 
@@ -58,7 +63,7 @@ class TorchNetwork:
         ValueError
             If one is not a number.
         """
-        with _InUse(self.model), torch.no_grad():
+        with _InUse(self._model), torch.no_grad():
             parts = [self._logits(part).cpu().numpy() for part in self._chunks(X)]
         logits = np.concatenate(parts)
         if (bad := np.isnan(logits).any(axis=1)).any():
@@ -74,7 +79,7 @@ class TorchNetwork:
             If a gradient is not a number.
         """
         parts = []
-        with _InUse(self.model):
+        with _InUse(self._model):
             for part in self._chunks(X):
                 part.requires_grad_(True)
                 logits = self._logits(part)
@@ -103,7 +108,7 @@ class TorchNetwork:
         # What enters the last layer keeps what a sigmoid or softmax would round to 0 or 1.
         hook = self._end.register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0]))
         try:
-            answer = self.model(X)
+            answer = self._model(X)
         finally:
             hook.remove()
         one_sided = isinstance(self._end, torch.nn.Sigmoid)
@@ -122,11 +127,11 @@ class _InUse:
     """Put a module into evaluation inside a ``with`` block, and back as it was."""
 
     def __init__(self, model):
-        self.model = model
+        self._model = model
 
     def __enter__(self):
-        self.was_training = self.model.training
-        self.model.eval()
+        self.was_training = self._model.training
+        self._model.eval()
 
     def __exit__(self, *_):
-        self.model.train(self.was_training)
+        self._model.train(self.was_training)

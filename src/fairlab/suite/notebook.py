@@ -150,6 +150,8 @@ def execute(
         If a cell failed or did not run, the time limit passed, or the kernel was killed.
     """
     required("papermill")
+    from zmq import ZMQError
+
     started, printed = time.monotonic(), Path(log).stat().st_size if Path(log).is_file() else 0
     own = json.dumps(asdict(task)) if task else ""
     dead = nbclient.DeadKernelError, nbclient.CellTimeoutError, RuntimeError
@@ -185,6 +187,8 @@ def execute(
                 "did not start within a minute (too few files or too little memory are left, or the computer is busy)"
             )
         raise NotebookError(f"the kernel {reason}{_last_words(log, printed)}") from error
+    except (OSError, ZMQError) as error:
+        raise NotebookError(f"the kernel could not be started: {error}") from error
     finally:
         cells = []
         with suppress(OSError, ValueError):  # none, or a truncated one, as on a full disk; the writer reports it

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.auditing import run
-from fairlab.auditing.rates import group_counts, losers_in_words, who_loses
+from fairlab.auditing.rates import group_codes, group_counts, losers_in_words, who_loses
 from fairlab.cases import Case
 from fairlab.statistics import difference_bounds
 
@@ -83,3 +83,10 @@ def test_who_loses_and_who_gains_by_hand():
         "50.0% of m gain by their sex (decision favourable, otherwise unfavourable)"
     )
     assert losers_in_words(frame.assign(lose=0, gain=0), "it") == ""
+
+
+def test_only_groups_that_occur_are_listed_in_the_order_of_their_values():
+    columns = {f"c{k}": [f"v{row}" for row in range(30)] for k in range(12)}  # 30**12 combinations, 30 of them here
+    codes, groups = group_codes(case_of(list(columns), PEOPLE.head(30).assign(**columns)), list(columns))
+    assert [groups[code] for code in codes] == [", ".join([f"v{row}"] * 12) for row in range(30)]
+    assert groups == sorted(groups)

@@ -1,5 +1,6 @@
 """Run the visible tests of a notebook."""
 
+import ast
 from collections import Counter
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -66,8 +67,8 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
         elif name and exercise.get("solution"):
             lines.append(Line(name, "manual", exercise.points, message))
         elif name:
-            if cell.cell_type != "code" or not cell.source.strip():
-                message = f"expected code, found {'an empty cell' if cell.cell_type == 'code' else cell.cell_type}"
+            if not _tests_something(cell):
+                message = f"expected a test, found {'code without one' if cell.cell_type == 'code' else cell.cell_type}"
             lines.append(Line(name, "not yet" if message else "ok", exercise.points, message))
         elif message:
             lines.append(Line(f"cell {number}", "error", 0, message))
@@ -88,6 +89,15 @@ def _name(cell, where: str = "") -> str:
     if not isinstance(solution, bool):
         raise ValueError(f"{where}: solution: expected true or false, found {plain(repr(solution))}")
     return name
+
+
+def _tests_something(cell) -> bool:
+    """Return whether a cell is code that calls, asserts or raises something, or that Python cannot read."""
+    try:
+        nodes = ast.walk(ast.parse(cell.source))
+    except SyntaxError:  # running it says where
+        return cell.cell_type == "code"
+    return cell.cell_type == "code" and any(isinstance(node, ast.Call | ast.Assert | ast.Raise) for node in nodes)
 
 
 def as_text(lines: list[Line]) -> str:
