@@ -234,6 +234,8 @@ def test_max_seconds_bounds_a_model_that_does_not_answer(tmp_path, monkeypatch, 
     ):
         assert main(["audit", *model, *call]) == 1
         assert capsys.readouterr().err == "fairlab: --max-seconds: the model did not answer within 1 seconds\n"
+    assert main(["compare", "hanging:at_once", "hanging:at_once", *call]) == 1
+    assert capsys.readouterr().err == "fairlab: --max-seconds: the model did not answer within 1 seconds\n"
     assert time.monotonic() - start < 40
     processes = (tmp_path / "started").read_text().split()
     assert processes and not [number for number in processes if Path(f"/proc/{number}/cmdline").exists()]

@@ -529,6 +529,13 @@ def _of_case(command):
     return command
 
 
+_max_seconds = click.option(
+    "--max-seconds",
+    type=float,
+    metavar="SECONDS",
+    help="seconds that the whole may take, also if the model does not answer; default: no limit",
+)
+
 AUDIT_OPTIONS = (
     *("methods", "proxies", "confidence_level", "margin", "verdict_on", "max_seconds"),
     *("model_name", "model_version"),
@@ -576,12 +583,7 @@ AUDIT_OPTIONS = (
     show_default=True,
     help="findings that decide the verdict: on people of the table, or on generated inputs, too",
 )
-@click.option(
-    "--max-seconds",
-    type=float,
-    metavar="SECONDS",
-    help="seconds that the audit may take, also if the model does not answer; default: no limit",
-)
+@_max_seconds
 @click.option("--model-name", default="", metavar="NAME", help="what the report calls the model")
 @click.option("--model-version", default="", metavar="VERSION", help="version of the model, for the report")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="random seed")
@@ -667,19 +669,23 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
 )
+@_max_seconds
 @click.option("--html", metavar="FILE", help="write the comparison as a page")
 @click.option("--json", metavar="FILE", help="write the comparison as JSON")
-def compare(model_a, model_b, confidence_level, html, json, **of_case):
+def compare(model_a, model_b, confidence_level, max_seconds, html, json, **of_case):
     """Say what a newer model makes better and worse."""
     from fairlab.auditing import compare
 
     try:
         _check_outputs([model_a, model_b], of_case["table"], html=html, json=json)
-        cases = [_case(model=model, **of_case) for model in (model_a, model_b)]
-        compared = compare(*cases, confidence_level=confidence_level)
+        with _time_limit(max_seconds):
+            cases = [_case(model=model, max_seconds=max_seconds, **of_case) for model in (model_a, model_b)]
+            compared = compare(*cases, confidence_level=confidence_level)
     except (ValueError, TypeError, OSError) as error:
         print(f"fairlab: {error}", file=sys.stderr)
         return WRONG_CALL
+    finally:
+        faulthandler.cancel_dump_traceback_later()
     print(compared.summary)
     if len(compared.rows):
         print(compared.to_frame().to_string(index=False, float_format="{:.3g}".format))
