@@ -6,10 +6,10 @@ import warnings
 
 import nbformat
 
+from fairlab.labs.course import cards, write_grading
+from fairlab.labs.masters import CELL_SECONDS, for_course, marks, read, solved, without_guide
+from fairlab.labs.running import with_numbers
 from fairlab.paths import write_text
-from fairlab.suite.labs.course import cards, write_grading
-from fairlab.suite.labs.masters import CELL_SECONDS, for_course, marks, read, solved, without_guide
-from fairlab.suite.labs.running import with_numbers
 
 COURSE = 5  # a course with data and numbers of its own
 

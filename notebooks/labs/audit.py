@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from fairlab.suite.labs.draws import course_rng, redrawn
+from fairlab.labs.draws import course_rng, redrawn
 
 
 def trainees(course: int = 0, *, n_people: int = 2000) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def trainees(course: int = 0, *, n_people: int = 2000) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from fairlab.suite.labs.audit import trainees
+    >>> from fairlab.labs.audit import trainees
     >>> trainees(n_people=200).shape[0]
     200
     """

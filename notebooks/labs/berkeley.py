@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from fairlab.suite.labs.draws import course_rng, redrawn
+from fairlab.labs.draws import course_rng, redrawn
 
 # department: men admitted, men rejected, women admitted, women rejected
 # Bickel, Hammel and O'Connell (1975), as counted in the file of FairTest; the same as `fairlab.load("berkeley")`.
@@ -35,7 +35,7 @@ def admissions(course: int = 0) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from fairlab.suite.labs.berkeley import admissions
+    >>> from fairlab.labs.berkeley import admissions
     >>> len(admissions()), list(admissions())
     (4425, ['gender', 'department', 'admitted'])
     """

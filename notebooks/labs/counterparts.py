@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.data.variants.lipton import draw
-from fairlab.suite.labs.draws import course_rng, redrawn
+from fairlab.labs.draws import course_rng, redrawn
 
 
 def hiring(course: int = 0, *, n_people: int = 1000) -> pd.DataFrame:
@@ -25,7 +25,7 @@ def hiring(course: int = 0, *, n_people: int = 1000) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from fairlab.suite.labs.counterparts import hiring
+    >>> from fairlab.labs.counterparts import hiring
     >>> hiring(n_people=6).shape
     (12, 3)
     """
@@ -45,7 +45,7 @@ def company(people: pd.DataFrame) -> np.ndarray:
     Examples
     --------
     >>> import pandas as pd
-    >>> from fairlab.suite.labs.counterparts import company
+    >>> from fairlab.labs.counterparts import company
     >>> company(pd.DataFrame({"work": [16, 10], "hair": [0, 5]})).tolist()
     [1, 0]
     """

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from fairlab.suite.labs.draws import course_rng, redrawn
+from fairlab.labs.draws import course_rng, redrawn
 
 # quarter: shape of the Beta distribution of the risks of its people
 RISKS = {"harbour": (3.0, 2.4), "hill": (2.2, 3.6)}
@@ -30,7 +30,7 @@ def arrested(course: int = 0, *, n_people: int = 6000) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from fairlab.suite.labs.errors import arrested
+    >>> from fairlab.labs.errors import arrested
     >>> arrested(n_people=1000).shape
     (1000, 3)
     """

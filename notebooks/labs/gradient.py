@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from fairlab.suite.labs.draws import course_rng
+from fairlab.labs.draws import course_rng
 
 # column: lowest and highest value
 FAMILIES = {
@@ -37,7 +37,7 @@ def families(course: int = 0, *, n_people: int = 3000) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from fairlab.suite.labs.gradient import families
+    >>> from fairlab.labs.gradient import families
     >>> families(n_people=5).shape[0]
     5
     """

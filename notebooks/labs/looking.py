@@ -5,7 +5,7 @@ import pandas as pd
 from scipy.stats import fisher_exact
 from sklearn.model_selection import train_test_split
 
-from fairlab.suite.labs.draws import course_rng, redrawn
+from fairlab.labs.draws import course_rng, redrawn
 
 REGIONS = ["north", "east", "south", "west", "centre"]
 AGES = ["under 30", "30 to 44", "45 to 59", "60 and over"]
@@ -34,7 +34,7 @@ def shops(course: int = 0, *, n_people: int = 4000) -> dict[str, pd.DataFrame]:
 
     Examples
     --------
-    >>> from fairlab.suite.labs.looking import shops
+    >>> from fairlab.labs.looking import shops
     >>> sorted(shops(n_people=400))[:2]
     ['A', 'B']
     """

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from fairlab.suite.labs.draws import course_rng, redrawn
+from fairlab.labs.draws import course_rng, redrawn
 
 
 def borrowers(course: int = 0, *, n_people: int = 300) -> pd.DataFrame:
@@ -23,7 +23,7 @@ def borrowers(course: int = 0, *, n_people: int = 300) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from fairlab.suite.labs.metric import borrowers
+    >>> from fairlab.labs.metric import borrowers
     >>> borrowers(n_people=5).shape[0]
     5
     """

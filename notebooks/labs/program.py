@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from fairlab.suite.labs.draws import course_rng
+from fairlab.labs.draws import course_rng
 
 # What the agency asks for, and the possible answers.
 QUESTIONS = {
@@ -33,7 +33,7 @@ def agency(course: int = 0) -> Callable[[pd.DataFrame], np.ndarray]:
 
     Examples
     --------
-    >>> from fairlab.suite.labs.program import agency
+    >>> from fairlab.labs.program import agency
     >>> agency().__name__
     'invited'
     """

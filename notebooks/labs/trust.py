@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from fairlab.suite.labs.draws import course_rng
+from fairlab.labs.draws import course_rng
 
 
 def sabotage(methods: Mapping[str, Callable], course: int = 0) -> dict[str, Callable]:
@@ -19,7 +19,7 @@ def sabotage(methods: Mapping[str, Callable], course: int = 0) -> dict[str, Call
 
     Examples
     --------
-    >>> from fairlab.suite.labs.trust import sabotage
+    >>> from fairlab.labs.trust import sabotage
     >>> methods = {"a": lambda tables: ([0.0], [1.0]), "b": lambda tables: ([0.0], [1.0])}
     >>> broken = sabotage(methods)
     >>> sum(broken[name] is not methods[name] for name in methods)

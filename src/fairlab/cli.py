@@ -418,7 +418,7 @@ def scorecard(rows, as_json, profile, write, crate):
     else:
         written = scorecard.write(card, profile, publish=write)
         if write:
-            from fairlab.suite.site.rows import write_bars
+            from fairlab.site.rows import write_bars
 
             written.append(write_bars(card))
         if crate:
@@ -1005,7 +1005,7 @@ def site(out, jobs):
     """Build the site: scorecard, papers, notebooks, gallery, guide, reference."""
     if missing := [name for name in NEEDED_BY_SITE if find_spec(name) is None]:
         raise MissingExtraError(f"the site needs {', '.join(missing)}: pip install 'fairlab[site,labs]'")
-    from fairlab.suite.site.building import build
+    from fairlab.site.building import build
 
     print(f"open {build(out, n_jobs=jobs) / 'index.html'}")
 
@@ -1021,8 +1021,8 @@ def labs():
 @labs.command("list")
 def list_labs():
     """List the labs: minutes, points, data."""
-    from fairlab.suite.labs.course import cards
-    from fairlab.suite.labs.masters import exercises, read
+    from fairlab.labs.course import cards
+    from fairlab.labs.masters import exercises, read
 
     for lab in cards():
         points = sum(exercise.points for exercise in exercises(read(lab.notebook)))
@@ -1041,7 +1041,7 @@ def list_labs():
 )
 def build_labs(names, out, seed):
     """Build a course: notebooks for students, a zip file of each lab, for nbgrader, and with solutions."""
-    from fairlab.suite.labs.course import build, card, cards
+    from fairlab.labs.course import build, card, cards
 
     labs = [card(name) for name in names] or list(cards())
     folder = build(out, course=seed, labs=labs)
@@ -1052,7 +1052,7 @@ def build_labs(names, out, seed):
 @argument("notebook", metavar="NOTEBOOK", help="notebook of a lab")
 def check_lab(notebook):
     """Run the visible tests on a notebook; the exit status is 1 if one fails."""
-    from fairlab.suite.labs.checking import as_text, check
+    from fairlab.labs.checking import as_text, check
 
     lines = check(notebook)
     print(as_text(lines))

@@ -14,7 +14,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 def site(tmp_path_factory):
     """The folder of the site, built here from what is committed."""
     pytest.importorskip("sphinx", reason="Sphinx is not installed; it comes with fairlab[site]")
-    from fairlab.suite.site.building import build
+    from fairlab.site.building import build
 
     folder = tmp_path_factory.mktemp("built")
     with pytest.MonkeyPatch.context() as patch:

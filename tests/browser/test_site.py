@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
-from fairlab.suite.site.rows import anchor, finding_of, names
+from fairlab.site.rows import anchor, finding_of, names
 
 pytestmark = pytest.mark.browser
 

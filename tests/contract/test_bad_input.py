@@ -22,7 +22,7 @@ from fairlab import adf, auditing, cases, data, fairtest, fliptest, models, netw
 from fairlab import individual_fairness as fairness
 from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
 from fairlab.paths import project
-from fairlab.suite.site.building import packages
+from fairlab.site.building import packages
 
 NAN = float("nan")
 YES = np.array([0, 0, 1, 1, 0, 1, 1, 0])
@@ -86,7 +86,7 @@ RESULTS = """
     fairtest.Section fairtest.Subgroup fliptest.CounterpartTest fliptest.Flipset fliptest.TransparencyReport
     individual_fairness.Attack individual_fairness.Audit individual_fairness.RatioTest models.WhiteBoxClassifier
     monitoring.Client monitoring.monitored monitoring.registration_of
-    suite.labs.expect suite.labs.require themis.Score themis.Search
+    labs.expect labs.require themis.Score themis.Search
 """
 
 

@@ -15,7 +15,7 @@ import pytest
 import fairlab
 from fairlab.auditing.probes import probes
 from fairlab.paths import project
-from fairlab.suite.site.building import packages
+from fairlab.site.building import packages
 
 
 def has_docstring(thing):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import fairlab
-from fairlab.suite.labs import berkeley
+from fairlab.labs import berkeley
 
 
 def counts(table, *names):

@@ -15,9 +15,9 @@ import yaml
 from graded_labs import COURSE, Grading, errors, secrets
 from nbformat.v4 import new_code_cell
 
+from fairlab.labs.course import build, card, cards
+from fairlab.labs.masters import exercises, marks, read
 from fairlab.paths import project, write_text
-from fairlab.suite.labs.course import build, card, cards
-from fairlab.suite.labs.masters import exercises, marks, read
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
 
@@ -27,7 +27,7 @@ ALL, NONE, OTHERS, VALUES = "all", "none", "all but the first", "those of exerci
 
 # Own cells, put behind the given imports.
 NO_TEST = "expect = require = lambda *given, **more: None"
-NO_LIBRARY_TEST = "import fairlab.suite.labs as labs\n\nlabs.expect = labs.require = lambda *given, **more: None"
+NO_LIBRARY_TEST = "import fairlab.labs as labs\n\nlabs.expect = labs.require = lambda *given, **more: None"
 # Bodies of answers: of all, or of the first. The right one has the name `right_answer`.
 WARNS = "import warnings; warnings.warn('slow', stacklevel=1); return right_answer(*given, **more)"
 CONSTANT = (
@@ -75,7 +75,7 @@ def with_bodies(body, only_first=False):
 
 def with_cell(source):
     def change(notebook):
-        imports = next(i for i, cell in enumerate(notebook.cells) if "fairlab.suite.labs import" in cell.source)
+        imports = next(i for i, cell in enumerate(notebook.cells) if "fairlab.labs import" in cell.source)
         notebook.cells.insert(imports + 1, new_code_cell(source))
 
     return change

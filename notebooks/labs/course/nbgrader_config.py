@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from fairlab.suite.labs.grading import AUTOGRADE, SANITIZE
+from fairlab.labs.grading import AUTOGRADE, SANITIZE
 
 
 def in_container(config):

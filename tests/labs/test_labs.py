@@ -14,10 +14,10 @@ import pytest
 from graded_labs import secrets
 from nbformat.v4 import new_notebook
 
+from fairlab.labs import LabError, expect
+from fairlab.labs.course import build, card, cards
+from fairlab.labs.masters import exercises, for_course, marks, read, solved, without_guide
 from fairlab.paths import project
-from fairlab.suite.labs import LabError, expect
-from fairlab.suite.labs.course import build, card, cards
-from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved, without_guide
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
 
@@ -221,9 +221,9 @@ def test_a_course_has_four_parts(course):
 def test_students_get_what_labs_import_and_no_answers(course):
     with zipfile.ZipFile(next((course / "students").glob("*.whl"))) as archive:
         names = set(archive.namelist())
-        texts = [archive.read(name).decode() for name in names if name.startswith("fairlab/suite/labs/")]
+        texts = [archive.read(name).decode() for name in names if name.startswith("fairlab/labs/")]
     own = [path.name for path in project().labs.glob("*.py")]
-    assert {f"fairlab/suite/labs/{name}" for name in own} <= names
+    assert {f"fairlab/labs/{name}" for name in own} <= names
     assert not [name for name in names if name.endswith((".ipynb", ".yaml")) and "labs" in name]
     shown = {line.strip() for text in texts for line in text.splitlines()}
     readme = (course / "students" / "README.md").read_text(encoding="utf-8")
@@ -303,7 +303,7 @@ def start(self):
 sys.meta_path.insert(0, Absent())
 sys.modules.update(dict.fromkeys({NO_KERNELS}))
 threading.Thread.start = start
-from fairlab.suite.labs.checking import as_text, check
+from fairlab.labs.checking import as_text, check
 
 lines = check(sys.argv[1])
 print(as_text(lines))

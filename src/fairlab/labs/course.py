@@ -15,8 +15,8 @@ from pydantic import Field
 
 from fairlab.checks import optional, required, suggestion
 from fairlab.data.documents import Entry, Several, read_document
+from fairlab.labs.masters import exercises, for_course, marks, read, solved, without_guide
 from fairlab.paths import project, write_text
-from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved, without_guide
 
 jinja2 = optional("jinja2")
 nbformat = optional("nbformat")
@@ -168,7 +168,7 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
 def _for_course(card: Card, course: int):
     from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
-    from fairlab.suite.labs.running import with_numbers
+    from fairlab.labs.running import with_numbers
 
     try:
         return with_numbers(for_course(read(card.notebook), course))
@@ -181,7 +181,7 @@ def _tables(card: Card, course: int) -> dict:
     """Return the tables of a lab by the names of their files."""
     found = {}
     for name in card.tables:
-        table = getattr(import_module(f"fairlab.suite.labs.{card.key}"), name)(course)
+        table = getattr(import_module(f"fairlab.labs.{card.key}"), name)(course)
         found |= {f"{name}-{part}": each for part, each in table.items()} if isinstance(table, dict) else {name: table}
     return found
 

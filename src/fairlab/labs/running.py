@@ -9,7 +9,7 @@ from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_output
 from traitlets import Bool, Integer
 
-from fairlab.suite.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, QUIET, marks, solved, without_guide
+from fairlab.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, QUIET, marks, solved, without_guide
 
 MOST_LETTERS = 1_000_000  # of the output of a cell; what a loop prints in a minute fills the memory of a computer
 

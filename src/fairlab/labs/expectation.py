@@ -11,11 +11,11 @@ class LabError(AssertionError):
 
     Examples
     --------
-    >>> from fairlab.suite.labs import expect
+    >>> from fairlab.labs import expect
     >>> expect("the share of women", 0.4, 0.5)
     Traceback (most recent call last):
     ...
-    fairlab.suite.labs.expectation.LabError: the share of women: expected 0.5, found 0.4.
+    fairlab.labs.expectation.LabError: the share of women: expected 0.5, found 0.4.
     """
 
     def _render_traceback_(self) -> list[str]:
@@ -49,10 +49,10 @@ def expect(
 
     Examples
     --------
-    >>> from fairlab.suite.labs import expect
+    >>> from fairlab.labs import expect
     >>> expect("share", 0.5, 0.25, mistakes={"that is the men's": 0.5})
     Traceback (most recent call last):
-    fairlab.suite.labs.expectation.LabError: share: expected 0.25, found 0.5. A common mistake: that is the men's.
+    fairlab.labs.expectation.LabError: share: expected 0.25, found 0.5. A common mistake: that is the men's.
     """
     if found is None or found is ...:
         raise LabError(f"{what}: expected {_shown(expected)}, found no answer. Is there a `return`, or a value?")
@@ -68,12 +68,12 @@ def require(holds, message: str) -> None:
 
     Examples
     --------
-    >>> from fairlab.suite.labs import require
+    >>> from fairlab.labs import require
     >>> require(1 < 2, "one is less than two")
     >>> require(2 < 1, "your list is empty; choose at least one")
     Traceback (most recent call last):
     ...
-    fairlab.suite.labs.expectation.LabError: your list is empty; choose at least one
+    fairlab.labs.expectation.LabError: your list is empty; choose at least one
     """
     if not holds:
         raise LabError(message)

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 
-from fairlab.suite.labs.masters import CELL_SECONDS, MOST_LETTERS, QUIET, marks, plain, read
+from fairlab.labs.masters import CELL_SECONDS, MOST_LETTERS, QUIET, marks, plain, read
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def as_text(lines: list[Line]) -> str:
 
 def _messages(content, notebook: Path, seconds: int) -> list[str]:
     """Run a copy of the cells in a kernel, and return the message of each cell's first error, "" if it has none."""
-    from fairlab.suite.labs.running import ResilientExecute
+    from fairlab.labs.running import ResilientExecute
 
     runner = ResilientExecute(timeout=seconds, kernel_name="python3", extra_arguments=QUIET, skip_cells_with_tag="")
     runner.log.setLevel("CRITICAL")  # what is logged stands in the lines

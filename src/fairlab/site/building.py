@@ -13,17 +13,17 @@ from pathlib import Path
 from PIL import Image
 
 from fairlab.checks import optional
+from fairlab.labs.course import cards, guide, released
+from fairlab.labs.masters import exercises, read
 from fairlab.paths import project, write_text
+from fairlab.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding_of, page_text, raw
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.drawing import FORMATS, figures
-from fairlab.suite.labs.course import cards, guide, released
-from fairlab.suite.labs.masters import exercises, read
 from fairlab.suite.links import LINK
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
-from fairlab.suite.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding_of, page_text, raw
 
 nbformat = optional("nbformat")
 
@@ -134,7 +134,7 @@ def sample_report():
 
 def packages() -> list[str]:
     """Return the names of the packages and modules that state public names, sorted: `fairlab` first."""
-    source, states_names = Path(__file__).parents[3], re.compile(r"^(__getattr__, __dir__, )?__all__ =", re.MULTILINE)
+    source, states_names = Path(__file__).parents[2], re.compile(r"^(__getattr__, __dir__, )?__all__ =", re.MULTILINE)
     files = [path for path in source.glob("fairlab/**/*.py") if states_names.search(path.read_text(encoding="utf-8"))]
     return sorted(".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__") for path in files)
 
