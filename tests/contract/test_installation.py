@@ -37,7 +37,7 @@ LOCKS = (
     "experiments/containers/monitor.lock",
 )
 PROGRAMS = "requirements-cluster.lock"  # of an environment of its own
-NOT_LIBRARY = ("papers", "bakeoff", "suite", "benchmarks", "cli.py", "__main__.py")
+NOT_LIBRARY = ("papers", "bakeoff", "suite", "labs", "site", "benchmarks", "cli.py", "__main__.py")
 # Of the monitor, what is statistics; the service is imported by commands only, which name its extra.
 STATISTICS = ("__init__", "effects", "looks", "registration")
 LIBRARY = [
