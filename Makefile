@@ -58,9 +58,9 @@ slow: $(READY) ## run the slow tests too
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -m "not browser"
 
 # Snakemake is a program of its own, in an environment of its own.
-$(SNAKEMAKE): requirements-cluster.lock
+$(SNAKEMAKE): tests/cluster/requirements.lock
 	@$(PYTHON) -m venv $(dir $(@D))
-	@$(@D)/python -m pip --quiet --disable-pip-version-check install $(LOCKED) requirements-cluster.lock
+	@$(@D)/python -m pip --quiet --disable-pip-version-check install $(LOCKED) tests/cluster/requirements.lock
 	@touch $@
 
 cluster-test: $(READY) $(SNAKEMAKE) ## run a batch on SLURM's own daemons, with a cancelled and a failed job
@@ -74,8 +74,8 @@ lab: $(READY) ## open the notebooks in JupyterLab (LAB=1: the first lab, as stud
 	@test -z "$(LAB)" -o -d results/labs || $(BIN)/fairlab labs build --out results/labs
 	@$(BIN)/jupyter lab $(if $(LAB),results/labs/students/lab$(LAB)-*/*.ipynb,notebooks/start_here.ipynb)
 
-$(BROWSER): requirements-browser.lock $(READY)
-	@$(PIP) install $(LOCKED) requirements-browser.lock
+$(BROWSER): tests/browser/requirements.lock $(READY)
+	@$(PIP) install $(LOCKED) tests/browser/requirements.lock
 	@touch $@
 
 site: $(READY) ## build the site into site/, with results of runs if available
@@ -111,8 +111,8 @@ OURS := --constraints requirements.lock
 # Versions stay unless UPGRADE=--upgrade: numbers are those of the lock.
 lock: $(READY) ## resolve all locks from pyproject.toml (UPGRADE=--upgrade: to the latest versions)
 	$(COMPILE) pyproject.toml $(patsubst %,--extra %,networks symbolic suite labs site monitor dev) $(UPGRADE) -o requirements.lock
-	$(COMPILE) --group browser $(OURS) $(UPGRADE) -o requirements-browser.lock
-	$(COMPILE) --group cluster $(UPGRADE) -o requirements-cluster.lock
+	$(COMPILE) --group browser $(OURS) $(UPGRADE) -o tests/browser/requirements.lock
+	$(COMPILE) --group cluster $(UPGRADE) -o tests/cluster/requirements.lock
 	$(COMPILE) pyproject.toml --extra monitor $(OURS) -o experiments/containers/monitor.lock
 	@sed -i.old '/^ *- -e \.$$/q' environment.yml && rm environment.yml.old
 	@sed -n 's/^\([^ ].*\) \\$$/      - "\1"/p' requirements.lock >> environment.yml

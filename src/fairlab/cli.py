@@ -389,14 +389,11 @@ def describe_data(names):
 @click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
 @click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
 @click.option("--write", is_flag=True, help="also update the committed scorecard and the figure in the README")
-@click.option("--crate", metavar="FOLDER", help="copy scorecard and runs to a new folder, as an RO-Crate to archive")
-def scorecard(rows, as_json, profile, write, crate):
+def scorecard(rows, as_json, profile, write):
     """Compare published numbers with our results."""
     from fairlab.suite import scorecard
     from fairlab.suite.comparison import Comparison
 
-    if crate and (rows or as_json):
-        raise click.UsageError("--crate has the whole scorecard: give neither rows nor --json")
     if len(rows) == 1 and (Path(rows[0]) / "run.json").exists():
         from fairlab.suite.comparison import compare
         from fairlab.suite.run import Run
@@ -421,10 +418,6 @@ def scorecard(rows, as_json, profile, write, crate):
             from fairlab.site.rows import write_bars
 
             written.append(write_bars(card))
-        if crate:
-            from fairlab.suite.archiving import write_crate
-
-            written.append(write_crate(Path(crate), card, profile))
         print(scorecard.ending(card))
         print("scorecard: " + ", ".join(map(short, written)))
     return int(bool(unreadable))

@@ -32,11 +32,11 @@ BATCH_IMAGE = CONTAINERS / "Dockerfile"
 IMAGES = (BATCH_IMAGE, CONTAINERS / "monitor.Dockerfile", ROOT / "notebooks/labs/course/container/Dockerfile")
 LOCKS = (
     "requirements.lock",
-    "requirements-browser.lock",
+    "tests/browser/requirements.lock",
     "notebooks/labs/requirements.lock",
     "experiments/containers/monitor.lock",
 )
-PROGRAMS = "requirements-cluster.lock"  # of an environment of its own
+PROGRAMS = "tests/cluster/requirements.lock"  # of an environment of its own
 NOT_LIBRARY = ("papers", "bakeoff", "suite", "labs", "site", "benchmarks", "cli.py", "__main__.py")
 # Of the monitor, what is statistics; the service is imported by commands only, which name its extra.
 STATISTICS = ("__init__", "effects", "looks", "registration")
@@ -272,20 +272,11 @@ def test_conda_users_get_fairlab_and_the_locked_versions_by_one_command():
     assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(version)
 
 
-# Packages that conda calls otherwise.
-CONDA = {"matplotlib": "matplotlib-base", "lazy-loader": "lazy_loader"}
-
-
-def test_the_recipe_for_conda_has_the_requirements_of_the_core():
-    recipe = yaml.safe_load((ROOT / "recipe.yaml").read_text(encoding="utf-8"))
+def test_the_version_is_the_same_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert recipe["context"]["version"] == str(citation["version"]) == fairlab.__version__ == version("fairlab")
-    assert recipe["about"]["license"] == citation["license"] == PROJECT["license"]
+    assert str(citation["version"]) == fairlab.__version__ == version("fairlab")
+    assert citation["license"] == PROJECT["license"]
     assert [author["name"] for author in citation["authors"]] == [author["name"] for author in PROJECT["authors"]]
-    python, *run = (Requirement(text.replace("${{ python_min }}", "3.11")) for text in recipe["requirements"]["run"])
-    assert python.specifier == Requirement(f"python{PROJECT['requires-python']}").specifier
-    core = {CONDA.get(canonicalize_name(one.name), canonicalize_name(one.name)): one for one in requirements()}
-    assert {one.name: one.specifier for one in run} == {name: one.specifier for name, one in core.items()}
 
 
 def test_the_page_on_dependencies_has_a_line_for_each_and_no_other():
