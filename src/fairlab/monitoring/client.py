@@ -173,12 +173,13 @@ class Client(AbstractContextManager):
         columns = {name: _plain(frame[name], of) for name, of in types.items() if name in frame.columns}
         rows = pd.DataFrame(columns, index=range(len(frame)), dtype=object)
         for start in range(0, max(len(rows), 1), self.batch_size):
+            part = rows[start : start + self.batch_size]
             answer = self.request(
                 "POST",
                 f"/investigations/{number}/{kind}",
                 headers={"Idempotency-Key": str(uuid.uuid4())},
                 first_row=start,
-                json=rows[start : start + self.batch_size].to_dict("records"),
+                json=part.to_dict("records") or [{}] * len(part),  # pandas before 3.1: none of a table without columns
             ).json()
             totals = {name: totals.get(name, 0) + count for name, count in answer.items()}
         return totals
