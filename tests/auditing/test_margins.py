@@ -15,7 +15,7 @@ from truth import check, check_committed, main, tabulate
 from fairlab import Case, audit
 from fairlab.auditing import run
 
-N_PEOPLE, BUDGET, N_MODELS = 400, 3_000, 67
+N_PEOPLE, BUDGET, N_MODELS = 400, 3_000, 150
 MARGINS = (0.005, 0.05, 0.2, 0.5)
 METHODS = ["rates", "fliptest", "fairtest", "themis"]
 # How large all effects are, and the margin of the audit.
