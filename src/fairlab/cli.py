@@ -247,9 +247,9 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int
     import joblib
 
     from fairlab.checks import memory_left_gb
-    from fairlab.suite.experiment import MOST_ROWS
     from fairlab.suite.notebook import run_experiment
-    from fairlab.suite.run import LATEST
+    from fairlab.suite.run import Run
+    from fairlab.suite.scorecard import ending_of
 
     spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
     n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
@@ -262,19 +262,8 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int
     own = {"seed": seed, "overrides": overrides, "time_limit": time_limit}
     folder = run_experiment(spec, profile, n_jobs=n_jobs, **own)
     _print_surrogates(folder)
-    print("\n".join(_beside_committed(folder, MOST_ROWS)))
-    where = folder.parent / LATEST if (folder.parent / LATEST).exists() else folder
-    print(f"{name}: done, see {short(where)}; all rows: fairlab scorecard {short(where)}")
+    print("\n".join(ending_of(Run.read(folder), folder)))
     return 0
-
-
-def _beside_committed(folder, most=None) -> list[str]:
-    """Return the rows of a run that are other than in the committed scorecard as lines, what moved most first."""
-    from fairlab.suite.comparison import beside, compare
-    from fairlab.suite.run import Run
-    from fairlab.suite.scorecard import committed_rows
-
-    return beside(compare(Run.read(folder.resolve())).rows, committed_rows(), most)
 
 
 def _literal(text):
@@ -398,9 +387,8 @@ def scorecard(rows, as_json, profile, write):
         from fairlab.suite.comparison import compare
         from fairlab.suite.run import Run
 
-        folder = Path(rows[0]).resolve()
-        shown = [row.to_text() for row in compare(Run.read(folder)).rows]
-        print("\n".join([*shown, "", *_beside_committed(folder)]))
+        one = Run.read(Path(rows[0]).resolve())
+        print("\n".join([*(row.to_text() for row in compare(one).rows), "", *scorecard.ending_of(one, most=None)]))
         return 0
     card = scorecard.scorecard(profile)
     unreadable = scorecard.unreadable(profile)

@@ -11,7 +11,7 @@ from toy_project import add_experiment, fill
 
 from fairlab.suite import batch
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.run import Run, missing_artefacts, new_folder, run_folder
+from fairlab.suite.run import IncompleteRunError, Run, check_complete, new_folder, run_folder
 
 # Worker processes cannot import a test module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -60,7 +60,8 @@ def test_an_incomplete_run_is_not_kept(experiment, capsys):
     experiment.skip("table-1", "lost", "lost")
     experiment.run.records.clear()
     experiment.run.write(experiment.folder)
-    assert missing_artefacts(experiment.folder) == ["figure-1"], "table-1 is skipped"
+    with pytest.raises(IncompleteRunError, match="nothing was written for figure-1$"):  # table-1 is skipped
+        check_complete(experiment.folder)
     experiment.run.skipped[:] = [{"artefact": "figure-1", "id": "", "reason": "no numbers"}]
     experiment.table("table-1", pd.DataFrame({"x": [0]}))
     experiment.compare()

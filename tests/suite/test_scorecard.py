@@ -414,9 +414,12 @@ def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, capsys):
     experiment = Experiment("toy/mean", n=7)
     fill(experiment)
     card = experiment.compare()
-    assert card.remarks[-1] == "1 of 1 rows are other than in the committed scorecard"
-    assert card.remarks[0] in card._repr_html_()
-    assert main(["scorecard", str(runs.place("toy/mean", "custom") / "latest")]) == 0
+    latest = runs.place("toy/mean", "custom") / "latest"
+    *moved, counted, stored = card.remarks
+    assert counted == "1 of 1 rows are other than in the committed scorecard"
+    assert stored == f"toy/mean: done, see {latest}; all rows: fairlab scorecard {latest}"
+    assert all(remark in card._repr_html_() for remark in moved)
+    assert main(["scorecard", str(latest)]) == 0
     said = capsys.readouterr().out
     assert "toy table-1:rows" in said
     assert (

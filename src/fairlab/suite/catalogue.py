@@ -13,6 +13,7 @@ from fairlab.paths import project
 from fairlab.suite.published import Paper, load_paper
 
 PROFILES = ("smoke", "quick", "paper")
+CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 OWN_GB = 0.6  # of a notebook's process besides what its experiment declares, and of its runner
 EVIDENCE = ("run", "stored models", "stored outputs")  # of a number: ours, or what the authors stored
 DEFAULT_PROFILE = "quick"
@@ -128,11 +129,19 @@ class Specification(Entry):
             raise KeyError(f"unknown profile {profile!r}; {self.name} has {', '.join(PROFILES)}")
         return dict(getattr(self.profiles, profile))
 
-    def check_parameters(self, names) -> None:
-        """Raise a TypeError that lists the known parameters unless all `names` are among them."""
-        known = self.profiles.quick
-        if strange := [name for name in names if name not in known]:
-            raise TypeError(f"{self.name} has no parameter {strange[0]!r}{suggestion(strange[0], known)}")
+    def changed(self, profile: str, others: dict) -> tuple[str, dict]:
+        """Return the profile of a run, `CUSTOM` if `others` are no values of `profile`, and its parameters.
+
+        Raises
+        ------
+        KeyError, TypeError
+            If there is no such profile, or no parameter of a name; the message suggests known ones.
+        """
+        parameters = self.parameters(profile)
+        if strange := [name for name in others if name not in parameters]:
+            raise TypeError(f"{self.name} has no parameter {strange[0]!r}{suggestion(strange[0], parameters)}")
+        changed = parameters | others
+        return profile if changed == parameters else CUSTOM, changed
 
     def need_gb(self, profile: str, n_cores: int) -> float:
         """Return the memory that it needs, in GB; a lower bound where the paper profile was not measured."""

@@ -20,9 +20,9 @@ from matplotlib.figure import Figure
 
 from fairlab import plotting
 from fairlab.paths import PARTIAL, project
-from fairlab.suite.catalogue import selected
+from fairlab.suite.catalogue import CUSTOM, selected
 from fairlab.suite.published import paper_keys
-from fairlab.suite.run import CUSTOM, run_folder
+from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
 
 FORMATS = ("csv", "png", "svg")

@@ -23,15 +23,14 @@ from fairlab.paths import project, write_text
 from fairlab.seeds import Trial
 from fairlab.suite import processes
 from fairlab.suite import run as runs
-from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, specification
-from fairlab.suite.comparison import Comparison, beside, compare
+from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
+from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import entry_of, keep, paint, with_mark
 from fairlab.suite.fingerprint import state
-from fairlab.suite.scorecard import committed_rows
+from fairlab.suite.scorecard import ending_of
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_described")
-MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
 
 
@@ -85,15 +84,13 @@ class Experiment:
         **parameters: Any,
     ):
         self.specification = specification(check_text(name, "name"))
-        expected = self.specification.parameters(profile)
-        self.specification.check_parameters(parameters)
+        stored_as, parameters = self.specification.changed(profile, parameters)
         seed = check_count(seed, "seed", least=0)
         if n_jobs is not None:
             check_count(n_jobs, "n_jobs")
         task = processes.kernel_task  # of a batch, which publishes the run itself
         self.n_jobs = n_jobs or (task.n_jobs if task else joblib.cpu_count())
-        changed = any(expected[key] != value for key, value in parameters.items())
-        self.run = runs.Run(name, runs.CUSTOM if changed else profile, seed, expected | parameters)
+        self.run = runs.Run(name, stored_as, seed, parameters)
         self.in_batch = task is not None
         # When it is opened: code may change while it runs.
         self.run.about = runs.environment() | {"state": (task.state or state(name)) if task else None}
@@ -485,8 +482,8 @@ class Experiment:
         """Write the run and return its comparison with published numbers, which a notebook shows as a table.
 
         The last call of a notebook. In a batch the runner publishes the run when the notebook has succeeded; in a
-        session it is published here, if every declared table and figure was written. A run with other parameters or
-        another seed is compared with the committed scorecard, too: what moved most comes first.
+        session it is published here, if every declared table and figure was written. Like the end of ``fairlab run``,
+        it is compared with the committed scorecard, too: what moved most comes first.
         """
         self.run.about |= {
             "core_seconds": round(time.process_time() + self._elsewhere, 1),
@@ -495,18 +492,17 @@ class Experiment:
             "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),
         }
         self.run.write(self.folder)
-        missing = runs.missing_artefacts(self.folder)
-        if missing and not self.in_batch:
-            print(f"Not stored: nothing was written for {', '.join(missing)}", file=sys.stderr)
-        if not missing and not self.in_batch:
+        if self.in_batch:
+            return Comparison(compare(self.run).rows, ending_of(self.run))
+        stored = None
+        try:
+            runs.check_complete(self.folder)
             # A copy, so that a cell may be run again in the same session.
             copy = runs.new_folder(self.name, self.run.profile, self.run.seed)
-            shutil.copytree(self.folder, copy, dirs_exist_ok=True)
-            runs.publish(copy)
-        card = compare(self.run)
-        if (self.run.profile, self.run.seed) in {(profile, runs.DEFAULT_SEED) for profile in PROFILES}:
-            return card
-        return Comparison(card.rows, beside(card.rows, committed_rows(), MOST_ROWS))
+            stored = runs.publish(Path(shutil.copytree(self.folder, copy, dirs_exist_ok=True)))
+        except runs.IncompleteRunError as error:
+            print(f"Not stored: {error}", file=sys.stderr)
+        return Comparison(compare(self.run).rows, ending_of(self.run, stored))
 
     def _file(self, kind, artefact, part) -> Path:
         """Return the path of a table or figure, without a suffix."""

@@ -71,22 +71,19 @@ def run_experiment(
     KeyError, TypeError, ValueError
         If the profile, a parameter or the notebook's parameters cell is invalid.
     NotebookError
-        If the notebook failed, stopped early, took too long, was killed, or did not write a declared table or
-        figure. Nothing is published then; the reason and the executed notebook are stored beside the results.
+        If the notebook failed, stopped early, took too long or was killed. Nothing is published then, as after an
+        `IncompleteRunError`; the reason and the executed notebook are stored beside the results.
     """
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise ValueError(f"time limit: expected a positive number of minutes, found {time_limit:g}")
-    overrides = overrides or {}
-    specification.check_parameters(overrides)
-    named = {"experiment": specification.name, "profile": profile, "seed": seed}
-    parameters = named | specification.parameters(profile) | overrides
+    stored_as, parameters = specification.changed(profile, overrides or {})
+    parameters = {"experiment": specification.name, "profile": profile, "seed": seed} | parameters
     known = notebook_parameters(specification.notebook)
     if set(known) != set(parameters):
         raise ValueError(
             f"{specification.notebook}: its parameters cell has {sorted(known)}, its experiment {sorted(parameters)}"
         )
-    changed = specification.parameters(profile) != specification.parameters(profile) | overrides
-    own = specification.name, runs.CUSTOM if changed else profile, seed
+    own = specification.name, stored_as, seed
     limit = TIME_LIMIT_MINUTES[profile] if time_limit is None else time_limit
     folder = runs.new_folder(*own)
     runs.failure_file(*own).unlink(missing_ok=True)
@@ -94,7 +91,7 @@ def run_experiment(
     task = KernelTask(str(folder), n_jobs, state)
     try:
         execute(specification.notebook, executed, parameters, task=task, time_limit=limit, log=log)
-        _check_complete(folder)
+        runs.check_complete(folder)
         return runs.publish(folder)
     except Exception as error:
         if not stopping.is_set():
@@ -103,13 +100,6 @@ def run_experiment(
     finally:
         if not (folder / runs.SUMS).exists():
             runs.discard(folder)
-
-
-def _check_complete(folder) -> None:
-    if not (folder / "run.json").exists():
-        raise NotebookError("the notebook ended without calling compare(), so no run was written")
-    if missing := runs.missing_artefacts(folder):
-        raise NotebookError(f"nothing was written for {', '.join(missing)}")
 
 
 def _note_failure(error, executed, file) -> None:

@@ -31,7 +31,6 @@ from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import Specification, specification
 from fairlab.suite.verdicts import Ours
 
-CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
 OWN = ("name", "profile", "seed", "parameters", "data", "skipped")  # fields of a run in ``run.json``, beside `about`
 CURRENT = "current"  # the file that names the published run, with the SHA-256 of its sums
@@ -40,6 +39,10 @@ LATEST = "latest"  # link to the published run
 SUMS = "sums.json"  # SHA-256 of every file of a run
 READING_SECONDS = 3600  # a run that was replaced is kept for those who are reading it
 FORGOTTEN_SECONDS = 7 * 24 * 3600  # after which a run that was never finished, on another machine, is deleted
+
+
+class IncompleteRunError(RuntimeError):
+    """A run lacks what its experiment declares; the message says what."""
 
 
 class UnreadableRunError(ValueError):
@@ -270,19 +273,22 @@ def _sums(folder) -> dict[str, str]:
     return {file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def missing_artefacts(folder: Path) -> list[str]:
-    """Return the declared tables and figures for which the run in `folder` wrote nothing.
+def check_complete(folder: Path) -> None:
+    """Raise an `IncompleteRunError` unless the run in `folder` wrote something for every declared table and figure.
 
     A figure needs its image file; anything else needs a figure, a table, a record, a claim or a reason for being
     skipped.
     """
+    if not (folder / "run.json").exists():
+        raise IncompleteRunError("the notebook ended without calling compare(), so no run was written")
     run = Run.unpublished(folder)
     paths = (folder.glob(f"{kind}/*") for kind in ("figures", "tables"))
     figures, tables = ({path.stem.partition("_")[0] for path in of_kind} for of_kind in paths)
     shown = figures | {entry["artefact"] for entry in run.skipped}
     other = tables | {entry["artefact"] for entry in run.records + run.claims}
-    left = set(run.specification.artefacts) - shown
-    return sorted(artefact for artefact in left if artefact.startswith("figure-") or artefact not in other)
+    left = sorted(set(run.specification.artefacts) - shown)
+    if missing := [artefact for artefact in left if artefact.startswith("figure-") or artefact not in other]:
+        raise IncompleteRunError(f"nothing was written for {', '.join(missing)}")
 
 
 def _check_sums(folder) -> None:

@@ -10,15 +10,27 @@ import pandas as pd
 from fairlab.data.dataset import SOURCES
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, selected, specification
-from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_artefact, not_run, off_most, render
+from fairlab.suite.comparison import (
+    BASES,
+    COLUMNS,
+    Comparison,
+    Row,
+    beside,
+    compare,
+    compare_artefact,
+    not_run,
+    off_most,
+    render,
+)
 from fairlab.suite.links import write_links
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.run import CURRENT, Run, UnreadableRunError, failure_file, place, run_folder
+from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, run_folder
 from fairlab.suite.verdicts import LABELS, OPEN
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 NAME = "REPRODUCTION"
 MEDIAN = "median difference"
+MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends
 
 
 def published_runs(profile: str | None = None, paper: str = "*") -> dict[str, Run]:
@@ -96,6 +108,16 @@ def committed_rows() -> tuple[Row, ...]:
     """Return the rows of the committed scorecard; none if the project has none yet."""
     file = project().root / f"{NAME}.json"
     return Comparison.read(file).rows if file.exists() else ()
+
+
+def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS) -> list[str]:
+    """Return what a run ends with: its rows that are other than in the committed scorecard, and where it is stored."""
+    lines = beside(compare(run).rows, committed_rows(), most)
+    if stored:
+        link = stored.with_name(LATEST)
+        where = project().short(link if link.exists() else stored)
+        lines.append(f"{run.name}: done, see {where}; all rows: fairlab scorecard {where}")
+    return lines
 
 
 def table(card: Comparison) -> pd.DataFrame:
