@@ -60,7 +60,7 @@ def test_an_incomplete_run_is_not_kept(experiment, capsys):
     experiment.skip("table-1", "lost", "lost")
     experiment.run.records.clear()
     experiment.run.write(experiment.folder)
-    with pytest.raises(IncompleteRunError, match="nothing was written for figure-1$"):  # table-1 is skipped
+    with pytest.raises(IncompleteRunError, match=r"nothing was written for figure-1$"):  # table-1 is skipped
         check_complete(experiment.folder)
     experiment.run.skipped[:] = [{"artefact": "figure-1", "id": "", "reason": "no numbers"}]
     experiment.table("table-1", pd.DataFrame({"x": [0]}))
