@@ -786,10 +786,7 @@ def _store(url, *, is_new=True):
     from fairlab.monitoring import migrations
     from fairlab.monitoring.store import Store
 
-    store = Store(url)
-    if store.is_sqlite and not is_new and not store.path.is_file():
-        raise FileNotFoundError(f"no file {store.path}; name another by --database")
-    return migrations.migrated(store)
+    return migrations.migrated(Store(url, is_new=is_new))
 
 
 @monitor.command()
@@ -829,7 +826,7 @@ def backup(database, file):
     from fairlab.monitoring.backup import backup
     from fairlab.monitoring.store import Store
 
-    backup(Store(database), file)
+    backup(Store(database, is_new=False), file)
 
 
 @monitor.command()

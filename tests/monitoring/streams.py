@@ -64,6 +64,11 @@ def arrow(table, **settings):
     return sink.getvalue()
 
 
+def numbers(store):
+    """Return the numbers of all investigations."""
+    return [one.id for one in store.overview()]
+
+
 def command(*arguments):
     """Return a command of the monitor."""
     return [sys.executable, "-m", "fairlab", "monitor", *arguments]

@@ -8,7 +8,7 @@ import threading
 import httpx
 import pandas as pd
 import pytest
-from monitoring.streams import REGISTRATION, decisions
+from monitoring.streams import REGISTRATION, decisions, numbers
 from monitoring.test_store import n_stored
 
 from fairlab.monitoring import Client, MonitorError, monitored, registration_of
@@ -59,7 +59,7 @@ def test_what_must_not_be_done_twice_is_not_sent_again_when_its_answer_is_lost(m
     client = connect(lambda request: next(lost) if request.method == "POST" else None)
     with pytest.raises(MonitorError, match=r"no answer \(ReadError: lost\); it may have been done"):
         client.register(REGISTRATION)
-    assert monitor.store.numbers() == [1]
+    assert numbers(monitor.store) == [1]
 
 
 def test_what_never_answers_is_given_up_and_what_is_refused_is_not_tried_again(monitor, connect, no_pauses):
@@ -152,7 +152,7 @@ def test_the_rows_of_a_person_of_any_name_are_deleted_and_nothing_else(monitor, 
     for path in (f"/investigations/{number}/people/..", f"/investigations/{number}/x/../", "/investigations/%2e%2e/1"):
         with pytest.raises(ValueError, match=r"expected one without \. and \.\."):
             client.request("DELETE", path)
-    assert monitor.store.numbers() == [number]
+    assert numbers(monitor.store) == [number]
 
 
 def test_columns_that_identify_or_miss_numbers_are_not_registered():

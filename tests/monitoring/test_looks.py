@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from monitoring.streams import REGISTRATION, decisions
+from monitoring.streams import REGISTRATION, decisions, numbers
 
 from fairlab.fairtest import Column, Correlation, DataSource, Investigation, Ratio, Sample, look_level
 from fairlab.fairtest.report import _shown_counts
@@ -243,7 +243,7 @@ def test_an_investigation_may_be_deleted_while_it_is_looked_at(monitor, monkeypa
 
     monkeypatch.setattr(looks, "look", deleting)
     take_looks(monitor.store)
-    assert monitor.store.numbers() == [] and monitor.store.running_looks() == []
+    assert numbers(monitor.store) == [] and monitor.store.running_looks() == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The same on PostgreSQL, and what only it has: several servers on one database, of which one looks."""
 
+import gzip
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,7 +10,6 @@ from alembic.migration import MigrationContext
 from monitoring.streams import Monitor, decisions
 from monitoring.test_store import ERRORS, contents, counts
 
-from fairlab.monitoring import migrations
 from fairlab.monitoring.backup import backup, restore
 from fairlab.monitoring.store import Store, metadata
 from fairlab.monitoring.store import decisions as stored_decisions
@@ -87,10 +87,12 @@ def test_a_backup_of_postgresql_is_restored_exactly(server, tmp_path):
     server.send(number, decisions(600))
     restore(server.store, str(tmp_path / "backup"))
     assert contents(server.store) == before
-    (tmp_path / "backup").write_bytes(b"nothing")
-    with pytest.raises(RuntimeError, match="pg_restore failed"):
-        restore(server.store, str(tmp_path / "backup"))
-    migrations.migrated(server.store)
+    content = (tmp_path / "backup").read_bytes()
+    for broken in (b"nothing", gzip.compress(b"nothing"), content[:-9], content[:5000] + b"?" + content[5001:]):
+        (tmp_path / "backup").write_bytes(broken)
+        with pytest.raises((ValueError, RuntimeError), match=r"expected a backup|pg_restore failed"):
+            restore(server.store, str(tmp_path / "backup"))
+        assert contents(server.store) == before
 
 
 HOSTILE = {  # what is in a dump, and was done to have it there
@@ -104,10 +106,10 @@ HOSTILE = {  # what is in a dump, and was done to have it there
     "a rule": ("CREATE RULE r AS ON DELETE TO tokens DO INSTEAD NOTHING", "DROP RULE r ON tokens"),
     "a newer version": (
         "UPDATE alembic_version SET version_num = '9999'",
-        "UPDATE alembic_version SET version_num = '0002'",
+        "UPDATE alembic_version SET version_num = '0001'",
     ),
     "a table less": ("ALTER TABLE looks RENAME TO glances", "ALTER TABLE glances RENAME TO looks"),
-    "no version": ("DELETE FROM alembic_version", "INSERT INTO alembic_version VALUES ('0002')"),
+    "no version": ("DELETE FROM alembic_version", "INSERT INTO alembic_version VALUES ('0001')"),
 }
 
 

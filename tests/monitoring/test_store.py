@@ -1,8 +1,8 @@
 """What is stored: once, in order, as acknowledged, whatever the clock says; deletion, retention, backup, migrations."""
 
 import errno
+import gzip
 import hashlib
-import json
 import sqlite3
 from contextlib import closing
 
@@ -12,10 +12,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from monitoring.streams import REGISTRATION, Monitor, decisions
+from monitoring.streams import Monitor, decisions
 
 from fairlab.monitoring import migrations
-from fairlab.monitoring.backup import SEAL, backup, restore
+from fairlab.monitoring.backup import backup, restore
 from fairlab.monitoring.registration import RefusedError
 from fairlab.monitoring.store import Store, batches, metadata
 from fairlab.monitoring.store import decisions as stored_decisions
@@ -329,39 +329,30 @@ def test_a_backup_of_a_running_monitor_is_restored_exactly(monitor, tmp_path):
         assert contents(target) == before
 
 
-def sealed(path):
-    """End a file as a backup ends."""
-    path.write_bytes(path.read_bytes() + SEAL + hashlib.sha256(path.read_bytes()).hexdigest().encode())
-
-
-def of_sql(*statements):
-    """Return what makes of a backup one in which somebody ran some statements."""
+def of_sql(*statements, is_new=False):
+    """Return what makes of a backup one in which somebody ran some statements, or another database."""
 
     def change(path, content):
-        path.write_bytes(content[: content.rindex(SEAL)])
+        path.write_bytes(b"" if is_new else gzip.decompress(content))
         with closing(sqlite3.connect(path)) as database:
             for statement in statements:
                 database.execute(statement)
             database.commit()
-        sealed(path)
+        path.write_bytes(gzip.compress(path.read_bytes()))
 
     return change
 
 
-def new_and_sealed(*statements):
-    """Return what makes of a backup another database."""
-    return lambda path, content: of_sql(*statements)(path, SEAL)
-
-
+NAMES = {"monitor.db", "monitor.db-wal", "monitor.db-shm"}
 HOSTILE = {
     "cut": lambda path, content: path.write_bytes(content[:9000]),
     "a flipped bit": lambda path, content: path.write_bytes(
-        content[:50_000] + bytes([content[50_000] ^ 1]) + content[50_001:]
+        content[:20_000] + bytes([content[20_000] ^ 1]) + content[20_001:]
     ),
     "empty": lambda path, content: path.write_bytes(b""),
-    "an empty database": new_and_sealed(),
-    "another database": new_and_sealed("CREATE TABLE people (name)"),
-    "a mere view": new_and_sealed("CREATE VIEW alembic_version AS SELECT '0002' AS version_num"),
+    "an empty database": of_sql(is_new=True),
+    "another database": of_sql("CREATE TABLE people (name)", is_new=True),
+    "a mere view": of_sql("CREATE VIEW alembic_version AS SELECT '0001' AS version_num", is_new=True),
     "newer": of_sql("UPDATE alembic_version SET version_num = '9999'"),
     "with a trigger": of_sql("CREATE TRIGGER t AFTER INSERT ON tokens BEGIN UPDATE tokens SET role = 'admin'; END"),
     "with a column more": of_sql("ALTER TABLE tokens ADD COLUMN more TEXT DEFAULT 'admin'"),
@@ -387,31 +378,27 @@ def test_what_is_no_backup_of_a_monitor_changes_nothing(monitor, tmp_path, name)
 
 
 def test_a_backup_of_an_older_version_is_migrated(monitor, tmp_path, monkeypatch):
-    old = tmp_path / "old.db"
-    with monkeypatch.context() as patch:
-        patch.setattr(migrations, "TARGET", "0001")
-        store = migrations.migrated(Store(f"sqlite:///{old}"))
-    registered = json.dumps(REGISTRATION)
-    report = {"changes": {"new": [1, 2], "gone": [], "stronger": [], "weaker": [3]}}
-    report["sections"] = [{"contexts": [{"significant": True}, {"significant": False}]}]
-    with store.write() as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO investigations VALUES (1, ?, x'00', 5, '{}', 700, 700, '{}', 6)", (registered,)
-        )
-        connection.exec_driver_sql(
-            "INSERT INTO looks VALUES (1, 1, 'done', 0.01, 0, 600, 1, 7, 8, 0.5, ?, NULL, 0, NULL)",
-            (json.dumps(report),),
-        )
-    store.close()
-    backup(store, str(tmp_path / "backup"))
+    monitor.send(monitor.register(), decisions(500))
+    before = contents(monitor.store)
+    backup(monitor.store, str(tmp_path / "backup"))
+    (tmp_path / "0002_later.py").write_text(
+        "from alembic import op\nimport sqlalchemy as sa\n\nrevision = '0002'\ndown_revision = '0001'\n\n\n"
+        "def upgrade():\n    op.add_column('looks', sa.Column('later', sa.Integer, server_default='7'))\n"
+    )
+    config = migrations._config
+
+    def later(**attributes):
+        made = config(**attributes)
+        made.set_main_option("version_locations", f"{tmp_path} fairlab.monitoring:migrations/versions")
+        return made
+
+    monkeypatch.setattr(migrations, "_config", later)
     restore(Store(str(monitor.store.url)), str(tmp_path / "backup"))
     found = Store(str(monitor.store.url))
-    (one,) = found.overview()
-    assert (one.n_looks, one.summary) == (1, {"new": 2, "gone": 0, "stronger": 0, "weaker": 1, "findings": 1})
-    assert found.due_looks() == [1]
-    with pytest.raises(RefusedError):
-        found.plan_look(1)
-    assert found.due_looks() == []
+    assert contents(found) == before
+    with found.read() as connection:
+        assert migrations.current(connection) == "0002" == migrations.known()[0]
+        assert connection.exec_driver_sql("SELECT later FROM looks").all() == []
 
 
 def test_a_disk_that_is_full_leaves_neither_half_a_backup_nor_another_database(monitor, tmp_path, monkeypatch):
@@ -423,19 +410,19 @@ def test_a_disk_that_is_full_leaves_neither_half_a_backup_nor_another_database(m
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("fairlab.monitoring.backup.hashlib.file_digest", full)
+        patch.setattr("fairlab.monitoring.backup.shutil.copyfileobj", full)
         with pytest.raises(OSError, match="No space"):
             backup(monitor.store, str(tmp_path / "second"))
         with pytest.raises(OSError, match="No space"):
             restore(Store(str(monitor.store.url)), str(tmp_path / "backup"))
-    assert not (tmp_path / "second").exists() and not list(tmp_path.glob("*.restored*"))
+    assert {path.name for path in tmp_path.iterdir()} <= {*NAMES, "backup", "monitor.db.lock"}
     assert contents(Store(str(monitor.store.url))) == before
 
 
 def test_migrations_make_the_tables_that_the_code_uses(monitor):
     with monitor.store.write() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        assert migrations.current(connection) == migrations.newest()
+        assert migrations.current(connection) == migrations.known()[0]
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     assert monitor.as_.reader.get("/readyz").status_code == 503
     with pytest.raises(RuntimeError, match="update fairlab"):

@@ -7,6 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.ticker import MaxNLocator
 
 from fairlab.fairtest import findings
+from fairlab.monitoring.logs import iso
 from fairlab.plotting import PAGE_STYLE, REPORT_STYLE
 
 LEFT, RIGHT, TOP, BOTTOM = 64, 708, 10, 208  # of the plot in its picture
@@ -47,6 +48,7 @@ _TEMPLATES = Environment(
     keep_trailing_newline=True,
 )
 _TEMPLATES.filters |= {
+    "iso": iso,
     "moment": _moment,
     "signed": _signed,
     "count_of": _count_of,

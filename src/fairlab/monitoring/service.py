@@ -80,19 +80,16 @@ PROBLEM = {
         },
     },
 }
-# Rows of decisions or labels: JSON, or another of the formats.
-ROWS = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in READERS} | {
-    JSON: {
-        "schema": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": [EVENT],
-                "properties": {EVENT: {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}},
-            },
-        }
-    }
+# Rows of decisions or labels.
+ROWS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": [EVENT],
+        "properties": {EVENT: {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}},
+    },
 }
+KINDS = ("new", "gone", "stronger", "weaker")  # of changes
 # What `/metrics` counts; it holds nothing about people.
 SECONDS = Histogram("monitor_request_seconds", "Time of requests", ["method", "route", "status"])
 N_ROWS = Counter("monitor_rows", "Rows of decisions and labels", ["kind", "outcome"])
@@ -154,11 +151,24 @@ def allowed(*roles: str) -> list:
     return [Depends(check)]
 
 
-async def read_body(request: Request) -> bytes:
-    """Return the body, as long as it is not compressed."""
-    if (coding := request.headers.get("content-encoding", "identity")) != "identity":
-        raise RefusedError(415, f"expected a body without compression, found {coding}")
-    return await request.body()
+def described(schema: dict, *others: str) -> dict:
+    """Return what OpenAPI is to say of a body that the service reads itself: JSON, or a file of other types."""
+    kinds = {kind: {"type": "string", "format": "binary"} for kind in others} | {JSON: schema}
+    return {"requestBody": {"required": True, "content": {kind: {"schema": of} for kind, of in kinds.items()}}}
+
+
+def body_of(*kinds: str):
+    """Return the type of what an endpoint reads itself: which of some content types a body has, and the body."""
+
+    async def read(request: Request) -> tuple[str, bytes]:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        coding = request.headers.get("content-encoding", "identity")
+        if kind not in kinds or coding != "identity":
+            expected = f"expected Content-Type {' or '.join(kinds)} without compression"
+            raise RefusedError(415, f"{expected}, found {kind or 'none'}, {coding}")
+        return kind, await request.body()
+
+    return Annotated[tuple[str, bytes], Depends(read)]
 
 
 def _store(request: Request) -> Store:
@@ -169,13 +179,14 @@ def _milliseconds(text: str) -> int | None:
     if not text:
         return None
     moment = datetime.fromisoformat(text)
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return min(max((aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1), 0), LATEST)
+    since = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return min(max(since // timedelta(milliseconds=1), 0), LATEST)
 
 
 TheStore = Annotated[Store, Depends(_store)]
-Body = Annotated[bytes, Depends(read_body)]
+Body, RowsBody = body_of(JSON), body_of(*READERS)
 Number = Annotated[int, Path(ge=1, lt=2**31)]
+After = Annotated[int, Query(ge=0, lt=2**31)]
 Time = Annotated[  # in milliseconds since 1970, or None
     str,
     Query(pattern=TIME, description="of ISO 8601; UTC where it names no zone"),
@@ -190,18 +201,6 @@ router = APIRouter(
         }
     }
 )
-
-
-def _body(content: dict) -> dict:
-    """Return what OpenAPI is to say of a body that the service reads itself."""
-    return {"requestBody": {"required": True, "content": content}}
-
-
-def _content_type(request: Request, *known: str) -> str:
-    found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if found not in known:
-        raise RefusedError(415, f"expected Content-Type {' or '.join(known)}, found {found or 'none'}")
-    return found
 
 
 def create_app(store: Store, *, most_bytes: int = MOST_BYTES, internal: Container[str] = ()) -> FastAPI:
@@ -280,11 +279,11 @@ def measured(store: TheStore) -> Response:
     "/investigations",
     status_code=201,
     dependencies=allowed(),
-    openapi_extra=_body({JSON: {"schema": {"$ref": "#/components/schemas/Registration"}}}),
+    openapi_extra=described({"$ref": "#/components/schemas/Registration"}),
 )
 def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
     """Register an investigation."""
-    registration = Registration.model_validate(read_json(_content_type(request, JSON), body))
+    registration = Registration.model_validate(read_json(*body))
     check_registration(registration)
     host = httpx.URL(registration.webhook.url).host if registration.webhook else None
     if host and host not in request.app.state.internal and is_internal(host):
@@ -294,9 +293,11 @@ def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
 
 
 @router.get("/investigations", dependencies=allowed("reader"))
-def list_investigations(store: TheStore) -> dict[str, list]:
-    """List all investigations."""
-    return {"investigations": list(map(_about, store.overview()))}
+def list_investigations(store: TheStore, after: After = 0) -> dict:
+    """List investigations, a page of those after a number; `following` is the number of the page after it."""
+    found = store.overview(after=after, limit=PAGE + 1)
+    following = found[PAGE - 1].id if len(found) > PAGE else None
+    return {"investigations": list(map(_about, found[:PAGE])), "following": following}
 
 
 @router.get("/investigations/{number}", dependencies=allowed("reader", "writer"))
@@ -306,17 +307,20 @@ def show_investigation(store: TheStore, number: Number) -> dict:
 
 
 def _about(found: sa.Row) -> dict:
-    shown = found.registration.model_dump(mode="json", exclude={"webhook": {"secret"}})
-    if webhook := found.registration.webhook:  # the rest of the address may hold a key
-        url = httpx.URL(webhook.url)
-        shown["webhook"] = {"url": f"{url.scheme}://{url.host}"}
-    counted = {
-        "decisions": found.decided,
-        "labels": found.complete if found.registration.true_label else 0,
-        "looks": found.n_looks,
-        "created": iso(found.created),
-    }
-    return {"id": found.id} | shown | counted
+    """Return what is registered but for secrets, and how many rows and looks there are."""
+    shown = found.registration.model_dump(mode="json", exclude={"webhook"})
+    webhook = found.registration.webhook and httpx.URL(found.registration.webhook.url)
+    return (
+        {"id": found.id}
+        | shown
+        | {
+            "webhook": webhook and {"url": f"{webhook.scheme}://{webhook.host}"},  # the rest may hold a key
+            "decisions": found.decided,
+            "labels": found.complete if found.registration.true_label else 0,
+            "looks": found.n_looks,
+            "created": iso(found.created),
+        }
+    )
 
 
 @router.delete("/investigations/{number}", status_code=204, dependencies=allowed())
@@ -335,21 +339,21 @@ class Deletion(BaseModel):
 @router.post(
     "/investigations/{number}/deletions",
     dependencies=allowed(),
-    openapi_extra=_body({JSON: {"schema": Deletion.model_json_schema()}}),
+    openapi_extra=described(Deletion.model_json_schema()),
 )
-def delete_person(store: TheStore, number: Number, request: Request, body: Body) -> dict[str, int]:
+def delete_person(store: TheStore, number: Number, body: Body) -> dict[str, int]:
     """Delete the rows of a person; running counts and the reports of past looks stay."""
-    wanted = Deletion.model_validate(read_json(_content_type(request, JSON), body))
-    return {"deleted": store.delete_person(number, wanted.person)}
+    return {"deleted": store.delete_person(number, Deletion.model_validate(read_json(*body)).person)}
 
 
-@router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=_body(ROWS))
-@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=_body(ROWS))
-def add_rows(store: TheStore, number: Number, request: Request, body: Body, key: Key = None) -> dict[str, int]:
+@router.post(
+    "/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=described(ROWS, *READERS)
+)
+@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=described(ROWS, *READERS))
+def add_rows(store: TheStore, number: Number, request: Request, body: RowsBody, key: Key = None) -> dict[str, int]:
     """Store decisions, or true labels of decisions; the answer comes when they are on disk."""
     kind = request.url.path.rpartition("/")[2]
-    rows = read_rows(_content_type(request, *READERS), body)
-    counted = store.add(kind, number, rows, key, hashlib.sha256(body).digest())
+    counted = store.add(kind, number, read_rows(*body), key, hashlib.sha256(body[1]).digest())
     for outcome in ("new", "repeated"):
         N_ROWS.labels(kind, outcome).inc(counted[outcome])
     return counted
@@ -364,18 +368,15 @@ def look_now(store: TheStore, number: Number) -> dict[str, int]:
 @router.get("/investigations/{number}/looks", dependencies=allowed("reader"))
 def list_looks(store: TheStore, number: Number) -> dict[str, list]:
     """List the looks of an investigation, with the numbers of findings that are new, gone, stronger or weaker."""
-    return {"looks": list(map(_of_look, store.look_list(number)))}
+    return {"looks": [_of_look(one, dict.fromkeys(KINDS, 0) | (one.summary or {})) for one in store.look_list(number)]}
 
 
 @router.get("/investigations/{number}/looks/{look}", dependencies=allowed("reader"), response_model=dict)
 def show_look(store: TheStore, number: Number, look: Number, request: Request):
     """Return the report of a look, as JSON or, by the header Accept, as text."""
-    found = find_look(store, number, look)
-    return (
-        PlainTextResponse(pages.render("look.txt", **found))
-        if "text/plain" in request.headers.get("accept", "")
-        else found
-    )
+    found = _with_report(store.report(number, look))
+    is_text = "text/plain" in request.headers.get("accept", "")
+    return PlainTextResponse(pages.render("look.txt", **found)) if is_text else found
 
 
 @router.get("/investigations/{number}/effects", dependencies=allowed("reader"))
@@ -386,8 +387,21 @@ def effects(
     end: Time = None,
     bucket: Annotated[int | None, Query(ge=1, le=10**9, description="seconds")] = None,
 ) -> dict:
-    """Return the effect among everyone over time, one point for each bucket that has new rows."""
-    return effects_of(store, number, start, end, bucket)
+    """Return the effect among everyone over time, one point for each bucket that has new rows.
+
+    By default it is of all rows, in buckets of which many fit a page. These begin at multiples of their width, a power
+    of two, so that those that are over stay as they are.
+    """
+    found = store.investigation(number)
+    first, last = found.created if start is None else start, found.time + 1 if end is None else end
+    n_bands = max(found.registration.n_bands, 1)
+    finest = max(last - first, 1) / min(USUAL_POINTS // n_bands, 100)
+    width = bucket * 1000 if bucket else 2 ** math.ceil(math.log2(max(finest, 1)))
+    if bucket and (last - first) // width > MOST_POINTS // n_bands:
+        raise RefusedError(422, f"bucket: expected at most {MOST_POINTS // n_bands} of them between start and end")
+    moments = store.batch_counts(number, first, last, width, first if bucket else 0)
+    shown = over_time(found.registration, moments)
+    return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": shown}
 
 
 @router.get("/static/monitor.css", include_in_schema=False)
@@ -400,64 +414,36 @@ page = partial(router.get, include_in_schema=False, response_class=HTMLResponse,
 
 
 @page("/")
-def show_index(store: TheStore, after: Annotated[int, Query(ge=0, lt=2**31)] = 0) -> str:
+def show_index(store: TheStore, after: After = 0) -> str:
     """Return a page of investigations, from a number on."""
     found = store.overview(after=after, limit=PAGE + 1)
-    investigations = [(_about(one), iso(one.finished), one.summary) for one in found[:PAGE]]
     following = found[PAGE - 1].id if len(found) > PAGE else None
-    return pages.render("index.html", investigations=investigations, following=following, after=after)
+    return pages.render("index.html", investigations=found[:PAGE], following=following, after=after)
 
 
 @page("/pages/investigations/{number}")
 def show_page(store: TheStore, number: Number, start: Time = None, end: Time = None) -> str:
     """Return the page of an investigation."""
-    about, looks = _about(*store.overview(number)), list(map(_of_look, store.look_list(number)))
-    last = store.report(number)
-    return pages.investigation(about, looks, last and _with_report(last), effects_of(store, number, start, end))
+    about, looks, last = show_investigation(store, number), list_looks(store, number)["looks"], store.report(number)
+    return pages.investigation(about, looks, last and _with_report(last), effects(store, number, start, end))
 
 
 @page("/pages/investigations/{number}/looks/{look}")
 def show_report(store: TheStore, number: Number, look: Number) -> str:
     """Return the page of a look."""
-    name = store.investigation(number).registration.name
-    return pages.render("look.html", id=number, name=name, look=find_look(store, number, look))
+    name, found = store.investigation(number).registration.name, _with_report(store.report(number, look))
+    return pages.render("look.html", id=number, name=name, look=found)
 
 
-def _of_look(row: sa.Row) -> dict:
-    """Return number, state and times of a look, and how many findings are new, gone, stronger or weaker."""
-    changes = {kind: (row.summary or {}).get(kind, 0) for kind in ("new", "gone", "stronger", "weaker")}
-    times = {"started": iso(row.started), "finished": iso(row.finished)}
-    return {"number": row.number, "state": row.state, "level": row.level} | times | {"changes": changes}
+def _of_look(row: sa.Row, changes: dict) -> dict:
+    """Return number, state and times of a look, and what is new, gone, stronger or weaker."""
+    shown = {"number": row.number, "state": row.state, "level": row.level}
+    shown |= {"started": iso(row.started), "finished": iso(row.finished)}
+    return shown | {"changes": {kind: changes[kind] for kind in KINDS}}
 
 
 def _with_report(row: sa.Row) -> dict:
-    return _of_look(row) | {"changes": dict.fromkeys(("new", "gone", "stronger", "weaker"), ())} | (row.report or {})
-
-
-def find_look(store: Store, number: int, look: int) -> dict:
-    """Return a look with its report; a RefusedError if there is no such look."""
-    found = store.report(number, look)
-    if found is None:
-        store.investigation(number)
-        raise RefusedError(404, f"investigation {number} has no look {look}")
-    return _with_report(found)
-
-
-def effects_of(store: Store, number: int, start: int | None, end: int | None, bucket: int | None = None) -> dict:
-    """Return the effects between two times, by default all, in buckets of some seconds, or of which many fit a page.
-
-    The latter begin at multiples of their width, a power of two, so that those that are over stay as they are.
-    """
-    found = store.investigation(number)
-    first, last = found.created if start is None else start, found.time + 1 if end is None else end
-    n_bands = max(found.registration.n_bands, 1)
-    finest = max(last - first, 1) / min(USUAL_POINTS // n_bands, 100)
-    width = bucket * 1000 if bucket else 2 ** math.ceil(math.log2(max(finest, 1)))
-    if bucket and (last - first) // width > MOST_POINTS // n_bands:
-        raise RefusedError(422, f"bucket: expected at most {MOST_POINTS // n_bands} of them between start and end")
-    moments = store.batch_counts(number, first, last, width, first if bucket else 0)
-    effects = over_time(found.registration, moments)
-    return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": effects}
+    return _of_look(row, dict.fromkeys(KINDS, ())) | (row.report or {})
 
 
 def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES, internal: Sequence[str] = ()) -> None:

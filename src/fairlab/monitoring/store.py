@@ -40,10 +40,10 @@ from fairlab.monitoring.registration import (
 AT_ONCE = 10_000  # rows of one fetch
 SECONDS_TO_WAIT = 5  # for a locked database
 WORK_LOCK, NOTICE_LOCK = 0x6661_6972, 0x6661_6974  # PostgreSQL's advisory locks of who looks, and sends notices
-HOUR = 3_600_000  # milliseconds
+HOUR, DAY = 3_600_000, 86_400_000  # milliseconds
 CLOCK_JUMP = 3 * HOUR  # from one deletion by age to the next there is one hour
 CONFIRM = "if it is right now: fairlab monitor confirm-clock"
-REMEMBERED = 24 * HOUR  # how long each batch and its key are; after that one batch an hour
+REMEMBERED = DAY  # how long each batch and its key are; after that one batch an hour
 
 RUNNING, DONE, FAILED = "running", "done", "failed"  # states of a look
 ENGINE = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
@@ -172,6 +172,15 @@ class Store:
         As ``sqlite:///monitor.db`` or ``postgresql://user@host/name``.
     clock : callable
         Seconds since 1970, as `time.time`.
+    is_new : bool
+        Whether there need be no file yet.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no file.
+    ValueError
+        If it is no address of a database of these two.
 
     Attributes
     ----------
@@ -181,7 +190,7 @@ class Store:
         The file of SQLite.
     """
 
-    def __init__(self, url: str, *, clock=time.time):
+    def __init__(self, url: str, *, clock=time.time, is_new: bool = True):
         backend = url.partition(":")[0].partition("+")[0]
         check_choice(backend, "database", ("sqlite", "postgresql"))
         self.url, self.is_sqlite, self._clock = sa.make_url(url), backend == "sqlite", clock
@@ -189,20 +198,17 @@ class Store:
         if self.is_sqlite:
             if self.url.database in (None, "", ":memory:") or self.url.query:
                 raise ValueError("database: expected a file, as in sqlite:///monitor.db")
+            if not is_new and not self.path.is_file():
+                raise FileNotFoundError(f"no file {self.path}; name another by --database")
             self.url = self.url.set(database=str(self.path))
             self.engine = _sqlite(self.url, "BEGIN", pool_size=40, kilobytes=2_000)
             # One transaction at a time may write; others wait for its connection, which is fairer than SQLite's lock.
             self._writer = _sqlite(self.url, "BEGIN IMMEDIATE", pool_size=1, kilobytes=200_000)
         else:
             self.url = self.url.set(drivername="postgresql+psycopg")
-            self.engine = sa.create_engine(
-                self.url,
-                pool_size=40,
-                pool_pre_ping=True,
-                connect_args={"connect_timeout": SECONDS_TO_WAIT},
-                **ENGINE,
+            self._writer = self.engine = sa.create_engine(
+                self.url, pool_size=40, pool_pre_ping=True, connect_args={"connect_timeout": SECONDS_TO_WAIT}, **ENGINE
             )
-            self._writer = self.engine
         self.read, self.write = self.engine.begin, self._writer.begin
 
     def now(self) -> int:
@@ -316,17 +322,10 @@ class Store:
         found = self._all(query.where(of.id > after if number is None else of.id == number))
         return found if found or number is None else [self.investigation(number)]
 
-    def numbers(self) -> list[int]:
-        """Return the numbers of all investigations."""
-        return [number for (number,) in self._all(sa.select(investigations.c.id).order_by(investigations.c.id))]
-
     def delete_investigation(self, number: int) -> None:
         """Delete an investigation with all that belongs to it."""
-        with self.write() as connection:
-            self.investigation(number, lock=connection)
-            for table in (decisions, batches, looks):
-                connection.execute(sa.delete(table).where(table.c.investigation == number))
-            connection.execute(sa.delete(investigations).where(investigations.c.id == number))
+        of_it = [sa.delete(table).where(table.c.investigation == number) for table in (decisions, batches, looks)]
+        self._delete(number, *of_it, sa.delete(investigations).where(investigations.c.id == number))
 
     # Rows
 
@@ -350,79 +349,83 @@ class Store:
         RefusedError
             If a row does not fit, an event has another content than before, or the key came before with another body.
         """
-        registered = self.investigation(number)
+        registered, is_labels = self.investigation(number), kind == "labels"
         registration, true_label = registered.registration, registered.registration.true_label
-        rows = registration.check(kind, rows)
+        rows, blank = registration.check(kind, rows), dict.fromkeys(registration.columns)
         events = keyed(registered.key, b"event ", [row[EVENT] for row in rows])
         people = keyed(registered.key, b"person ", [row.get(PERSON) for row in rows])
-        first = {}
-        for place, event in enumerate(events):
-            first.setdefault(event, place)
         with self.write() as connection:
             before = self.investigation(number, lock=connection)  # one batch of an investigation at a time
-            if key is not None:
-                same = (batches.c.investigation == number, batches.c.kind == kind, batches.c.key == key)
-                if earlier := connection.execute(sa.select(batches).where(*same)).first():
-                    if earlier.body != body:
-                        raise RefusedError(422, f"the key was used for a batch with another body ({kind})")
-                    return earlier.answer
+            same = (
+                batches.c.investigation == number,
+                batches.c.kind == kind,
+                batches.c.key == sa.literal(key, sa.Text),
+            )
+            if earlier := connection.execute(sa.select(batches).where(*same)).first():
+                if earlier.body != body:
+                    raise RefusedError(422, f"the key was used for a batch with another body ({kind})")
+                return earlier.answer
             mine = decisions.c.investigation == number
             # By their positions: else SQLite may read all rows of the investigation rather than the index of events.
-            places = sa.select(decisions.c.position).where(mine, decisions.c.event.in_(list(first))).correlate(None)
+            places = sa.select(decisions.c.position).where(mine, decisions.c.event.in_(set(events))).correlate(None)
             found = connection.execute(sa.select(decisions).where(mine, decisions.c.position.in_(places)))
-            known, decided = {row.event: row for row in found}, before.decided
-            if kind == "decisions":
-                kept = [{name: row.get(name) for name in registration.columns} for row in rows]
-                is_new = [event not in known for event in events]
-            else:
-                stored = (json.loads(known[event].content) if event in known else {} for event in events)
-                kept = [of | {true_label: row[true_label]} for of, row in zip(stored, rows, strict=True)]
-                is_new = [event in known and known[event].complete is None for event in events]
-            contents = list(map(json.dumps, kept))
-            said = list(zip(people, contents, strict=True))
-            strange = [
-                error(place, EVENT, "stands for other content, stored or earlier in the batch")
-                for place, event in enumerate(events)
-                if said[place] != said[first[event]]
-                or (event in known and _differs(kind, true_label, known[event], kept[place], *said[place]))
-            ]
-            if strange:
-                raise RefusedError(409, CONFLICT, strange[:MOST_ERRORS])
-            new = [place for place in first.values() if is_new[place]]
-            kept = [kept[place] for place in new]
+            known = {row.event: row for row in found}
+            contents = {event: json.loads(row.content) for event, row in known.items()}
+            # What each event stands for, of labels those only that are known; first what is stored.
+            stored = {
+                event: (None if is_labels else row.person, contents[event])
+                for event, row in known.items()
+                if not is_labels or row.complete is not None
+            }
+            stands, conflicts = dict(stored), []
+            for place, (event, person, row) in enumerate(zip(events, people, rows, strict=True)):
+                # A true label may have come meanwhile.
+                said = {name: of for name, of in row.items() if name in blank and (name, of) != (true_label, None)}
+                whole = (person, contents.get(event, blank) | said)
+                if stands.setdefault(event, whole) != whole:
+                    conflicts.append(error(place, EVENT, "stands for other content, stored or earlier in the batch"))
+            if conflicts:
+                raise RefusedError(409, CONFLICT, conflicts[:MOST_ERRORS])
+            new = [event for event in stands if event not in stored and (event in known) == is_labels]
+            kept = [stands[event][1] for event in new]
+            met = {name: {*names, *(row[name] for row in kept)} - {None} for name, names in before.categories.items()}
+            many = [name for name, several in met.items() if len(several) > MOST_CATEGORIES]
+            if many:
+                reason = f"more than {MOST_CATEGORIES} categories; group them"
+                raise RefusedError(422, MISFIT, [error(None, name, reason) for name in many])
             is_complete = np.array([true_label is None or row[true_label] is not None for row in kept], dtype=bool)
             columns = {
-                "content": [contents[place] for place in new],
+                "content": map(json.dumps, kept),
                 "complete": np.where(is_complete, before.complete + np.cumsum(is_complete), None),
             }
-            if kind == "decisions":
-                hashes = [events[place] for place in new]
+            if is_labels:
+                columns |= {"of": [number] * len(new), "at": [known[event].position for event in new]}
+            else:
                 columns |= {
                     "investigation": [number] * len(new),
-                    "position": range(decided + 1, decided + 1 + len(new)),
-                    "event": hashes,
-                    "person": [people[place] for place in new],
-                    "training": for_training(hashes, registration.train_size).tolist(),
+                    "position": range(before.decided + 1, before.decided + 1 + len(new)),
+                    "event": new,
+                    "person": [stands[event][0] for event in new],
+                    "training": for_training(new, registration.train_size).tolist(),
                 }
-                decided += len(new)
-            else:
-                columns |= {"of": [number] * len(new), "at": [known[events[place]].position for place in new]}
             if new:
-                stored = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-                connection.execute(sa.insert(decisions) if kind == "decisions" else _complete, stored)
-            n_unknown = 0 if kind == "decisions" else sum(event not in known for event in events)
-            answer = {"received": len(rows), "new": len(new), "repeated": len(rows) - len(new) - n_unknown}
-            answer |= {} if kind == "decisions" else {"unknown": n_unknown}
+                added = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+                connection.execute(_complete if is_labels else sa.insert(decisions), added)
+            unknown = {"unknown": sum(event not in known for event in events)} if is_labels else {}
+            n_repeated = len(rows) - len(new) - sum(unknown.values())
+            answer = {"received": len(rows), "new": len(new), "repeated": n_repeated} | unknown
             after = {
-                "decided": decided,
+                "decided": before.decided + (0 if is_labels else len(new)),
                 "counts": add_counts(before.counts, registration, as_table(registration, kept)[is_complete]),
                 "time": max(self.now(), before.retained),  # where the clock was set back, that of the last round
             }
-            batch = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
-            connection.execute(sa.insert(batches).values(batch | after))
+            batch = sa.insert(batches).values(
+                investigation=number, kind=kind, key=key, body=body, answer=answer, **after
+            )
+            connection.execute(batch)
             after |= {
                 "complete": before.complete + int(is_complete.sum()),
-                "categories": _met(before.categories, kept),
+                "categories": {name: sorted(several) for name, several in met.items()},
             }
             connection.execute(sa.update(investigations).where(investigations.c.id == number).values(after))
         return answer
@@ -455,34 +458,32 @@ class Store:
         been: then at most half of an investigation's rows are deleted. What is refused is logged, and done once the
         clock is right again or confirmed. Of batches of which the key is forgotten one an hour stays.
         """
-        now, deleted, refused = self.now(), 0, []
-        for number, retained in self._all(sa.select(investigations.c.id, investigations.c.retained)):
+        now, deleted, refused, of = self.now(), 0, [], investigations.c
+        for number, registration, retained in self._all(sa.select(of.id, of.registration, of.retained)):
             try:
                 _refuse_jump(retained - now if may_have_paused else abs(now - retained))
-                deleted += self._delete_old(number, now, at_most_half=now - retained > CLOCK_JUMP)
+                if days := registration.retention_days:
+                    deleted += self._delete_old(number, now - days * DAY, at_most_half=now - retained > CLOCK_JUMP)
             except RefusedError as reason:
                 refused.append(number)
-                fields = {"investigation": number, "reason": str(reason)}
-                LOG.warning("no rows deleted by age", extra={"fields": fields})
+                LOG.warning(
+                    "no rows deleted by age", extra={"fields": {"investigation": number, "reason": str(reason)}}
+                )
         own, end = batches.c.investigation.not_in(refused), now - REMEMBERED
         is_old = own & batches.c.time.between(0 if may_have_paused else end // HOUR * HOUR - 2 * CLOCK_JUMP, end)
-        hours = (batches.c.investigation, batches.c.time // HOUR)
-        last = sa.select(sa.func.max(batches.c.id)).where(is_old).group_by(*hours)
+        last = sa.select(sa.func.max(batches.c.id)).where(is_old)
+        last = last.group_by(batches.c.investigation, batches.c.time // HOUR)
         with self.write() as connection:
             connection.execute(sa.update(batches).where(own, batches.c.time > now).values(time=now))
             connection.execute(sa.delete(batches).where(is_old, batches.c.id.not_in(last)))
-            connection.execute(
-                sa.update(investigations).where(investigations.c.id.not_in(refused)).values(retained=now)
-            )
+            connection.execute(sa.update(investigations).where(of.id.not_in(refused)).values(retained=now))
         return deleted
 
-    def _delete_old(self, number, now, *, at_most_half) -> int:
-        if (days := self.investigation(number).registration.retention_days) is None:
-            return 0
-        is_old = (batches.c.investigation == number, batches.c.time < now - days * 24 * HOUR)
+    def _delete_old(self, number, before, *, at_most_half) -> int:
+        is_old = (batches.c.investigation == number, batches.c.time < before)
         which = decisions.c.position <= sa.select(sa.func.max(batches.c.decided)).where(*is_old).scalar_subquery()
-        count = sa.select(sa.func.count()).where(decisions.c.investigation == number)
-        n_old, n_rows = (self._all(query)[0][0] for query in (count.where(which), count)) if at_most_half else (0, 0)
+        counts = sa.select(sa.func.count().filter(which), sa.func.count()).where(decisions.c.investigation == number)
+        n_old, n_rows = self._all(counts)[0] if at_most_half else (0, 0)
         if n_old > n_rows / 2:
             reason = f"{n_old:,} of {n_rows:,} rows would go at once, after a pause or a change of the clock; {CONFIRM}"
             raise RefusedError(409, reason)
@@ -490,19 +491,19 @@ class Store:
 
     def confirm_clock(self) -> None:
         """Take the clock as right: what is stored as later than now is taken as now, and rows may be deleted by age."""
-        now = self.now()
+        now, of = self.now(), investigations.c
         with self.write() as connection:
             connection.execute(sa.update(investigations).values(retained=now))
-            of = investigations.c
             for column in (of.created, of.due_time, of.time, batches.c.time, looks.c.started, looks.c.notice_due):
                 connection.execute(sa.update(column.table).where(column > now).values({column: now}))
 
     def _delete_rows(self, number, which) -> int:
+        return self._delete(number, sa.delete(decisions).where(decisions.c.investigation == number, which))
+
+    def _delete(self, number, *queries) -> int:
         with self.write() as connection:
             self.investigation(number, lock=connection)
-            deleted = connection.execute(
-                sa.delete(decisions).where(decisions.c.investigation == number, which)
-            ).rowcount
+            deleted = sum(connection.execute(query).rowcount for query in queries)
         if deleted and self.is_sqlite:  # nothing of the rows is left in the log, either
             with self._writer.connect() as connection:
                 connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -516,10 +517,19 @@ class Store:
         return self._all(sa.select(*_of_look).where(looks.c.investigation == number).order_by(looks.c.number))
 
     def report(self, number: int, look: int | None = None) -> sa.Row | None:
-        """Return a look with its report, by default the last one that ended well; None if there is none."""
+        """Return a look with its report; by default the last one that ended well, or None.
+
+        Raises
+        ------
+        RefusedError
+            If there is none of this number.
+        """
         which = looks.c.state == DONE if look is None else looks.c.number == look
         query = sa.select(looks).where(looks.c.investigation == number, which).order_by(looks.c.number.desc()).limit(1)
-        return next(iter(self._all(query)), None)
+        found = next(iter(self._all(query)), None)
+        if look and not found:
+            raise RefusedError(404, f"no look {look} of an investigation {number}")
+        return found
 
     def due_looks(self) -> list[int]:
         """Return the investigations whose next look may be due; by time only while the clock goes on as it did."""
@@ -540,32 +550,41 @@ class Store:
             If it is not due, the last one is not finished, there are too few rows, or the clock was set back.
         """
         with self.write() as connection:
-            found = self.investigation(number, lock=connection)
+            found, now = self.investigation(number, lock=connection), self.now()
             query = sa.select(*_of_look).where(looks.c.investigation == number).order_by(looks.c.number)
-            past, registration, now = connection.execute(query).all(), found.registration, self.now()
+            past, registration = connection.execute(query).all(), found.registration
             if past and past[-1].state == RUNNING:
                 raise RefusedError(409, f"look {past[-1].number} is not finished")
             last, latest = (past[-1].until, past[-1].started) if past else (0, found.created)
             tested = [one for one in past if one.level]  # others spent nothing: their rows are still fresh
-            after, step = tested[-1].until if tested else 0, registration.look_every.get("rows", 0)
-            due_rows, pause = last + step, 1000 * registration.look_every.get("seconds", 0)
+            after, needed = tested[-1].until if tested else 0, registration.needed
+            step, pause = (registration.look_every.get(unit, 0) for unit in ("rows", "seconds"))
             _refuse_jump(latest - now if pause else 0)
-            is_early, refused = found.complete < due_rows or now < latest + pause, None
-            if is_wanted or not is_early:
-                refused, enough = self._enough(connection, found, after)
-                due_rows = found.complete + 1 if refused else last + max(-(-(enough - last) // (step or 1)), 1) * step
-                is_early |= found.complete < due_rows
-            if is_early and not is_wanted:
-                refused = refused or RefusedError(409, "the next look is not due")
+            fresh = (decisions.c.complete > after) & ~decisions.c.training
+            mine = sa.select(decisions.c.complete).where(decisions.c.investigation == number)
+            mine = mine.order_by(decisions.c.complete).limit(needed)
+            sets = {"training set": mine.where(~fresh), "fresh test set": mine.where(fresh)}
+            places = {name: connection.scalars(query).all() for name, query in sets.items()}
+            short = [
+                f"{name}: expected at least {needed} rows, found {len(of)}"
+                for name, of in places.items()
+                if len(of) < needed
+            ]
+            until, due_time = found.complete, latest + 1000 * pause if pause else 0
+            if step and not is_wanted:  # at the first multiple where there are enough rows
+                enough = max((of[-1] for of in places.values() if of), default=0)
+                until = last + max(-(-(enough - last) // step), 1) * step
+            is_early = not is_wanted and (until > found.complete or now < due_time)
+            refused = "the next look is not due" if is_early else next(iter(short), None)
+            due_rows = max(until, found.complete + 1) if short else until
             if not refused:
-                until = due_rows if step and not is_wanted else found.complete
                 alpha, largest = 1 - registration.confidence_level, [one.largest_p_value for one in tested]
-                level = look_level(1 + len(tested), alpha)
+                is_adaptive = registration.spending == "adaptive"
                 query = sa.insert(looks).values(
                     investigation=number,
                     number=len(past) + 1,
                     state=RUNNING,
-                    level=adaptive_level(largest, alpha) if registration.spending == "adaptive" else level,
+                    level=adaptive_level(largest, alpha) if is_adaptive else look_level(1 + len(tested), alpha),
                     after=after,
                     until=until,
                     attempts=0,
@@ -573,23 +592,12 @@ class Store:
                     notice_attempts=0,
                 )
                 connection.execute(query)
-                due_rows, latest = until + (step or 1), now
-            due = {"due_rows": due_rows, "due_time": latest + pause if pause else 0}
-            connection.execute(sa.update(investigations).where(investigations.c.id == number).values(due))
+                due_rows, due_time = until + (step or 1), now + 1000 * pause if pause else 0
+            due = sa.update(investigations).where(investigations.c.id == number)
+            connection.execute(due.values(due_rows=due_rows, due_time=due_time))
         if refused:
-            raise refused
+            raise RefusedError(409, refused)
         return len(past) + 1
-
-    def _enough(self, connection, found, after) -> tuple[RefusedError | None, int]:
-        """Return why the rows are too few for training or a fresh test set, or up to which one they are enough."""
-        fresh, needed, enough = (decisions.c.complete > after) & ~decisions.c.training, found.registration.needed, 0
-        mine = sa.select(decisions.c.complete).where(decisions.c.investigation == found.id)
-        for what, which in (("training set", ~fresh), ("fresh test set", fresh)):
-            places = connection.scalars(mine.where(which).order_by(decisions.c.complete).limit(needed)).all()
-            if len(places) < needed:
-                return RefusedError(409, f"{what}: expected at least {needed} rows, found {len(places)}"), 0
-            enough = max(enough, places[-1])
-        return None, enough
 
     def running_looks(self) -> list[tuple[int, int]]:
         """Return investigation and number of each look that is not finished, the least tried first."""
@@ -648,33 +656,14 @@ def _refuse_jump(milliseconds: int) -> None:
         raise RefusedError(409, f"the clock jumped by {milliseconds // HOUR:,} hours; {CONFIRM}")
 
 
-def _differs(kind, true_label, stored, kept, person, content) -> bool:
-    """Whether a row is no repetition of a stored one, the true label of which may have come meanwhile."""
-    if kind == "labels":
-        return stored.complete is not None and stored.content != content
-    is_open = true_label and kept[true_label] is None
-    expected = json.dumps(json.loads(stored.content) | {true_label: None}) if is_open else stored.content
-    return (person, content) != (stored.person, expected)
-
-
-def _met(categories: dict[str, list], rows: list[dict]) -> dict[str, list]:
-    """Return the categories that were met in the columns that declare none."""
-    met = {name: sorted({*known, *(row[name] for row in rows)} - {None}) for name, known in categories.items()}
-    for name, several in met.items():
-        if len(several) > MOST_CATEGORIES:
-            raise RefusedError(422, MISFIT, [error(None, name, f"more than {MOST_CATEGORIES} categories; group them")])
-    return met
-
-
 def _sqlite(url: sa.URL, begin: str, *, pool_size: int, kilobytes: int) -> sa.Engine:
     """Return an engine whose transactions begin by some statement, with a cache of some size for each connection."""
-    engine = sa.create_engine(url, pool_size=pool_size, connect_args={"timeout": SECONDS_TO_WAIT}, **ENGINE)
-
-    @sa.event.listens_for(engine, "connect")
-    def set_up(connection, _):
-        connection.isolation_level = None  # transactions begin where SQLAlchemy says so
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", f"cache_size=-{kilobytes}"):
-            connection.execute(f"PRAGMA {setting}")
-
+    # Transactions begin where SQLAlchemy says so.
+    arguments = {"timeout": SECONDS_TO_WAIT, "isolation_level": None}
+    engine = sa.create_engine(url, pool_size=pool_size, connect_args=arguments, **ENGINE)
+    settings = (
+        f"PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA cache_size=-{kilobytes}"
+    )
+    sa.event.listen(engine, "connect", lambda connection, _: connection.executescript(settings))
     sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine

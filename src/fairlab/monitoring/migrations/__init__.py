@@ -7,7 +7,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 
-MIGRATION_LOCK, TARGET = 0x6661_6973, "head"  # an advisory lock of PostgreSQL; the version
+MIGRATION_LOCK = 0x6661_6973  # an advisory lock of PostgreSQL
 
 
 def _config(**attributes) -> Config:
@@ -16,13 +16,8 @@ def _config(**attributes) -> Config:
     return config
 
 
-def newest() -> str:
-    """Return the version of the tables that this code needs."""
-    return ScriptDirectory.from_config(_config()).get_current_head()
-
-
 def known() -> list[str]:
-    """Return the versions of the tables that this code knows."""
+    """Return the versions of the tables that this code knows, the newest first."""
     return [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
 
 
@@ -45,9 +40,11 @@ def migrated(store):
         with store.write() as connection:
             if not store.is_sqlite:  # two servers may start at once
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
-            command.upgrade(_config(connection=connection), TARGET)
+            command.upgrade(_config(connection=connection), "head")
     except CommandError as error:
-        raise RuntimeError(f"database: expected version {newest()} or an older one; update fairlab ({error})") from None
+        raise RuntimeError(
+            f"database: expected version {known()[0]} or an older one; update fairlab ({error})"
+        ) from None
     except sa.exc.DBAPIError as error:
         raise RuntimeError(f"database: {error.orig}") from None
     return store
