@@ -155,7 +155,7 @@ def test_where_looks_by_rows_end_is_not_for_the_sender_to_choose(monitor, sizes,
                 with suppress(RefusedError):
                     look = monitor.store.plan_look(number)
                     begun = monitor.store.begin_look(number, look)
-                    monitor.store.finish_look(begun, "done", {"sections": []})
+                    monitor.store.finish_look(begun, state="done", report={"sections": []})
         ends.append([(one.after, one.until) for one in monitor.store.look_list(number)])
         assert monitor.store.due_looks() == []
     assert ends[0] == ends[1]
@@ -230,7 +230,7 @@ def test_a_look_that_died_is_done_anew_and_what_died_cannot_store_its_report(mon
     take_look(monitor.store, number, look)
     row = monitor.store.report(number)
     assert (row.attempts, row.state, row.report["n_train"] + row.report["n_test"]) == (2, "done", 1000)
-    assert not monitor.store.finish_look(died, "done", {})
+    assert not monitor.store.finish_look(died, state="done", report={})
 
 
 def test_an_investigation_may_be_deleted_while_it_is_looked_at(monitor, monkeypatch):

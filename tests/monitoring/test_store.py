@@ -261,8 +261,8 @@ def test_true_labels_come_later_and_order_the_rows(monitor):
     assert sum(group[0] for group in people) == 310
     assert sum(group[1] for group in people) == sum(not row["offer"] for row in rows[390:])  # errors
     with monitor.store.read() as connection:
-        position, _, table = monitor.store.rows(connection, number, 310)
-    assert position.tolist() == list(range(1, 311))
+        train, table = monitor.store.rows(connection, number, 310, 300)
+    assert len(table) == 310 and train[:300].all() and not train[300:].all()
     expected = [row["offer"] for row in reversed(rows[:300])]
     assert table["offer"][10:].tolist() == table["truth"][10:].tolist() == expected
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairlab.monitoring.registration import AT_ONCE, LONGEST_TEXT, MISFIT, RefusedError, error
+from fairlab.monitoring.registration import LONGEST_TEXT, MISFIT, RefusedError, error
 
 LONGEST_JSON = 2**20  # bytes of what is no rows
 LONGEST_ROW = 2**18  # bytes of JSON; more than any row that fits has
@@ -18,6 +18,7 @@ FLAT = re.compile(rb'\{[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+
 FIRST, NEXT, LAST = (re.compile(rb"[ \t\n\r]*%b[ \t\n\r]*" % of) for of in (rb"\[", b",", rb"\](?=[ \t\n\r]*\Z)"))
 LINE = re.compile(rb"[^\s][^\n]*")
 MOST_NAMES = 1_000  # of an object, or columns of a table
+AT_ONCE = 100  # rows that are made of a table
 CODECS = {"UNCOMPRESSED", "SNAPPY"}  # others may inflate a thousandfold
 JSON = "application/json"
 
@@ -102,25 +103,21 @@ def _follow(data: bytes, place: int) -> int:
 
 
 def _from_batches(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[dict]:
+    """Yield rows; refused are nested values, and a long text: one that many rows share must not become many."""
     if not len(set(names)) == len(names) <= MOST_NAMES:
         raise RefusedError(400, f"a column occurs twice, or there are more than {MOST_NAMES:,}")
     for batch in batches:
         batch.validate(full=True)
         for name, column in zip(names, batch.columns, strict=True):
-            _check_values(name, column)
+            values = column.dictionary if pa.types.is_dictionary(column.type) else column
+            is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+            longest = (pa.compute.max(pa.compute.binary_length(values)).as_py() or 0) if is_text else 0
+            is_plain = is_text or pa.types.is_primitive(values.type) or pa.types.is_null(values.type)
+            if longest > 4 * LONGEST_TEXT or not is_plain:
+                expected = f"expected numbers, booleans or texts of at most {LONGEST_TEXT} characters"
+                raise RefusedError(422, MISFIT, [error(None, name, f"{expected}, found {values.type}")])
         for start in range(0, batch.num_rows, AT_ONCE):
             yield from batch.slice(start, AT_ONCE).to_pylist()
-
-
-def _check_values(name: str, column: pa.Array) -> None:
-    """Refuse nested values, and a long text: one that many rows share must not become many."""
-    values = column.dictionary if pa.types.is_dictionary(column.type) else column
-    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    longest = (pa.compute.max(pa.compute.binary_length(values)).as_py() or 0) if is_text else 0
-    is_plain = is_text or pa.types.is_primitive(values.type) or pa.types.is_null(values.type)
-    if longest > 4 * LONGEST_TEXT or not is_plain:
-        expected = f"expected numbers, booleans or texts of at most {LONGEST_TEXT} characters"
-        raise RefusedError(422, MISFIT, [error(None, name, f"{expected}, found {values.type}")])
 
 
 READERS = {

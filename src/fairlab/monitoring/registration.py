@@ -16,7 +16,6 @@ MOST_BANDS = 30  # groups that are compared, times outputs
 LARGEST, LEAST_WIDTH = 1e15, 1e-9  # of a number, and of its bounds: fourth powers and sums stay finite
 EVENT, PERSON = "event_id", "person"
 MOST_ERRORS = 20  # of an answer
-AT_ONCE = 100  # rows that are read and checked
 CONFLICT = "an event id was used for other content; nothing of the batch is kept"
 MISFIT = "rows do not fit what is registered; nothing of the batch is kept"
 STORABLE = r"^[^\x00]*$"  # PostgreSQL stores no NUL
@@ -175,11 +174,12 @@ class Registration(BaseModel):
     @property
     def n_bands(self) -> int:
         """How many effects there are over time: of each group, or of one of two, in each output or label of it."""
-        columns = [self.columns[name] for name in self.outputs if name in self.columns]
-        n_outputs = [len(of.labels or "1") for of in columns]
-        n_shown = sum(1 if n == 2 or self.true_label else n for n in n_outputs)
-        n_groups = [len(self.columns[name].labels or ()) for name in self.sensitive_features if name in self.columns]
-        return n_shown * sum(1 if n == 2 else n for n in n_groups)
+        outputs, groups = (
+            [self.columns[name].labels for name in names if name in self.columns]
+            for names in (self.outputs, self.sensitive_features)
+        )
+        n_outputs = sum(1 if self.true_label or not of or len(of) == 2 else len(of) for of in outputs)
+        return n_outputs * sum(1 if len(of) == 2 else len(of) for of in groups if of)
 
     @property
     def is_pairwise(self) -> bool:
@@ -201,18 +201,15 @@ class Registration(BaseModel):
     def _rows(self) -> dict[str, SchemaValidator]:
         """What rows of decisions and of labels must be; only categories and true labels may be missing."""
         needed = {*self.outputs, *(self.sensitive_features if self.is_pairwise else ())}
-        texts = {name for name, column in self.columns.items() if column.type == "category"}
-        may_miss = {self.true_label, *texts} - needed
-        types = {
-            name: column.values | None if name in may_miss else column.values for name, column in self.columns.items()
-        }
+        may_miss = {self.true_label, *(name for name, of in self.columns.items() if of.type == "category")} - needed
+        types = {name: of.values | None if name in may_miss else of.values for name, of in self.columns.items()}
         rows = {"decisions": _rows_of({EVENT: Text} | types | {PERSON: Text | None}, {PERSON, self.true_label})}
         if self.true_label:
             rows["labels"] = _rows_of({EVENT: Text, self.true_label: self.columns[self.true_label].values})
         return rows
 
     def check(self, kind: str, rows: Iterable) -> list[dict]:
-        """Return rows of decisions or labels whose numbers are floats; some are read at a time, none after a misfit.
+        """Return rows of decisions or labels whose numbers are floats; none is read after one that does not fit.
 
         Raises
         ------
@@ -222,27 +219,25 @@ class Registration(BaseModel):
         """
         if kind not in self._rows:
             raise RefusedError(409, "the investigation has no true label")
-        checked, rows = [], iter(rows)
-        while part := list(islice(rows, AT_ONCE)):
-            try:
-                checked += self._rows[kind].validate_python(part, strict=True)
-            except ValidationError as found:
-                places = [(one["loc"], one["msg"]) for one in found.errors(include_url=False, include_input=False)]
-                errors = [(row + len(checked), ".".join(name), reason) for (row, *name), reason in places]
-                raise RefusedError(422, MISFIT, [error(*one) for one in errors[:MOST_ERRORS]]) from None
-            if len(checked) > MOST_ROWS:
-                raise RefusedError(400, f"expected at most {MOST_ROWS:,} rows a batch, found more")
+        try:
+            checked = list(self._rows[kind].validate_python(islice(rows, MOST_ROWS + 1), strict=True))
+        except ValidationError as found:
+            places = [(one["loc"], one["msg"]) for one in found.errors(include_url=False, include_input=False)]
+            errors = [error(row, ".".join(name), reason) for (row, *name), reason in places[:MOST_ERRORS]]
+            raise RefusedError(422, MISFIT, errors) from None
+        if len(checked) > MOST_ROWS:
+            raise RefusedError(400, f"expected at most {MOST_ROWS:,} rows a batch, found more")
         return checked
 
 
 def _rows_of(types: dict, optional: Container[str] = ()) -> SchemaValidator:
-    """Return the check of rows, given by the types of their columns; it ends at the first row that does not fit."""
+    """Return the check of rows, given by the types of their columns; it takes one when it is asked for it."""
     fields = {
         name: core_schema.typed_dict_field(TypeAdapter(kind).core_schema, required=name not in optional)
         for name, kind in types.items()
     }
     row = core_schema.typed_dict_schema(fields, extra_behavior="forbid")
-    return SchemaValidator(core_schema.list_schema(row, fail_fast=True))
+    return SchemaValidator(core_schema.generator_schema(row))
 
 
 def keyed(key: bytes, purpose: bytes, texts: Sequence[str | None]) -> list[bytes | None]:

@@ -19,7 +19,7 @@ from fairlab.monitoring.webhooks import deliver
 
 MOST_ATTEMPTS = 20
 OF_DATABASE = sa.exc.DBAPIError, sa.exc.TimeoutError  # for all investigations, and tried again
-SECONDS, SECONDS_TO_RETAIN = 0.5, 3600  # from round to round, and from one deletion of old rows to the next
+HOUR = 3600  # seconds from one deletion of old rows to the next
 
 
 def work(url: str, internal: Sequence[str] = ()) -> None:
@@ -29,29 +29,30 @@ def work(url: str, internal: Sequence[str] = ()) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the server, which stops this process
     os.nice(5)
-    parent = multiprocessing.parent_process()
-    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
     log_as_json()
     store, retained = Store(url), []
 
     def look_and_delete():
-        if not retained or time.monotonic() > retained[-1] + SECONDS_TO_RETAIN:
-            n_deleted = store.retain(may_have_paused=not retained)
-            LOG.info("rows deleted by age", extra={"fields": {"rows": n_deleted}})
+        if not retained or time.monotonic() > retained[-1] + HOUR:
+            store.retain(may_have_paused=not retained)
             retained.append(time.monotonic())
         take_looks(store)
 
-    threading.Thread(target=_again, args=(store, NOTICE_LOCK, lambda: deliver(store, internal)), daemon=True).start()
+    for alongside in (
+        lambda: (multiprocessing.parent_process().join(), os._exit(1)),
+        lambda: _again(store, NOTICE_LOCK, lambda: deliver(store, internal)),
+    ):
+        threading.Thread(target=alongside, daemon=True).start()
     _again(store, WORK_LOCK, look_and_delete)
 
 
-def _again(store: Store, lock: int, do: Callable) -> None:
+def _again(store: Store, lock: int, do: Callable, seconds: float = 0.5) -> None:
     """Do something again and again, as long as no other server does."""
     while True:
         with _logged(), store.claim_work(lock) as is_ours:
             if is_ours:
                 do()
-        time.sleep(SECONDS)
+        time.sleep(seconds)
 
 
 @contextmanager
@@ -86,25 +87,26 @@ def take_look(store: Store, number: int, look: int) -> None:
         if begun.attempts > MOST_ATTEMPTS:
             raise ValueError(f"{MOST_ATTEMPTS} attempts ended before the report")
         with store.read() as connection:
-            position, training, table = store.rows(connection, number, begun.until)
-        train = training | (position <= begun.after)
+            train, table = store.rows(connection, number, begun.until, begun.after)
         about |= {"n_train": int(train.sum()), "n_test": int((~train).sum())}
         (seed,) = keyed(found.key, b"look ", [str(look)])
         report = looks.look(registration, table, train, begun.level, int.from_bytes(seed[:4], "big"))
-        shown = report.to_dict(smallest_cell=registration.smallest_cell)
-        earlier = store.report(number)
+        shown, earlier = report.to_dict(smallest_cell=registration.smallest_cell), store.report(number)
         changes = compare_reports(earlier.report if earlier else {"sections": []}, shown)
-        summary = {kind: len(several) for kind, several in changes.items()} | {"findings": len(findings(shown))}
-        values = {"largest_p_value": float(report.to_frame()["raw_p_value"].max()), "summary": summary}
-        values["has_notice"] = bool(registration.webhook and changes["new"])
-        state = DONE
-        store.finish_look(begun, state, about | shown | {"changes": changes}, **values)
+        values = {
+            "state": DONE,
+            "report": about | shown | {"changes": changes},
+            "largest_p_value": float(report.to_frame()["raw_p_value"].max()),
+            "summary": {kind: len(of) for kind, of in changes.items()} | {"findings": len(findings(shown))},
+            "notice_due": store.now() if registration.webhook and changes["new"] else None,
+        }
     except OF_DATABASE:
         raise
     except Exception as error:
         reason = str(error) if type(error) is ValueError else f"an error of the monitor ({type(error).__name__})"
-        state = FAILED
-        store.finish_look(begun, state, about | {"level": 0, "reason": f"{reason}; its level was not spent"})
+        about |= {"level": 0, "reason": f"{reason}; its level was not spent"}
+        values = {"state": FAILED, "level": 0, "report": about}
         LOG.warning("look failed", extra={"fields": {"investigation": number, "look": look} | place(error)})
-    seconds = round(time.monotonic() - started, 3)
-    LOG.info("look", extra={"fields": {"investigation": number, "look": look, "state": state, "seconds": seconds}})
+    store.finish_look(begun, **values)
+    fields = {"investigation": number, "look": look, "state": values["state"]}
+    LOG.info("look", extra={"fields": fields | {"seconds": round(time.monotonic() - started, 3)}})

@@ -430,21 +430,24 @@ class Store:
             connection.execute(sa.update(investigations).where(investigations.c.id == number).values(after))
         return answer
 
-    def rows(self, connection, number: int, until: int) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
-        """Return the rows that looks take up to a position, in order: positions, which are for training, the table."""
+    def rows(self, connection, number: int, until: int, after: int = 0) -> tuple[np.ndarray, pd.DataFrame]:
+        """Return the rows that looks take up to a position, in order: which are for training, and the table.
+
+        Those up to another position were tested, and are for training, too.
+        """
+        is_released = sa.or_(decisions.c.training, decisions.c.complete <= after)
         query = (
-            sa.select(decisions.c.complete, decisions.c.training, decisions.c.content)
+            sa.select(is_released.label("train"), decisions.c.content)
             .where(decisions.c.investigation == number, decisions.c.complete <= until)
             .order_by(decisions.c.complete)
         )
         parts = [
-            pd.DataFrame(map(json.loads, part["content"]), index=[part["complete"], part["training"]])
+            pd.DataFrame(map(json.loads, part["content"]), index=part["train"])
             for part in pd.read_sql(query, connection.execution_options(yield_per=AT_ONCE), chunksize=AT_ONCE)
         ]
         found = pd.concat(parts)
-        positions, training = (found.index.get_level_values(name) for name in ("complete", "training"))
         table = as_table(self.investigation(number).registration, found.reset_index(drop=True))
-        return positions.to_numpy(), training.to_numpy(bool), table
+        return found.index.to_numpy(bool), table
 
     def delete_person(self, number: int, person: str) -> int:
         """Delete the rows of a person and return how many there were; counts and reports stay."""
@@ -477,6 +480,7 @@ class Store:
             connection.execute(sa.update(batches).where(own, batches.c.time > now).values(time=now))
             connection.execute(sa.delete(batches).where(is_old, batches.c.id.not_in(last)))
             connection.execute(sa.update(investigations).where(of.id.not_in(refused)).values(retained=now))
+        LOG.info("rows deleted by age", extra={"fields": {"rows": deleted}})
         return deleted
 
     def _delete_old(self, number, before, *, at_most_half) -> int:
@@ -611,16 +615,15 @@ class Store:
         with self.write() as connection:
             return connection.execute(query).one()
 
-    def finish_look(self, begun: sa.Row, state: str, report: dict, *, has_notice: bool = False, **found) -> bool:
-        """Store the result of a look, and whether a webhook is to get it, unless a later attempt began.
+    def finish_look(self, begun: sa.Row, **found) -> bool:
+        """Store state, report and what else was found, unless a later attempt began.
 
         A look that failed has spent nothing: it reported nothing, and the next one tests its rows.
         """
-        same = (*looks.primary_key, looks.c.attempts, looks.c.state)
-        query = sa.update(looks).where(*(column == getattr(begun, column.name) for column in same))
-        values = found | {"state": state, "report": report, "finished": self.now()}
-        values |= {"level": 0} if state == FAILED else {}
-        return self._change(query.values(values | {"notice_due": self.now() if has_notice else None})).rowcount == 1
+        same = (
+            column == getattr(begun, column.name) for column in (*looks.primary_key, looks.c.attempts, looks.c.state)
+        )
+        return self._change(sa.update(looks).where(*same).values(finished=self.now(), **found)).rowcount == 1
 
     def due_notices(self, n_most: int) -> list[sa.Row]:
         """Return looks whose notices are due, the oldest first."""
