@@ -154,8 +154,7 @@ def test_where_looks_by_rows_end_is_not_for_the_sender_to_choose(monitor, sizes,
             while monitor.store.due_looks():
                 with suppress(RefusedError):
                     look = monitor.store.plan_look(number)
-                    begun = monitor.store.begin_look(number, look)
-                    monitor.store.finish_look(begun, state="done", report={"sections": []})
+                    monitor.store.change_look(monitor.store.report(number, look), state="done", report={"sections": []})
         ends.append([(one.after, one.until) for one in monitor.store.look_list(number)])
         assert monitor.store.due_looks() == []
     assert ends[0] == ends[1]
@@ -225,12 +224,12 @@ def test_a_look_that_died_is_done_anew_and_what_died_cannot_store_its_report(mon
     number = monitor.register()
     monitor.send(number, decisions(2000))
     look = monitor.store.plan_look(number)
-    died = monitor.store.begin_look(number, look)
+    died = monitor.store.change_look(monitor.store.report(number, look), attempts=1)
     monitor.send(number, decisions(500, seed=1))  # comes too late for this look
     take_look(monitor.store, number, look)
     row = monitor.store.report(number)
     assert (row.attempts, row.state, row.report["n_train"] + row.report["n_test"]) == (2, "done", 1000)
-    assert not monitor.store.finish_look(died, state="done", report={})
+    assert not monitor.store.change_look(died, state="done", report={})
 
 
 def test_an_investigation_may_be_deleted_while_it_is_looked_at(monitor, monkeypatch):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairlab.monitoring.registration import LONGEST_TEXT, MISFIT, RefusedError, error
+from fairlab.monitoring.registration import LONGEST_TEXT, MISFIT, RefusedError, error, refuse
 
 LONGEST_JSON = 2**20  # bytes of what is no rows
 LONGEST_ROW = 2**18  # bytes of JSON; more than any row that fits has
@@ -29,8 +29,11 @@ def _refuse(constant: str):
 
 def _object(pairs: list) -> dict:
     made = dict(pairs)
-    if not len(made) == len(pairs) <= MOST_NAMES:
-        raise RefusedError(400, f"a name occurs twice in an object, or there are more than {MOST_NAMES:,}")
+    refuse(
+        not len(made) == len(pairs) <= MOST_NAMES,
+        400,
+        f"a name occurs twice in an object, or there are more than {MOST_NAMES:,}",
+    )
     return made
 
 
@@ -41,8 +44,7 @@ def _json_rows(body: bytes) -> Iterator:
     """Yield the elements of a list; a long one is read no further than somebody asks for them."""
     if len(body) <= LONGEST_ROW:
         found = _DECODER.decode(body.decode())
-        if not isinstance(found, list):
-            raise RefusedError(400, f"expected a list of rows, found {type(found).__name__}")
+        refuse(not isinstance(found, list), 400, f"expected a list of rows, found {type(found).__name__}")
         yield from found
         return
     before, end = FIRST.match(body), 0
@@ -50,14 +52,16 @@ def _json_rows(body: bytes) -> Iterator:
         yield _DECODER.decode(row[0].decode())
         end = row.end()
         before = NEXT.match(body, end)
-    if before or not LAST.match(body, end):
-        raise RefusedError(400, f"expected a list of rows of plain values, found something else at byte {end:,}")
+    refuse(
+        before or not LAST.match(body, end),
+        400,
+        f"expected a list of rows of plain values, found something else at byte {end:,}",
+    )
 
 
 def _line_rows(body: bytes) -> Iterator:
     for line in LINE.finditer(body):
-        if line.end() - line.start() > LONGEST_ROW:
-            raise RefusedError(400, f"expected lines of at most {LONGEST_ROW:,} bytes")
+        refuse(line.end() - line.start() > LONGEST_ROW, 400, f"expected lines of at most {LONGEST_ROW:,} bytes")
         yield _DECODER.decode(line[0].decode())
 
 
@@ -66,8 +70,9 @@ def _parquet_rows(body: bytes) -> Iterator[dict]:
     about = pq.read_metadata(pa.BufferReader(body))
     parts = [about.row_group(k).column(j) for k in range(about.num_row_groups) for j in range(about.num_columns)]
     codecs = {part.compression for part in parts}
-    if not codecs <= CODECS:
-        raise RefusedError(400, f"expected columns uncompressed or with Snappy, found {', '.join(sorted(codecs))}")
+    refuse(
+        not codecs <= CODECS, 400, f"expected columns uncompressed or with Snappy, found {', '.join(sorted(codecs))}"
+    )
     leaves = [about.schema.column(k).path for k in range(about.num_columns)]
     file = pq.ParquetFile(pa.BufferReader(body), metadata=about, read_dictionary=leaves)
     yield from _from_batches(file.iter_batches(), file.schema_arrow.names)
@@ -76,8 +81,9 @@ def _parquet_rows(body: bytes) -> Iterator[dict]:
 def _arrow_rows(body: bytes) -> Iterator[dict]:
     """Yield the rows of an Arrow IPC stream, uncompressed."""
     for message in pa.ipc.MessageReader.open_stream(pa.BufferReader(body)):
-        if message.type != "schema" and _is_compressed(message):
-            raise RefusedError(400, "expected an Arrow stream without compression")
+        refuse(
+            message.type != "schema" and _is_compressed(message), 400, "expected an Arrow stream without compression"
+        )
     with pa.ipc.open_stream(pa.BufferReader(body)) as reader:
         yield from _from_batches(reader, reader.schema.names)
 
@@ -104,8 +110,11 @@ def _follow(data: bytes, place: int) -> int:
 
 def _from_batches(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[dict]:
     """Yield rows; refused are nested values, and a long text: one that many rows share must not become many."""
-    if not len(set(names)) == len(names) <= MOST_NAMES:
-        raise RefusedError(400, f"a column occurs twice, or there are more than {MOST_NAMES:,}")
+    refuse(
+        not len(set(names)) == len(names) <= MOST_NAMES,
+        400,
+        f"a column occurs twice, or there are more than {MOST_NAMES:,}",
+    )
     for batch in batches:
         batch.validate(full=True)
         for name, column in zip(names, batch.columns, strict=True):
@@ -141,8 +150,7 @@ def _refusing(kind: str) -> Iterator[None]:
 def read_json(kind: str, body: bytes):
     """Return what JSON in UTF-8 says; NaN, infinity and a name twice are none, and refused."""
     with _refusing(kind):
-        if len(body) > LONGEST_JSON:
-            raise RefusedError(413, f"expected at most {LONGEST_JSON:,} bytes, found more")
+        refuse(len(body) > LONGEST_JSON, 413, f"expected at most {LONGEST_JSON:,} bytes, found more")
         return _DECODER.decode(body.decode())
 
 

@@ -36,7 +36,13 @@ class RefusedError(Exception):
 
     def __init__(self, status: int, reason: str, errors: Iterable[dict] = ()):
         super().__init__(reason)
-        self.status, self.errors = status, list(errors)
+        self.status, self.errors = status, list(islice(errors, MOST_ERRORS))
+
+
+def refuse(is_so: object, status: int, reason: str, errors: Iterable[dict] = ()) -> None:
+    """Refuse a request if something is so."""
+    if is_so:
+        raise RefusedError(status, reason, errors)
 
 
 def error(row: int | None, column: str, reason: str) -> dict:
@@ -217,16 +223,14 @@ class Registration(BaseModel):
             If a row is none, or a value is missing, of another type, out of bounds, infinite, or none of the declared
             categories; if there are too many rows, or if the investigation has no true label.
         """
-        if kind not in self._rows:
-            raise RefusedError(409, "the investigation has no true label")
+        refuse(kind not in self._rows, 409, "the investigation has no true label")
         try:
             checked = list(self._rows[kind].validate_python(islice(rows, MOST_ROWS + 1), strict=True))
         except ValidationError as found:
             places = [(one["loc"], one["msg"]) for one in found.errors(include_url=False, include_input=False)]
-            errors = [error(row, ".".join(name), reason) for (row, *name), reason in places[:MOST_ERRORS]]
+            errors = [error(row, ".".join(name), reason) for (row, *name), reason in places]
             raise RefusedError(422, MISFIT, errors) from None
-        if len(checked) > MOST_ROWS:
-            raise RefusedError(400, f"expected at most {MOST_ROWS:,} rows a batch, found more")
+        refuse(len(checked) > MOST_ROWS, 400, f"expected at most {MOST_ROWS:,} rows a batch, found more")
         return checked
 
 

@@ -80,7 +80,8 @@ def take_looks(store: Store) -> None:
 
 def take_look(store: Store, number: int, look: int) -> None:
     """Look at an investigation and store the report; one that failed says why, and has spent nothing of the level."""
-    begun, found = store.begin_look(number, look), store.investigation(number)
+    planned, found = store.report(number, look), store.investigation(number)
+    begun = store.change_look(planned, attempts=planned.attempts + 1)
     registration, started = found.registration, time.monotonic()
     about = {"investigation": number, "name": registration.name, "number": look, "level": begun.level}
     try:
@@ -107,6 +108,6 @@ def take_look(store: Store, number: int, look: int) -> None:
         about |= {"level": 0, "reason": f"{reason}; its level was not spent"}
         values = {"state": FAILED, "level": 0, "report": about}
         LOG.warning("look failed", extra={"fields": {"investigation": number, "look": look} | place(error)})
-    store.finish_look(begun, **values)
+    store.change_look(begun, finished=store.now(), **values)
     fields = {"investigation": number, "look": look, "state": values["state"]}
     LOG.info("look", extra={"fields": fields | {"seconds": round(time.monotonic() - started, 3)}})

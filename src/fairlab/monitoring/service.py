@@ -41,6 +41,7 @@ from fairlab.monitoring.registration import (
     Registration,
     Text,
     error,
+    refuse,
 )
 from fairlab.monitoring.scheduler import work
 from fairlab.monitoring.store import Store
@@ -142,11 +143,13 @@ def allowed(*roles: str) -> list:
             found = store.token(basic.password)
         else:
             found = store.token(bearer.credentials.strip()) if bearer else None
-        if found is None:
-            raise RefusedError(401, "expected a token that is known and not revoked: Authorization: Bearer TOKEN")
+        refuse(found is None, 401, "expected a token that is known and not revoked: Authorization: Bearer TOKEN")
         request.state.token, role = found
-        if role not in (*roles, "admin"):
-            raise RefusedError(403, f"expected a token with the role {' or '.join((*roles, 'admin'))}, found {role}")
+        refuse(
+            role not in (*roles, "admin"),
+            403,
+            f"expected a token with the role {' or '.join((*roles, 'admin'))}, found {role}",
+        )
 
     return [Depends(check)]
 
@@ -242,8 +245,8 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, internal: Containe
 
 
 def _misfit(_, found: RequestValidationError | ValidationError) -> Response:
-    parts = [(".".join(map(str, one["loc"])), one["msg"]) for one in found.errors()]
-    return problem(422, "the request does not fit", [error(None, *part) for part in parts[:MOST_ERRORS]])
+    errors = [error(None, ".".join(map(str, one["loc"])), one["msg"]) for one in found.errors()]
+    return problem(422, "the request does not fit", errors[:MOST_ERRORS])
 
 
 def _unavailable(_, found: Exception) -> Response:
@@ -262,8 +265,7 @@ def ready(store: TheStore) -> dict[str, str]:
     """Say whether the database is there and has the tables that this server needs."""
     with store.read() as connection:
         found = migrations.current(connection)
-    if found != migrations.newest():
-        raise RefusedError(503, f"expected tables of version {migrations.newest()}, found {found}")
+    refuse(found != migrations.known()[0], 503, f"expected tables of version {migrations.known()[0]}, found {found}")
     return {"status": "ok", "tables": found}
 
 
@@ -397,8 +399,11 @@ def effects(
     n_bands = max(found.registration.n_bands, 1)
     finest = max(last - first, 1) / min(USUAL_POINTS // n_bands, 100)
     width = bucket * 1000 if bucket else 2 ** math.ceil(math.log2(max(finest, 1)))
-    if bucket and (last - first) // width > MOST_POINTS // n_bands:
-        raise RefusedError(422, f"bucket: expected at most {MOST_POINTS // n_bands} of them between start and end")
+    refuse(
+        bucket and (last - first) // width > MOST_POINTS // n_bands,
+        422,
+        f"bucket: expected at most {MOST_POINTS // n_bands} of them between start and end",
+    )
     moments = store.batch_counts(number, first, last, width, first if bucket else 0)
     shown = over_time(found.registration, moments)
     return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": shown}

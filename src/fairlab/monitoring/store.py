@@ -28,13 +28,13 @@ from fairlab.monitoring.registration import (
     EVENT,
     MISFIT,
     MOST_CATEGORIES,
-    MOST_ERRORS,
     PERSON,
     RefusedError,
     Registration,
     error,
     for_training,
     keyed,
+    refuse,
 )
 
 AT_ONCE = 10_000  # rows of one fetch
@@ -43,7 +43,6 @@ WORK_LOCK, NOTICE_LOCK = 0x6661_6972, 0x6661_6974  # PostgreSQL's advisory locks
 HOUR, DAY = 3_600_000, 86_400_000  # milliseconds
 CLOCK_JUMP = 3 * HOUR  # from one deletion by age to the next there is one hour
 CONFIRM = "if it is right now: fairlab monitor confirm-clock"
-REMEMBERED = DAY  # how long each batch and its key are; after that one batch an hour
 
 RUNNING, DONE, FAILED = "running", "done", "failed"  # states of a look
 ENGINE = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
@@ -157,10 +156,6 @@ looks = sa.Table(
     sa.Column("notice_attempts", _id, nullable=False),
     sa.Column("notice_answer", sa.Text),
 )
-_of_look = [column for column in looks.c if column is not looks.c.report]  # which is large
-_complete = sa.update(decisions).where(
-    decisions.c.investigation == sa.bindparam("of"), decisions.c.position == sa.bindparam("at")
-)
 
 
 class Store:
@@ -257,9 +252,8 @@ class Store:
     def token(self, text: str) -> sa.Row | None:
         """Return number and role of a token; None if there is none like it or it is revoked."""
         number, _, secret = text.partition(".")
-        same = (tokens.c.hash == _digest(secret), tokens.c.revoked.is_(None))
-        found = self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))
-        return next((row for row in found if str(row.id) == number), None)
+        same = (sa.cast(tokens.c.id, sa.Text) == number, tokens.c.hash == _digest(secret), tokens.c.revoked.is_(None))
+        return next(iter(self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))), None)
 
     def token_list(self) -> list[sa.Row]:
         """Return all tokens, hashed."""
@@ -274,8 +268,7 @@ class Store:
 
     def register(self, registration: Registration) -> int:
         """Store an investigation and return its number."""
-        now, needed = self.now(), registration.needed
-        ((unit, every),) = registration.look_every.items()
+        now, every = self.now(), registration.look_every
         query = sa.insert(investigations).values(
             registration=registration,
             key=secrets.token_bytes(32),
@@ -289,8 +282,8 @@ class Store:
             complete=0,
             counts={},
             time=now,
-            due_rows=max(every, 2 * needed) if unit == "rows" else 2 * needed,
-            due_time=0 if unit == "rows" else now + every * 1000,
+            due_rows=0,
+            due_time=now + 1000 * every["seconds"] if "seconds" in every else 0,
             retained=now,
         )
         return self._change(query).inserted_primary_key[0]
@@ -305,8 +298,7 @@ class Store:
         """
         query = sa.select(investigations).where(investigations.c.id == number)
         found = lock.execute(query.with_for_update()).all() if lock else self._all(query)
-        if not found:
-            raise RefusedError(404, f"no investigation {number}")
+        refuse(not found, 404, f"no investigation {number}")
         return found[0]
 
     def overview(self, number: int | None = None, *, after: int = 0, limit: int | None = None) -> list[sa.Row]:
@@ -324,8 +316,8 @@ class Store:
 
     def delete_investigation(self, number: int) -> None:
         """Delete an investigation with all that belongs to it."""
-        of_it = [sa.delete(table).where(table.c.investigation == number) for table in (decisions, batches, looks)]
-        self._delete(number, *of_it, sa.delete(investigations).where(investigations.c.id == number))
+        of_it = (batches.c.investigation, looks.c.investigation, investigations.c.id)
+        self._delete(number, sa.true(), *(sa.delete(column.table).where(column == number) for column in of_it))
 
     # Rows
 
@@ -362,8 +354,7 @@ class Store:
                 batches.c.key == sa.literal(key, sa.Text),
             )
             if earlier := connection.execute(sa.select(batches).where(*same)).first():
-                if earlier.body != body:
-                    raise RefusedError(422, f"the key was used for a batch with another body ({kind})")
+                refuse(earlier.body != body, 422, f"the key was used for a batch with another body ({kind})")
                 return earlier.answer
             mine = decisions.c.investigation == number
             # By their positions: else SQLite may read all rows of the investigation rather than the index of events.
@@ -384,15 +375,13 @@ class Store:
                 whole = (person, contents.get(event, blank) | said)
                 if stands.setdefault(event, whole) != whole:
                     conflicts.append(error(place, EVENT, "stands for other content, stored or earlier in the batch"))
-            if conflicts:
-                raise RefusedError(409, CONFLICT, conflicts[:MOST_ERRORS])
+            refuse(conflicts, 409, CONFLICT, conflicts)
             new = [event for event in stands if event not in stored and (event in known) == is_labels]
             kept = [stands[event][1] for event in new]
             met = {name: {*names, *(row[name] for row in kept)} - {None} for name, names in before.categories.items()}
             many = [name for name, several in met.items() if len(several) > MOST_CATEGORIES]
-            if many:
-                reason = f"more than {MOST_CATEGORIES} categories; group them"
-                raise RefusedError(422, MISFIT, [error(None, name, reason) for name in many])
+            too_many = f"more than {MOST_CATEGORIES} categories; group them"
+            refuse(many, 422, MISFIT, (error(None, name, too_many) for name in many))
             is_complete = np.array([true_label is None or row[true_label] is not None for row in kept], dtype=bool)
             columns = {
                 "content": map(json.dumps, kept),
@@ -410,7 +399,8 @@ class Store:
                 }
             if new:
                 added = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-                connection.execute(_complete if is_labels else sa.insert(decisions), added)
+                at = (decisions.c.investigation == sa.bindparam("of"), decisions.c.position == sa.bindparam("at"))
+                connection.execute(sa.update(decisions).where(*at) if is_labels else sa.insert(decisions), added)
             unknown = {"unknown": sum(event not in known for event in events)} if is_labels else {}
             n_repeated = len(rows) - len(new) - sum(unknown.values())
             answer = {"received": len(rows), "new": len(new), "repeated": n_repeated} | unknown
@@ -419,14 +409,10 @@ class Store:
                 "counts": add_counts(before.counts, registration, as_table(registration, kept)[is_complete]),
                 "time": max(self.now(), before.retained),  # where the clock was set back, that of the last round
             }
-            batch = sa.insert(batches).values(
-                investigation=number, kind=kind, key=key, body=body, answer=answer, **after
-            )
-            connection.execute(batch)
-            after |= {
-                "complete": before.complete + int(is_complete.sum()),
-                "categories": {name: sorted(several) for name, several in met.items()},
-            }
+            batch = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
+            connection.execute(sa.insert(batches).values(batch | after))
+            after["complete"] = before.complete + int(is_complete.sum())
+            after["categories"] = {name: sorted(several) for name, several in met.items()}
             connection.execute(sa.update(investigations).where(investigations.c.id == number).values(after))
         return answer
 
@@ -452,7 +438,7 @@ class Store:
     def delete_person(self, number: int, person: str) -> int:
         """Delete the rows of a person and return how many there were; counts and reports stay."""
         (wanted,) = keyed(self.investigation(number).key, b"person ", [person])
-        return self._delete_rows(number, decisions.c.person == wanted)
+        return self._delete(number, decisions.c.person == wanted)
 
     def retain(self, *, may_have_paused: bool = True) -> int:
         """Delete rows that are older than their investigation retains them, and old batches; return how many rows.
@@ -472,10 +458,10 @@ class Store:
                 LOG.warning(
                     "no rows deleted by age", extra={"fields": {"investigation": number, "reason": str(reason)}}
                 )
-        own, end = batches.c.investigation.not_in(refused), now - REMEMBERED
+        own, end = batches.c.investigation.not_in(refused), now - DAY  # for which each batch and its key are remembered
         is_old = own & batches.c.time.between(0 if may_have_paused else end // HOUR * HOUR - 2 * CLOCK_JUMP, end)
-        last = sa.select(sa.func.max(batches.c.id)).where(is_old)
-        last = last.group_by(batches.c.investigation, batches.c.time // HOUR)
+        hours = (batches.c.investigation, batches.c.time // HOUR)
+        last = sa.select(sa.func.max(batches.c.id)).where(is_old).group_by(*hours)
         with self.write() as connection:
             connection.execute(sa.update(batches).where(own, batches.c.time > now).values(time=now))
             connection.execute(sa.delete(batches).where(is_old, batches.c.id.not_in(last)))
@@ -488,10 +474,9 @@ class Store:
         which = decisions.c.position <= sa.select(sa.func.max(batches.c.decided)).where(*is_old).scalar_subquery()
         counts = sa.select(sa.func.count().filter(which), sa.func.count()).where(decisions.c.investigation == number)
         n_old, n_rows = self._all(counts)[0] if at_most_half else (0, 0)
-        if n_old > n_rows / 2:
-            reason = f"{n_old:,} of {n_rows:,} rows would go at once, after a pause or a change of the clock; {CONFIRM}"
-            raise RefusedError(409, reason)
-        return self._delete_rows(number, which)
+        reason = f"{n_old:,} of {n_rows:,} rows would go at once, after a pause or a change of the clock; {CONFIRM}"
+        refuse(n_old > n_rows / 2, 409, reason)
+        return self._delete(number, which)
 
     def confirm_clock(self) -> None:
         """Take the clock as right: what is stored as later than now is taken as now, and rows may be deleted by age."""
@@ -501,13 +486,12 @@ class Store:
             for column in (of.created, of.due_time, of.time, batches.c.time, looks.c.started, looks.c.notice_due):
                 connection.execute(sa.update(column.table).where(column > now).values({column: now}))
 
-    def _delete_rows(self, number, which) -> int:
-        return self._delete(number, sa.delete(decisions).where(decisions.c.investigation == number, which))
-
-    def _delete(self, number, *queries) -> int:
+    def _delete(self, number, which, *others) -> int:
+        """Delete rows of an investigation, and what else some queries name, and return how many rows there were."""
         with self.write() as connection:
             self.investigation(number, lock=connection)
-            deleted = sum(connection.execute(query).rowcount for query in queries)
+            mine = sa.delete(decisions).where(decisions.c.investigation == number, which)
+            deleted, *_ = [connection.execute(query).rowcount for query in (mine, *others)]
         if deleted and self.is_sqlite:  # nothing of the rows is left in the log, either
             with self._writer.connect() as connection:
                 connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -518,7 +502,7 @@ class Store:
     def look_list(self, number: int) -> list[sa.Row]:
         """Return the looks of an investigation in order, without their reports."""
         self.investigation(number)
-        return self._all(sa.select(*_of_look).where(looks.c.investigation == number).order_by(looks.c.number))
+        return self._all(_looks_of(number))
 
     def report(self, number: int, look: int | None = None) -> sa.Row | None:
         """Return a look with its report; by default the last one that ended well, or None.
@@ -531,8 +515,7 @@ class Store:
         which = looks.c.state == DONE if look is None else looks.c.number == look
         query = sa.select(looks).where(looks.c.investigation == number, which).order_by(looks.c.number.desc()).limit(1)
         found = next(iter(self._all(query)), None)
-        if look and not found:
-            raise RefusedError(404, f"no look {look} of an investigation {number}")
+        refuse(look and not found, 404, f"no look {look} of an investigation {number}")
         return found
 
     def due_looks(self) -> list[int]:
@@ -555,20 +538,17 @@ class Store:
         """
         with self.write() as connection:
             found, now = self.investigation(number, lock=connection), self.now()
-            query = sa.select(*_of_look).where(looks.c.investigation == number).order_by(looks.c.number)
-            past, registration = connection.execute(query).all(), found.registration
-            if past and past[-1].state == RUNNING:
-                raise RefusedError(409, f"look {past[-1].number} is not finished")
+            past, registration = connection.execute(_looks_of(number)).all(), found.registration
+            refuse(past and past[-1].state == RUNNING, 409, f"look {len(past)} is not finished")
             last, latest = (past[-1].until, past[-1].started) if past else (0, found.created)
             tested = [one for one in past if one.level]  # others spent nothing: their rows are still fresh
             after, needed = tested[-1].until if tested else 0, registration.needed
             step, pause = (registration.look_every.get(unit, 0) for unit in ("rows", "seconds"))
             _refuse_jump(latest - now if pause else 0)
             fresh = (decisions.c.complete > after) & ~decisions.c.training
-            mine = sa.select(decisions.c.complete).where(decisions.c.investigation == number)
-            mine = mine.order_by(decisions.c.complete).limit(needed)
-            sets = {"training set": mine.where(~fresh), "fresh test set": mine.where(fresh)}
-            places = {name: connection.scalars(query).all() for name, query in sets.items()}
+            mine, sets = decisions.c.investigation == number, {"training set": ~fresh, "fresh test set": fresh}
+            first = sa.select(decisions.c.complete).order_by(decisions.c.complete).limit(needed)
+            places = {name: connection.scalars(first.where(mine, which)).all() for name, which in sets.items()}
             short = [
                 f"{name}: expected at least {needed} rows, found {len(of)}"
                 for name, of in places.items()
@@ -583,24 +563,23 @@ class Store:
             due_rows = max(until, found.complete + 1) if short else until
             if not refused:
                 alpha, largest = 1 - registration.confidence_level, [one.largest_p_value for one in tested]
-                is_adaptive = registration.spending == "adaptive"
-                query = sa.insert(looks).values(
+                level = look_level(1 + len(tested), alpha)
+                planned = sa.insert(looks).values(
                     investigation=number,
                     number=len(past) + 1,
                     state=RUNNING,
-                    level=adaptive_level(largest, alpha) if is_adaptive else look_level(1 + len(tested), alpha),
+                    level=adaptive_level(largest, alpha) if registration.spending == "adaptive" else level,
                     after=after,
                     until=until,
                     attempts=0,
                     started=now,
                     notice_attempts=0,
                 )
-                connection.execute(query)
+                connection.execute(planned)
                 due_rows, due_time = until + (step or 1), now + 1000 * pause if pause else 0
-            due = sa.update(investigations).where(investigations.c.id == number)
-            connection.execute(due.values(due_rows=due_rows, due_time=due_time))
-        if refused:
-            raise RefusedError(409, refused)
+            due = {"due_rows": due_rows, "due_time": due_time}
+            connection.execute(sa.update(investigations).where(investigations.c.id == number).values(due))
+        refuse(refused, 409, refused)
         return len(past) + 1
 
     def running_looks(self) -> list[tuple[int, int]]:
@@ -608,33 +587,16 @@ class Store:
         query = sa.select(looks.c.investigation, looks.c.number).where(looks.c.state == RUNNING)
         return list(map(tuple, self._all(query.order_by(looks.c.attempts, looks.c.started))))
 
-    def begin_look(self, number: int, look: int) -> sa.Row:
-        """Count one attempt more at a look and return it."""
-        same = (looks.c.investigation == number, looks.c.number == look, looks.c.state == RUNNING)
-        query = sa.update(looks).where(*same).values(attempts=looks.c.attempts + 1).returning(*looks.c)
+    def change_look(self, of: sa.Row, **values) -> sa.Row | None:
+        """Change a look unless another attempt began or ended meanwhile, and return it as it is then."""
+        same = (column == of._mapping[column.name] for column in (*looks.primary_key, looks.c.attempts, looks.c.state))
         with self.write() as connection:
-            return connection.execute(query).one()
-
-    def finish_look(self, begun: sa.Row, **found) -> bool:
-        """Store state, report and what else was found, unless a later attempt began.
-
-        A look that failed has spent nothing: it reported nothing, and the next one tests its rows.
-        """
-        same = (
-            column == getattr(begun, column.name) for column in (*looks.primary_key, looks.c.attempts, looks.c.state)
-        )
-        return self._change(sa.update(looks).where(*same).values(finished=self.now(), **found)).rowcount == 1
+            return connection.execute(sa.update(looks).where(*same).values(values).returning(*looks.c)).first()
 
     def due_notices(self, n_most: int) -> list[sa.Row]:
         """Return looks whose notices are due, the oldest first."""
         query = sa.select(looks).where(looks.c.notice_due <= self.now()).order_by(looks.c.notice_due).limit(n_most)
         return self._all(query)
-
-    def end_attempt(self, of: sa.Row, answer: str, *, seconds: float | None) -> None:
-        """Store what a webhook answered, and in how many seconds to try again; None if it is delivered or given up."""
-        due = None if seconds is None else self.now() + int(seconds * 1000)
-        query = sa.update(looks).where(*(column == getattr(of, column.name) for column in looks.primary_key))
-        self._change(query.values(notice_due=due, notice_answer=answer, notice_attempts=of.notice_attempts + 1))
 
     def look_states(self) -> list[tuple[str, int]]:
         """Return how many looks there are in each state."""
@@ -650,20 +612,24 @@ class Store:
         return list(map(tuple, self._all(query.order_by(batches.c.time, batches.c.id))))
 
 
+def _looks_of(number: int) -> sa.Select:
+    """Return the query of all looks without their reports, which are large."""
+    shown = [column for column in looks.c if column is not looks.c.report]
+    return sa.select(*shown).where(looks.c.investigation == number).order_by(looks.c.number)
+
+
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def _refuse_jump(milliseconds: int) -> None:
-    if milliseconds > CLOCK_JUMP:
-        raise RefusedError(409, f"the clock jumped by {milliseconds // HOUR:,} hours; {CONFIRM}")
+    refuse(milliseconds > CLOCK_JUMP, 409, f"the clock jumped by {milliseconds // HOUR:,} hours; {CONFIRM}")
 
 
 def _sqlite(url: sa.URL, begin: str, *, pool_size: int, kilobytes: int) -> sa.Engine:
     """Return an engine whose transactions begin by some statement, with a cache of some size for each connection."""
-    # Transactions begin where SQLAlchemy says so.
-    arguments = {"timeout": SECONDS_TO_WAIT, "isolation_level": None}
-    engine = sa.create_engine(url, pool_size=pool_size, connect_args=arguments, **ENGINE)
+    as_said = {"timeout": SECONDS_TO_WAIT, "isolation_level": None}  # transactions begin where SQLAlchemy says so
+    engine = sa.create_engine(url, pool_size=pool_size, connect_args=as_said, **ENGINE)
     settings = (
         f"PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA cache_size=-{kilobytes}"
     )

@@ -92,7 +92,8 @@ async def _deliver(store, found, internal, transport) -> None:
     for of, answer in zip(found, await asyncio.gather(*posts), strict=True):
         attempts, is_delivered = of.notice_attempts + 1, answer.startswith("2")
         is_over = is_delivered or attempts == MOST_ATTEMPTS
-        store.end_attempt(of, answer, seconds=None if is_over else 15 * 2**attempts)
+        due = None if is_over else store.now() + 15_000 * 2**attempts
+        store.change_look(of, notice_due=due, notice_attempts=attempts, notice_answer=answer)
         outcome = "delivered" if is_delivered else "given up" if is_over else "failed"
         fields = {"investigation": of.investigation, "look": of.number, "outcome": outcome, "answer": answer}
         LOG.info("notice", extra={"fields": fields})
