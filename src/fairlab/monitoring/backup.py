@@ -56,8 +56,7 @@ def restore(store: Store, file: str) -> None:
     ValueError
         If the file is no backup, is corrupted or holds other tables, triggers or views. Nothing is changed then.
     """
-    near = store.path.parent if store.is_sqlite else None
-    with store.claim_file(), TemporaryDirectory(dir=near) as folder:
+    with store.claim_file(), TemporaryDirectory(dir=store.path.parent if store.is_sqlite else None) as folder:
         restored = Path(folder, "restored")
         restored.touch(mode=0o600)
         try:

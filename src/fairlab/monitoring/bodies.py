@@ -16,10 +16,8 @@ LONGEST_ROW = 2**18  # bytes of JSON; more than any row that fits has
 # An object without others in it, whose memory its length bounds, and what is between rows.
 FLAT = re.compile(rb'\{[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+\}', re.DOTALL)
 FIRST, NEXT, LAST = (re.compile(rb"[ \t\n\r]*%b[ \t\n\r]*" % of) for of in (rb"\[", b",", rb"\](?=[ \t\n\r]*\Z)"))
-LINE = re.compile(rb"[^\s][^\n]*")
 MOST_NAMES = 1_000  # of an object, or columns of a table
 AT_ONCE = 100  # rows that are made of a table
-CODECS = {"UNCOMPRESSED", "SNAPPY"}  # others may inflate a thousandfold
 JSON = "application/json"
 
 
@@ -46,21 +44,18 @@ def _json_rows(body: bytes) -> Iterator:
         found = _DECODER.decode(body.decode())
         refuse(not isinstance(found, list), 400, f"expected a list of rows, found {type(found).__name__}")
         yield from found
-        return
-    before, end = FIRST.match(body), 0
-    while before and (row := FLAT.match(body, before.end(), before.end() + LONGEST_ROW)):
-        yield _DECODER.decode(row[0].decode())
-        end = row.end()
-        before = NEXT.match(body, end)
-    refuse(
-        before or not LAST.match(body, end),
-        400,
-        f"expected a list of rows of plain values, found something else at byte {end:,}",
-    )
+    else:
+        before, end = FIRST.match(body), 0
+        while before and (row := FLAT.match(body, before.end(), before.end() + LONGEST_ROW)):
+            yield _DECODER.decode(row[0].decode())
+            end = row.end()
+            before = NEXT.match(body, end)
+        is_cut = before or not LAST.match(body, end)
+        refuse(is_cut, 400, f"expected a list of rows of plain values, found something else at byte {end:,}")
 
 
 def _line_rows(body: bytes) -> Iterator:
-    for line in LINE.finditer(body):
+    for line in re.finditer(rb"[^\s][^\n]*", body):
         refuse(line.end() - line.start() > LONGEST_ROW, 400, f"expected lines of at most {LONGEST_ROW:,} bytes")
         yield _DECODER.decode(line[0].decode())
 
@@ -68,12 +63,11 @@ def _line_rows(body: bytes) -> Iterator:
 def _parquet_rows(body: bytes) -> Iterator[dict]:
     """Yield the rows of a Parquet file, uncompressed or with Snappy."""
     about = pq.read_metadata(pa.BufferReader(body))
-    parts = [about.row_group(k).column(j) for k in range(about.num_row_groups) for j in range(about.num_columns)]
-    codecs = {part.compression for part in parts}
-    refuse(
-        not codecs <= CODECS, 400, f"expected columns uncompressed or with Snappy, found {', '.join(sorted(codecs))}"
-    )
-    leaves = [about.schema.column(k).path for k in range(about.num_columns)]
+    columns, groups = range(about.num_columns), range(about.num_row_groups)
+    # Others may inflate a thousandfold.
+    others = {about.row_group(k).column(j).compression for k in groups for j in columns} - {"UNCOMPRESSED", "SNAPPY"}
+    refuse(others, 400, f"expected columns uncompressed or with Snappy, found {', '.join(sorted(others))}")
+    leaves = [about.schema.column(k).path for k in columns]
     file = pq.ParquetFile(pa.BufferReader(body), metadata=about, read_dictionary=leaves)
     yield from _from_batches(file.iter_batches(), file.schema_arrow.names)
 

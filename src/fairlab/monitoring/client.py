@@ -19,9 +19,6 @@ from fairlab.monitoring.registration import EVENT, MOST_CATEGORIES, PERSON
 
 httpx, tenacity = optional("httpx"), optional("tenacity")
 FEW_ROWS = 100  # more different values than that, all different, identify
-TRANSIENT = (429, 502, 503, 504)  # statuses after which the same request may be accepted
-NOTHING_DONE = (429, 503)  # those after which it has done nothing
-FULL = ("drop", "wait", "raise")
 
 _OF_PROCESS = weakref.WeakSet()  # what has threads or connections, which a child must not share
 getattr(os, "register_at_fork", dict)(after_in_child=lambda: [each.begin() for each in _OF_PROCESS])
@@ -92,8 +89,8 @@ class Client(AbstractContextManager):
         self.batch_size = check_count(batch_size, "batch_size")
         self.max_seconds = check_number(max_seconds, "max_seconds", above=0)
         self._registered = functools.cache(self.investigation)  # it never changes
-        headers = {"Authorization": f"Bearer {token}"}
-        self._connect = functools.partial(httpx.Client, base_url=url, headers=headers, timeout=30, transport=transport)
+        settings = {"base_url": url, "headers": {"Authorization": f"Bearer {token}"}, "transport": transport}
+        self._connect = functools.partial(httpx.Client, **settings, timeout=30)
         self.begin()
         _OF_PROCESS.add(self)
 
@@ -118,7 +115,8 @@ class Client(AbstractContextManager):
             raise ValueError(f"path: expected one without . and .., found {path}")
         not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         may_repeat = method == "GET" or "Idempotency-Key" in (headers or ())
-        lost, again = (httpx.TransportError, TRANSIENT) if may_repeat else (not_sent, NOTHING_DONE)
+        # The statuses after which a request may be accepted; after 429 and 503 it has done nothing.
+        lost, again = (httpx.TransportError, (429, 502, 503, 504)) if may_repeat else (not_sent, (429, 503))
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(lost)
             | tenacity.retry_if_result(lambda answer: answer.status_code in again),
@@ -222,8 +220,8 @@ class Client(AbstractContextManager):
         self, number: int, *, start: datetime | None = None, end: datetime | None = None, bucket: int | None = None
     ) -> pd.DataFrame:
         """Return the effect among everyone over time: a row for each group and bucket of some seconds."""
-        given = {"start": start and start.isoformat(), "end": end and end.isoformat(), "bucket": bucket}
-        params = {name: value for name, value in given.items() if value is not None}
+        params = {name: of.isoformat() for name, of in (("start", start), ("end", end)) if of}
+        params |= {"bucket": bucket} if bucket else {}
         found = self.request("GET", f"/investigations/{number}/effects", params=params).json()["effects"]
         frame = pd.DataFrame([{**one, **point} for one in found for point in one.pop("points")])
         return frame.assign(time=pd.to_datetime(frame["time"])) if len(frame) else frame
@@ -280,8 +278,8 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
         if pd.api.types.is_bool_dtype(column) or (name in exact and set(column.dropna().unique()) <= {0, 1}):
             columns[name] = {"type": "boolean"}
         elif pd.api.types.is_numeric_dtype(column):
-            is_identifier = pd.api.types.is_integer_dtype(column) and is_unique
-            if name in exact or not (is_identifier or column.isna().any()):  # numbers may not be missing
+            # Numbers may not be missing, nor identify.
+            if name in exact or not (column.isna().any() or (is_unique and pd.api.types.is_integer_dtype(column))):
                 columns[name] = {"type": "number"}
         elif name in exact:
             columns[name] = {"type": "category", "categories": sorted(map(str, column.dropna().unique()))}
@@ -337,7 +335,9 @@ def monitored(
     ...     return model.predict(table)
     >>> predict.sender.flush()  # doctest: +SKIP
     """
-    sender = _Sender(client, number, check_choice(full, "full", FULL), check_count(queue_size, "queue_size"))
+    sender = _Sender(
+        client, number, check_choice(full, "full", ("drop", "wait", "raise")), check_count(queue_size, "queue_size")
+    )
 
     def decorate(predict):
         @functools.wraps(predict)

@@ -1,5 +1,6 @@
 """The effect among everyone, from running counts: how often each group gets each output, with confidence sequences."""
 
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -50,8 +51,8 @@ def _codes(column: pd.Series) -> np.ndarray:
     return (column.cat.codes if column.dtype == "category" else column.astype(float)).to_numpy()
 
 
-def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> list[dict]:
-    """Return the effect of each output and group at some moments, given by their running counts.
+def over_time(registration: Registration, moments: Sequence[tuple[int, dict]]) -> Iterator[dict]:
+    """Yield the effect of each output and group at some moments, given by their running counts.
 
     All confidence sequences hold together with the registration's confidence level. Points at which a side has fewer
     people than the smallest cell have no values. Values are in the output's own units.
@@ -59,30 +60,25 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
     names = list(indicators(registration, as_table(registration, ())))
     pairs = list(product(registration.groups.items(), enumerate(names, start=1)))
     level = bonferroni_level(registration.confidence_level, max(len(pairs), 1))
-    found = []
     for (feature, labels), (place, name) in pairs:
         counts = np.array([moment[feature] for _, moment in moments]).reshape(-1, len(labels), 1 + len(names))
         totals, hits = counts[..., 0], np.minimum(counts[..., place], counts[..., 0])
         others, other_hits = (each.sum(axis=1, keepdims=True) - each for each in (totals, hits))
         estimates = hits / np.maximum(totals, 1) - other_hits / np.maximum(others, 1)
-        bounds = _bands(hits, totals, level)
-        column = registration.columns.get(name.removeprefix("error of "))
-        values = ((column and column.width) or 1.0) * np.stack([estimates, *bounds], axis=-1)
+        column, is_pair = registration.columns.get(name.removeprefix("error of ")), len(labels) == 2
+        values = np.stack([estimates, *_bands(hits, totals, level)], axis=-1) * ((column and column.width) or 1.0)
         people = np.stack([totals, others], axis=-1).astype(int)
-        for code, group in enumerate(labels[:1] if len(labels) == 2 else labels):
+        for code, group in enumerate(labels[:1] if is_pair else labels):
             parts = zip(moments, people[:, code].tolist(), values[:, code].tolist(), strict=True)
-            found.append(
-                {
-                    "sensitive_feature": feature,
-                    "output": name,
-                    "group": group,
-                    "against": labels[1] if len(labels) == 2 else "all others",
-                    "points": [
-                        {"time": iso(time)} | _point(*part, registration.smallest_cell) for (time, _), *part in parts
-                    ],
-                }
-            )
-    return found
+            yield {
+                "sensitive_feature": feature,
+                "output": name,
+                "group": group,
+                "against": labels[1] if is_pair else "all others",
+                "points": [
+                    {"time": iso(time)} | _point(*part, registration.smallest_cell) for (time, _), *part in parts
+                ],
+            }
 
 
 def _bands(hits: np.ndarray, totals: np.ndarray, level: float) -> np.ndarray:

@@ -47,8 +47,8 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
 def check_registration(registration: Registration) -> None:
     """Have FairTest train on rows made up; a RefusedError if it cannot investigate what is registered."""
     rng = np.random.default_rng(0)
-    values = {name: column.labels or [0.0, 1.0] for name, column in registration.columns.items()}
-    table = pd.DataFrame({name: rng.choice(several, N_EXAMPLES) for name, several in values.items()})
+    columns = registration.columns.items()
+    table = pd.DataFrame({name: rng.choice(column.labels or [0.0, 1.0], N_EXAMPLES) for name, column in columns})
     root_only = registration.model_copy(update={"min_leaf_size": 1, "max_depth": 0})
     try:
         _fitted(root_only, table, rng.random(N_EXAMPLES) < 0.5, 0)
@@ -59,7 +59,7 @@ def check_registration(registration: Registration) -> None:
 def _fitted(registration: Registration, table: pd.DataFrame, train: np.ndarray, seed: int) -> fairtest.Investigation:
     numbers = [name for name, column in registration.columns.items() if column.type == "number"]
     source = fairtest.DataSource(table, train=train, confidence_level=registration.confidence_level, numbers=numbers)
-    investigation = fairtest.Investigation(
+    return fairtest.Investigation(
         registration.sensitive_features,
         registration.output,
         ground_truth=registration.true_label,
@@ -69,5 +69,4 @@ def _fitted(registration: Registration, table: pd.DataFrame, train: np.ndarray, 
         max_depth=registration.max_depth,
         min_leaf_size=registration.min_leaf_size,
         random_state=seed,
-    )
-    return investigation.fit(source)
+    ).fit(source)

@@ -12,7 +12,6 @@ from pydantic_core import SchemaValidator, core_schema
 
 MOST_COLUMNS, MOST_CATEGORIES, LONGEST_TEXT = 100, 1_000, 200
 MOST_ROWS = 30_000  # of a batch: a query of SQLite takes 32,766 values
-MOST_BANDS = 30  # groups that are compared, times outputs
 LARGEST, LEAST_WIDTH = 1e15, 1e-9  # of a number, and of its bounds: fourth powers and sums stay finite
 EVENT, PERSON = "event_id", "person"
 MOST_ERRORS = 20  # of an answer
@@ -21,13 +20,7 @@ MISFIT = "rows do not fit what is registered; nothing of the batch is kept"
 STORABLE = r"^[^\x00]*$"  # PostgreSQL stores no NUL
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=STORABLE)]
-Secret = Annotated[str, StringConstraints(min_length=16, max_length=LONGEST_TEXT, pattern=STORABLE)]
-Address = Annotated[str, StringConstraints(max_length=LONGEST_TEXT, pattern=r"^https?://[A-Za-z0-9\[][!-~]*$")]
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
-# When to look: every so many rows, or every so many seconds.
-LookEvery = Annotated[
-    dict[Literal["rows", "seconds"], Annotated[int, Field(ge=10, le=10**12)]], Field(min_length=1, max_length=1)
-]
 STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
@@ -116,8 +109,8 @@ class Webhook(BaseModel):
     """Where new significant findings are posted to, and the secret that signs them."""
 
     model_config = STRICT
-    url: Address
-    secret: Secret
+    url: Annotated[str, Field(max_length=LONGEST_TEXT, pattern=r"^https?://[A-Za-z0-9\[][!-~]*$")]
+    secret: Annotated[Text, Field(min_length=16)]
 
 
 class Registration(BaseModel):
@@ -133,7 +126,9 @@ class Registration(BaseModel):
     explanatory: Text | None = None
     context: Annotated[list[Text], Field(max_length=MOST_COLUMNS)] | None = None
     metric: Literal["NMI", "Difference", "Ratio", "Correlation"] | None = None
-    look_every: LookEvery
+    look_every: Annotated[
+        dict[Literal["rows", "seconds"], Annotated[int, Field(ge=10, le=10**12)]], Field(min_length=1, max_length=1)
+    ]
     confidence_level: Annotated[float, Field(ge=0.5, le=0.999999)] = 0.95
     spending: Literal["series", "adaptive"] = "series"
     train_size: Annotated[float, Field(ge=0.05, le=0.95)] = 0.5
@@ -164,28 +159,8 @@ class Registration(BaseModel):
                 self.true_label and self.columns.get(self.true_label) != self.columns.get(self.outputs[0]),
                 "columns: expected the same type for true_label as for output",
             ),
-            (
-                self.n_bands > MOST_BANDS,
-                f"columns: expected at most {MOST_BANDS} groups times outputs to compare, found {self.n_bands}; "
-                "group them, or register several investigations",
-            ),
         )
         return self
-
-    @property
-    def needed(self) -> int:
-        """The rows that a training set and a fresh test set need."""
-        return max(self.min_leaf_size, self.smallest_cell)
-
-    @property
-    def n_bands(self) -> int:
-        """How many effects there are over time: of each group, or of one of two, in each output or label of it."""
-        outputs, groups = (
-            [self.columns[name].labels for name in names if name in self.columns]
-            for names in (self.outputs, self.sensitive_features)
-        )
-        n_outputs = sum(1 if self.true_label or not of or len(of) == 2 else len(of) for of in outputs)
-        return n_outputs * sum(1 if len(of) == 2 else len(of) for of in groups if of)
 
     @property
     def is_pairwise(self) -> bool:

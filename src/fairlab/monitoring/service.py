@@ -48,6 +48,7 @@ from fairlab.monitoring.store import Store
 from fairlab.monitoring.webhooks import is_internal
 
 MOST_BYTES = 16 * 2**20  # of a body
+MOST_EFFECTS = 30  # of groups on outputs over time
 MOST_POINTS, USUAL_POINTS = 2_000, 300  # of all effects over time: that may be wanted, and that are shown
 PAGE = 500  # investigations
 LATEST = 32_503_680_000_000  # milliseconds: the year 3000
@@ -100,7 +101,7 @@ LOOKS = Gauge("monitor_looks", "Looks in the database", ["state"])
 def problem(status: int, detail: str, errors=(), headers=None) -> Response:
     """Return a problem document."""
     content = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    content |= {"errors": list(errors)} if errors else {}
+    content |= {"errors": errors} if errors else {}
     # As ASCII, which has room for half a pair of surrogates, too.
     made = Response(json.dumps(content), status, headers, media_type="application/problem+json")
     for scheme in ("Bearer", "Basic") if status == 401 else ():  # two headers: browsers read one challenge of each
@@ -139,10 +140,8 @@ def allowed(*roles: str) -> list:
         bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
         basic: Annotated[HTTPBasicCredentials | None, Depends(HTTPBasic(auto_error=False))],
     ) -> None:
-        if basic and request.method in SAFE:  # else other sites could have the browser write
-            found = store.token(basic.password)
-        else:
-            found = store.token(bearer.credentials.strip()) if bearer else None
+        is_browser = basic and request.method in SAFE  # else other sites could have it write
+        found = store.token(basic.password if is_browser else bearer.credentials.strip() if bearer else "")
         refuse(found is None, 401, "expected a token that is known and not revoked: Authorization: Bearer TOKEN")
         request.state.token, role = found
         refuse(
@@ -287,10 +286,12 @@ def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
     """Register an investigation."""
     registration = Registration.model_validate(read_json(*body))
     check_registration(registration)
-    host = httpx.URL(registration.webhook.url).host if registration.webhook else None
-    if host and host not in request.app.state.internal and is_internal(host):
-        reason = "expected a public address, or a host that the monitor was started with as --internal-host"
-        raise RefusedError(422, "the request does not fit", [error(None, "webhook.url", reason)])
+    n_effects = len(list(over_time(registration, ())))
+    refuse(n_effects > MOST_EFFECTS, 422, f"expected at most {MOST_EFFECTS} groups times outputs, found {n_effects}")
+    host = httpx.URL(registration.webhook.url).host if registration.webhook else ""
+    reason = "expected a public address, or a host that the monitor was started with as --internal-host"
+    is_refused = is_internal(host) and host not in request.app.state.internal
+    refuse(is_refused, 422, "the request does not fit", [error(None, "webhook.url", reason)])
     return {"id": store.register(registration)}
 
 
@@ -396,16 +397,16 @@ def effects(
     """
     found = store.investigation(number)
     first, last = found.created if start is None else start, found.time + 1 if end is None else end
-    n_bands = max(found.registration.n_bands, 1)
-    finest = max(last - first, 1) / min(USUAL_POINTS // n_bands, 100)
+    n_effects = max(len(list(over_time(found.registration, ()))), 1)
+    finest = max(last - first, 1) / min(USUAL_POINTS // n_effects, 100)
     width = bucket * 1000 if bucket else 2 ** math.ceil(math.log2(max(finest, 1)))
     refuse(
-        bucket and (last - first) // width > MOST_POINTS // n_bands,
+        bucket and (last - first) // width > MOST_POINTS // n_effects,
         422,
-        f"bucket: expected at most {MOST_POINTS // n_bands} of them between start and end",
+        f"bucket: expected at most {MOST_POINTS // n_effects} of them between start and end",
     )
     moments = store.batch_counts(number, first, last, width, first if bucket else 0)
-    shown = over_time(found.registration, moments)
+    shown = list(over_time(found.registration, moments))
     return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": shown}
 
 
@@ -442,9 +443,9 @@ def show_report(store: TheStore, number: Number, look: Number) -> str:
 
 def _of_look(row: sa.Row, changes: dict) -> dict:
     """Return number, state and times of a look, and what is new, gone, stronger or weaker."""
-    shown = {"number": row.number, "state": row.state, "level": row.level}
-    shown |= {"started": iso(row.started), "finished": iso(row.finished)}
-    return shown | {"changes": {kind: changes[kind] for kind in KINDS}}
+    times = {"started": iso(row.started), "finished": iso(row.finished)}
+    changes = {kind: changes[kind] for kind in KINDS}
+    return {"number": row.number, "state": row.state, "level": row.level} | times | {"changes": changes}
 
 
 def _with_report(row: sa.Row) -> dict:

@@ -542,7 +542,10 @@ class Store:
             refuse(past and past[-1].state == RUNNING, 409, f"look {len(past)} is not finished")
             last, latest = (past[-1].until, past[-1].started) if past else (0, found.created)
             tested = [one for one in past if one.level]  # others spent nothing: their rows are still fresh
-            after, needed = tested[-1].until if tested else 0, registration.needed
+            after, needed = (
+                tested[-1].until if tested else 0,
+                max(registration.min_leaf_size, registration.smallest_cell),
+            )
             step, pause = (registration.look_every.get(unit, 0) for unit in ("rows", "seconds"))
             _refuse_jump(latest - now if pause else 0)
             fresh = (decisions.c.complete > after) & ~decisions.c.training

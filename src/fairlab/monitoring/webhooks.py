@@ -18,7 +18,6 @@ SIGNATURE = "Fairlab-Signature"
 SECONDS_TO_ANSWER = 10  # from the name of the host to the status
 MOST_ATTEMPTS = 12  # the last one 17 hours after the first
 AT_ONCE = 20  # receivers
-SHOWN = ("investigation", "name", "number", "level", "n_train", "n_test")
 
 
 def signature(secret: str, seconds: int, body: bytes) -> str:
@@ -51,8 +50,8 @@ async def _post(url: str, body: bytes, headers: dict, internal: Container[str], 
         async with asyncio.timeout(SECONDS_TO_ANSWER):
             if transport is None and url.host not in internal:
                 # The address that is checked is that which is connected to, whatever the name means a moment later.
-                loop = asyncio.get_running_loop()
-                address = (await loop.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM))[0][4][0]
+                named = asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+                address = (await named)[0][4][0]
                 if is_internal(address):
                     return "refused: an internal address"
                 headers, more = headers | {"host": url.netloc.decode()}, {"extensions": {"sni_hostname": url.host}}
@@ -78,22 +77,22 @@ def deliver(store: Store, internal: Container[str] = (), transport: httpx.AsyncB
     transport : httpx.AsyncBaseTransport or None
         For tests.
     """
+
+    async def deliver_all(found):
+        await asyncio.gather(*(_deliver(store, of, internal, transport) for of in found))
+
     while found := store.due_notices(AT_ONCE):
-        asyncio.run(_deliver(store, found, internal, transport))
+        asyncio.run(deliver_all(found))
 
 
-async def _deliver(store, found, internal, transport) -> None:
-    posts = []
-    for of in found:
-        webhook, report = store.investigation(of.investigation).registration.webhook, of.report
-        body = json.dumps({name: report[name] for name in SHOWN} | {"new": report["changes"]["new"]}).encode()
-        headers = {"content-type": "application/json", SIGNATURE: signature(webhook.secret, int(time.time()), body)}
-        posts.append(_post(webhook.url, body, headers, internal, transport))
-    for of, answer in zip(found, await asyncio.gather(*posts), strict=True):
-        attempts, is_delivered = of.notice_attempts + 1, answer.startswith("2")
-        is_over = is_delivered or attempts == MOST_ATTEMPTS
-        due = None if is_over else store.now() + 15_000 * 2**attempts
-        store.change_look(of, notice_due=due, notice_attempts=attempts, notice_answer=answer)
-        outcome = "delivered" if is_delivered else "given up" if is_over else "failed"
-        fields = {"investigation": of.investigation, "look": of.number, "outcome": outcome, "answer": answer}
-        LOG.info("notice", extra={"fields": fields})
+async def _deliver(store, of, internal, transport) -> None:
+    webhook, attempts = store.investigation(of.investigation).registration.webhook, of.notice_attempts + 1
+    shown = ("investigation", "name", "number", "level", "n_train", "n_test")
+    body = json.dumps({name: of.report[name] for name in shown} | {"new": of.report["changes"]["new"]}).encode()
+    headers = {"content-type": "application/json", SIGNATURE: signature(webhook.secret, int(time.time()), body)}
+    answer = await _post(webhook.url, body, headers, internal, transport)
+    outcome = "delivered" if answer.startswith("2") else "given up" if attempts == MOST_ATTEMPTS else "failed"
+    due = store.now() + 15_000 * 2**attempts if outcome == "failed" else None
+    store.change_look(of, notice_due=due, notice_attempts=attempts, notice_answer=answer)
+    fields = {"investigation": of.investigation, "look": of.number, "outcome": outcome, "answer": answer}
+    LOG.info("notice", extra={"fields": fields})
