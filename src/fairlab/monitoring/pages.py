@@ -14,30 +14,10 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 708, 10, 208  # of the plot in its picture
 N_TIMES = 3
 
 
-def _moment(text: str | None) -> str:
-    return text[:16].replace("T", " ") if text else ""
-
-
-def _signed(number: float, digits: int) -> str:
-    return f"{number:+.{digits}f}".replace("-", "−")
-
-
-def _count_of(things, name: str) -> str:
-    n = things if isinstance(things, int) else len(things)
-    return f"{n or 'no'} {name}{'s' * (n != 1)}"
-
-
-def _interval(test: dict) -> str:
-    """Return the interval of a test as text, with the estimate where it is shown."""
-    low, high = ("without bound" if end is None else f"{end:.4f}" for end in (test["low"], test["high"]))
-    estimate = "" if test["estimate"] is None else f", estimate {test['estimate']:.4f}"
-    return f"{test['metric']} from {low} to {high}{estimate}"
-
-
 def _table(of: dict) -> str:
     table = pd.DataFrame(of["counts"], of["outputs"], of["groups"]).astype(str)
     table.loc[f"share of {of['outputs'][-1]}"] = [f"{share:.1%}" for share in of["shares"]]
-    return table.to_string() + (f"\n({_count_of(of['hidden'], 'group')} too small to be shown)" if of["hidden"] else "")
+    return table.to_string()
 
 
 _TEMPLATES = Environment(
@@ -47,15 +27,7 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     keep_trailing_newline=True,
 )
-_TEMPLATES.filters |= {
-    "iso": iso,
-    "moment": _moment,
-    "signed": _signed,
-    "count_of": _count_of,
-    "interval": _interval,
-    "table": _table,
-    "findings": findings,
-}
+_TEMPLATES.filters |= {"iso": iso, "table": _table, "findings": findings}
 
 
 # That of an audit's report, and what only the monitor has.

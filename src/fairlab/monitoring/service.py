@@ -165,9 +165,8 @@ def body_of(*kinds: str):
     async def read(request: Request) -> tuple[str, bytes]:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         coding = request.headers.get("content-encoding", "identity")
-        if kind not in kinds or coding != "identity":
-            expected = f"expected Content-Type {' or '.join(kinds)} without compression"
-            raise RefusedError(415, f"{expected}, found {kind or 'none'}, {coding}")
+        expected = f"expected Content-Type {' or '.join(kinds)} without compression"
+        refuse(kind not in kinds or coding != "identity", 415, f"{expected}, found {kind or 'no type'}, {coding}")
         return kind, await request.body()
 
     return Annotated[tuple[str, bytes], Depends(read)]
