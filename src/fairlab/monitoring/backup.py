@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import zlib
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -62,8 +62,6 @@ def restore(store: Store, file: str) -> None:
         try:
             with gzip.open(file) as reading, restored.open("wb") as writing:
                 shutil.copyfileobj(reading, writing)
-                writing.flush()
-                os.fsync(writing)
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise ValueError(
                 f"{file}: expected a backup of a monitor, found something else or a corrupted one"
@@ -73,15 +71,13 @@ def restore(store: Store, file: str) -> None:
         if _schema(restored) != _schema(Path(folder, "expected")):
             raise ValueError(f"{file}: expected the tables of a monitor, found others, or triggers or views")
         store.close()
-        with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(store.path)) as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         for end in ("-wal", "-shm"):  # else they would be read as those of the other file
             Path(f"{store.path}{end}").unlink(missing_ok=True)
         restored.replace(store.path)
 
 
 def _schema(path: Path) -> list[tuple]:
-    """Return what a SQLite file, migrated to the newest version, has tables, indexes, triggers and views of."""
+    """Migrate a SQLite file to the newest version, and return its tables, indexes, triggers and views."""
     migrations.migrated(Store(f"sqlite:///{path}")).close()
     with closing(sqlite3.connect(path)) as database:
         query = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"

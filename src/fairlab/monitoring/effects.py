@@ -20,16 +20,14 @@ def indicators(registration: Registration, table: pd.DataFrame) -> dict[str, np.
     found = {}
     for name in registration.outputs:
         column, codes = registration.columns[name], _codes(table[name])
-        if column.type == "number" and column.width is None:
-            continue
-        if registration.true_label:
+        if registration.true_label and (column.labels or column.width):
             true = _codes(table[registration.true_label])
             found[f"error of {name}"] = np.abs(codes - true) / column.width if column.width else codes != true
         elif column.width:
             found[name] = (codes - column.low) / column.width
-        else:
-            labels = list(enumerate(column.labels))
-            found |= {f"{name}: {label}": codes == code for code, label in labels[len(labels) == 2 :]}
+        elif labels := column.labels:
+            shown = list(enumerate(labels))[len(labels) == 2 :]
+            found |= {f"{name}: {label}": codes == code for code, label in shown}
     return found
 
 
