@@ -62,7 +62,10 @@ def restore(store: Store, file: str) -> None:
         try:
             with gzip.open(file) as reading, restored.open("wb") as writing:
                 shutil.copyfileobj(reading, writing)
-        except (gzip.BadGzipFile, EOFError, zlib.error):
+            if store.is_sqlite:
+                with closing(sqlite3.connect(restored)) as database:
+                    database.execute("SELECT version_num FROM alembic_version")
+        except (gzip.BadGzipFile, EOFError, zlib.error, sqlite3.DatabaseError):
             raise ValueError(
                 f"{file}: expected a backup of a monitor, found something else or a corrupted one"
             ) from None

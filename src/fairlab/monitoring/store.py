@@ -282,7 +282,7 @@ class Store:
             complete=0,
             counts={},
             time=now,
-            due_rows=0,
+            due_rows=1,
             due_time=now + 1000 * every["seconds"] if "seconds" in every else 0,
             retained=now,
         )
