@@ -221,7 +221,7 @@ class Client(AbstractContextManager):
     ) -> pd.DataFrame:
         """Return the effect among everyone over time: a row for each group and bucket of some seconds."""
         params = {name: of.isoformat() for name, of in (("start", start), ("end", end)) if of}
-        params |= {"bucket": bucket} if bucket else {}
+        params |= {} if bucket is None else {"bucket": bucket}
         found = self.request("GET", f"/investigations/{number}/effects", params=params).json()["effects"]
         frame = pd.DataFrame([{**one, **point} for one in found for point in one.pop("points")])
         return frame.assign(time=pd.to_datetime(frame["time"])) if len(frame) else frame
@@ -355,11 +355,10 @@ def monitored(
                     rows[EVENT] = event_ids(rows)
                 elif EVENT not in rows.columns:
                     rows[EVENT] = [str(uuid.uuid4()) for _ in range(len(rows))]
-                sender.put(rows)
-            except queue.Full:
-                raise
             except Exception as error:  # the caller gets the model's answer, whatever it was called with
                 sender.fail(len(table) if hasattr(table, "__len__") else 1, error)
+            else:
+                sender.put(rows)
             return found
 
         sending.sender = sender
