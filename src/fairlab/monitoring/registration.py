@@ -163,12 +163,6 @@ class Registration(BaseModel):
         return self
 
     @property
-    def is_pairwise(self) -> bool:
-        """Whether the metric takes two categories of a sensitive feature, or numbers: missing ones would be a third."""
-        numbers = any(self.columns[name].type == "number" for name in [*self.sensitive_features, *self.outputs])
-        return self.kind == "discovery" or (numbers if self.metric is None else self.metric != "NMI")
-
-    @property
     def outputs(self) -> list[str]:
         """The output, or all labels of a discovery."""
         return [self.output] if isinstance(self.output, str) else self.output
@@ -181,7 +175,10 @@ class Registration(BaseModel):
     @cached_property
     def _rows(self) -> dict[str, SchemaValidator]:
         """What rows of decisions and of labels must be; only categories and true labels may be missing."""
-        needed = {*self.outputs, *(self.sensitive_features if self.is_pairwise else ())}
+        numbers = any(self.columns[name].type == "number" for name in [*self.sensitive_features, *self.outputs])
+        # The metric takes two categories of a sensitive feature, or numbers: missing ones would be a third.
+        is_pairwise = self.kind == "discovery" or (numbers if self.metric is None else self.metric != "NMI")
+        needed = {*self.outputs, *(self.sensitive_features if is_pairwise else ())}
         may_miss = {self.true_label, *(name for name, of in self.columns.items() if of.type == "category")} - needed
         types = {name: of.values | None if name in may_miss else of.values for name, of in self.columns.items()}
         rows = {"decisions": _rows_of({EVENT: Text} | types | {PERSON: Text | None}, {PERSON, self.true_label})}
