@@ -964,16 +964,13 @@ def send(file, investigation, event_id, look, url, token):
 @click.option("--write", "to_project", is_flag=True, help="write to figures/")
 @click.option("--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)")
 def figures(names, to_project, output):
-    """Redraw figures from their data, of runs or else committed."""
-    from fairlab.suite import drawing
+    """Copy figures with their numbers, of the best runs or else committed."""
+    from fairlab.suite.drawing import copy_figures
 
     if to_project and output:
         raise click.UsageError("--write and --output exclude each other")
     target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
-    n_figures, left = drawing.redraw(names, target)
-    print("\n".join(left), file=sys.stderr, end="\n" * bool(left))
-    print(f"{n_figures - len(left)} of {n_figures} figures redrawn in {target}")
-    return int(bool(left))
+    print(f"{len(copy_figures(names, target))} figures in {target}")
 
 
 @fairlab.command()

@@ -1,17 +1,13 @@
-"""Figures: drawn from the numbers beside them, redrawn without a run, written whatever happens."""
+"""Figures: drawn with their numbers beside them, and copied to the project by a command."""
 
 import json
-import os
 import shutil
-import signal
-import sys
-import time
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from toy_project import FIGURES_MODULE, add_experiment, fill, line
+from toy_project import FIGURES_MODULE, fill, line
 
 from fairlab.cli import main
 from fairlab.plotting import SURROGATE_MARK
@@ -180,31 +176,33 @@ def index(folder):
 def test_committed_figures_change_by_a_command_and_not_by_a_run(publish, folder, results, capsys):
     publish()
     assert main(["figures"]) == 0
-    assert f"2 of 2 figures redrawn in {results / 'figures'}" in capsys.readouterr().out
+    assert f"2 figures in {results / 'figures'}" in capsys.readouterr().out
     assert not folder.exists()
     write()
     assert contents(folder) == contents(results / "figures" / "toy")
     drawn = {f"figure-1{part}.{suffix}" for part in ("", "_red") for suffix in SUFFIXES}
     assert set(contents(folder)) == {"index.json"} | drawn
     run = contents(run_folder("toy/mean", "quick") / "figures")
-    assert drawn <= set(run)
-    assert all(run[name] == contents(folder)[name] for name in drawn), "drawn anew, the bytes are the same"
+    assert all(run[name] == contents(folder)[name] for name in drawn)
     entry = index(folder)["figure-1_red"]
     assert (entry["experiment"], entry["profile"], entry["data"], entry["seed"]) == ("toy/mean", "quick", "real", 0)
 
 
-def test_figures_are_redrawn_from_committed_data(publish, folder, results, tmp_path):
+def test_one_figure_is_copied_and_committed_ones_without_a_run(publish, folder, results, tmp_path):
     publish()
     write()
     before = contents(folder)
+    publish(height=9)
+    write("toy/figure-1")
+    assert {name for name, content in contents(folder).items() if content != before[name]} == {
+        "figure-1.csv",
+        "figure-1.png",
+        "figure-1.svg",
+    }
+    after = contents(folder)
     shutil.rmtree(results)
-    for picture in folder.glob("*.svg"):
-        picture.unlink()
-    write()
-    assert contents(folder) == before
-    (folder / "figure-1_red.csv").write_text("y\n1\n0\n")
-    assert main(["figures", "toy/figure-1_red", "--output", str(tmp_path / "out")]) == 0
-    assert contents(tmp_path / "out" / "toy")["figure-1_red.svg"] != before["figure-1_red.svg"]
+    assert main(["figures", "--output", str(tmp_path / "out")]) == 0
+    assert contents(tmp_path / "out" / "toy") == after
 
 
 def test_figures_of_a_finished_batch_replace_the_committed_ones(publish, folder):
@@ -218,91 +216,3 @@ def test_figures_of_a_finished_batch_replace_the_committed_ones(publish, folder)
         "figure-1": "quick",
         "figure-1_old": "smoke",
     }
-
-
-def test_what_cannot_be_drawn_is_named_and_left(publish, folder, results, capsys):
-    publish()
-    write()
-    shutil.rmtree(results)
-    entries = index(folder)
-    entries["figure-1"]["draw"] = "os.system"
-    (folder / "index.json").write_text(json.dumps(entries))
-    (folder / "figure-1_red.csv").write_text("x\n1\n")
-    before = contents(folder)
-    capsys.readouterr()
-    assert main(["figures", "toy", "--write"]) == 1
-    captured = capsys.readouterr()
-    assert captured.err.splitlines() == [
-        "toy/figure-1: not redrawn: draw: expected a public function of a module `figures` of fairlab, found os.system",
-        "toy/figure-1_red: not redrawn: y",
-    ]
-    assert "0 of 2 figures redrawn" in captured.out
-    assert contents(folder) == before
-
-
-def fork(function, *arguments):
-    """Call a function in a process of its own and return its number."""
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            status = function(*arguments)
-        finally:
-            os._exit(status)
-    return child
-
-
-def killed_at(step, folder):
-    """Write the figures, and kill the process before it changes a file below a folder for the `step`-th time."""
-    left = iter(range(step, -1, -1))
-
-    def look(event, arguments):
-        changes = event in ("os.rename", "os.remove") or (event == "open" and arguments[1] in ("w", "wb"))
-        if changes and str(folder) in str(arguments) and next(left) == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(look)
-    return main(["figures", "--write"])
-
-
-def test_killed_at_any_step_it_loses_no_figure_and_the_next_one_goes_on(publish, folder, toy, tmp_path):
-    publish([None], height=1)
-    write()
-    committed = shutil.copytree(folder, tmp_path / "committed")
-    publish([None], height=2)
-    write()
-    before, after = contents(committed), contents(folder)
-    for step in range(1000):
-        shutil.rmtree(toy / "figures")
-        shutil.copytree(committed, folder)
-        status = os.waitstatus_to_exitcode(os.waitpid(fork(killed_at, step, toy / "figures"), 0)[1])
-        if status == 0:
-            break
-        assert status == -signal.SIGKILL
-        found = contents(folder)
-        assert set(found) == set(before)
-        assert all(found[name] in (before[name], after[name]) for name in found)
-        write()
-        assert contents(folder) == after
-        assert [file.name for file in (toy / "figures" / ".partial").iterdir()] == ["lock"]
-    assert step > 5
-    assert contents(folder) == after
-
-
-def test_of_two_that_write_at_once_none_loses_an_entry(publish, folder, toy, monkeypatch):
-    read = drawing.read_index
-
-    def read_and_wait(place):
-        entries = read(place)
-        time.sleep(0.2)
-        return entries
-
-    monkeypatch.setattr(drawing, "read_index", read_and_wait)
-    add_experiment(toy, "second")
-    publish([None, "one"])
-    publish(["two", "three"], name="toy/second")
-    names = ["figure-1", "figure-1_one", "figure-1_three", "figure-1_two"]
-    for child in [fork(main, ["figures", f"toy/{name}", "--write"]) for name in names]:
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert sorted(index(folder)) == names
-    assert set(contents(folder)) == {"index.json", *(f"{name}.{suffix}" for name in names for suffix in SUFFIXES)}

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from filelock import FileLock
 from matplotlib.figure import Figure
 
 from fairlab import plotting
-from fairlab.paths import PARTIAL, project
+from fairlab.paths import atomic_path, project, write_text
 from fairlab.suite.catalogue import CUSTOM, selected
 from fairlab.suite.published import paper_keys
 from fairlab.suite.run import run_folder
@@ -143,11 +142,8 @@ def figures(paper: str) -> dict[str, tuple[Path, dict]]:
     return {stem: found[stem] for stem in sorted(found) if (found[stem][0] / f"{stem}.png").exists()}
 
 
-def redraw(names: Sequence[str], target: Path) -> tuple[int, list[str]]:
-    """Draw figures from their data into `target`, a folder per paper.
-
-    One process at a time writes, and files are replaced one by one, complete: if killed, all figures still exist, and
-    the next call continues.
+def copy_figures(names: Sequence[str], target: Path) -> list[str]:
+    """Copy figures with their numbers, of runs or else committed, into a folder per paper below `target`.
 
     Parameters
     ----------
@@ -157,37 +153,22 @@ def redraw(names: Sequence[str], target: Path) -> tuple[int, list[str]]:
 
     Returns
     -------
-    n_figures : int
-        That were to be drawn.
-    left : list of str
-        Those that could not be drawn, each with the reason.
+    list of str
+        The figures.
     """
     known = {f"{paper}/{stem}": figure for paper in paper_keys() for stem, figure in figures(paper).items()}
-    chosen, left = selected(names, list(known), "/"), []
-    partial = target / PARTIAL
-    with FileLock(partial / "lock"):  # which makes the folder
-        for name in chosen:
-            try:
-                _redraw(target / name, *known[name], partial)
-            except (ValueError, LookupError, TypeError, AttributeError, ImportError, OSError) as error:
-                message = error.args[0] if isinstance(error, KeyError) and error.args else error
-                left.append(f"{name}: not redrawn: {message}")
-    return len(chosen), left
-
-
-def _redraw(place, folder, entry, partial) -> None:
-    """Draw one figure into the folder of partial files, then move its files into place."""
-    target, stem = place.parent, place.name
-    copied = FORMATS
-    if "draw" in entry:
-        entry, copied = paint(entry, folder / stem, partial / stem, salt=entry["experiment"]), ("csv",)
-    for suffix in copied:
-        shutil.copyfile(folder / f"{stem}.{suffix}", partial / f"{stem}.{suffix}")
-    index = dict(sorted((read_index(target) | {stem: entry}).items()))
-    (partial / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
-    target.mkdir(exist_ok=True)
-    for name in (*(f"{stem}.{suffix}" for suffix in FORMATS), INDEX):
-        (partial / name).replace(target / name)
+    chosen, entries = selected(names, list(known), "/"), {}
+    for name in chosen:
+        folder, entry = known[name]
+        paper, stem = name.split("/")
+        for suffix in FORMATS:
+            with atomic_path(target / paper / f"{stem}.{suffix}") as temporary:
+                shutil.copyfile(folder / f"{stem}.{suffix}", temporary)
+        entries.setdefault(paper, {})[stem] = entry
+    for paper, own in entries.items():
+        index = dict(sorted((read_index(target / paper) | own).items()))
+        write_text(target / paper / INDEX, json.dumps(index, indent=1) + "\n")
+    return chosen
 
 
 def read_index(folder: Path) -> dict[str, dict]:
