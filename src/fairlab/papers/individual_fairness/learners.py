@@ -10,10 +10,12 @@ from scipy.special import expit, log_expit, logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from fairlab.checks import optional
+from fairlab.data import Dataset
 from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.models.classifiers import HiddenUnits, Votes, WhiteBoxClassifier, like
 from fairlab.networks import Training, initial_network, layer_inputs
-from fairlab.papers.individual_fairness.splits import Split
+from fairlab.papers.individual_fairness.splits import DIVIDE, SEEDS
+from fairlab.seeds import Trial
 
 reductions, tf = optional("fairlearn.reductions"), optional("tensorflow")
 
@@ -230,20 +232,9 @@ SETTINGS = {
 
 
 def methods_of(study: str, seed: int, *, network_steps: int, sensr_steps: int, reductions_iterations: int) -> dict:
-    """Return the four classifiers as they were set for a study, not trained.
+    """Return the four classifiers as they were set for a study, not trained, by method; `seed` is the networks'.
 
-    Parameters
-    ----------
-    study : {"adult", "compas"}
-    seed : int
-        Of the networks' initial weights and batches.
-    network_steps, sensr_steps, reductions_iterations : int
-        The paper's: 8,000, 20,000 (Adult) or 16,000 (COMPAS), and 50.
-
-    Returns
-    -------
-    dict of str to classifier
-        Keys as `METHODS`.
+    The paper's sizes: 8,000 steps, 20,000 (Adult) or 16,000 (COMPAS) steps of SenSR, and 50 iterations.
     """
     own = SETTINGS[study]
     return {
@@ -254,18 +245,36 @@ def methods_of(study: str, seed: int, *, network_steps: int, sensr_steps: int, r
     }
 
 
-def trained(methods: Mapping, split: Split) -> dict[str, dict]:
-    """Train classifiers on the training part of a split and return what they learned, as plain data by method."""
+def train(trial: Trial, *, study: str, dataset: Dataset, **effort: int) -> dict[str, dict]:
+    """Train the four methods on one split; a trial of the notebooks `adult`, `stopping_time` and `compas`.
+
+    Parameters
+    ----------
+    trial : Trial
+        Its index chooses the authors' seeds; its root is added to the seed of the models.
+    study : {"adult", "compas"}
+    dataset : Dataset
+        `adult-individual` or `compas-individual`.
+    **effort : int
+        ``network_steps``, ``sensr_steps`` and ``reductions_iterations`` of `methods_of`.
+
+    Returns
+    -------
+    dict of str to dict
+        By method, what it learned, as `classifiers` takes it.
+    """
+    data_seed, model_seed = SEEDS[study][trial.index]
+    split = DIVIDE[study](dataset, data_seed)
     groups = {"sensitive_features": split.sensitive_train}
     return {
         name: method.fit(split.X_train, split.y_train, **(groups if name != "baseline" else {})).fitted()
-        for name, method in methods.items()
+        for name, method in methods_of(study, model_seed + trial.root, **effort).items()
     }
 
 
 def classifiers(learned: Mapping[str, dict], *, rounded_loss: bool = True) -> dict:
-    """Return trained classifiers from what `trained` returned of them.
+    """Return trained classifiers from what `train` returned of them.
 
-    `rounded_loss` is how their losses are taken; see `WhiteBoxClassifier`. True stands behind the printed numbers.
+    `rounded_loss` is how their losses are taken; see `WhiteBoxClassifier`. True stands behind the published numbers.
     """
     return {name: CLASSES[name](rounded_loss=rounded_loss).with_fitted(part) for name, part in learned.items()}

@@ -15,15 +15,6 @@ from fairlab.papers.individual_fairness.learners import METHODS
 from fairlab.papers.individual_fairness.splits import SEEDS
 
 FOLDER = "individual_fairness_models"
-# What a reader of the scorecard must know of Adult's rows, by the beginning of their ids.
-_OTHERS = "from the stored output of the authors' audits; the networks were not released"
-_PLAIN = "the authors' plain networks, as printed"
-NOTES = {
-    **dict.fromkeys(("baseline.bal_acc", "baseline.aod", "baseline.entropy"), _OTHERS),
-    **dict.fromkeys(("project.bal_acc", "project.aod", "project.entropy"), _PLAIN),
-    "reduction.entropy": "five splits with lambda 35, five on their first 2,400 points, as printed",
-}
-
 # Columns of the stored output, by the names of the tables.
 OUTPUT_COLUMNS = {
     "algo": "algo",
@@ -37,10 +28,10 @@ OUTPUT_COLUMNS = {
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # how TensorFlow 2 ends the name of a tensor
 
 
-def stored_models(study: str) -> list[dict[str, dict]] | None:
-    """Return the authors' models of all ten splits, as `learners.classifiers` takes them; None if they cannot be had.
+def stored_models(study: str) -> list[dict[str, dict]]:
+    """Return the authors' models of all ten splits, as `learners.classifiers` takes them; none if they are missing.
 
-    They are fetched if need be.
+    They are fetched if need be; `how_to_get` says how.
 
     Parameters
     ----------
@@ -49,11 +40,11 @@ def stored_models(study: str) -> list[dict[str, dict]] | None:
     try:
         return [{method: _stored(study, method, pair) for method in METHODS} for pair in SEEDS[study]]
     except DataUnavailableError:
-        return None
+        return []
 
 
-def stored_output(study: str) -> tuple[pd.DataFrame, int] | None:
-    """Return what the authors' audits printed for every split, method and step of the attack; None if it is missing.
+def stored_output(study: str) -> tuple[pd.DataFrame, int]:
+    """Return the output of the authors' audits of every split, method and step of the attack; no row if it is missing.
 
     Parameters
     ----------
@@ -71,7 +62,7 @@ def stored_output(study: str) -> tuple[pd.DataFrame, int] | None:
     try:
         text = _file(f"{FOLDER}/{study}/summary.out").read_text()
     except DataUnavailableError:
-        return None
+        return pd.DataFrame(), 0
     return read_output(text, [data_seed for data_seed, _ in SEEDS[study]])
 
 
