@@ -15,6 +15,10 @@ from fairlab.papers.individual_fairness.learners import METHODS
 from fairlab.papers.individual_fairness.splits import SEEDS
 
 FOLDER = "individual_fairness_models"
+MISSING = (  # why nothing is as published without the files
+    "the authors' stored models and output are not available; run this experiment again with a network connection, "
+    f"or with a copy of {FOLDER} in the folder of FAIRLAB_DATA_MIRROR"
+)
 # Columns of the stored output, by the names of the tables.
 OUTPUT_COLUMNS = {
     "algo": "algo",
@@ -31,7 +35,7 @@ VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # how TensorFlow 2 ends the name of a ten
 def stored_models(study: str) -> list[dict[str, dict]]:
     """Return the authors' models of all ten splits, as `learners.classifiers` takes them; none if they are missing.
 
-    They are fetched if need be; `how_to_get` says how.
+    They are fetched if need be; `MISSING` says how.
 
     Parameters
     ----------
@@ -83,14 +87,6 @@ def _dictionary(line):
     except (SyntaxError, ValueError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def how_to_get(study: str) -> str:
-    """Return a sentence for who lacks the stored files."""
-    return (
-        "the authors' stored models and output are not available; run this experiment again with a network connection, "
-        f"or with a copy of {FOLDER}/{study} in the folder of FAIRLAB_DATA_MIRROR"
-    )
 
 
 def _stored(study: str, method: str, seeds: Sequence[int]) -> dict:
