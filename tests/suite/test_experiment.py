@@ -81,6 +81,7 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
 
 
 NUMBERS = pd.DataFrame({"y": [1, 2]})
+GAP = pd.DataFrame({"gap": [0.5, np.nan]})
 WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
 
 
@@ -103,6 +104,7 @@ WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
         (lambda exp: exp.beside("table-1", id="{method}.gdiff"), KeyError, "no value of the form"),
         # values that are none
         (lambda exp: exp.record("table-1", "mean", [0.5, np.nan]), ValueError, "trial 1 is nan"),
+        (lambda exp: exp.record_frame("table-1", GAP, id="mean", values="gap"), ValueError, "trial 1 is nan"),
         (lambda exp: exp.record("table-1", "mean", [[0, 1], [0, 1]]), ValueError, r"found shape \(2, 2\)"),
         (lambda exp: exp.record("table-1", "mean", []), ValueError, r"found shape \(0,\)"),
         (lambda exp: exp.record("table-1", "mean", 1, reading="as_hoped"), ValueError, "one of as_published, as_d"),
@@ -168,7 +170,8 @@ def test_tables_are_recorded_number_by_number(experiment):
 def test_trials_without_a_value_are_left_out_and_a_number_without_any_is_skipped(experiment):
     experiment.note("one map of three")
     experiment.record("table-1", "mean", [0.5, np.nan, 0.7], missing="nobody flips")
-    experiment.record("table-1", "lost", [np.nan] * 3, missing="nobody flips")
+    lost = pd.DataFrame({"lost": [np.nan] * 3})
+    experiment.record_frame("table-1", lost, id="{column}", missing="nobody flips")
     rows = {row.id: row for row in experiment.compare().rows}
     assert (rows["mean"].ours, rows["mean"].n_trials) == (pytest.approx(0.6), 2)
     assert "one map of three" in rows["mean"].reason

@@ -331,8 +331,8 @@ class Experiment:
         else:
             long = long.rename(columns={values: "value"})
         readings = long["reading"] if "reading" in long else pd.Series(reading, index=long.index)
-        if missing := [name for name in fields if name not in long]:
-            raise KeyError(f"id: the table has no column {', '.join(missing)}; it has {', '.join(map(str, frame))}")
+        if absent := [name for name in fields if name not in long]:
+            raise KeyError(f"id: the table has no column {', '.join(absent)}; it has {', '.join(map(str, frame))}")
         ids = long[fields].apply(lambda row: id.format(**row), axis=1) if fields else pd.Series(id, index=long.index)
         for (own_reading, own_id), group in long["value"].groupby([readings, ids], sort=False):
             self.record(artefact, own_id, group, reading=own_reading, note=note, data=data, missing=missing)
