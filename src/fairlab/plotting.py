@@ -296,6 +296,10 @@ def _laid_out(figure):
     engine = figure.get_layout_engine()
     with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)
+        for legend in figure.legends:  # stays where it is: it would follow the edges of what is saved
+            place = legend.get_window_extent().transformed(figure.transFigure.inverted())
+            legend.set_loc("center")
+            legend.set_bbox_to_anchor(place, figure.transFigure)
         try:
             yield
         finally:
@@ -347,10 +351,6 @@ def _label(figure, axes, name) -> str:
 
 def _write_above(figure, sentence) -> None:
     """Write a sentence above everything that a figure has, which is laid out, in lines as wide as that."""
-    for legend in figure.legends:  # stays where it is: it would follow the upper edge of what is saved
-        place = legend.get_window_extent().transformed(figure.transFigure.inverted())
-        legend.set_loc("center")
-        legend.set_bbox_to_anchor(place, figure.transFigure)
     box = figure.get_tightbbox()
     lines = textwrap.fill(sentence, int(CHARACTERS * box.width))
     _write(figure, box.x0, box.y1 + MARGIN, lines, va="bottom", fontsize=TITLE_SIZE, weight="bold")
