@@ -446,11 +446,13 @@ def test_marks_stand_below_everything_else(figure, tmp_path):
     assert figure.texts[-2].get_color() == plotting.VERMILION != figure.texts[-1].get_color()
 
 
-def test_marks_stand_below_a_legend_that_is_below(figure, tmp_path):
-    figure.axes[0].plot([0, 1], color="black", label="a line")
+def test_marks_stand_below_a_legend_that_is_below(tmp_path):
+    figure, [axis] = plotting.panels(1, 1, width=4, height=2)
+    axis.plot([0, 1], color="black", label="a line")
+    axis.set(xlabel="x", ylabel="y")
     plotting.legend_below(figure)
     plotting.save(figure, tmp_path / "a", marks=[plotting.SURROGATE_MARK])
-    red, green, blue = np.moveaxis(plt.imread(tmp_path / "a.png")[..., :3], 2, 0)
+    red, _, blue = np.moveaxis(plt.imread(tmp_path / "a.png")[..., :3], 2, 0)
     of_mark, of_legend = ((red - blue > 0.5).any(axis=1), (np.maximum(red, blue) < 0.2).any(axis=1))  # rows of pixels
     assert of_mark.any()
     assert not (of_mark & of_legend).any()
