@@ -8,17 +8,24 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import proportion_confint
 
 from fairlab.data import load
 from fairlab.data.variants.staples_population import draw_counts
-from fairlab.fairtest import Column, Correlation, DataSource, Difference, Investigation, Sample, investigate
+from fairlab.fairtest import NMI, Column, Correlation, DataSource, Investigation, Sample
 from fairlab.fairtest.report import Association, Subgroup
-from fairlab.fairtest.tree import Condition, Node
-from fairlab.papers.fairtest import lattice, studies, trials
-from fairlab.papers.fairtest.microbenchmark import alarm_shares, noise, pairs_named, point
-from fairlab.papers.fairtest.planted import count_users, draw_pairs, plant_counts, plant_effects
-from fairlab.papers.fairtest.shoppers import drawn_shoppers, margins, parted
+from fairlab.fairtest.tree import Node
+from fairlab.papers.fairtest import lattice, patients, studies
+from fairlab.papers.fairtest.contexts import context_values
+from fairlab.papers.fairtest.planted import (
+    count_users,
+    draw_pairs,
+    may_hold,
+    plant_counts,
+    plant_effects,
+    tested_contexts,
+    users_of_a_run,
+)
+from fairlab.papers.fairtest.shoppers import drawn_shoppers, parted
 from fairlab.papers.fairtest.studies import STUDIES
 from fairlab.papers.fairtest.studies import tested as report_on
 from fairlab.seeds import Trial
@@ -115,34 +122,6 @@ def test_bad_pairs_and_effects(pairs, delta, message):
         plant_effects(population(TOY), pairs, delta=delta)
 
 
-def finding(**conditions):
-    node = Node(None, effect=0.0, size=1)
-    for name, category in conditions.items():
-        node = Node(Condition(name, category), effect=0.0, size=1, parent=node)
-    return Subgroup(node, sample=None, associations=())
-
-
-def test_a_context_names_a_pair_by_both_parts_and_whatever_else():
-    assert pairs_named(finding(race="a", gender="male", state="X")) == {("X", "a")}
-    assert pairs_named(finding(state="X")) == pairs_named(finding()) == set()
-
-
-def test_alarms_have_wilson_intervals():
-    shares = alarm_shares(pd.DataFrame({"reported": [1, 1, 2, 1], "significant": [0, 1, 2, 0]}))
-    assert shares["alarms"].to_dict() == {"any context reported": 1, "any context significant": 2}
-    bounds = proportion_confint(shares["alarms"], 4, 0.05, "wilson")
-    np.testing.assert_allclose(shares[["low", "high"]].T, bounds)
-
-
-def test_noise_is_in_deviations_of_means_of_ten():
-    rng = np.random.default_rng(0)
-    found = {(5, 100): rng.poisson(2, 4_000), (5, 500): np.full(4_000, 10)}
-    planted = pd.concat([pd.DataFrame({"delta": d, "size": s, "found": f}) for (d, s), f in found.items()])
-    printed = pd.Series({"delta_5.size_100": 2 + (2 / 10) ** 0.5, "delta_5.size_500": 10})
-    assert noise(planted, printed)["deviation"].to_dict() == {"delta_5.size_100": pytest.approx(1, abs=0.1)}
-    assert point(2.5, 500) == "delta_2_5.size_500"
-
-
 NAMES = {
     "income": ["state", "gender", "race", "income", "price"],
     "race": ["state", "gender", "income", "race", "price"],
@@ -215,33 +194,25 @@ def test_a_part_is_a_random_draw_without_replacement():
     assert parts[:, 1, 0].var() == pytest.approx(33 * (30 / 101) * (71 / 101) * (68 / 100), rel=0.1)
 
 
-@pytest.fixture
-def toy_users(monkeypatch, users):
-    """Users of four states and three races instead of a draw; returns how to choose the planted pairs."""
-    monkeypatch.setattr(trials, "_users_of_a_run", lambda trial, n_users: count_users(users))
-
-    def choose(**pairs):
-        monkeypatch.setattr(trials, "choose_pairs", lambda users, size, n_pairs, seed: pd.DataFrame(pairs))
-
-    return choose
-
-
-def test_counts_of_one_trial(toy_users):
-    toy_users(state=["no. 0", "no. 1", "no. 3"], race=["no. 2", "no. 1", "no. 0"])
-    counts = trials.planted_effects(TRIAL, n_users=0, size=1_000, deltas=[0.5, 30], n_pairs=3)
-    assert counts.loc[1].to_dict() == {"delta": 30, "found": 3, "validated": 3, "false": 0}
+def test_strong_effects_are_found_and_significant_and_nothing_else_is(users):
+    pairs = pd.DataFrame({"state": ["no. 0", "no. 1", "no. 3"], "race": ["no. 2", "no. 1", "no. 0"]})
+    planted, rng = {(0, 2), (1, 1), (3, 0)}, np.random.default_rng(0)
+    prices = plant_counts(count_users(users), pairs, delta=30, rng=rng)[None]
+    [(contexts, test, p_values)] = tested_contexts(prices, rng, min_leaf_size=50, exact=False)
+    significant = [cell for cell, p_value in p_values.items() if p_value <= 0.05]
+    assert planted <= {(state, race) for state, _, race in significant}
+    assert all(may_hold(cell, planted) for cell in significant)
+    assert set(p_values) == set(contexts)
+    assert abs(test.sum() - prices.sum() / 2) <= 1
 
 
-def test_what_cannot_hold_a_user_of_a_pair_is_false(toy_users, monkeypatch):
-    toy_users(state=["no. 1"], race=["no. 2"])
-    cells = {(-1, -1, -1): 0.01, (1, -1, -1): 0.01, (2, 0, -1): 0.01, (1, 1, 0): 0.01, (1, 0, 2): 0.9}
-    monkeypatch.setattr(trials, "test_contexts", lambda populations, rng: [cells])
-    [row] = trials.planted_effects(TRIAL, n_users=0, size=1_000, deltas=[5], n_pairs=1).to_dict("records")
-    assert row == {"delta": 5, "found": 1, "validated": 0, "false": 2}
+def test_what_cannot_hold_a_user_of_a_pair_is_false():
+    cells = {(-1, -1, -1): True, (1, -1, -1): True, (1, 0, 2): True, (2, 0, -1): False, (1, 1, 0): False}
+    assert {cell: may_hold(cell, {(1, 2)}) for cell in cells} == cells
 
 
 def test_ten_trials_are_a_run_with_users_of_its_own():
-    first, last, next_run = (trials._users_of_a_run(Trial("test", index), 5_000) for index in (0, 9, 10))
+    first, last, next_run = (users_of_a_run(Trial("test", index), 5_000) for index in (0, 9, 10))
     assert (first.equals(last), first.equals(next_run)) == (True, False)
 
 
@@ -262,13 +233,6 @@ def test_a_draw_says_what_table_2_and_the_figures_print():
     everyone = draw["values"]["figure-11"]
     assert everyone["global.high.total"] + everyone["global.low.total"] == 30_000
     assert again["counts"] == third["counts"]
-
-
-def test_margins_of_the_drawn_are_near_those_of_the_public():
-    table = margins(TEMPLATE, load("staples-population", n_users=300_000, seed=2))
-    assert table.loc["high price", "public"] == pytest.approx(5.9, abs=0.05)
-    assert (table["errors"].abs() < 4).mean() > 0.9
-    assert (abs(table["drawn"] - table["public"]) < 0.5).all()
 
 
 # The studies of table 2, what the text says of them, and other splits of their data.
@@ -297,19 +261,19 @@ def test_investigations_of_a_study(name, variant, options, labels, n_context):
 
 def test_the_patients_in_another_order_are_studied_as_one_studies_them_by_hand():
     known = {"data_hash": "", "surrogate": True, "n_rows": 4_000}
-    first, second = (trials.health_order(Trial("fairtest", index), **known) for index in (0, 1))
-    patients = studies.patients_of(load("health", surrogate=True, order=1)).head(4_000)
-    source = DataSource(patients, budget=2, train_size=0.33, variant="published")
-    plain = Investigation("Age", studies.PREDICTION, ground_truth=studies.TRUTH, context=[]).fit(source).test()
+    first, second = (patients.health_order(Trial("fairtest", index), **known) for index in (0, 1))
+    people = patients.patients_of(load("health", surrogate=True, order=1)).head(4_000)
+    source = DataSource(people, budget=2, train_size=0.33, variant="published")
+    plain = Investigation("Age", patients.PREDICTION, ground_truth=patients.TRUTH, context=[]).fit(source).test()
     everyone = plain.sections[0].everyone.association()
     assert second["tests"]["everyone"][0] == everyone.size == 1_340
     assert first["tests"]["everyone"] != second["tests"]["everyone"]
     low, high = second["tests"]["everyone"][2:]
     assert (low + high) / 2 == pytest.approx((everyone.low + everyone.high) / 2, abs=0.01)  # other corrections
-    errors = (patients["days"] - patients["true days"]).abs()
+    errors = (people["days"] - people["true days"]).abs()
     assert second["errors"].loc["everyone", "all"] == pytest.approx(errors.mean(), rel=0.1)
     assert second["counts"]["attributes"] == 128
-    once = trials.health_order(Trial("fairtest", 1), **known, budget=1)
+    once = patients.health_order(Trial("fairtest", 1), **known, budget=1)
     assert set(once) == {"counts", "reported", "in_tree"}
 
 
@@ -328,10 +292,10 @@ def test_a_row_of_table_2():
 
 def test_days_are_also_on_the_log_scale():
     features = pd.DataFrame(
-        {"Age": [5, 75], studies.CARE: [0, 2], "predicted_days": [0.0, np.e - 1], "confidence": ["high", "low"]}
+        {"Age": [5, 75], patients.CARE: [0, 2], "predicted_days": [0.0, np.e - 1], "confidence": ["high", "low"]}
     )
-    table = studies.patients_of(SimpleNamespace(features=features, target=pd.Series([1, 0])))
-    columns = [studies.PREDICTION, studies.TRUTH, "urgent care"]
+    table = patients.patients_of(SimpleNamespace(features=features, target=pd.Series([1, 0])))
+    columns = [patients.PREDICTION, patients.TRUTH, "urgent care"]
     assert table[columns].to_numpy().tolist() == [[0, np.log(2), "no"], [1, 0, "yes"]]
     assert "predicted_days" not in table
 
@@ -342,7 +306,7 @@ def test_mean_errors_by_age_and_care():
     )
     parts = {"": everyone, "urgent care: no": everyone.take([0, 2]), "urgent care: yes": everyone.take([1, 3])}
     tests = tuple(Association(name, Correlation(), sample, 0.0, 0.1, 0.01, 0.01) for name, sample in parts.items())
-    errors = studies.mean_errors(Subgroup(Node(None, 0.0, 4), everyone, tests))
+    errors = patients.mean_errors(Subgroup(Node(None, 0.0, 4), everyone, tests))
     assert errors.T.to_dict("list") == {
         "everyone": [3.5, 5.5, 1.5],
         "urgent care": [5, 8, 2],
@@ -350,50 +314,21 @@ def test_mean_errors_by_age_and_care():
     }
 
 
-def test_users_of_movies_by_generation_by_what_they_have_seen_and_by_genre():
-    features = pd.DataFrame(
-        {
-            "age": [20, 30, 40, 60],
-            "seen_rating": [3.0, 4.0, 3.0, 4.0],
-            "rmse": [0.8, 0.9, 1.0, 1.1],
-            "movie_age": [10.0, 20.0, 30.0, 40.0],
-            "Action": [1, 1, 0, 0],
-            "Comedy": [1, 1, 1, 1],
-            "Western": [0, 0, 0, 1],
-        }
-    )
-    recommendations = SimpleNamespace(features=features, target=pd.Series([4.0, 4.2, 4.4, 5.0]))
-    users = studies.users_of(recommendations)
-    assert users["generation"].tolist() == ["younger than 35"] * 2 + ["35 and older"] * 2
-    assert users["seen"].tolist() == ["lower rated movies", "higher rated movies"] * 2
-    genres = studies.genres_of(recommendations, users)
-    ratings = studies.ratings_by_genre(users, genres).round(6).T.to_dict("list")
-    assert ratings == {"Action": [4.1, 4.7, -0.6], "Western": [5.0, 4.2, 0.8]}, "everybody gets comedies"
+def test_genres_that_everybody_or_nobody_gets_are_left_out_and_age_is_cut_at_35():
+    features = pd.DataFrame({"Action": [1, 1, 0, 0], "Comedy": [1, 1, 1, 1], "Western": [0, 0, 0, 1]})
+    assert studies.genres_of(SimpleNamespace(features=features), features) == ["Action", "Western"]
+    assert studies.generation_of(pd.Series([20, 30, 40, 60])).tolist() == ["younger than 35"] * 2 + ["35 and older"] * 2
 
 
-def test_samples_above_a_thousand_people_are_not_resampled():
-    limits = studies.resampling_limits(np.random.default_rng(0))
-    assert limits.groupby("people")["resampled"].agg(["all", "any"]).to_numpy().tolist() == [[True] * 2, [False] * 2]
-
-
-def test_another_split_of_adults_names_the_attributes_of_each_context():
-    """Women in the north earn less, and no others."""
-    rng = np.random.default_rng(0)
-    woman, north = rng.random((2, 3_000)) < 0.5
-    low = rng.random(3_000) < np.where(north & woman, 0.8, 0.4)
-    columns = {"sex": (woman, "f", "m"), "region": (north, "north", "south"), "income": (low, "low", "high")}
-    people = pd.DataFrame({name: np.where(mask, yes, no) for name, (mask, yes, no) in columns.items()})
-    found = trials.adult_split(TRIAL, people=people, protected=["sex"], output="income")
-    assert found["attributes"].tolist()[:2] == ["", "region"]
-    assert found.loc[found["attributes"] == "region", "reported"].sum() == 1
-
-
-def test_another_split_of_applicants_is_an_investigation_without_and_one_with_the_department():
-    berkeley = load("berkeley")
-    applicants = berkeley.features.assign(accepted=berkeley.target)
-    p_values = trials.berkeley_split(TRIAL, applicants=applicants, smoothing=0)
-    assert list(p_values)[:3] == ["everyone", "everyone, given the department", "department: A"]
-    seed = TRIAL.seed("split")
-    plain = Investigation("gender", "accepted", context=[], metric=Difference(smoothing=0), random_state=seed)
-    alone = investigate(DataSource(applicants, random_state=seed), plain).section("gender").everyone
-    assert p_values["everyone"] == alone.association().p_value
+def test_a_table_has_shares_of_columns_in_its_body_and_of_everybody_in_its_totals():
+    group, answer = np.divmod(np.repeat(np.arange(4), [30, 10, 20, 40]), 2)
+    people = Sample(Column("gender", group, ("women", "men")), Column("admitted", answer, ("no", "yes")))
+    ids = {"outputs": {"refused": "no", "admitted": "yes"}, "groups": {"w": "women", "m": "men"}}
+    test = Association("", NMI(), people, 0.1, 0.2, 0.03, 0.03)
+    values = context_values(test, "sub1", "nmi", **ids)
+    expected = {
+        "size": 100, "p": 0.03, "nmi": (0.1, 0.2), "refused.w": 30, "refused.w.pct": 75, "admitted.total": 50,
+        "admitted.total.pct": 50, "total.m": 60, "total.m.pct": 60, "total.total": 100,
+    }  # fmt: skip
+    assert {id: values[f"sub1.{id}"] for id in expected} == expected
+    assert "sub1.total.total.pct" not in values

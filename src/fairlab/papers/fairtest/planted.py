@@ -4,15 +4,21 @@ Everybody gets the low price with equal chance, whatever the income, but in ten 
 there users from 50,000 dollars get it more often than those below.
 """
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
 from fairlab.data.dataset import Dataset
 from fairlab.data.sources import derive
+from fairlab.data.variants.staples_population import draw_counts
+from fairlab.papers.fairtest.lattice import ANY, draw_part, find_contexts, test_contexts
+from fairlab.seeds import Trial
 
 # Users in a pair: the class's name, and how far a pair may be from it.
 SIZE_CLASSES = {100: 0.20, 500: 0.20, 1_000: 0.20, 2_000: 0.25, 5_000: 0.25, 10_000: 0.25}
 CELLS = ["state", "gender", "race", "income"]
+TRIALS_OF_A_RUN = 10  # of the published means
 SMALLEST_SECOND_RACE = 300  # users; states with fewer of their second largest race are left out
 
 
@@ -162,3 +168,29 @@ def _pair_of_each(users: pd.DataFrame, listed: pd.MultiIndex) -> np.ndarray:
     codes, found = zip(*(pd.factorize(users[name]) for name in ("state", "race")), strict=True)
     pairs = pd.MultiIndex.from_product([names.astype(str) for names in found])
     return listed.get_indexer(pairs)[codes[0] * len(found[1]) + codes[1]]
+
+
+def users_of_a_run(trial, n_users) -> pd.Series:
+    """Return the users of the run that a trial belongs to."""
+    return _count_users(n_users, Trial(trial.name, trial.index // TRIALS_OF_A_RUN, trial.root).seed("users"))
+
+
+@lru_cache(maxsize=8)
+def _count_users(n_users, seed) -> pd.Series:
+    """Draw users anew; return how many of each kind there are, whatever the price."""
+    counts = draw_counts(n_users, seed=seed)
+    kinds = pd.MultiIndex.from_product(counts.index.levels[:-1], names=counts.index.names[:-1])
+    return pd.Series(counts.to_numpy().reshape(len(kinds), -1).sum(axis=1), kinds)
+
+
+def tested_contexts(prices, rng, *, min_leaf_size, exact):
+    """Split populations of users in half; yield the contexts of each, the counts of its other half, and p-values."""
+    training = np.stack([draw_part(counts, int(counts.sum()) // 2, rng) for counts in prices])
+    for contexts, test in zip(find_contexts(training, min_leaf_size=min_leaf_size), prices - training, strict=True):
+        [p_values] = test_contexts([(test, contexts)], rng if exact else None)
+        yield contexts, test, p_values
+
+
+def may_hold(cell, pairs) -> bool:
+    """Whether a context of state, gender and race may hold users of some pairs of a state and a race."""
+    return any(cell[0] in (ANY, state) and cell[2] in (ANY, race) for state, race in pairs)

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from fairlab.data import Dataset
 from fairlab.data.variants.staples_population import N_USERS, draw_counts
 from fairlab.fairtest.report import SIGNIFICANCE
 from fairlab.fairtest.resampling import bootstrap_tables, percentile_interval
 from fairlab.fairtest.sample import CONFIDENCE_LEVEL
-from fairlab.papers.fairtest import contexts
+from fairlab.papers.fairtest.contexts import table_values
 from fairlab.papers.fairtest.lattice import (
     ANY,
     METRIC,
@@ -25,6 +24,42 @@ from fairlab.statistics import bonferroni_level, g_test
 # The attributes that define contexts, by protected one, which with the price is the last of the counts' axes.
 CONTEXT = {"income": ["state", "gender", "race"], "race": ["state", "gender", "income"]}
 MIN_LEAF_SIZE = 100
+
+# Figures 2 and 11, of the shoppers.
+WHITE, BLACK, NATIVE = "White Not Hispanic or Latino", "Black or African American", "American Indian and Alaska Native"
+LOW_INCOME_NEW_YORK = ("state: NY", "income: <50K")
+PROTECTED = {"figure-2": "income", "figure-11": "race"}
+SHOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "figure-2": {
+        "global": (),
+        "sub1": ("state: CA", f"race: {WHITE}"),
+        "sub2": ("state: NY", f"race: {BLACK}", "gender: M"),
+    },
+    # The men are not printed; the text compares the women with them.
+    "figure-11": {
+        "global": (),
+        "sub1": (*LOW_INCOME_NEW_YORK, "gender: F"),
+        "men": (*LOW_INCOME_NEW_YORK, "gender: M"),
+    },
+}
+OUTPUTS = {"high": "high", "low": "low"}
+GROUPS = {
+    "figure-2": {"low_income": "<50K", "high_income": ">=50K"},
+    "figure-11": {
+        "asian": "Asian",
+        "black": BLACK,
+        "hispanic": "Hispanic or Latino",
+        "american_indian": NATIVE,
+        "white": WHITE,
+    },
+}
+SHORT = {
+    WHITE: "White",
+    BLACK: "Black",
+    NATIVE: "American Indian",
+    "Hispanic or Latino": "Hispanic",
+    "Native Hawaiian and Other Pacific Islander": "Native Hawaiian",
+}
 Halves = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
@@ -111,7 +146,7 @@ def parted(population: pd.Series, budget: int, rng: np.random.Generator) -> Halv
 def _in_words(cell, protected, levels) -> str:
     """Return a cell in words."""
     named = zip(CONTEXT[protected], cell, strict=True)
-    return contexts.short(", ".join(f"{name}: {levels[name][code]}" for name, code in named if code != ANY))
+    return short(", ".join(f"{name}: {levels[name][code]}" for name, code in named if code != ANY))
 
 
 def _printed_contexts(levels, halves, p_values, level, n_tests, rng):
@@ -120,8 +155,8 @@ def _printed_contexts(levels, halves, p_values, level, n_tests, rng):
     A context that it lacks is asked for directly, with Bonferroni's correction for as many tests.
     """
     values, in_tree = {}, {}
-    for artefact, shown in contexts.STAPLES.items():
-        protected = contexts.STAPLES_PROTECTED[artefact]
+    for artefact, shown in SHOWN.items():
+        protected = PROTECTED[artefact]
         every, numbers = with_any(halves[protected][1], 3), {}
         for name, conditions in shown.items():
             asked = dict(condition.split(": ") for condition in conditions)
@@ -132,9 +167,9 @@ def _printed_contexts(levels, halves, p_values, level, n_tests, rng):
             table = pd.DataFrame(counts.T, index=levels["price"], columns=levels[protected])
             table["Total"] = table.sum(axis=1)
             table.loc["Total"] = table.sum()
-            groups = contexts.STAPLES_GROUPS[artefact]
+            groups = GROUPS[artefact]
             numbers |= {f"{name}.p": p_value, f"{name}.nmi": interval}
-            of_table = contexts.table_values(table, outputs=contexts.STAPLES_OUTPUTS, groups=groups)
+            of_table = table_values(table, outputs=OUTPUTS, groups=groups)
             numbers |= {f"{name}.{id}": value for id, value in of_table.items()}
             in_tree[f"{artefact} {name}"] = own is not None
         values[artefact] = numbers
@@ -166,34 +201,8 @@ def count_table(draws: Mapping[int, Sequence[dict]]) -> pd.DataFrame:
     )
 
 
-def values_over_draws(draws: Sequence[dict], artefact: str) -> dict[str, np.ndarray]:
-    """Return the numbers of figure 2 or 11, by id one value for each draw."""
-    return {id: np.array([draw["values"][artefact][id] for draw in draws]) for id in draws[0]["values"][artefact]}
-
-
-def margins(public: Dataset, drawn: Dataset) -> pd.DataFrame:
-    """Return percentages of shoppers with some attributes, of the public ones and of those drawn anew.
-
-    Parameters
-    ----------
-    public, drawn : Dataset
-        `staples` and `staples-population`.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``public``, ``drawn``, and ``errors``: their difference in standard errors of the public percentage.
-        Rows by race, by high price, by low income, and by high price or low income and race.
-    """
-    columns = {}
-    for name, dataset in (("public", public), ("drawn", drawn)):
-        race, high = dataset.features["race"].astype(str), dataset.target == "high"
-        low = dataset.features["income"] == "<50K"
-        masks = {"high price": high, "income below 50K": low}
-        whole = race.value_counts(normalize=True).add_prefix("race: ")
-        shares = {words: mask.mean() for words, mask in masks.items()}
-        parts = [(race + ", " + words)[mask].value_counts() / len(race) for words, mask in masks.items()]
-        columns[name] = 100 * pd.concat([whole, pd.Series(shares), *parts])
-    table = pd.DataFrame(columns).fillna(0.0).rename(index=contexts.short).rename_axis("shoppers")
-    error = np.sqrt(table["public"] * (100 - table["public"]) / len(public.target))
-    return table.assign(errors=(table["drawn"] - table["public"]) / error)
+def short(words: str) -> str:
+    """Return the words of a context with short names of races."""
+    for long, brief in SHORT.items():
+        words = words.replace(long, brief)
+    return words
