@@ -19,10 +19,10 @@ from fairlab.papers.fairtest.contexts import context_values
 from fairlab.papers.fairtest.planted import (
     count_users,
     draw_pairs,
+    find_and_test,
     may_hold,
     plant_counts,
     plant_effects,
-    tested_contexts,
     users_of_a_run,
 )
 from fairlab.papers.fairtest.shoppers import drawn_shoppers, parted
@@ -198,7 +198,7 @@ def test_strong_effects_are_found_and_significant_and_nothing_else_is(users):
     pairs = pd.DataFrame({"state": ["no. 0", "no. 1", "no. 3"], "race": ["no. 2", "no. 1", "no. 0"]})
     planted, rng = {(0, 2), (1, 1), (3, 0)}, np.random.default_rng(0)
     prices = plant_counts(count_users(users), pairs, delta=30, rng=rng)[None]
-    [(contexts, test, p_values)] = tested_contexts(prices, rng, min_leaf_size=50, exact=False)
+    [(contexts, test, p_values)] = find_and_test(prices, rng, min_leaf_size=50, exact=False)
     significant = [cell for cell, p_value in p_values.items() if p_value <= 0.05]
     assert planted <= {(state, race) for state, _, race in significant}
     assert all(may_hold(cell, planted) for cell in significant)

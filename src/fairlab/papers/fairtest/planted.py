@@ -183,7 +183,7 @@ def _count_users(n_users, seed) -> pd.Series:
     return pd.Series(counts.to_numpy().reshape(len(kinds), -1).sum(axis=1), kinds)
 
 
-def tested_contexts(prices, rng, *, min_leaf_size, exact):
+def find_and_test(prices, rng, *, min_leaf_size, exact):
     """Split populations of users in half; yield the contexts of each, the counts of its other half, and p-values."""
     training = np.stack([draw_part(counts, int(counts.sum()) // 2, rng) for counts in prices])
     for contexts, test in zip(find_contexts(training, min_leaf_size=min_leaf_size), prices - training, strict=True):
