@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab import benchmarks, plotting
+from fairlab import benchmarks
 from fairlab.adf import ADF
-from fairlab.benchmarks import __main__, adf, auditing, figures, peers
+from fairlab.benchmarks import __main__, adf, auditing, peers
 from fairlab.benchmarks.symbolic import WithLibraries, solve_by_z3
 from fairlab.cases import Schema
 from fairlab.networks import Network
@@ -48,21 +48,6 @@ def test_a_failure_does_not_end_the_others_and_the_report_has_all(results, regis
     assert rows == [["not_there", None, None, None], ["a_vs_b", 3, 6, 2]]
     assert report["machine"]["versions"]["numpy"] == np.__version__
     assert re.search("(?s)failed: RuntimeError: broken.*a_vs_b", capsys.readouterr().out)
-
-
-def test_names_are_chosen_and_listed(results, registry, capsys):
-    assert __main__.main(["three"]) == 2
-    assert "unknown benchmarks: three; there are broken, works" in capsys.readouterr().err
-    assert not results.exists()
-    assert __main__.main(["works"]) == 0
-    assert __main__.main(["--list"]) == 0
-    assert "\nworks" in capsys.readouterr().out
-
-
-def test_measure_takes_the_median(monkeypatch):
-    clock = iter([0, 1, 10, 15, 20, 22])
-    monkeypatch.setattr(benchmarks.time, "perf_counter", lambda: next(clock))
-    assert benchmarks.measure(lambda: None, repeats=3) == 2
 
 
 def test_peak_memory_is_that_of_a_fresh_process():
@@ -103,12 +88,6 @@ def test_an_audit_of_small_sizes(monkeypatch):
     assert {"audit_million_seconds", "audit_five_million_peak_gb", "audit_200_columns_seconds"} <= set(rows)
     assert 300 <= rows["audit_queries"] <= 3_000
     assert (rows["audit_peak_gb"], rows["import_seconds"]) == (0.5, 0.5)
-
-
-def test_a_line_is_drawn_as_a_figure_that_may_be_saved(tmp_path):
-    figure = figures.line(pd.DataFrame({"x": [0, 1, 2], "y": [3.0, 5.0, 4.0]}))
-    assert figure.axes[0].lines[0].get_ydata().tolist() == [3, 5, 4]
-    plotting.save(figure, tmp_path / "line")
 
 
 # Both sides of a ratio do the same work.

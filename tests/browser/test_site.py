@@ -1,12 +1,11 @@
 """The site in a real browser."""
 
-import html
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
-from fairlab.site.rows import anchor, finding_of, names
+from fairlab.site.rows import anchor
 
 pytestmark = pytest.mark.browser
 
@@ -206,47 +205,6 @@ def test_without_scripts_the_scorecard_is_folded_tables(browser, site, rows):
     open_page(page, site, "index.html")
     assert page.locator(".fl-plot a").count() > 1000
     context.close()
-
-
-def in_first_screen(page, selector):
-    """Say whether something is seen without scrolling."""
-    box = page.locator(selector).first.bounding_box()
-    return box is not None and box["y"] + box["height"] <= page.viewport_size["height"]
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_four_visitors_have_their_answers_in_two_clicks_and_the_first_screen(page, site, card, width):
-    page.set_viewport_size({"width": width, "height": 844 if width < 400 else 900})
-
-    def arrive():
-        open_page(page, site, "index.html")
-
-    # A journalist: which papers hold up?
-    arrive()
-    for key, name in names().items():
-        line = f".fl-findings li:has(> a:text-is('{name}'))"
-        assert in_first_screen(page, f"{line} .fl-bar")
-        assert html.unescape(" ".join(finding_of(key, card).split())) in " ".join(page.text_content(line).split())
-    # An engineer: how is it installed, and what do I get?
-    assert in_first_screen(page, "pre:has-text('pip install')")
-    assert in_first_screen(page, "pre:has-text('make reproduce')")
-    page.click("article a:has-text('sample report')")
-    page.wait_for_url("**/sample_report.html")
-    assert in_first_screen(page, "h1:has-text('Fairness audit')")
-    # A researcher: table 4 of ADF.
-    arrive()
-    page.click(".fl-findings a:text-is('ADF')")
-    assert in_first_screen(page, ".fl-jump a:text-is('Table 4')")
-    page.click(".fl-jump a:text-is('Table 4')")
-    page.wait_for_url("**/papers/adf.html#table-4")
-    assert in_first_screen(page, "h3:has-text('Table 4: ADF against AEQUITAS')")
-    # A teacher: a lab, and how it is handed out.
-    arrive()
-    page.click("article a:has-text('Teach') >> nth=0")
-    page.wait_for_url("**/labs/index.html")
-    page.click(".fl-cards a >> nth=0")
-    assert in_first_screen(page, "a:has-text('Download the notebook')")
-    assert in_first_screen(page, "summary:has-text('how to hand it out')")
 
 
 def test_the_keyboard_reaches_everything(page, site):

@@ -22,7 +22,6 @@ from fairlab import adf, auditing, cases, data, fairtest, fliptest, models, netw
 from fairlab import individual_fairness as fairness
 from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
 from fairlab.paths import project
-from fairlab.site.building import packages
 
 NAN = float("nan")
 YES = np.array([0, 0, 1, 1, 0, 1, 1, 0])
@@ -79,15 +78,6 @@ KINDS = {
     "random states": (([], 3, [-1], [0.5], "zero"), "random_states"),
 }
 # Made by the library, not by users, or taken as they are.
-RESULTS = """
-    adf.Fairness adf.GlobalPhase adf.SearchResult auditing.ModelComparison auditing.Report auditing.probes.Probe
-    auditing.probes.Task cases.Finding cases.MethodResult cases.ModelAdapter cases.Result data.Dataset
-    data.Provenance fairtest.Association fairtest.AssociationReport fairtest.Interval fairtest.Metric
-    fairtest.Section fairtest.Subgroup fliptest.CounterpartTest fliptest.Flipset fliptest.TransparencyReport
-    individual_fairness.Attack individual_fairness.Audit individual_fairness.RatioTest models.WhiteBoxClassifier
-    monitoring.Client monitoring.monitored monitoring.registration_of
-    labs.expect labs.require themis.Score themis.Search
-"""
 
 
 def at_40(rows):
@@ -544,29 +534,3 @@ def test_a_bad_value_is_refused_by_name(use, name, value, results):
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
 def test_the_same_call_with_good_values_is_accepted(use, results):
     use.run()
-
-
-@pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
-def test_every_parameter_has_a_kind(use):
-    assert not set(parameters_of(use)) - set(KIND_OF) - set(use.bad)
-    assert not set(use.bad) - set(parameters_of(use))
-
-
-PACKAGES = [*packages(), "fairlab.fair_metric", "fairlab.seeds"]
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_every_public_callable_is_here(package):
-    module = import_module(package)
-    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == package]
-    values = {name: getattr(module, name) for name in getattr(module, "__all__", own) if not name.startswith("_")}
-    needed = {
-        name
-        for name, value in values.items()
-        if callable(value) and not (inspect.isclass(value) and issubclass(value, BaseException))
-    }
-    known = {
-        name for name, value in values.items() if any(getattr(use.call, "func", use.call) is value for use in USES)
-    }
-    of_results = {name for name in needed if f"{package}.{name}".removeprefix("fairlab.") in RESULTS.split()}
-    assert needed - known == of_results

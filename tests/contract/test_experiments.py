@@ -81,11 +81,6 @@ def test_notebook_tells_its_story_in_the_common_order(name):
         assert artefact in text, f"the text names {artefact}"
 
 
-@EVERY
-def test_notebook_compares_once(name):
-    assert len(calls_of(name, "compare")) == 1
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_numbers_in_the_text_are_those_of_the_scorecard(path):
     text = path.read_text(encoding="utf-8")

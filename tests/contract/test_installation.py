@@ -207,11 +207,6 @@ def test_a_lock_has_a_hash_for_every_package_and_no_version_of_its_own(name):
     assert name == PROGRAMS or not others, "run `make lock`"
 
 
-def test_students_install_neither_networks_nor_the_machinery_of_batches():
-    text = (ROOT / "notebooks/labs/requirements.lock").read_text(encoding="utf-8")
-    assert not re.findall(r"^(?:tensorflow|nbgrader|snakemake|z3-solver)\b", text, flags=re.MULTILINE)
-
-
 def test_make_installs_packages_by_their_hashes():
     command = ["make", "--dry-run", "--always-make", "wheelhouse", "site-test", "cluster-test"]
     commands = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -246,22 +241,6 @@ def test_runs_in_a_container_know_the_commit_that_it_was_built_from(tmp_path, mo
     assert runs._commit() == "0123456789ab"
 
 
-def test_everything_but_pytorch_and_peers_is_locked():
-    others = {
-        "all",
-        "peers",
-        "torch",
-    }  # `all` is the sum; the other two are for comparison and for machines of their own
-    assert set(PROJECT["optional-dependencies"]) == {*LOCKED_EXTRAS, *others}
-    assert names("torch") == {"torch"}
-    assert not {"torch", *names("peers")} & set(locked())
-    (everything,) = requirements("all")
-    assert everything.extras == {*LOCKED_EXTRAS, "peers", "torch"} - {"dev"}
-    command = ["make", "--dry-run", "--always-make", "lock"]
-    commands = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert set(re.findall(r"--extra (\w+)", commands)) == set(LOCKED_EXTRAS)
-
-
 def test_conda_users_get_fairlab_and_the_locked_versions_by_one_command():
     *conda, pip = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
@@ -277,29 +256,6 @@ def test_the_version_is_the_same_everywhere():
     assert str(citation["version"]) == fairlab.__version__ == version("fairlab")
     assert citation["license"] == PROJECT["license"]
     assert [author["name"] for author in citation["authors"]] == [author["name"] for author in PROJECT["authors"]]
-
-
-def test_the_page_on_dependencies_has_a_line_for_each_and_no_other():
-    page = (ROOT / "docs" / "guide" / "dependencies.md").read_text(encoding="utf-8")
-    found = re.findall(r"^\| ([\w-]+) \|", page.replace("| package |", ""), flags=re.MULTILINE)
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
-    extras = set(PROJECT["optional-dependencies"]) - {"all"}
-    expected = (
-        names()
-        | names(*extras)
-        | {canonicalize_name(Requirement(text).name) for texts in groups.values() for text in texts}
-    )
-    assert sorted(map(canonicalize_name, found)) == sorted(expected)
-
-
-def test_binder_installs_versions_of_the_lock():
-    binder = ROOT / ".binder"
-    [line] = [line for line in (binder / "requirements.txt").read_text().splitlines() if line.startswith("-r")]
-    assert (binder / line.split()[1]).resolve() == ROOT / "notebooks/labs/requirements.lock"
-    [command] = re.findall(r"^(sed .*) >", (binder / "postBuild").read_text(), flags=re.MULTILINE)
-    versions = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert len(versions.splitlines()) == len(locked())
-    assert os.access(binder / "postBuild", os.X_OK)
 
 
 # The newest PuLP is 3.3 on Python 3.11, and 4 or later on others.

@@ -62,39 +62,6 @@ def test_the_mistakes_of_a_card_are_named_by_its_tests(lab):
 
 SOLUTION = re.compile(r"[ \t]*### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
-HINTS = re.compile("<details>.*?</details>", re.DOTALL)
-
-
-def n_lines(source):
-    return sum(bool(line.strip()) for line in source.splitlines())
-
-
-@EVERY
-def test_a_lab_takes_ninety_minutes_by_the_rule_of_the_teachers_page(lab):
-    """100 words or 5 lines of code are read in a minute, a line is written in 1.5, a manual point takes 3."""
-    words = read_lines = written = 0
-    for cell in without_guide(read(lab.notebook)).cells:
-        if cell.cell_type == "markdown" and not marks(cell).get("solution"):
-            words += len(HINTS.sub("", cell.source).split())
-        elif cell.cell_type == "code":
-            written += sum(map(n_lines, SOLUTION.findall(cell.source)))
-            read_lines += n_lines(HIDDEN.sub("", SOLUTION.sub("", cell.source)))
-    manual = sum(exercise.points for exercise in exercises(read(lab.notebook)) if exercise.solution)
-    assert words / 100 + read_lines / 5 + 1.5 * written + 3 * manual <= lab.minutes == 90
-
-
-@pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
-def test_a_lab_has_the_law_in_ten_lines_and_its_figures_in_words(lab):
-    cells = read(lab.notebook).cells
-    (law,) = [cell.source for cell in cells if "law" in cell.metadata.get("tags", ())]
-    assert law.count("\n") <= 9
-    subjects = ("as of 2026-11", "not legal advice", "mpact", "Four fifths", "Justification", "AI Act", "city's audit")
-    assert all(subject in law for subject in (*subjects, "Sources", "May have changed", "docs/labs.md"))
-    for number, cell in enumerate(cells):
-        if cell.cell_type == "code" and re.search(r"\.show\(\)|\.plot\(\)\)", cell.source):
-            following = next(each.source for each in cells[number:] if each.cell_type == "markdown")
-            assert "*The figure in words.*" in following, cell.source
-            assert not ("tab:red" in cell.source and "tab:green" in cell.source)
 
 
 @EVERY

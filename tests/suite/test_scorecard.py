@@ -7,7 +7,6 @@ from toy_project import fill
 
 from fairlab.cli import main
 from fairlab.paths import write_text
-from fairlab.plotting import COLOURS
 from fairlab.suite import run as runs
 from fairlab.suite.comparison import Comparison, Row, beside, short_line
 from fairlab.suite.experiment import Experiment
@@ -15,7 +14,7 @@ from fairlab.suite.links import set_links
 from fairlab.suite.published import load_paper
 from fairlab.suite.run import Run, failure_file, run_folder
 from fairlab.suite.scorecard import published_runs, scorecard, table, to_markdown, unexplained, unreadable, write
-from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, LOOKS, VERDICTS
+from fairlab.suite.verdicts import JUDGED
 
 
 def row(id="x", verdict="agrees", **given):
@@ -35,12 +34,6 @@ def comparison(toy):
     experiment.record("table-1", "mean", 0.7, reading="as_described")
     experiment.run.claims[0]["holds"] = False
     return experiment.compare()
-
-
-def test_every_verdict_has_a_look():
-    assert {*VERDICTS, *CLAIM_VERDICTS} == set(LOOKS)
-    assert all(look.colour in COLOURS and look.meaning for look in LOOKS.values())
-    assert len({look.shape for look in LOOKS.values()}) == len(LOOKS)
 
 
 def test_counts_come_first_then_what_differs_then_the_rest_folded(comparison):
