@@ -444,10 +444,12 @@ def indexes(table):
 
 
 def test_what_belongs_to_a_deleted_investigation_goes_and_its_number_is_not_given_again(monitor):
-    number = monitor.register()
-    monitor.send(number, decisions(300))
+    number, files = monitor.register(), [monitor.store.path, monitor.store.path.with_name("monitor.db-wal")]
+    monitor.send(number, [row | {"age": 3.14159} for row in decisions(300)])
     monitor.look(number)
+    assert any(b"3.14159" in file.read_bytes() for file in files)
     assert monitor.as_.admin.delete(f"/investigations/{number}").status_code == 204
+    assert not any(b"3.14159" in file.read_bytes() for file in files if file.exists())
     left = contents(monitor.store)
     assert not any(left[name] for name in ("investigations", "decisions", "batches", "looks"))
     assert monitor.as_.reader.get(f"/investigations/{number}").status_code == 404
