@@ -1,53 +1,16 @@
 """How benchmarks are found, run and reported; those that take seconds are run."""
 
-import json
-import re
-import sys
-from types import ModuleType
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairlab import benchmarks
 from fairlab.adf import ADF
-from fairlab.benchmarks import __main__, adf, auditing, peers
+from fairlab.benchmarks import adf, auditing, peers
 from fairlab.benchmarks.symbolic import WithLibraries, solve_by_z3
 from fairlab.cases import Schema
 from fairlab.networks import Network
 from fairlab.papers.adf.symbolic import PathCondition, SymbolicGeneration, intervals, solve
-
-
-@pytest.fixture
-def results(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path))
-    return tmp_path / "benchmarks.json"
-
-
-@pytest.fixture
-def registry(monkeypatch):
-    """Two benchmarks of which the first is broken."""
-
-    def broken(*, quick):
-        raise RuntimeError("broken")
-
-    def works(*, quick):
-        yield benchmarks.missing("not_there", "s", "no such library")
-        yield benchmarks.speed_up("a_vs_b", baseline=6, ours=2)
-
-    known = {"broken": broken, "works": works}
-    monkeypatch.setattr(benchmarks, "discover", lambda: known)
-    return known
-
-
-def test_a_failure_does_not_end_the_others_and_the_report_has_all(results, registry, capsys):
-    assert __main__.main(["--quick"]) == 1
-    report = json.loads(results.read_text())
-    assert (report["failed"], report["quick"]) == ({"broken": "RuntimeError: broken"}, True)
-    rows = [[row.get(key) for key in ("name", "value", "baseline", "ours")] for row in report["benchmarks"]]
-    assert rows == [["not_there", None, None, None], ["a_vs_b", 3, 6, 2]]
-    assert report["machine"]["versions"]["numpy"] == np.__version__
-    assert re.search("(?s)failed: RuntimeError: broken.*a_vs_b", capsys.readouterr().out)
 
 
 def test_peak_memory_is_that_of_a_fresh_process():
@@ -117,16 +80,6 @@ def test_numbers_are_cut_into_parts_and_the_rest_is_text():
     table = peers.in_parts(PEOPLE.drop(columns="income"))
     assert table["age"].value_counts().tolist() == [80] * peers.PARTS
     assert table["job"].value_counts().to_dict() == dict.fromkeys(["a", "b", "c", "(missing)"], 100)
-
-
-def test_peers_get_the_same_table_or_say_how_they_are_installed(monkeypatch):
-    known = {"somebody": (lambda table, hits: 7 if (len(table), hits.sum()) == (400, 100) else 0, "patterns")}
-    monkeypatch.setattr(peers, "PEERS", known | {"nobody": (None, "")})
-    monkeypatch.setitem(sys.modules, "somebody", ModuleType("somebody"))
-    first, second = peers.against_peers(PEOPLE, "income", positive="high", ours=1.0, what="FairTest: 3 contexts")
-    assert re.fullmatch("FairTest: 3 contexts; somebody: patterns of up to 3 columns.*7 patterns", first.note)
-    assert (second.name, second.value) == ("fairtest_adult_vs_nobody", None)
-    assert "fairlab[peers]" in second.note
 
 
 @pytest.mark.parametrize("name", peers.PEERS)

@@ -39,21 +39,6 @@ def test_labs_are_numbered_and_found_by_number_and_name():
 
 
 @EVERY
-def test_exercises_are_numbered_and_have_25_points_and_a_rubric_or_tests(lab):
-    notebook = read(lab.notebook)
-    texts = [cell.source for cell in notebook.cells]
-    numbers = re.findall(r"^\*\*Exercise (\d+)\.\*\*", "\n".join(texts), flags=re.MULTILINE)
-    graded = exercises(notebook)
-    assert list(map(int, numbers)) == list(range(1, len(graded) + 1))
-    assert sum(exercise.points for exercise in graded) == 25
-    manual = {exercise.grade_id for exercise in graded if exercise.solution}
-    assert manual
-    for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade_id") in manual:
-            assert all(level in cell.source for level in LEVELS), cell.source[:80]
-
-
-@EVERY
 def test_the_mistakes_of_a_card_are_named_by_its_tests(lab):
     sources = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in read(lab.notebook).cells}
     for mistake in lab.mistakes:
