@@ -1,6 +1,5 @@
 import time
 from itertools import combinations, product
-from math import prod
 from unittest import mock
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.base import clone
 
 from fairlab.cases import AnswerCache, CaseError, Schema, queries, wrap_model
 from fairlab.models import CommandSoftware, SoftwareError
-from fairlab.papers.themis.programs import as_program, n_groups, pruned_sets, subsets
 from fairlab.themis import (
     DomainTooLargeError,
     Themis,
@@ -39,6 +37,16 @@ from fairlab.themis.estimation import (
 
 PROGRAMS = arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3))
 EXACT = {"group": group_score, "causal": causal_score}
+
+
+def as_program(table):
+    """Return the program that a table of outputs describes, and the schema of its inputs."""
+    schema = Schema.from_dict({f"x{axis}": range(size) for axis, size in enumerate(table.shape)})
+    return schema, lambda inputs: table[tuple(inputs.to_numpy().T)]
+
+
+def subsets(positions):
+    return [subset for size in range(1, len(positions) + 1) for subset in combinations(positions, size)]
 
 
 def distance(first, second):
@@ -198,9 +206,6 @@ def test_no_evidence_where_there_is_none():
     assert "sex of the counterpart" in score.evidence
 
 
-SIZES = {"age": 10, "sex": 2, "race": 5, "country": 40}
-
-
 @settings(max_examples=40, deadline=None)
 @given(PROGRAMS, st.sampled_from([0.1, 0.3, 0.5, 0.75, 1.0]), st.integers(0, 5))
 def test_pruned_and_unpruned_searches_find_the_same_sets(table, threshold, seed):
@@ -225,20 +230,6 @@ def test_both_measures_are_searched_one_after_the_other():
     assert found.skipped == {"group": 1, "causal": 1}
     minimal = found.to_frame().query("minimal")[["measure", "sensitive_features"]]
     assert minimal.to_numpy().tolist() == [["group", ("race",)], ["causal", ("race",)]]
-
-
-def test_pruned_sets_by_hand():
-    sets = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
-    tested, minimal = pruned_sets(sets, [0.1, 0.9, 0.2, 0.9, 0.5, 0.9, 0.9], 0.5)
-    assert [s for s, is_so in zip(sets, tested, strict=True) if is_so] == [("a",), ("b",), ("c",), ("a", "c")]
-    assert [s for s, is_so in zip(sets, minimal, strict=True) if is_so] == [("b",), ("a", "c")]
-
-
-@pytest.mark.parametrize("found", [[("age",)], [("sex", "race"), ("country",)], [("age", "sex", "race", "country")]])
-def test_supersets_of_found_sets_are_left_out(found):
-    every = [subset for size in range(1, 5) for subset in combinations(SIZES, size)]
-    kept = [subset for subset in every if not any(set(small) < set(subset) for small in found)]
-    assert n_groups(SIZES, found) == sum(prod(SIZES[name] for name in subset) for subset in kept)
 
 
 def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():

@@ -8,8 +8,6 @@ the code 100 for a missing value is not.
 from dataclasses import dataclass
 from itertools import combinations
 
-import pandas as pd
-
 from fairlab.cases.schema import Schema
 
 
@@ -35,12 +33,6 @@ SENSITIVE = {
     "marital": "marital-status",
     "race": "race",
     "relation": "relationship",
-}
-# What the search with pruning runs over (figure 3). The paper names the six of Census. On Credit two are too few for
-# the published numbers of tests; with these six personal ones there are as many tests for each group as on Census.
-SEARCHED = {
-    "census": tuple(SENSITIVE.values()),
-    "credit": ("sex", "age", "housing", "job", "liable", "foreign"),
 }
 AWARE, UNAWARE = "abcd", "efgh"
 
@@ -96,26 +88,3 @@ def _instances_of(system: str) -> list[Instance]:
 INSTANCES = tuple(
     instance for system in AWARE + UNAWARE for instance in _instances_of(system)
 )  # as figure 1 lists them
-
-
-def sets_of_size(size: int) -> list[str]:
-    """Return the ids of all sets of so many sensitive characteristics, of all instances."""
-    return [id for instance in INSTANCES for id in instance.sets(size)]
-
-
-def instance_table() -> pd.DataFrame:
-    """Return the twenty instances, one row each: system, data, what it was trained for, whether it is aware."""
-    rows = [(i.system.upper(), i.data, i.trained_for, i.system in AWARE) for i in INSTANCES]
-    return pd.DataFrame(rows, columns=["system", "data", "trained for", "aware"])
-
-
-def sensitive_sizes() -> pd.DataFrame:
-    """Return how many values each sensitive characteristic has, one column for each data set."""
-    sizes = {
-        instance.data: {
-            word: instance.schema.sizes[instance.schema.names.index(name)]
-            for word, name in instance.sensitive_features.items()
-        }
-        for instance in INSTANCES
-    }
-    return pd.DataFrame(sizes).rename_axis("values of").astype("Int64")

@@ -190,6 +190,32 @@ def stored_suites() -> list[StoredSuite]:
     return suites + [_figure_2(id, name) for id, name in _FIGURE_2.items()]
 
 
+def scores_of_suites(artefact: str) -> pd.DataFrame:
+    """Return the scores of the stored suites of a figure, one row for each published cell.
+
+    Returns
+    -------
+    DataFrame
+        By id: ``measure``; ``score`` in percent; ``samples``, of which ``changed`` are base inputs whose output changes
+        (causal); the ``stretches`` that these form, and how many they form on average ``in random order``. All missing
+        where the suite is not among those counted and was not fetched; ``path`` is its place.
+    """
+    rows = []
+    for suite in stored_suites():
+        if suite.artefact != artefact:
+            continue
+        row = {"cell": suite.id, "measure": suite.measure, "path": suite.path}
+        if counts := suite.counts():
+            row |= {"score": 100 * score_suite(counts), "samples": sum(counts.n)}
+            if suite.measure == "causal":
+                [n], [hits] = counts.n, counts.hits
+                row |= {"changed": hits, "stretches": counts.stretches, "in random order": hits * (n - hits + 1) / n}
+        rows.append(row)
+    columns = ["cell", "measure", "score", "samples", "changed", "stretches", "in random order", "path"]
+    table = pd.DataFrame(rows, columns=columns).set_index("cell")
+    return table.astype({"samples": "Int64", "changed": "Int64", "stretches": "Int64"})
+
+
 _COLUMNS = {"race": "8", "gender": "9", "unaware": ""}  # as the scripts number them, from 1
 _FIGURE_2 = {
     "a.census.race.gender_race": "Acausal88",

@@ -30,6 +30,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,9 @@ from fairlab.papers.themis.learners import (
     massage,
 )
 
+if TYPE_CHECKING:
+    from fairlab.suite.experiment import Experiment
+
 READINGS = ("as_published", "as_described")
 BEHIND = ("figure-1 group", "figure-1 causal", "figure-2")
 VARIANTS = {"census": "census-balanced", "credit": "credit-themis"}
@@ -67,6 +71,14 @@ def sample_people(people: Dataset, n_rows: int, *, random_state: int) -> Dataset
     return replace(
         people, **{part: getattr(people, part).loc[rows] for part in ("features", "target", "sensitive_features")}
     )
+
+
+def load_people(exp: "Experiment", n_rows: float = np.inf) -> dict[str, Dataset]:
+    """Return what the systems of an experiment learn from: all rows of its data sets, or so many at random."""
+    return {
+        data: sample_people(exp.load(variant), n_rows, random_state=exp.trial().seed(data))
+        for data, variant in VARIANTS.items()
+    }
 
 
 def train(instance: Instance, people: Dataset, *, reading: str = "as_published", behind: str = "figure-2") -> Predict:

@@ -1,0 +1,150 @@
+"""The stored test suites behind figures 1 and 2: how they are counted and scored."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.cases import Schema
+from fairlab.data.registry import project_registry
+from fairlab.papers.themis import suites as suites_module
+from fairlab.papers.themis.instances import INPUT_SPACES
+from fairlab.papers.themis.suites import (
+    TABLE,
+    SuiteCounts,
+    as_table,
+    count_suite,
+    score_suite,
+    scores_of_suites,
+    stored_suites,
+)
+from fairlab.suite.published import load_paper
+from fairlab.suite.verdicts import Ours, judge
+
+SCHEMA = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
+
+
+def written(folder, text):
+    """Return the path of a suite of this text."""
+    (folder / "suite").write_text(text)
+    return folder / "suite"
+
+
+def counts(path, names, measure="causal"):
+    return count_suite(path, SCHEMA, names, measure=measure)
+
+
+def test_group_suites_by_hand(tmp_path):
+    # Women (0): 3 of 4 positive; men (1): 1 of 2. Outputs of system A are 1.0 and -1.0.
+    path = written(tmp_path, "1,0,0,1.0\n2,1,0,1.0\n3,2,0,1.0\n4,0,0,-1.0\n5,1,1,1.0\n6,2,1,-1.0\n")
+    by_gender = counts(path, "gender", "group")
+    assert by_gender == SuiteCounts("group", ("gender",), 6, (4, 2), (3, 1))
+    # Race 0: one of two; 1: two of two; 2: one of two.
+    assert (score_suite(by_gender), score_suite(counts(path, "race", "group"))) == (0.25, 0.5)
+
+
+RACES = ["1,0,0,1", "1,1,0,0", "1,2,0,0", "2,0,0,1", "2,1,0,1", "2,2,0,1", "3,0,1,0", "3,1,1,0", "3,2,1,1"]
+GENDERS = ["1,0,0,1", "1,0,1,0", "2,0,0,1", "2,0,1,1", "3,0,0,0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "expected", "score"),
+    [
+        ("race", RACES, (9, (3,), (2,), 0, 2), 2 / 3),
+        ("gender", GENDERS, (5, (2,), (1,), 1, 1), 1 / 2),  # blocks count from the top and the rest is dropped
+        # A line too many shifts all later blocks, as in two of the stored suites.
+        ("gender", [GENDERS[0], *GENDERS], (6, (3,), (2,), 0, 1), 2 / 3),
+        ("gender", ["1,0,0,1", "1,0,1,1"], (2, (1,), (0,), 0, 0), 0),
+    ],
+)
+def test_causal_suites_by_hand(tmp_path, name, lines, expected, score):
+    found = counts(written(tmp_path, "\n".join(lines)), name)
+    assert (found, score_suite(found)) == (SuiteCounts("causal", (name,), *expected), pytest.approx(score))
+
+
+@pytest.mark.parametrize(
+    "text", ["1,0,0, 1\n1,0,1, 0\n", "1,0,0,,1\n1,0,1,,0\n", "1,0,0 1\n1,0,1,0\n\n", "1 0 0 1.0\n1,0,1,0"]
+)
+def test_forms_of_lines(tmp_path, text):
+    assert counts(written(tmp_path, text), "gender").hits == (1,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n\n", "no line"),
+        ("1,0,0,1\n1,0,1\n", "line 2 has 3 fields, expected 4"),
+        ("1,0,0,1\n\n1,0,1,1\n", "line 2 has 0 fields, expected 4"),
+        ("1,0,0,yes\n", "expected numbers .*yes"),
+        ("1,0,0,1\n", "1 lines, a block of gender has 2"),
+    ],
+)
+def test_files_that_are_no_suite(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        counts(written(tmp_path, text), "gender")
+
+
+PATHS = {
+    "a.census.gender.race.group": "figure1/A98",
+    "h.census.unaware.gender.causal": "figure1/H9causal",
+    "c.credit.gender.gender.causal": "figure1/Ccausalcredit",
+    "b.census.gender.gender_marital_race": "figure2/Bcausalmrg.txt",
+}
+
+
+def test_every_suite_is_registered_and_every_printed_score_has_one():
+    suites, artefacts = stored_suites(), load_paper("themis").artefacts
+    for artefact in ("figure-1", "figure-2"):
+        assert {suite.id for suite in suites if suite.artefact == artefact} == set(artefacts[artefact].values)
+    assert {suite.path for suite in suites} <= set(project_registry().files)
+    assert PATHS.items() <= {suite.id: suite.path.removeprefix("themis_suites/") for suite in suites}.items()
+
+
+def test_stored_suites_are_scored_from_their_counts():
+    table = scores_of_suites("figure-1")
+    assert (len(table), table["score"].notna().sum()) == (64, 59)
+    row = table.loc["a.census.race.race.causal"]
+    assert row[["samples", "changed", "stretches"]].tolist() == [533, 6, 1]
+    assert row["in random order"] == pytest.approx(6 * 528 / 533)
+    assert table.loc["b.census.gender.gender.causal", ["samples", "score"]].isna().all()
+
+
+def test_the_table_counts_the_registered_files_and_gives_every_printed_digit():
+    paper, counted = load_paper("themis"), 0
+    hashes = pd.read_csv(TABLE).groupby("path")["sha256"].unique()
+    for suite in stored_suites():
+        found = suite.counts()
+        if found is None:
+            assert (suite.file.sha256, len(suite.file.git_blob_sha1)) == (None, 40)
+            continue
+        counted += 1
+        assert hashes[suite.path].tolist() == [suite.file.sha256]
+        assert (found.measure, set(found.characteristics)) == (suite.measure, set(suite.characteristics))
+        schema = INPUT_SPACES[suite.data]
+        size = schema.n_assignments(schema.positions(suite.characteristics))
+        lines = sum(found.n) if suite.measure == "group" else found.n[0] * size + found.dropped
+        assert lines == found.lines
+        percent = 100 * score_suite(found)
+        published = paper.artefact(suite.artefact).values[suite.id]
+        assert judge(published, Ours(np.array([percent])))[0] == "exact", suite.id
+    assert counted == 76
+
+
+def test_the_table_can_be_written_and_read(monkeypatch, tmp_path):
+    both = {
+        "x": SuiteCounts("group", ("race", "sex"), 6, (4, 2), (3, 1)),
+        "y": SuiteCounts("causal", ("sex",), 5, (2,), (1,), 1, 1),
+    }
+    path = tmp_path / "table.csv"
+    as_table(both, {"x": "1" * 64, "y": "2" * 64}).to_csv(path, index=False)
+    monkeypatch.setattr(suites_module, "TABLE", path)
+    assert suites_module._table.__wrapped__() == both
+
+
+def test_a_suite_that_was_fetched_is_counted(tmp_path, monkeypatch):
+    [stored] = [each for each in stored_suites() if each.path == "themis_suites/figure1/F9causal"]
+    line = "1,2,3,4,5,6,1,{race},{sex},7,8,9,10,{output}"
+    path = written(tmp_path, "\n".join(line.format(race=0, sex=sex, output=sex) for sex in (0, 1)))
+    monkeypatch.setattr(suites_module, "local_copy", lambda file: path)
+    assert stored.counts() is None, "another file than the registered one"
+    monkeypatch.setattr(suites_module, "find_fault", lambda file, copy: None)
+    assert stored.counts().hits == (1,)
