@@ -402,6 +402,15 @@ def test_a_run_is_set_beside_the_committed_scorecard_with_what_moved_first():
     assert beside(committed, committed, 1) == ["0 of 4 rows are other than in the committed scorecard"]
 
 
+def test_a_run_does_not_fail_for_a_committed_scorecard_of_another_version(toy):
+    write_text(toy / "REPRODUCTION.json", "{}")
+    experiment = Experiment("toy/mean")
+    fill(experiment)
+    unread, _ = experiment.compare().remarks
+    assert unread.startswith("not compared: the committed REPRODUCTION.json cannot be read")
+    assert run_folder("toy/mean", "quick").exists()
+
+
 def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, capsys):
     write_text(toy / "REPRODUCTION.json", Comparison([number("mean", 0.5)]).to_json())
     experiment = Experiment("toy/mean", n=7)

@@ -112,7 +112,11 @@ def committed_rows() -> tuple[Row, ...]:
 
 def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS) -> list[str]:
     """Return what a run ends with: its rows that are other than in the committed scorecard, and where it is stored."""
-    lines = beside(compare(run).rows, committed_rows(), most)
+    rows = compare(run).rows
+    try:
+        lines = beside(rows, committed_rows(), most)
+    except ValueError:  # of another version; a run must not fail for it
+        lines = [f"not compared: the committed {NAME}.json cannot be read; fairlab scorecard --write writes it anew"]
     if stored:
         link = stored.with_name(LATEST)
         where = project().short(link if link.exists() else stored)
