@@ -1,4 +1,4 @@
-"""Learnt maps of the same people: how they fit, how they differ, what is noise, and the map of Seguy et al."""
+"""Maps that experiments share: how they are trained, how they fit, which are accepted; and their flips in a figure."""
 
 import numpy as np
 import pandas as pd
@@ -7,102 +7,53 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_squared_error
 from sklearn.svm import SVC
 
-from fairlab.fliptest import Flipset, flipset, flipset_intervals
-from fairlab.papers.fliptest import ensembles, noise, stability
+from fairlab.fliptest import flipset
+from fairlab.papers.fliptest import figures, maps, noise
+from fairlab.seeds import Trial
+from fairlab.transport import GANTransport
 
 RNG = np.random.default_rng(0)
-
-
 NAMES = ["a", "b", "c"]
-
-
 TARGET = pd.DataFrame(RNG.normal(size=(200, 3)) @ [[1, 0.5, 0], [0, 1, 0.2], [0, 0, 2]] + 3, columns=NAMES)
-
-
-IMAGE = pd.DataFrame(RNG.normal(size=(150, 3)), columns=NAMES)
-
-
-def largest_gap(first, second):
-    """Kolmogorov-Smirnov statistic by counting at every observed value."""
-    return max(abs((first <= p).mean() - (second <= p).mean()) for p in [*first, *second])
+IMAGE = pd.DataFrame(RNG.normal(size=(200, 3)), columns=NAMES)
+TRIALS = [Trial("x/y", k, 0) for k in range(2)]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_validation_against_scikit_learn_and_counting(name):
+def test_errors_of_the_regressions_are_those_of_scikit_learn(name):
     others = [n for n in NAMES if n != name]
     model = LinearRegression().fit(TARGET[others], TARGET[name])
     target, image = (mean_squared_error(X[name], model.predict(X[others])) for X in (TARGET, IMAGE))
-    expected = {"ks": largest_gap(TARGET[name], IMAGE[name]), "mse_target": target, "mse_image": image}
-    found = ensembles.validate_map(TARGET, IMAGE).features.loc[name].to_dict()
-    assert found == pytest.approx(expected | {"mse_difference": image - target})
+    assert maps.error_differences(TARGET, IMAGE)[name] == pytest.approx(image - target)
 
 
-@pytest.mark.parametrize(
-    ("target", "image", "source", "distances", "mse_image"),
-    [
-        # Moves of 2 and 4.
-        ([[0.0, 1.0], [1.0, 0.0]], [[1.0, -1.0], [1.0, 5.0]], [[0.0, 0.0], [1.0, 1.0]], (3, (4 + 16) / 2), None),
-        ([[0.0], [2.0]], [[1.0], [4.0]], None, (np.nan, np.nan), 4.5),  # one feature is predicted by its mean
-    ],
-)
-def test_distances_and_errors_by_hand(target, image, source, distances, mse_image):
-    found = ensembles.validate_map(
-        np.array(target), np.array(image), X_source=source if source is None else np.array(source)
-    )
-    assert (found.mean_l1, found.mean_squared_l1) == pytest.approx(distances, nan_ok=True)
-    assert mse_image is None or found.features.loc["x0", "mse_image"] == pytest.approx(mse_image)
-
-
-def test_columns_are_validated_alone_and_distances_are_over_all():
-    some = ensembles.validate_map(TARGET, IMAGE, X_source=IMAGE + 1, columns=["a", "c"])
-    pd.testing.assert_frame_equal(some.features, ensembles.validate_map(TARGET[["a", "c"]], IMAGE[["a", "c"]]).features)
-    assert (some.mean_l1, some.mean_squared_l1) == pytest.approx((3, 9))
+def test_a_lone_feature_is_predicted_by_its_mean():
+    target, image = (pd.DataFrame({"a": values}) for values in ([0.0, 2.0], [1.0, 4.0]))
+    assert maps.error_differences(target, image)["a"] == pytest.approx(4.5 - 1)
 
 
 def test_regression_of_another_feature():
     target, image = TARGET[["a", "b"]], IMAGE[["a", "b"]]
-    crossed = ensembles.validate_map(target, image, regression_of={"a": "b"}).features
-    plain = ensembles.validate_map(target, image).features
+    crossed = maps.error_differences(target, image, regression_of={"a": "b"})
     of_b = LinearRegression().fit(target[["a"]].to_numpy(), target["b"])  # predicts b from a, used on b for a
-    by_hand = [mean_squared_error(X["a"], of_b.predict(X[["b"]].to_numpy())) for X in (target, image)]
-    assert crossed.loc["a", ["mse_target", "mse_image"]].tolist() == pytest.approx(by_hand)
-    assert not (crossed == plain).loc["a", ["mse_target", "mse_image"]].any()
-    assert crossed.loc["b"].equals(plain.loc["b"])
+    errors = [mean_squared_error(X["a"], of_b.predict(X[["b"]].to_numpy())) for X in (target, image)]
+    plain = maps.error_differences(target, image)
+    assert crossed["a"] == pytest.approx(errors[1] - errors[0])
+    assert crossed["a"] != plain["a"]
+    assert crossed["b"] == plain["b"]
 
 
-@pytest.mark.parametrize(
-    ("target", "image", "options", "message"),
-    [
-        (TARGET.assign(b=1.0), IMAGE, {}, "X_target: constant columns: b"),
-        (TARGET[:1], IMAGE, {}, "X_target: has 1 row, expected at least 2"),
-        (TARGET, IMAGE[:0], {}, "X_image: is empty"),
-        (TARGET, IMAGE[["a", "b"]], {}, "only in X_target: c"),
-        (TARGET, IMAGE.assign(c=np.nan), {}, "X_image: column 'c' holds nan"),
-        (TARGET, IMAGE, {"X_source": IMAGE[:9]}, "expected one image per row"),
-    ],
-)
-def test_bad_input(target, image, options, message):
-    with pytest.raises(ValueError, match=message):
-        ensembles.validate_map(target, image, **options)
+def test_fits_are_of_some_columns_and_distances_of_all():
+    def largest_gap(first, second):
+        return max(abs((first <= p).mean() - (second <= p).mean()) for p in [*first, *second])
 
-
-X = pd.DataFrame({"a": [1.0, 1.0, -1.0, -1.0], "b": 0.0}, index=list("pqrs"))
-
-
-def positive(table):
-    return (table["a"] > 0).astype(int)
-
-
-@pytest.fixture(scope="module")
-def validations():
-    rng = np.random.default_rng(0)
-    target = rng.normal(size=(1000, 2))
-    maps = {name: rng.normal(shift, size=(1000, 2)) for name, shift in (("good", 0), ("shifted", 1))}
-    maps["diverged"] = np.full((1000, 2), np.nan)
-    return {name: ensembles.validate_map(target, image, X_source=target) for name, image in maps.items()}
+    found = maps.map_fits({"one": IMAGE}, IMAGE + 1, TARGET, columns=["a", "c"]).loc["one"]
+    expected = {f"KS {name}": largest_gap(TARGET[name], IMAGE[name]) for name in ("a", "c")}
+    assert found.to_dict() == pytest.approx(expected | {"mean L1": 3, "mean squared L1": 9})
 
 
 LEFT_OUT = "1 of 3 maps miss their target (KS above 0.2) and are left out"
+SHIFTS = {"good": 0, "shifted": 1, "diverged": np.nan}
 
 
 @pytest.mark.parametrize(
@@ -112,49 +63,32 @@ LEFT_OUT = "1 of 3 maps miss their target (KS above 0.2) and are left out"
         (["good"], [0], ""),
         (["shifted", "shifted"], [0, 1], "all 2 maps miss their target (KS above 0.2)"),
         (["good", "shifted", "diverged"], [0], f"1 of 3 maps diverged and are left out; {LEFT_OUT}"),
-        (["diverged"], [], None),
+        (["diverged"], [], "1 of 1 maps diverged and are left out"),
     ],
 )
-def test_maps_off_target_and_diverged_ones_are_told_apart_and_counted(validations, names, used, note):
-    found = ensembles.usable_maps({k: validations[name] for k, name in enumerate(names)})
-    assert found[0] == used
-    assert note is None or found[1] == note
-    table = ensembles.fit_table({k: validations[name] for k, name in enumerate(names)}, labels={"x0": "first"})
-    assert table["off target"].tolist() == [name != "good" for name in names]
-    assert table["largest KS"].isna().tolist() == [name == "diverged" for name in names]
+def test_maps_that_miss_their_target_or_diverged_are_left_out_and_counted(names, used, note):
+    people = pd.DataFrame({"a": np.linspace(0, 1, 100)})
+    images = {k: people + SHIFTS[name] for k, name in enumerate(names)}
+    found = maps.accepted(images, maps.map_fits(images, people, people))
+    assert (list(found[0]), found[1]) == (used, note)
 
 
-def test_flipsets_of_maps_that_have_images():
-    flips = ensembles.flipsets_by_map(positive, X, {"identity": X, "swap": -X, "diverged": X * np.nan})
-    assert ensembles.size_table(flips).to_dict("index") == {"identity": {"F+": 0, "F−": 0}, "swap": {"F+": 2, "F−": 2}}
+def test_a_map_depends_on_its_trial_and_its_stream_only():
+    options = {"source": IMAGE, "target": TARGET, "hidden_layers": (8,), "n_steps": 4, "batch_size": 8}
+
+    def images(trials, **own):
+        return [GANTransport.from_arrays(a).transform(IMAGE) for a in maps.train_maps(trials, **options | own)]
+
+    first, second = images(TRIALS)
+    [alone], [other] = images(TRIALS[1:]), images(TRIALS[1:], stream="other")
+    assert [second.equals(image) for image in (alone, first, other)] == [True, False, False]
 
 
-def flips(n_positive, n_negative, n=100):
-    prediction, image = np.zeros((2, n), dtype=int)
-    prediction[:n_positive] = 1
-    image[n_positive : n_positive + n_negative] = 1
-    return Flipset(prediction, image, pd.RangeIndex(n))
-
-
-def test_spread_over_maps_by_hand():
-    intervals = {name: flipset_intervals(flips(*sizes)) for name, sizes in (("A", (10, 30)), ("B", (14, 30)))}
-    table, deviation = ensembles.size_spread(ensembles.by_map(intervals)), "standard deviation over maps"
-    half = np.mean([(of["high"] - of["low"])["positive"] / 2 for of in intervals.values()])
-    expected = {"mean size": 12, "smallest": 10, "largest": 14, "maps": 2, deviation: 8**0.5}
-    expected["half-width over people"] = half
-    assert table.loc["positive", list(expected)].to_dict() == pytest.approx(expected)
-    assert table.loc["negative", deviation] == 0
-
-
-def test_overlap_by_hand():
-    images = [X.assign(a=a) for a in ([-1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, -1.0])]  # F+ p, F- r and s; F+ q, F- r
-    first, second = (flipset(positive, X, image) for image in images)
-    assert ensembles.overlap(first, second).loc[["positive", "negative"]].to_numpy().tolist() == [
-        [0, 1, 1, 0],
-        [1, 1, 0, 0.5],
-    ]
-    with pytest.raises(ValueError, match="expected one model, found 4 other predictions"):
-        ensembles.overlap(first, flipset(lambda table: 1 - positive(table), X, images[0]))
+def test_distances_of_a_subset_by_hand():
+    source = pd.DataFrame({"a": [0.0, 10.0], "b": 0.0})
+    target = pd.DataFrame({"a": [11.0, 1.0], "b": [2.0, 0.0]})
+    found = maps.exact_distances(TRIALS[0], source=source, target=target, n_subset=5)
+    assert found == {"mean L1": 2, "mean squared L1": 5}  # moves of 1 and 3
 
 
 def test_a_jagged_model_reproduces_its_labels_from_the_seen_columns():
@@ -174,55 +108,20 @@ def test_a_model_decides_as_scikit_learn_does():
     assert 50 < decided.sum() < 400
 
 
-def test_both_readings_of_the_printed_share_by_hand():
-    counts = pd.DataFrame({"people": [100], "positive": [40], "F+": [4], "F−": [3]})
-    assert noise.shares_of_people(counts).iloc[0].tolist() == pytest.approx([0.07, 0.04, 0.03, 0.4, 0.1, 0.05])
+def test_marginals_count_everyone_and_both_flipsets():
+    people = pd.DataFrame({"work": RNG.normal(size=60), "sex": np.repeat([0, 1], 30)})
+    flip = flipset(lambda table: table["work"] > 0, people, people.assign(work=-people["work"]))
+    counts = figures.marginal_counts(people, flip)
+    totals = counts.groupby("feature", sort=False)[["everyone", "F+", "F−"]].sum()
+    assert totals.to_numpy().tolist() == [[60, flip.n_positive, flip.n_negative]] * 2
+    assert counts.loc[counts["feature"] == "sex", ["low", "high"]].to_numpy().tolist() == [[-0.5, 0.5], [0.5, 1.5]]
+    work = counts[counts["feature"] == "work"]
+    assert work.loc[work["F+"] > 0, "low"].min() > -0.2 > work.loc[work["F−"] > 0, "high"].max() - 0.4
 
 
-@pytest.mark.parametrize("correlation", [0, 0.5, 0.9])
-def test_features_have_unit_variance_and_the_correlation(correlation):
-    X = stability.equicorrelated_normal(np.random.default_rng(0), 100_000, 3, correlation=correlation)
-    expected = np.full((3, 3), correlation) + np.eye(3) * (1 - correlation)
-    np.testing.assert_allclose(np.cov(X.T), expected, atol=0.02)
-    np.testing.assert_allclose(X.mean(axis=0), 0, atol=0.02)
-
-
-def images_of(origin, ones):
-    return [{"origin": np.array(x), "ones": np.array(y)} for x, y in zip(origin, ones, strict=True)]
-
-
-def test_statistics_by_hand():
-    images = images_of([[0.0, 1.0], [2.0, 1.0], [4.0, 4.0]], [[1.0, 0.0], [1.0, 0.5], [0.4, 0.1]])
-    np.testing.assert_allclose(stability.coordinate_statistics(images)[["variance", "mean"]], [[4, 0.8], [3, 0.2]])
-    np.testing.assert_allclose(stability.stability_interval(images)["value"], [3.5, 0.5])
-
-
-def test_intervals_cover_the_truth():
-    rng = np.random.default_rng(0)
-    covered = np.zeros(2)
-    for _ in range(100):
-        points = rng.normal(size=(60, 2, 3)) * 0.5 + 1
-        interval = stability.stability_interval(images_of(points[:, 0], points[:, 1]), n_resamples=300)
-        covered += (interval["low"] < [0.25, 1]) & (interval["high"] > [0.25, 1])
-    assert (covered >= 80).all()
-
-
-def fit(ks, mean_l1=0.5):
-    table = pd.DataFrame({"ks": [ks], "mse_target": 1.0, "mse_image": 1.0, "mse_difference": 0.0}, index=["x0"])
-    return ensembles.MapValidation(table, mean_l1, mean_l1**2).to_frame()
-
-
-def test_draws_whose_map_missed_its_target_are_left_out():
-    draws = images_of([[0.0], [1.0], [2.0]], [[1.0], [1.0], [2.0]])
-    assert stability.usable_draws(draws) == (draws, "")  # exact maps
-    learnt = [draw | {"fit": fit(ks)} for draw, ks in zip(draws, (0.1, 0.3, 0.2), strict=True)]
-    used, note = stability.usable_draws(learnt)
-    assert ([draw["origin"].item() for draw in used], note) == ([0, 2], LEFT_OUT)
-
-
-def test_what_a_setting_does_by_hand():
-    draws = images_of([[0.0, 0.0], [2.0, 4.0]], [[1.0, 0.0], [1.0, 2.0]])
-    learnt = [draw | {"fit": fit(ks, l1)} for draw, ks, l1 in zip(draws, (0.1, 0.3), (1.0, 3.0), strict=True)]
-    found = stability.summary_of_setting(learnt)
-    expected = {"variance": 5, "mean of ones": 1, "largest KS": 0.3, "mean L1 per feature": 1, "off target": 1}
-    assert found == pytest.approx(expected)
+def test_bands_have_their_names_whatever_values_are_there():
+    ages = pd.DataFrame({"age": [20, 20, 10, 40]})
+    flip = flipset(lambda table: np.ones(len(table), dtype=int), ages, ages)
+    counts = figures.marginal_counts(ages, flip, bands={"age": {10: "under 20", 20: "20–29", 30: "30–39", 40: "40–49"}})
+    assert counts["everyone"].tolist() == [1, 2, 0, 1]
+    assert counts["band"].tolist() == ["under 20", "20–29", "30–39", "40–49"]

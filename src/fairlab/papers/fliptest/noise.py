@@ -4,23 +4,15 @@ The features that the model sees have the same distribution in both groups, so t
 outcome. Other features tell the groups apart, so that there is something for the map to learn.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
-import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
-from fairlab.fliptest.flipsets import Flipset
-from fairlab.papers.fliptest.ensembles import MapValidation, usable_maps
-
 # Difference of the groups' means in each feature that tells them apart, in standard deviations.
 SHIFT = 1.0
 BLOCK = 200  # rows whose kernels are taken at once
-# The published sizes by their ids, and what they are here.
-PRINTED = {"f_plus": "F+", "f_minus": "F−"}
 
 
 def identical_groups(rng, n_points: int, *, n_seen: int, n_telling: int) -> tuple[np.ndarray, np.ndarray]:
@@ -81,80 +73,3 @@ class GaussianSVC(SVC):
         kernels = (rbf_kernel(rows, self.support_vectors_, gamma=self._gamma) for rows in blocks)
         decision = np.concatenate([kernel @ self.dual_coef_[0] for kernel in kernels]) + self.intercept_[0]
         return self.classes_[(decision > 0).astype(int)]
-
-
-def floor_flipsets(floor: dict) -> dict[str, Flipset]:
-    """Return the flipsets of one trial of `fairlab.papers.fliptest.trials.noise_floor`, by map."""
-    return {
-        flip["map"]: Flipset(flip["prediction"], flip["image_prediction"], pd.RangeIndex(len(flip["prediction"])))
-        for flip in floor["flips"]
-    }
-
-
-def flip_counts(floors: Mapping[int, dict]) -> pd.DataFrame:
-    """Return what all maps of several trials flip.
-
-    Parameters
-    ----------
-    floors : dict of int to dict
-        Per trial, its number, and what `fairlab.papers.fliptest.trials.noise_floor` returned.
-
-    Returns
-    -------
-    DataFrame
-        One row per trial and map: columns ``trial``, ``map``, ``people``, ``positive`` (those of label 1 before the
-        map), ``F+`` and ``F−``.
-    """
-    return pd.DataFrame(
-        [
-            {"trial": trial, "map": name, "people": len(flip.index), "positive": flip.prediction.sum()}
-            | {"F+": flip.n_positive, "F−": flip.n_negative}
-            for trial, floor in floors.items()
-            for name, flip in floor_flipsets(floor).items()
-        ]
-    )
-
-
-def flip_series(floors: Mapping[tuple, list[dict]]) -> pd.DataFrame:
-    """Return what the GAN flips by the number of features and by model, over the maps that reach their target.
-
-    Parameters
-    ----------
-    floors : dict of (int, int, float, float or "scale") to list of dict
-        By the number of features that are seen and of those that tell the groups apart, C and gamma: per trial, what
-        `fairlab.papers.fliptest.trials.noise_floor` returned.
-
-    Returns
-    -------
-    DataFrame
-        One row per trial: columns ``seen``, ``telling``, ``C``, ``gamma``, ``trial``, ``largest KS``, ``moved``,
-        ``people``, ``F+`` and ``F−``.
-    """
-    rows = []
-    for (seen, telling, C, gamma), of_setting in floors.items():
-        fits = {k: MapValidation.from_frame(floor["fit"]) for k, floor in enumerate(of_setting)}
-        counts = flip_counts({k: of_setting[k] for k in usable_maps(fits)[0]})
-        for count in counts[counts["map"] == "GAN"].to_dict("records"):
-            k = count["trial"]
-            setting = {"seen": seen, "telling": telling, "C": C, "gamma": gamma, "trial": k}
-            measured = {"largest KS": fits[k].features["ks"].max(), "moved": of_setting[k]["moved"]}
-            rows.append(setting | measured | {name: count[name] for name in ("people", "F+", "F−")})
-    return pd.DataFrame(rows)
-
-
-def shares_of_people(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return both readings of the paper's "each accounting for approximately 3%", one row per row of `counts`.
-
-    Of all people; or F+ of those with label 1 before the map, who alone can be in it, and F- of the others.
-    """
-    people, positive = counts["people"], counts["positive"]
-    return pd.DataFrame(
-        {
-            "together, of all": (counts["F+"] + counts["F−"]) / people,
-            "F+, of all": counts["F+"] / people,
-            "F−, of all": counts["F−"] / people,
-            "label 1, of all": positive / people,
-            "F+, of label 1": counts["F+"] / positive,
-            "F−, of label 0": counts["F−"] / (people - positive),
-        }
-    )

@@ -1,0 +1,130 @@
+"""Maps that FlipTest's experiments share: how they are trained, how well they fit, and which of them are accepted."""
+
+import numpy as np
+import pandas as pd
+
+from fairlab.transport import ExactTransport, GANTransport, fit_gans, marginal_distances, squared_l1
+
+# Three standard deviations above the largest mean that the paper reports (table 1, law school GPA: 0.110 and 0.027).
+# Clipping can take all slope from a GAN's critic early in training; its map then stays beyond this bound for good.
+MAX_KS = 0.2
+
+
+def train_maps(trials, *, source, target, stream: str = "gan", **recipe) -> list[dict]:
+    """Train one GAN map per trial (section 3.1), and return the arrays that `GANTransport.from_arrays` takes.
+
+    Parameters
+    ----------
+    trials : list of fairlab.seeds.Trial
+    source, target : DataFrame of shape (n, n_features)
+    stream : str
+        Name of the stream of each trial that the map's seed is from.
+    **recipe
+        Options of `fairlab.transport.GANTransport`.
+    """
+    maps = [GANTransport(random_state=trial.seed(stream), **recipe) for trial in trials]
+    return [gan.to_arrays() for gan in fit_gans(maps, source, target)]
+
+
+def learnt_images(exp, n_maps: int, people, **training) -> dict[str, pd.DataFrame]:
+    """Return the images of people under several maps of `train_maps`, by name.
+
+    Experiments that train with the same arguments share what was trained.
+    """
+    found = exp.trials(train_maps, n_maps, batch=10, **training)
+    return {f"GAN {k}": GANTransport.from_arrays(arrays).transform(people) for k, arrays in enumerate(found)}
+
+
+def exact_distances(trial, *, source, target, n_subset) -> dict[str, float]:
+    """Return how far the exact map moves a random subset of the source to as many of the target (table 1, Dist).
+
+    Parameters
+    ----------
+    trial : fairlab.seeds.Trial
+    source, target : DataFrame of shape (n, n_features)
+    n_subset : int
+        People of either group; fewer if a group has fewer.
+
+    Returns
+    -------
+    dict
+        ``mean L1`` and ``mean squared L1``.
+    """
+    n = min(n_subset, len(source), len(target))
+    some, some_target = (
+        X.sample(n, random_state=trial.seed(name)) for name, X in (("source", source), ("target", target))
+    )
+    l1 = np.abs(some - ExactTransport(cost=squared_l1).fit(some, some_target).transform(some)).sum(axis=1)
+    return {"mean L1": float(l1.mean()), "mean squared L1": float((l1**2).mean())}
+
+
+def map_fits(images: dict, people, target, *, columns=None) -> pd.DataFrame:
+    """Return how well each map fits (table 1).
+
+    Parameters
+    ----------
+    images : dict of str to DataFrame
+        Of `people`, by map. All values of a map that diverged are missing.
+    people, target : DataFrame
+    columns : list of str, optional
+        Those whose distributions are compared.
+
+    Returns
+    -------
+    DataFrame
+        One row per map: the Kolmogorov-Smirnov distance from the target in each feature (``KS <feature>``), and the
+        ``mean L1`` and ``mean squared L1`` distance of people and their images, over all columns.
+    """
+    columns = list(columns or people)
+    rows, own = {}, people.to_numpy(dtype=float)
+    for name, image in images.items():
+        distances = pd.Series(np.nan, columns)
+        if not image.isna().all(axis=None):
+            distances = marginal_distances(target[columns], image[columns])
+        l1 = np.abs(own - image.to_numpy(dtype=float)).sum(axis=1)
+        rows[name] = [*distances, l1.mean(), (l1**2).mean()]
+    names = [*(f"KS {column}" for column in columns), "mean L1", "mean squared L1"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=names).rename_axis("map")
+
+
+def accepted(images: dict, fits: pd.DataFrame) -> tuple[dict, str]:
+    """Return the images under the maps that reach their target, and a note on how many were left out.
+
+    All maps that did not diverge, if none reaches it, as in very short runs.
+    """
+    largest = fits.filter(like="KS ").max(axis=1)
+    near, converged = largest.index[largest <= MAX_KS], largest.index[largest.notna()]
+    notes, missed = [], len(converged) - len(near)
+    if len(converged) < len(fits):
+        notes.append(f"{len(fits) - len(converged)} of {len(fits)} maps diverged and are left out")
+    if missed and len(near):
+        notes.append(f"{missed} of {len(fits)} maps miss their target (KS above {MAX_KS}) and are left out")
+    elif missed:
+        notes.append(f"all {missed} maps miss their target (KS above {MAX_KS})")
+    return {name: images[name] for name in (near if len(near) else converged)}, "; ".join(notes)
+
+
+def error_differences(target: pd.DataFrame, image: pd.DataFrame, *, regression_of=None) -> pd.Series:
+    """Return by how much images are predicted worse than the target's members, by feature (table 1, MSE diff).
+
+    A linear regression of every feature on the others is fitted to the target; images with the target's correlations
+    have the same mean squared error under it.
+
+    Parameters
+    ----------
+    target, image : DataFrame
+    regression_of : dict of str to str, optional
+        For a feature, the one whose regression predicts it in place of its own, as in the authors' notebook on Lipton.
+    """
+    names, (of_target, of_image) = list(target), (X.to_numpy(dtype=float) for X in (target, image))
+    coefficients = {name: np.linalg.lstsq(_others(of_target, j), of_target[:, j])[0] for j, name in enumerate(names)}
+    found = {}
+    for j, name in enumerate(names):
+        used = coefficients[(regression_of or {}).get(name, name)]
+        errors = [float(((X[:, j] - _others(X, j) @ used) ** 2).mean()) for X in (of_target, of_image)]
+        found[name] = errors[1] - errors[0]
+    return pd.Series(found)
+
+
+def _others(X: np.ndarray, feature: int) -> np.ndarray:
+    return np.column_stack([np.ones(len(X)), np.delete(X, feature, axis=1)])

@@ -1,0 +1,81 @@
+"""The map of Seguy et al. (2018), against a deterministic solver."""
+
+import numpy as np
+import ot
+import pytest
+
+from fairlab.papers.fliptest import seguy
+from fairlab.transport import DivergenceError, squared_l1
+
+tf = pytest.importorskip("tensorflow")
+pytest.importorskip("numba")
+
+
+SMALL = {"hidden_layers": (8,), "n_dual_steps": 50, "n_map_steps": 50, "batch_size": 16}
+
+
+@pytest.fixture(scope="module")
+def shifted():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(60, 2)), rng.normal(size=(50, 2)) + 1
+
+
+@pytest.fixture(scope="module")
+def costs(shifted):
+    return squared_l1(*shifted)
+
+
+def ascend(costs, epsilon, n_steps=20_000, seed=0):
+    potential = seguy.compiled(seguy.dual_ascent)(
+        tf.constant(costs / epsilon, tf.float32), tf.constant(seed, tf.int64), tf.constant(n_steps), batch_size=32
+    )
+    return potential.numpy() * epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_ascent_reaches_the_optimum_of_a_deterministic_solver(costs, epsilon):
+    n_source, n_target = costs.shape
+    plan = seguy.regularized_plan(costs, ascend(costs, epsilon), epsilon)
+    weights = np.full(n_source, 1 / n_source), np.full(n_target, 1 / n_target)
+    # POT's penalty is half its strength times the sum of squared weights, ours epsilon times the mean squared density.
+    reference = ot.smooth.smooth_ot_semi_dual(*weights, costs, 2 * epsilon * n_source * n_target, reg_type="l2")
+    assert np.abs(plan.sum(axis=0) - 1 / n_target).sum() < 0.02
+    assert np.abs(plan - reference).sum() < 0.05
+    far = seguy.regularized_plan(costs, ascend(costs, epsilon, n_steps=100), epsilon)
+    assert np.abs(far - reference).sum() > 3 * np.abs(plan - reference).sum()
+
+
+def test_rows_are_drawn_from_the_members_own_sample():
+    X = tf.reshape(tf.range(24.0), (2, 12, 1))
+    seeds = tf.constant([3, 4], tf.int64)
+    drawn = seguy.draw_rows(X, seeds, 5, 200).numpy()
+    assert drawn.shape == (2, 200, 1)
+    assert [set(of_member.ravel()) for of_member in drawn] == [set(range(12)), set(range(12, 24))]
+    np.testing.assert_array_equal(drawn[1:], seguy.draw_rows(X[1:], seeds[1:], 5, 200))
+    assert (drawn != seguy.draw_rows(X, seeds, 6, 200).numpy()).any()
+
+
+def test_shift_of_a_normal_distribution_is_recovered():
+    rng = np.random.default_rng(2)
+    source, target = rng.normal(size=(500, 1)), rng.normal(size=(500, 1)) + 3
+    model = seguy.SeguyTransport(n_dual_steps=10_000, n_map_steps=2_000).fit(source, target)
+    unseen = np.linspace(-1.5, 1.5, 7)[:, None]
+    np.testing.assert_allclose(model.transform(unseen), unseen + 3, atol=0.25)
+
+
+@pytest.mark.parametrize(
+    "options", [{"regularization": 0}, {"n_dual_steps": 0}, {"batch_size": 0}, {"hidden_layers": (8, 0)}]
+)
+def test_options_out_of_range(shifted, options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        seguy.SeguyTransport(**SMALL | options).fit(*shifted)
+
+
+def test_divergence_is_an_error(shifted):
+    with pytest.raises(DivergenceError, match="random_state 7"):
+        seguy.SeguyTransport(random_state=7, **SMALL | {"learning_rate": 1e30}).fit(*shifted)
+
+
+def test_rmsprop_by_hand():
+    [moved], [square] = seguy.rmsprop([tf.constant([1.0])], [tf.constant([0.0])], [tf.constant([2.0])], 0.1)
+    assert [float(moved[0]), float(square[0])] == pytest.approx([1 - 0.1 * 2 / np.sqrt(0.4), 0.1 * 2**2])
