@@ -74,7 +74,7 @@ def test_maps_that_miss_their_target_or_diverged_are_left_out_and_counted(names,
 
 
 def test_a_map_depends_on_its_trial_and_its_stream_only():
-    options = {"source": IMAGE, "target": TARGET, "hidden_layers": (8,), "n_steps": 4, "batch_size": 8}
+    options = {"source": IMAGE, "target": TARGET, "gan": GANTransport(hidden_layers=(8,), n_steps=4, batch_size=8)}
 
     def images(trials, **own):
         return [GANTransport.from_arrays(a).transform(IMAGE) for a in maps.train_maps(trials, **options | own)]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from fairlab.transport import ExactTransport, GANTransport, fit_gans, marginal_distances, squared_l1
 
@@ -10,28 +11,28 @@ from fairlab.transport import ExactTransport, GANTransport, fit_gans, marginal_d
 MAX_KS = 0.2
 
 
-def train_maps(trials, *, source, target, stream: str = "gan", **recipe) -> list[dict]:
+def train_maps(trials, *, gan, source, target, stream: str = "gan") -> list[dict]:
     """Train one GAN map per trial (section 3.1), and return the arrays that `GANTransport.from_arrays` takes.
 
     Parameters
     ----------
     trials : list of fairlab.seeds.Trial
+    gan : GANTransport
+        Has all options but the seed.
     source, target : DataFrame of shape (n, n_features)
     stream : str
         Name of the stream of each trial that the map's seed is from.
-    **recipe
-        Options of `fairlab.transport.GANTransport`.
     """
-    maps = [GANTransport(random_state=trial.seed(stream), **recipe) for trial in trials]
-    return [gan.to_arrays() for gan in fit_gans(maps, source, target)]
+    maps = [clone(gan).set_params(random_state=trial.seed(stream)) for trial in trials]
+    return [fitted.to_arrays() for fitted in fit_gans(maps, source, target)]
 
 
-def learnt_images(exp, n_maps: int, people, **training) -> dict[str, pd.DataFrame]:
+def learnt_images(exp, n_maps: int, people, gan, **training) -> dict[str, pd.DataFrame]:
     """Return the images of people under several maps of `train_maps`, by name.
 
     Experiments that train with the same arguments share what was trained.
     """
-    found = exp.trials(train_maps, n_maps, batch=10, **training)
+    found = exp.trials(train_maps, n_maps, batch=10, gan=gan, **training)
     return {f"GAN {k}": GANTransport.from_arrays(arrays).transform(people) for k, arrays in enumerate(found)}
 
 
