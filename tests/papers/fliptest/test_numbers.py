@@ -1,4 +1,4 @@
-"""Numbers that a notebook says of the committed results are links to rows, or published, or counts that anyone can do."""
+"""Numbers that a notebook says of the committed results are links to rows, published, or small counts."""
 
 import re
 
