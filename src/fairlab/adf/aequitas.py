@@ -19,7 +19,7 @@ from fairlab.adf.discrimination import Partners, SearchMethod, SearchResult, Tra
 from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_choice, check_count
+from fairlab.checks import check_choice, check_count, check_number
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001
@@ -38,6 +38,8 @@ class Aequitas(SearchMethod):
         Whether the odds of both attribute and direction are learned, of the direction only, or nothing.
     n_local : int
         Steps of every walk.
+    learning_rate : float
+        By how much one move changes the odds of its attribute and of its direction, between 0 and 1.
     in_flight : int
         Walks of a run that advance together and see the same odds; 1 is the original, one walk after the other. Where
         few draws are discriminatory, more find less: the first walks learn from nothing.
@@ -71,6 +73,7 @@ class Aequitas(SearchMethod):
         *,
         strategy: str = "fully_directed",
         n_local: int = 1000,
+        learning_rate: float = LEARNING_RATE,
         in_flight: int = 32,
         n_walks: int = 1,
         variant: str = "sound",
@@ -78,7 +81,7 @@ class Aequitas(SearchMethod):
         random_state: int | np.random.Generator | None = 0,
     ):
         self.model, self.schema, self.sensitive_features, self.strategy = model, schema, sensitive_features, strategy
-        self.n_local, self.in_flight, self.n_walks = n_local, in_flight, n_walks
+        self.n_local, self.learning_rate, self.in_flight, self.n_walks = n_local, learning_rate, in_flight, n_walks
         self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
 
     def generate(self, *, n_samples: int = 1000, max_found: int | None = None) -> SearchResult:
@@ -164,6 +167,7 @@ class Aequitas(SearchMethod):
     def _validate(self) -> None:
         self._check(n_local=0, in_flight=1, n_walks=1)
         check_choice(self.strategy, "strategy", STRATEGIES)
+        check_number(self.learning_rate, "learning_rate", above=0, below=1)
         classify = wrap_model(self.model).deciding(self.decision_threshold)
         self._partners = Partners(classify, self.sensitive_features, schema=self.schema)
 
@@ -180,7 +184,7 @@ class Aequitas(SearchMethod):
             successful[hits] = True
             waiting.append(np.tile(hits, self.n_walks))
         left_out = self._partners.columns if self.variant == "sound" else []
-        odds = Odds(self.schema, self.strategy, left_out, n_runs=len(rngs))
+        odds = Odds(self.schema, self.strategy, left_out, n_runs=len(rngs), learning_rate=self.learning_rate)
         for start in range(0, max(map(len, waiting)), self.in_flight):
             block = [hits[start : start + self.in_flight] for hits in waiting]
             run = np.repeat(np.arange(len(block)), [len(hits) for hits in block])
@@ -238,6 +242,7 @@ class Odds:
     left_out : sequence of int
         Columns that are never moved.
     n_runs : int
+    learning_rate : float
 
     Attributes
     ----------
@@ -247,10 +252,10 @@ class Odds:
         Probability of moving it by -1 rather than +1.
     """
 
-    def __init__(self, schema: Schema, strategy: str, left_out=(), *, n_runs: int = 1):
+    def __init__(self, schema: Schema, strategy: str, left_out=(), *, n_runs: int = 1, learning_rate=LEARNING_RATE):
         weights = np.ones((n_runs, len(schema.names)))
         weights[:, list(left_out)] = 0
-        self.low, self.high, self.strategy = schema.low, schema.high, strategy
+        self.low, self.high, self.strategy, self.rate = schema.low, schema.high, strategy, learning_rate
         self.attribute, self.down = weights / weights.sum(axis=1, keepdims=True), np.full(weights.shape, 0.5)
 
     def draw(self, X: np.ndarray, run: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -275,11 +280,11 @@ class Odds:
         """Shift the odds of each run by whether the moves just made paid, all moves at once."""
         shape, place = self.attribute.shape, run * self.attribute.shape[1] + column
         if self.strategy != "random":
-            towards_down = np.where((step == -1) == paid, LEARNING_RATE, -LEARNING_RATE)
+            towards_down = np.where((step == -1) == paid, self.rate, -self.rate)
             change = np.bincount(place, towards_down, self.down.size).reshape(shape)
             self.down = np.minimum(np.maximum(self.down + change, 0), 1)
         if self.strategy == "fully_directed":
-            change = np.bincount(place, np.where(paid, LEARNING_RATE, -LEARNING_RATE), self.down.size).reshape(shape)
+            change = np.bincount(place, np.where(paid, self.rate, -self.rate), self.down.size).reshape(shape)
             shifted = np.maximum(self.attribute + change, 0)
             total = shifted.sum(axis=1, keepdims=True)
             np.divide(shifted, total, out=self.attribute, where=total > 0)

@@ -212,6 +212,8 @@ class ADF(SearchMethod):
         Most steps of a seed in the global phase (Table 2).
     n_local : int
         Steps of the local phase from every discriminatory input.
+    global_step, local_step : int
+        Step sizes s_g and s_l of Table 2: by how much an attribute moves in one step of either phase.
     refresh : int
         Steps of the local phase for which the odds of the attributes are kept before gradients are computed again; the
         paper's is 1. Where gradients are differences, which cost two rows for every attribute, more is cheaper.
@@ -247,6 +249,8 @@ class ADF(SearchMethod):
         n_clusters: int = 4,
         max_iter: int = 10,
         n_local: int = 1000,
+        global_step: int = 1,
+        local_step: int = 1,
         refresh: int = 1,
         variant: str = "sound",
         decision_threshold: float | None = None,
@@ -254,6 +258,7 @@ class ADF(SearchMethod):
     ):
         self.model, self.schema, self.sensitive_features = model, schema, sensitive_features
         self.n_clusters, self.max_iter, self.n_local, self.refresh = n_clusters, max_iter, n_local, refresh
+        self.global_step, self.local_step = global_step, local_step
         self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
 
     @property
@@ -330,7 +335,7 @@ class ADF(SearchMethod):
 
     def _begin(self) -> tuple:
         """Return the model with its gradients, and a generator; an error where a parameter is out of range."""
-        self._check(n_clusters=1, max_iter=0, n_local=0, refresh=1)
+        self._check(n_clusters=1, max_iter=0, n_local=0, global_step=1, local_step=1, refresh=1)
         network = with_gradients(self.model, self.schema, self.sensitive_features, self.decision_threshold)
         if network.n_features != len(self.schema.names):
             raise ValueError(
@@ -362,7 +367,7 @@ class ADF(SearchMethod):
             if step < self.max_iter and len(active):
                 other = with_partner(X[active], partner, **tried)
                 move = direction(network, X[active], other, columns, self.variant, rng)
-                X[active] = self.schema.clip(X[active] + move)
+                X[active] = self.schema.clip(X[active] + self.global_step * move)
         owner = np.flatnonzero(found)
         return GlobalPhase(X[owner], partners[owner], owner, iterations)
 
@@ -396,7 +401,7 @@ class ADF(SearchMethod):
                 weights = attribute_weights(*saliency(network, X, other, self.variant), columns)
             chosen = (weights.cumsum(axis=1) > rng.random((len(X), 1))).argmax(axis=1)
             moved = X.copy()
-            moved[np.arange(len(X)), chosen] += rng.choice([-1, 1], len(X))
+            moved[np.arange(len(X)), chosen] += self.local_step * rng.choice([-1, 1], len(X))
             moved = np.clip(moved, low, high)
             step = evaluate(moved, seed)
             hit = step.partner >= 0

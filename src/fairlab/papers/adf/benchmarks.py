@@ -109,10 +109,6 @@ class Benchmark:
         """The input domain."""
         return SCHEMAS[self.subject]
 
-    def at_most(self, n_seeds: int) -> int:
-        """Return a number of seeds, not above that of the benchmark."""
-        return min(n_seeds, self.n_seeds)
-
 
 BENCHMARKS = {
     "census.age": Benchmark("census", "age", 1000),
@@ -157,6 +153,14 @@ class Subject:
 def load_subjects(exp) -> dict[str, Subject]:
     """Load the three data sets of an experiment, each with its network; see `subject_under_test`."""
     return {name: subject_under_test(name, exp.load(f"{name}-adf"), exp.note_fallback) for name in SCHEMAS}
+
+
+def inputs_of_trials(subjects: dict[str, Subject]) -> dict[str, dict]:
+    """Return what a trial needs of each benchmark: its name, the weights of its network, and its rows."""
+    return {
+        name: {"name": name, "weights": subjects[its.subject].weights, "X": subjects[its.subject].X}
+        for name, its in BENCHMARKS.items()
+    }
 
 
 def subject_under_test(name: str, table: Dataset, note_fallback: Callable | None = None) -> Subject:

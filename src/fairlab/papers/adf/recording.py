@@ -204,7 +204,7 @@ def cost(exp, *, rows: Mapping[str, pd.DataFrame], seconds: pd.DataFrame, iterat
     implied = {
         name: (MOST - means[name, "all"])
         / (MOST - means[name, "successful"])
-        * benchmark.at_most(n_seeds)
+        * min(n_seeds, benchmark.n_seeds)
         / table_6[f"{name}.adf"].value
         for name, benchmark in BENCHMARKS.items()
         if (name, "all") in means

@@ -54,7 +54,7 @@ def searched_by_adf(
     adf = _adf(
         trial, name, model, sensitive_features=sensitive_features, tried=as_tried, n_local=n_local, reading=reading
     )
-    return tally(adf.generate(X, n_seeds=BENCHMARKS[name].at_most(n_seeds)), weights, trial)
+    return tally(adf.generate(X, n_seeds=min(n_seeds, BENCHMARKS[name].n_seeds)), weights, trial)
 
 
 def runs_of_aequitas(
@@ -65,7 +65,7 @@ def runs_of_aequitas(
     The runs have the seeds of as many trials, and advance together: a step of all costs hardly more than one of one.
     """
     search = _aequitas(trial, name, FeedForward(weights), n_local=n_local, reading=reading, in_flight=in_flight)
-    each, n_samples = _as_trials(trial, n_runs), BENCHMARKS[name].at_most(n_seeds)
+    each, n_samples = _as_trials(trial, n_runs), min(n_seeds, BENCHMARKS[name].n_seeds)
     rngs = [np.random.default_rng(own.seed("aequitas")) for own in each]
     results = search.search_runs([search.schema.sample(n_samples, random_state=rng) for rng in rngs], rngs)
     return [tally(result, weights, own) for result, own in zip(results, each, strict=True)]
@@ -108,7 +108,7 @@ def search_both(
 def searched_by_sg(trial: Trial, *, name: str, weights, X, n_seeds: int, n_inputs: int) -> dict:
     """Run symbolic generation on a benchmark, from the seeds of ADF, and return its `tally`."""
     model = FeedForward(weights)
-    seeds = _adf(trial, name, model).seeds(X, BENCHMARKS[name].at_most(n_seeds))
+    seeds = _adf(trial, name, model).seeds(X, min(n_seeds, BENCHMARKS[name].n_seeds))
     return tally(_sg(trial, name, model).generate(X, seeds, n_inputs=n_inputs), weights, trial)
 
 
@@ -116,13 +116,13 @@ def course_by_adf(
     trial: Trial, *, name: str, weights, X, n_seeds: int, n_rows: int = 0, n_found: int = 0
 ) -> pd.DataFrame:
     """Return the `course` of ADF, seed after seed, until so many rows and finds are reached."""
-    adf, n_seeds = _adf(trial, name, FeedForward(weights)), BENCHMARKS[name].at_most(n_seeds)
+    adf, n_seeds = _adf(trial, name, FeedForward(weights)), min(n_seeds, BENCHMARKS[name].n_seeds)
     return courses.course_of_adf(adf, X, n_seeds=n_seeds, rng=trial.rng("walks"), n_rows=n_rows, n_found=n_found)
 
 
 def course_by_aequitas(trial: Trial, *, name: str, weights, n_seeds: int, n_found: int) -> pd.DataFrame:
     """Return the `course` of Aequitas, one walk after the other, until so many finds are reached."""
-    draws = BENCHMARKS[name].schema.sample(BENCHMARKS[name].at_most(n_seeds), random_state=trial.rng("draws"))
+    draws = BENCHMARKS[name].schema.sample(min(n_seeds, BENCHMARKS[name].n_seeds), random_state=trial.rng("draws"))
     aequitas = _aequitas(trial, name, FeedForward(weights), in_flight=1)
     return courses.course_of_aequitas(aequitas, draws, n_found=n_found)
 
@@ -132,7 +132,7 @@ def course_by_sg(
 ) -> pd.DataFrame:
     """Return the `course` of symbolic generation, from the seeds of ADF, until so many inputs and finds are reached."""
     model = FeedForward(weights)
-    seeds = _adf(trial, name, model).seeds(X, BENCHMARKS[name].at_most(n_seeds))
+    seeds = _adf(trial, name, model).seeds(X, min(n_seeds, BENCHMARKS[name].n_seeds))
     return courses.course_of_sg(_sg(trial, name, model), X, seeds, n_inputs=n_inputs, n_found=n_found)
 
 
@@ -141,7 +141,7 @@ def seconds_to_find(trial: Trial, *, name: str, weights, X, n_seeds: int, n_want
 
     A method that runs out of seeds before has its seconds scaled up by what it found.
     """
-    network, n_seeds = FeedForward(weights), BENCHMARKS[name].at_most(n_seeds)
+    network, n_seeds = FeedForward(weights), min(n_seeds, BENCHMARKS[name].n_seeds)
     results = {
         "adf": _adf(trial, name, network).generate(X, n_seeds=n_seeds, max_found=n_wanted),
         "aequitas": _aequitas(trial, name, network).generate(n_samples=n_seeds, max_found=n_wanted),
@@ -189,7 +189,7 @@ def local_yields(
     each = _as_trials(trial, n_runs)
     for own in each:
         adf = _adf(own, name, model, tried=False)  # starts are discriminatory by values of the domain
-        phase = adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds)))
+        phase = adf.global_search(adf.seeds(X, min(n_seeds, BENCHMARKS[name].n_seeds)))
         chosen = own.rng("starts").choice(len(phase.seed), min(n_starts, len(phase.seed)), replace=False)
         n = len(chosen)
         starts.append(GlobalPhase(phase.inputs[chosen], phase.partner[chosen], np.arange(n), np.zeros(n)))
@@ -258,7 +258,7 @@ def same_starts(
     """
     each, model = _as_trials(trial, n_runs), FeedForward(weights)
     searches = [_adf(own, name, model, n_local=n_local) for own in each]
-    phases = [adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds))) for adf in searches]
+    phases = [adf.global_search(adf.seeds(X, min(n_seeds, BENCHMARKS[name].n_seeds))) for adf in searches]
     by_adf = [adf.local_search(its).growth() for adf, its in zip(searches[:n_runs_adf], phases, strict=False)]
     if not min(len(its.seed) for its in phases):  # without a start there is nothing to grow
         return {"adf": by_adf, "aequitas": [NOTHING_GROWN] * n_runs}
@@ -271,7 +271,7 @@ def same_starts(
 def discriminatory_seeds(trial: Trial, *, name: str, weights, X, n_seeds: int) -> dict[str, int]:
     """Count, as n_successful, ADF's seeds that are discriminatory as they stand: what symbolic generation finds."""
     benchmark, network = BENCHMARKS[name], FeedForward(weights)
-    seeds = _adf(trial, name, network).seeds(X, benchmark.at_most(n_seeds))
+    seeds = _adf(trial, name, network).seeds(X, min(n_seeds, benchmark.n_seeds))
     found = discriminatory(network, seeds, benchmark.sensitive_features, schema=benchmark.schema)
     return {"n_successful": int(found.sum())}
 

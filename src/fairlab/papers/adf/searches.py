@@ -1,0 +1,65 @@
+"""What the searches of several notebooks share: the published variants of ADF and AEQUITAS, and a check of results.
+
+A whole search is hundreds of thousands of inputs; what is kept of it are its counts and a share of the discriminatory
+ones, drawn at random, to retrain with.
+"""
+
+import numpy as np
+
+from fairlab.adf.aequitas import Aequitas
+from fairlab.adf.discrimination import SearchResult
+from fairlab.adf.generation import ADF
+from fairlab.cases.schema import Schema
+from fairlab.networks import CHUNK, FeedForward
+from fairlab.papers.adf.benchmarks import SCHEMAS
+from fairlab.seeds import Trial
+
+SHARE_KEPT = 0.05  # what section 4.2 retrains with
+
+
+class ADFOnCredit(ADF):
+    """ADF whose global phase tries ages 0 to 39 on credit: there the authors' code has the bounds of another table."""
+
+    partner_schema = Schema.from_bounds(SCHEMAS["credit"].bounds | {"age": (0, 39)})
+
+
+class AequitasAsReleased(Aequitas):
+    """The code that the authors of ADF released: its walks learn from discrimination, not from the value returned."""
+
+    def _pays(self, partner, is_0):
+        return partner >= 0
+
+
+def tally(result: SearchResult, weights, trial: Trial) -> dict:
+    """Check what a search reports, by the network's classes of both sides of each pair, and sum it up.
+
+    Returns
+    -------
+    dict
+        n_inputs, n_discriminatory : distinct inputs, and the discriminatory ones among them;
+        success_rate : share of the latter, 0 if nothing was tried;
+        n_successful : seeds with which the local phase began;
+        n_wrong, n_outside : reported inputs that the check found repeated or not discriminatory, and those outside of
+        the domain;
+        sample : ndarray of shape (n_kept, n_attributes), a share of the discriminatory inputs.
+    """
+    found, pairs = result.discriminatory, result.pairs
+    columns = result.schema.positions(result.sensitive_features)
+    n_distinct = len({row.tobytes() for row in np.delete(found, columns, axis=1)})
+    sides = [_classes(weights, pairs[:, side]) for side in (0, 1)]
+    outside = (found < result.schema.low) | (found > result.schema.high)
+    kept = trial.rng("kept").choice(len(found), int(np.ceil(SHARE_KEPT * len(found))), replace=False)
+    return {
+        "n_inputs": result.n_inputs,
+        "n_discriminatory": result.n_discriminatory,
+        "success_rate": result.success_rate,
+        "n_successful": int(result.successful.sum()),
+        "n_wrong": int(len(found) - n_distinct + (sides[0] == sides[1]).sum()),
+        "n_outside": int(outside.any(axis=1).sum()),
+        "sample": found[kept],
+    }
+
+
+def _classes(weights, X) -> np.ndarray:
+    network = FeedForward(weights)
+    return np.concatenate([network.predict(chunk) for chunk in np.array_split(X, -(-max(len(X), 1) // CHUNK))])
