@@ -34,7 +34,7 @@ from fairlab.auditing.answers import Answers, Slopes
 from fairlab.benchmarks.adf import dense_network
 from fairlab.cases import Case, Schema
 from fairlab.networks import Network
-from fairlab.papers.adf.trials import AequitasAsReleased
+from fairlab.papers.adf.searches import AequitasAsReleased
 
 READINGS = pytest.mark.parametrize("variant", ["published", "sound"])
 
@@ -563,3 +563,34 @@ def test_a_search_keeps_its_parameters_and_can_be_cloned(method):
     assert search.get_params().items() >= given.items(), "a search changes no parameter"
     assert copy.get_params() | {"schema": None} == search.get_params() | {"schema": None}
     assert (copy.schema, searched(copy)) == (search.schema, found)
+
+
+def test_step_sizes_multiply_the_moves_of_both_phases(network, schema):
+    seeds, columns = schema.sample(60, random_state=6), schema.positions("group")
+    its = {"schema": schema, "sensitive_features": "group"}
+    partner, flips = choose_partner(network, seeds, variant="sound", **its)
+    seeds, other = seeds[~flips], with_partner(seeds, partner, **its)[~flips]
+    moved = schema.clip(seeds + 2 * direction(network, seeds, other, columns, "sound", None))
+    phase = ADF(network, schema, "group", max_iter=1, global_step=2, n_local=30, local_step=3).global_search(seeds)
+    assert len(phase.seed)
+    assert (phase.inputs == moved[phase.seed]).all()
+    adf = ADF(network, schema, "group", n_local=30, local_step=3)
+    walk = np.stack([step.inputs[0] for step in adf.steps(phase)])
+    steps = np.diff(walk, axis=0)
+    assert ((steps != 0).sum(axis=1) <= 1).all()
+    at_bound = (walk[1:] == schema.low) | (walk[1:] == schema.high)
+    assert (np.abs(steps[(steps != 0) & ~at_bound]) == 3).all()
+    assert (np.abs(steps) == 3).any()
+
+
+def test_the_learning_rate_is_what_one_move_changes(network, schema):
+    odds = Odds(schema, "fully_directed", learning_rate=0.1)
+    n = len(schema.names)
+    odds.learn(np.array([0]), np.array([-1]), np.array([True]), np.array([0]))
+    assert odds.down[0, 0] == pytest.approx(0.6)
+    assert odds.attribute[0, 0] == pytest.approx((1 / n + 0.1) / 1.1)
+    found = [
+        Aequitas(network, schema, "group", n_local=200, learning_rate=rate).generate(n_samples=30)
+        for rate in (0.001, 0.1)
+    ]
+    assert found[0].n_inputs != found[1].n_inputs

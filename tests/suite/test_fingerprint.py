@@ -208,7 +208,7 @@ def test_a_notebook_counts_with_its_imports_and_texts():
 @pytest.mark.parametrize("module", ["checks", "plotting", "data.files", "networks"])
 def test_words_looks_and_downloads_outdate_no_trial_and_looks_outdate_an_experiment(changed, module):
     source = "from fairlab.networks import FeedForward\nfrom fairlab import plotting"
-    trial, notebook = modules_fingerprint(["fairlab.papers.adf.trials"]), notebook_fingerprint(source)
+    trial, notebook = modules_fingerprint(["fairlab.papers.adf.searches"]), notebook_fingerprint(source)
     changed(f"fairlab.{module}")
-    assert (modules_fingerprint(["fairlab.papers.adf.trials"]) != trial) == (module == "networks")
+    assert (modules_fingerprint(["fairlab.papers.adf.searches"]) != trial) == (module == "networks")
     assert (notebook_fingerprint(source) != notebook) == (module in ("networks", "plotting", "checks"))

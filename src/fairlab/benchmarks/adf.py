@@ -101,15 +101,16 @@ def one_at_a_time(model):
 
 def half_of_a_row(name: str, method: str, n: int) -> int:
     """Return how many discriminatory inputs one method finds of one benchmark: half of a row of table 4."""
-    from fairlab.papers.adf import trials
-    from fairlab.seeds import Trial
+    from fairlab.adf import Aequitas
+    from fairlab.papers.adf.benchmarks import BENCHMARKS
 
-    subject, _ = stored_subject(name)
-    shared = {"name": name, "weights": subject.weights, "n_seeds": n, "n_local": n, "reading": "as_published"}
+    (subject, _), benchmark = stored_subject(name), BENCHMARKS[name]
+    n_seeds = min(n, benchmark.n_seeds)
     if method == "adf":
-        return trials.searched_by_adf(Trial("adf", 0), X=subject.X, **shared)["n_discriminatory"]
-    [run] = trials.runs_of_aequitas(Trial("adf", 0), n_runs=1, in_flight=32, **shared)
-    return run["n_discriminatory"]
+        return search(subject.network, name, n_local=n).generate(subject.X, n_seeds=n_seeds).n_discriminatory
+    its = {"n_local": n, "variant": "published", "random_state": 0}
+    aequitas = Aequitas(subject.network, benchmark.schema, benchmark.sensitive_features, **its)
+    return aequitas.generate(n_samples=n_seeds).n_discriminatory
 
 
 def find(adf, seeds, n_wanted: int) -> int:

@@ -1,10 +1,10 @@
 """What searches had found after how many rows: a budget that every machine shares (tables 5 and 8).
 
-The authors' programs ask their network for one row at a time, so that there a row has a price in seconds. To check an
+The authors' programs query their network one row at a time, so that there a row has a price in seconds. To check an
 input takes its own row and one for each other protected value that is tried, until one has another class. Around every
 move of a walk, the inner minimiser of basinhopping repeats the check: once, and once more for each attribute. Rows are
-counted here as those programs ask them; the searches themselves leave the repetitions out. Symbolic generation asks for
-the rows of a tree besides.
+counted here as those programs query them; the searches themselves leave the repetitions out. Symbolic generation
+queries the rows of a tree besides.
 """
 
 import time
@@ -19,7 +19,7 @@ from fairlab.papers.adf.symbolic import SymbolicGeneration
 
 WALKS_AT_ONCE = 16
 SECONDS = 500  # of table 5
-ROWS_OF_500_SECONDS = 850_000  # asked one at a time, each in some 0.6 milliseconds, on the authors' machine
+ROWS_OF_500_SECONDS = 850_000  # queried one at a time, each in some 0.6 milliseconds, on the authors' machine
 GRADIENTS = 2  # rows of ADF before every move: the input and its partner
 
 
@@ -38,8 +38,8 @@ def course_of_adf(adf: ADF, X, *, n_seeds: int, rng, n_rows: int = 0, n_found: i
         starts = GlobalPhase(phase.inputs[some], phase.partner[some], phase.seed[some], phase.iterations)
         for number, trace in enumerate(walker.steps(starts)):
             traces.append(trace)
-            asked = rows_to_check(trace, adf) * (1 + len(adf.schema.names)) + GRADIENTS * (number > 0)
-            rows.append(np.where(np.arange(len(asked)) < len(starts.seed), asked, 0))
+            queried = rows_to_check(trace, adf) * (1 + len(adf.schema.names)) + GRADIENTS * (number > 0)
+            rows.append(np.where(np.arange(len(queried)) < len(starts.seed), queried, 0))
         so_far = course(traces, rows, before, adf)
         if so_far["rows"].iloc[-1] >= n_rows and so_far["found"].iloc[-1] >= n_found:
             break
@@ -63,7 +63,7 @@ def course_of_aequitas(aequitas: Aequitas, draws: np.ndarray, *, n_found: int) -
     traces, n_first, found = [], [], set()
     for number, trace in enumerate(aequitas.steps(draws[hits]) if len(hits) else ()):
         traces.append(Trace(trace.inputs, trace.partner, hits[trace.seed]))
-        # All starts come first; after them one candidate, and neighbours that the minimiser asks for anyway.
+        # All starts come first; after them one candidate, and neighbours that the minimiser evaluates anyway.
         n_first.append(1 if number else len(hits))
         walked = trace.inputs[trace.partner >= 0] if number else trace.inputs[:0]
         found.update(map(bytes, np.delete(walked, columns, axis=1)) if len(walked) else ())
@@ -105,17 +105,17 @@ def rows_to_check(trace: Trace, search) -> np.ndarray:
 
 
 def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, search) -> pd.DataFrame:
-    """Return rows asked, distinct inputs and distinct discriminatory ones after every input, seed by seed.
+    """Return rows queried, distinct inputs and distinct discriminatory ones after every input, seed by seed.
 
-    Where nothing but the global phase asked, there is one line.
+    Where nothing but the global phase queried, there is one line.
 
     Parameters
     ----------
     traces : list of Trace
     rows : list of ndarray
-        Rows asked for every input of each.
+        Rows queried for every input of each.
     before : ndarray of int of shape (n_seeds,)
-        Rows that the global phase asked up to each seed.
+        Rows that the global phase queried up to each seed.
     search : ADF, Aequitas or SymbolicGeneration
     """
     trace = Trace.join(traces, len(search.schema.bounds))
@@ -123,10 +123,10 @@ def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, sear
         return pd.DataFrame({"rows": before[-1:], "inputs": 0, "found": 0, "seed": len(before) - 1})
     order = np.argsort(trace.seed, kind="stable")
     new = ~repeated(trace.inputs[order], search.schema.positions(search.sensitive_features))
-    asked = np.concatenate([np.zeros(0, dtype=int), *rows])[order]
+    queried = np.concatenate([np.zeros(0, dtype=int), *rows])[order]
     return pd.DataFrame(
         {
-            "rows": asked.cumsum() + before[trace.seed[order]],
+            "rows": queried.cumsum() + before[trace.seed[order]],
             "inputs": new.cumsum(),
             "found": (new & (trace.partner[order] >= 0)).cumsum(),
             "seed": trace.seed[order],
@@ -135,7 +135,7 @@ def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, sear
 
 
 def within(so_far: pd.DataFrame, n_rows: int) -> pd.Series:
-    """Return the last line of a course that so many rows pay for; noughts where they do not pay for the first."""
+    """Return the last line of a course that so many rows pay for; zeros where they do not pay for the first."""
     paid = so_far["rows"].searchsorted(n_rows, side="right")
     return so_far.iloc[paid - 1] if paid else so_far.iloc[0] * 0
 

@@ -6,7 +6,7 @@ solutions are the integers of an interval for each, and no solver is needed to f
 
 The tree is fitted to the model's answers on LIME's neighbourhood with every attribute declared categorical: each column
 drawn from its frequencies in the training data, so that apart from its first row, the input itself, nothing in it is
-near the input. What is asked of the tree is one path, so only the nodes on this path are grown: the same splits as
+near the input. One path is needed, so only the nodes on this path are grown: the same splits as
 those of scikit-learn's classifier (Gini impurity, no limit of depth), from counts instead of sorted rows.
 """
 
@@ -49,7 +49,7 @@ class PathCondition(NamedTuple):
 class Explainer:
     """Explains one input after the other, each by a tree on rows of its own.
 
-    The rows of a tree are picked anew for every input, from many that were drawn and asked about once.
+    The rows of a tree are picked anew for every input, from many that were drawn and classified once.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class SymbolicGeneration:
     n_neighbours : int
         Rows that each tree is fitted to.
     n_pool : int
-        Rows that the model is asked about beforehand; those of each tree are picked from them anew.
+        Rows that the model classifies beforehand; those of each tree are picked from them anew.
     solution : {"uniform", "lowest"}
         Which of the values that obey the conditions an attribute gets: any, or the lowest. The authors left that to a
         solver: z3 of their time returned high and inner values, which a uniform draw comes near; of later versions it

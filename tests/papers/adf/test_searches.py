@@ -1,5 +1,6 @@
-"""One trial of each experiment, and courses: what a search has found with every row that it asks."""
+"""What the notebooks share: published variants, the check of a search, courses, symbolic generation, benchmarks."""
 
+import ast
 import os
 from types import SimpleNamespace
 
@@ -16,10 +17,13 @@ from fairlab.cases import Schema
 from fairlab.data import load
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.networks import FeedForward
-from fairlab.papers.adf import benchmarks, courses, tables, trials
-from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject, subject_under_test
+from fairlab.papers.adf import benchmarks, courses
+from fairlab.papers.adf.benchmarks import SCHEMAS, Subject, subject_under_test
+from fairlab.papers.adf.searches import ADFOnCredit, tally
 from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
+from fairlab.paths import project
 from fairlab.seeds import Trial
+from fairlab.suite.notebook import code_of
 
 TRIAL = Trial("adf/versus_aequitas", 0)
 SMALL = {"n_seeds": 20, "n_local": 5}
@@ -69,135 +73,38 @@ def test_a_tally_counts_and_checks_what_a_search_reports(inputs, partner, expect
     schema = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
     trace = Trace(np.array(inputs), np.array(partner), np.zeros(len(inputs), dtype=int))
     result = SearchResult(schema, ("sex",), trace, np.array([0]), np.array([True]), 0.5)
-    tally = trials.tally(result, RULE, TRIAL)
-    counts = [tally[name] for name in ("n_inputs", "n_discriminatory", "n_wrong", "n_outside", "success_rate")]
+    found = tally(result, RULE, TRIAL)
+    counts = [found[name] for name in ("n_inputs", "n_discriminatory", "n_wrong", "n_outside", "success_rate")]
     assert counts == [*expected, pytest.approx(expected[1] / expected[0])]
-    assert is_plain(tally)
+    assert is_plain(found)
+    assert len(found["sample"]) == min(result.n_discriminatory, 1), "5%, rounded up"
 
 
-class Runner:
-    """Runs trials as an experiment does."""
-
-    def trials(self, function, n_trials, **parameters):
-        return [function(Trial("adf/versus_aequitas", k), **parameters) for k in range(n_trials)]
-
-
-@pytest.mark.parametrize("reading", ["as_published", "as_described"])
-def test_both_searches_report_nothing_wrong(credit, reading, monkeypatch):
-    monkeypatch.setattr(trials, "BENCHMARKS", {"credit.gender": BENCHMARKS["credit.gender"]})
-    found = trials.search_both(Runner(), dict.fromkeys(SCHEMAS, credit), 2, n_runs=2, reading=reading, **SMALL)
-    assert list(found) == [("credit.gender", "adf"), ("credit.gender", "aequitas")]
-    for first, second in found.values():
-        assert (first["n_wrong"], first["n_outside"]) == (0, 0)
-        assert first["n_inputs"] >= first["n_discriminatory"] >= first["n_successful"] > 0
-        assert len(first["sample"]) == int(np.ceil(0.05 * first["n_discriminatory"]))
-        assert discriminatory(credit.network, first["sample"], "sex", schema=CREDIT).all()
-        assert not np.array_equal(first["sample"], second["sample"]), "trials have seeds of their own"
+def test_credit_tries_an_age_outside_of_the_domain_as_published_only(credit):
+    for method, n_successful in ((ADFOnCredit, 10), (ADF, 0)):
+        adf = method(FeedForward(NEEDS_AN_AGE), CREDIT, "age", variant="published", random_state=0)
+        assert adf.global_search(adf.seeds(credit.X, 10)).successful.sum() == n_successful
 
 
-@pytest.mark.parametrize(
-    ("options", "n_successful"),
-    [
-        ({"reading": "as_published"}, 10),
-        ({"reading": "as_described"}, 0),
-        ({"reading": "as_published", "sensitive_features": "age"}, 0),
-    ],
-)
-def test_credit_tries_an_age_outside_of_the_domain_as_published_only(credit, options, n_successful):
-    shared = {"name": "credit.age", "weights": NEEDS_AN_AGE, "X": credit.X, "n_seeds": 10}
-    assert trials.searched_by_adf(TRIAL, n_local=0, **shared, **options)["n_successful"] == n_successful
-    [growth] = trials.same_starts(TRIAL, n_local=2, n_runs=1, n_runs_adf=1, **shared)["adf"]
-    assert len(growth) == 10, "they start from what the authors' global phase found"
-
-
-def test_courses_go_on_until_there_is_enough_and_follow_from_the_seed(credit, gender):
-    shared = gender | {"X": credit.X, "n_seeds": 20}
-    by_rows = trials.course_by_adf(TRIAL, n_rows=20_000, **shared)
-    by_finds = trials.course_by_adf(TRIAL, n_found=30, **shared)
-    assert by_rows["rows"].iloc[-1] >= 20_000
-    assert by_finds["found"].iloc[-1] >= 30
-    assert by_finds[: len(by_rows)].equals(by_rows[: len(by_finds)]), "the same walks, however far they are followed"
-    by_aequitas = trials.course_by_aequitas(TRIAL, n_seeds=20, n_found=30, **gender)
-    by_sg, more = (trials.course_by_sg(TRIAL, n_inputs=n, n_found=m, **shared) for n, m in ((6, 0), (1, 2)))
-    assert (by_aequitas["found"].iloc[-1], by_sg["inputs"].iloc[-1], more["found"].iloc[-1]) == (30, 6, 2)
-
-
-def test_seconds_are_scaled_up_where_too_little_was_found(credit, gender, monkeypatch):
-    class Search:
-        """Finds as many as it is asked for, at most 4, in a second."""
-
-        def generate(self, *_, max_found=None, **__):
-            return type("Result", (), {"seconds": 1.0, "n_discriminatory": min(max_found, 4)})
-
-    for search in ("_adf", "_aequitas"):
-        monkeypatch.setattr(trials, search, lambda trial, name, network: Search())
-    seconds = trials.seconds_to_find(TRIAL, X=credit.X, n_seeds=9, n_wanted=8, **gender)
-    assert seconds == {"adf": 2.0, "aequitas": 2.0}
-
-
-def test_local_yields_are_of_the_same_starts(credit, gender):
-    sizes = {"n_seeds": 20, "n_runs": 2, "n_starts": 3, "n_starts_sg": 1, "n_local": (10, 4), "n_local_sg": 3}
-    yields = trials.local_yields(TRIAL, X=credit.X, **gender, **sizes)
-    pairs = [("adf", 4), ("adf", 10), ("aequitas", 4), ("aequitas", 10), ("sg", 3)]
-    assert yields.groupby(["method", "steps"]).size().to_dict() == dict.fromkeys(pairs, 2)
-    walks = yields[yields["method"] != "sg"]
-    assert (walks["distinct"] <= walks["repeats"]).all()
-
-
-def test_shares_of_walks_by_hand():
-    first = Trace(np.array([[4, 0], [5, 0]]), np.array([1, -1]), np.array([0, 1]))
-    second = Trace(np.array([[4, 1], [5, 0], [5, 1]]), np.array([1, 1, 1]), np.array([0, 1, 0]))
-    # Four candidates; the fifth input is a neighbour. Walk 0 finds one input twice, but for the protected column.
-    assert trials.shares_of_walks([first, second], [1]) == {"repeats": 0.75, "distinct": 0.5}
-
-
-def test_where_no_seed_succeeds_nothing_is_found(credit):
-    shared = {"name": "credit.gender", "weights": CONSTANT, "X": credit.X, "n_seeds": 6}
-    sizes = {"n_starts": 2, "n_starts_sg": 1, "n_local": (3,), "n_local_sg": 2}
-    assert trials.local_yields(TRIAL, n_runs=2, **sizes, **shared).empty
-    growth = trials.same_starts(TRIAL, n_local=3, n_runs=2, n_runs_adf=1, **shared)
-    assert all(curve.empty for curves in growth.values() for curve in curves)
-    assert trials.discriminatory_seeds(TRIAL, **shared) == {"n_successful": 0}
-
-
-def test_same_starts_count_every_input_once_the_starts_among_them(credit, gender):
-    growth = trials.same_starts(TRIAL, X=credit.X, n_runs=2, n_runs_adf=1, **gender, **SMALL)
-    adf = ADF(credit.network, CREDIT, "sex", n_local=5, variant="published", random_state=TRIAL.seed("adf"))
-    phase = adf.global_search(adf.seeds(credit.X, 20))
-    sex, walk = CREDIT.positions("sex"), adf.local_evaluations(phase)
-    known, curve = set(), []
-    for seed in phase.seed:  # one after the other, whatever an earlier one has tried is known
-        known |= {tuple(x) for x in np.delete(walk.inputs[walk.seed == seed], sex, axis=1)}
-        curve.append(len(known))
-    assert growth["adf"][0]["inputs"].tolist() == curve
-    assert {tuple(x) for x in np.delete(phase.inputs, sex, axis=1)} <= known
-    first, second = growth["aequitas"]
-    assert len(first) == len(phase.seed)
-    assert not first.equals(second)
-
-
-def test_retraining_is_assessed_by_trial_and_method(credit, gender):
-    both, samples = [Trial("adf/retraining", k) for k in range(2)], {"adf": credit.X[:5], "nothing": credit.X[:0]}
-    options = {"X": credit.X, "y": credit.y, "voters": [credit.weights], "n_epochs": 1, "n_points": 200} | gender
-    frames = trials.retrained(both, samples=samples, **options)
-    [alone] = trials.retrained(both[1:], samples={"nothing": credit.X[:0]}, **options)
-    assert [frame.index.tolist() for frame in frames] == [["adf", "nothing"]] * 2
-    assert frames[1].loc["nothing"].tolist() == pytest.approx(alone.loc["nothing"].tolist()), "whatever is beside it"
-
-
-def test_a_network_is_assessed_by_hand(credit):
-    found = trials.assessed(credit.weights, credit.X, 1 - credit.y, name="credit.gender", n_points=500, seed=3)
-    draws = CREDIT.sample(500, random_state=3)
-    others = draws.copy()
-    others[:, 8] = 1 - others[:, 8]
-    assert found == {"share": (credit.network.predict(draws) != credit.network.predict(others)).mean(), "accuracy": 0}
-
-
-def test_a_certain_network_is_sharp(credit):
-    soft = tables.sharpness(credit.network, CREDIT, n=200, random_state=0)
-    assert soft["gradient of the loss is 0"] < 0.02, "where both classes are as likely, and nowhere else"
-    flat = tables.sharpness(FeedForward([200 * part for part in CONSTANT]), CREDIT, n=50, random_state=0)
-    assert set(flat.values()) == {1}
+def test_functions_of_one_name_are_the_same_in_all_notebooks_which_share_their_trials():
+    found, shared = {}, set()
+    for file in sorted(project().notebooks.glob("adf/*.ipynb")):
+        for node in ast.parse(code_of(file)).body:
+            if isinstance(node, ast.FunctionDef) and {"trial", "trials"} & {
+                argument.arg for argument in node.args.args
+            }:
+                shared |= {node.name} & found.keys()
+                assert found.setdefault(node.name, ast.unparse(node)) == ast.unparse(node), (
+                    f"{node.name} in {file.name}"
+                )
+    assert {
+        "search_with_adf",
+        "search_with_aequitas",
+        "trained",
+        "global_phase",
+        "course_of_adf",
+        "course_of_sg",
+    } <= shared
 
 
 SCHEMA = Schema.from_bounds({"a": (0, 9), "b": (-9, 9), "group": (1, 4)})
