@@ -172,10 +172,8 @@ def test_aequitas_stops_at_the_walk_that_found_enough():
     assert nothing[COLUMNS].to_numpy().tolist() == [[8, 0, 0, 1]]
 
 
-def test_lines_of_a_course():
+def test_rows_to_more_finds_than_there_are_are_scaled_up():
     course = pd.DataFrame({"rows": [5, 9, 14], "inputs": [1, 2, 2], "found": [0, 1, 1], "seed": 0})
-    assert [courses.within(course, n)["rows"] for n in (4, 13)] == [0, 9]
-    assert [courses.at_inputs(course, n)["rows"] for n in (2, 7)] == [9, 14]
     assert [courses.to_find(course, "rows", n) for n in (1, 3)] == [9, 42]
 
 

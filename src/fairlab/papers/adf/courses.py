@@ -134,17 +134,6 @@ def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, sear
     )
 
 
-def within(so_far: pd.DataFrame, n_rows: int) -> pd.Series:
-    """Return the last line of a course that so many rows pay for; zeros where they do not pay for the first."""
-    paid = so_far["rows"].searchsorted(n_rows, side="right")
-    return so_far.iloc[paid - 1] if paid else so_far.iloc[0] * 0
-
-
-def at_inputs(so_far: pd.DataFrame, n_inputs: int) -> pd.Series:
-    """Return the line of a course with so many inputs, or its last one."""
-    return so_far.iloc[min(so_far["inputs"].searchsorted(n_inputs), len(so_far) - 1)]
-
-
 def to_find(so_far: pd.DataFrame, column: str, n_found: int) -> float:
     """Return what a column of a course comes to with so many finds, scaled up by what was found if that was fewer."""
     line = so_far.iloc[min(so_far["found"].searchsorted(n_found), len(so_far) - 1)]
