@@ -1,5 +1,6 @@
 import datetime
 import re
+import sys
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
 
@@ -7,6 +8,7 @@ import keras
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -589,6 +591,15 @@ def test_numbers_beside_labels_are_no_regression(options, found):
         (lambda rows: True, {}, "model: expected one value for each row, found bool"),
         (lambda rows: "yes", {}, "model: expected one value for each row, found str"),
         (lambda rows: rows["wage"], {}, "model: fails on the rows of the table: KeyError: 'wage'"),
+        (lambda rows: sys.exit(0), {}, "model: fails on the rows of the table: SystemExit: 0"),
+        (lambda rows: rows.pop("x")[1:] > 9, {}, "model: expected 60 values, one for each row, found 59"),
+        (lambda rows: csr_matrix(np.eye(len(rows), 2)), {}, "model: expected dense answers, found sparse ones"),
+        (lambda rows: pd.arrays.SparseArray(HIGH), {}, "model: expected dense answers, found sparse ones"),
+        (
+            np.zeros(60),
+            {"y_true": np.where(HIGH, "yes", "no"), "pos_label": "yes"},
+            "y_true: has the labels 'no', 'yes', the model answers 0.0; make them alike",
+        ),
         (lambda rows: {"a": 1}, {}, "model: expected one value for each row, found dict"),
         (lambda rows: None, {}, "model: expected one value for each row, found NoneType"),
         (lambda rows: [[1, 2]] * 60, {}, "model: expected strings, booleans or numbers, found a list"),
@@ -618,6 +629,24 @@ def test_answers_of_another_kind_later_on_are_refused(first, then, options):
     asked = case_of(lambda rows: np.array([first[x] if x < 60 else then for x in rows["x"]]), **options)
     with pytest.raises(CaseError, match="model: "):
         asked.decide(pd.DataFrame({"sex": ["f"], "x": [99]}))
+
+
+@pytest.mark.parametrize("method", ["sort_values", "set_index"])
+def test_what_a_model_does_to_its_rows_in_place_changes_nothing(method):
+    def in_place(rows):
+        getattr(rows, method)("x", inplace=True, **({"drop": False} if method == "set_index" else {"ascending": False}))
+        return rows["x"] > 30 if method == "sort_values" else (rows["x"] > 30).to_numpy()
+
+    table = pd.DataFrame({"sex": ["f", "m"] * 30, "x": np.random.default_rng(3).permutation(60)})
+    case = Case(in_place, table, sensitive_features="sex")
+    assert case.decide().tolist() == (table["x"] > 30).tolist()
+    assert case.queries.is_deterministic
+
+
+@pytest.mark.parametrize(("threshold", "favourable"), [(2, 0), (1.01, 0), (1, 15), (0.5, 15), (0, 60), (-1, 60)])
+@pytest.mark.filterwarnings("ignore:The model gives")
+def test_a_threshold_that_no_label_or_every_label_reaches_is_kept(threshold, favourable):
+    assert case_of(HIGH.astype(int), decision_threshold=threshold).decide().sum() == favourable
 
 
 def test_noise_is_noticed():

@@ -103,8 +103,8 @@ class ModelAdapter:
         gradient: Callable | None = None,
     ):
         self.name, self.unit, self.classes, self.columns = name, unit, classes, columns
-        self.answer: Any = answer
-        self.scorer: Any = scorer
+        self.answer: Any = _of_own_rows(answer)
+        self.scorer: Any = _of_own_rows(scorer)
         self.gradient: Any = gradient
         self.pos_label: Any = None
         self.label = 1
@@ -337,7 +337,7 @@ class ModelAdapter:
                 f"decision_threshold: the model gives the labels {_listed(values)}; leave the threshold out"
             )
         if self.decision_threshold is not None:
-            is_plain = values <= {0, 1}
+            is_plain = values <= {0, 1} and 0 < self.decision_threshold <= 1
         if is_plain or (self.decision_threshold is None and self._is_given and self.pos_label in values):
             self._settle_labels(values, labels)
             return self._is_favourable(answers)
@@ -349,7 +349,8 @@ class ModelAdapter:
         known = set(self.classes) if self.classes else values | labels
         if strange := values - known:
             raise CaseError(f"model: answers {_listed(strange)}; its classes are {_listed(self.classes)}")
-        if not self.classes and labels and len(values) > 1 and not (values <= labels or labels <= values):
+        is_told = labels and max(len(values), len(labels)) > 1  # two labels alone may be the two of one kind
+        if not self.classes and is_told and not (values <= labels or labels <= values):
             raise CaseError(
                 f"y_true: has the labels {_listed(labels)}, the model answers {_listed(values)}; make them alike"
             )
@@ -397,7 +398,7 @@ class ModelAdapter:
         is_two = classes == (0, 1) and {self.pos_label} < {-1, 1} >= labels and -1 in labels
         if is_two or (self.pos_label in classes and labels <= set(classes) and (is_named or not labels or 0 in labels)):
             if not (is_named or labels) and self._is_given:
-                place = f"Column {classes.index(self.pos_label)}, counted from 0"
+                place = f"Column {classes.index(self.pos_label)}, counted from 0,"
                 self._warn(f"{place} of the probabilities is taken for {self.pos_label!r}: nothing names the columns.")
             return int(self.pos_label == 1) if is_two else classes.index(self.pos_label)
         if set(classes) != set(range(len(classes))):
@@ -480,6 +481,10 @@ class ModelAdapter:
         """Return what the model answers: one value a row, or columns; none missing."""
         with _failing():
             answers = self.answer(rows)
+        if hasattr(answers, "tocsr") or isinstance(getattr(answers, "dtype", None), pd.SparseDtype):
+            raise CaseError(
+                "model: expected dense answers, found sparse ones; np.asarray or .toarray() makes them dense"
+            )
         shape: Any = getattr(answers, "shape", ())
         if len(shape) == 2 and shape[1] > 1:
             return _columns(answers, rows.index)
@@ -665,6 +670,17 @@ def _shaped(values, shape: tuple[int, ...], what: str) -> np.ndarray:
     return values
 
 
+def _of_own_rows(function: Callable | None) -> Callable | None:
+    """Return a function that hands on a frame of its own: what a model sorts or drops there is not asked about."""
+    if function is None:
+        return None
+
+    def of_own_rows(rows, *more):
+        return function(rows.copy(deep=False) if isinstance(rows, pd.DataFrame) else rows, *more)
+
+    return of_own_rows
+
+
 @contextmanager
 def _failing():
     """Say of any error inside the block that it is the model's."""
@@ -672,8 +688,9 @@ def _failing():
         yield
     except CaseError:
         raise
-    except Exception as error:
-        raise CaseError(f"model: fails on the rows of the table: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # one that ends the process would choose the exit status
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise CaseError(f"model: fails on the rows of the table: {reason}") from error
 
 
 def _aligned(answers, index: pd.Index) -> pd.Series:
