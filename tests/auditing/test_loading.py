@@ -186,12 +186,31 @@ def test_numbers_and_booleans_may_be_marked_as_missing(read):
     assert read("pay\n1\nNA\n", {"pay": "str"}) == ({"pay": ["1", "NA"]}, [])
 
 
+def test_blanks_and_blanks_around_a_marker_are_missing_among_numbers(read):
+    found, said = read("pay,member,name\n 1,True, NA\n NA ,  , \n30,false,x\n")
+    assert found == {"pay": [1, None, 30], "member": [True, None, False], "name": [" NA", " ", "x"]}
+    assert [line.split(" (--dtype")[0] for line in said[:2]] == [
+        "pay: NA is read as a missing value",
+        "member: '  ' is read as a missing value",
+    ]
+    assert read("pay,b\n1,x\n NA,x\n", {"pay": "Int64"}) == ({"pay": [1, None], "b": ["x", "x"]}, [])
+
+
+def test_a_column_without_a_name_is_named(read):
+    found, said = read(",a\n0,x\n1,y\n")
+    assert (found, said) == (
+        {"Unnamed: 0": [0, 1], "a": ["x", "y"]},
+        ["column 1 has no name in the first line and is given one"],
+    )
+
+
 def test_identifiers_stay_text(read):
     columns = {
         "zip": ["90210", "02139", ""],
         "card": ["123456789012345678901", "1", "2"],
         "order": ["9007199254740993", "9007199254740992", ""],
         "code": ["1e5", "A1", "2"],
+        "huge": ["1e400", "-1e5", "inf"],
     }
     rows = "\n".join(map(",".join, [columns, *zip(*columns.values(), strict=True)]))
     found, said = read(f"{rows}\n")
@@ -200,6 +219,7 @@ def test_identifiers_stay_text(read):
         "02139 begins with a zero, as identifiers do",
         "123456789012345678901 has too many digits to be held exactly",
         "9007199254740993 has too many digits to be held exactly",
+        "1e400 is too large",
     ]
 
 
@@ -246,6 +266,8 @@ def test_a_type_that_is_asked_for_keeps_the_values(read, texts, kind, expected):
         (["1e300", "1"], "float32", "found 1e"),
         (["1_000", "1"], "float", "found '1_000'"),
         (["soon", "2024-01-01"], "datetime64[ns]", "soon"),
+        (["women", "wombats"], "U3", "expected 'str', which cuts no text"),
+        (["women", "wombats"], "S3", "expected 'str', which cuts no text"),
         (["2500-01-01", "2024-01-01"], "datetime64[ns]", "[Oo]ut of bounds"),
     ],
 )

@@ -219,6 +219,8 @@ def _texts(stream, separator: str) -> pd.DataFrame:
         raise ValueError("it is empty")
     if twice := [name for name in header if name and header.count(name) > 1]:
         raise ValueError(f"expected a name for each column, found {twice[0]!r} twice")
+    if unnamed := [place for place, name in enumerate(header, 1) if not name.strip()]:
+        _warn(f"column {unnamed[0]} has no name in the first line and is given one")
     for row in rows:
         if row and len(row) != len(header):
             where = f"{len(row)} in line {rows.line_num}"
@@ -230,7 +232,7 @@ def _texts(stream, separator: str) -> pd.DataFrame:
 def _inferred(column: pd.Series) -> pd.Series:
     """Return a column of text as numbers or booleans if all fields are some; warn of what changes the data."""
     name, (codes, values, known) = column.name, _known(column)
-    markers = ", ".join(values.drop(known.index))
+    markers = ", ".join(text.strip() or repr(text) for text in values.drop(known.index))
     if values.empty:
         return column.astype(float)
     is_boolean = known.isin(BOOLEANS).all()
@@ -251,7 +253,7 @@ def _known(column: pd.Series) -> tuple[np.ndarray, pd.Series, pd.Series]:
     """Return the place of each row's text among the distinct ones (-1: missing), these, and those that mark nothing."""
     codes, values = pd.factorize(column)
     values = pd.Series(values, dtype=column.dtype)
-    return codes, values, values[~values.isin(MISSING)]
+    return codes, values, values[~values.astype("str").str.strip().isin(("", *MISSING))]
 
 
 def _numbers(texts: pd.Series) -> pd.Series | None:
@@ -268,6 +270,8 @@ def _numbers(texts: pd.Series) -> pd.Series | None:
 
 def _no_number(texts: pd.Series, numbers: pd.Series, *, has_missing: bool) -> str:
     """Return why texts are no numbers although they look like some, "" if they are."""
+    if (lost := np.isinf(numbers) & texts.str.contains("[0-9]")).any():
+        return f"{texts[lost].iloc[0].strip()} is too large"
     if not (numbers % 1 == 0).all():
         return ""
     if (zero := texts.str.match(ZERO)).any():
@@ -283,6 +287,8 @@ def _no_number(texts: pd.Series, numbers: pd.Series, *, has_missing: bool) -> st
 def _typed(column: pd.Series, target) -> pd.Series:
     """Return a column in another type; raises a ValueError where a value would change."""
     is_boolean = pd.api.types.is_bool_dtype(target)
+    if isinstance(target, np.dtype) and target.kind in "SUV":
+        raise ValueError("expected 'str', which cuts no text")
     if not (is_boolean or pd.api.types.is_numeric_dtype(target)):
         return column.astype(target)
     codes, found = None, column
