@@ -540,6 +540,15 @@ def test_people_of_unknown_group_are_counted_and_not_compared(name, options):
     assert (table.index[2], table["share"].iloc[2]) == (name or UNKNOWN, 0.2)
 
 
+def test_a_missing_name_in_one_of_several_levels_is_unknown_too():
+    names = pd.MultiIndex.from_tuples([("f", "a"), ("m", "a"), ("m", np.nan), ("m", "declined")])
+    table = impact_table(counts([100] * 4, [40, 50, 90, 80]).set_axis(names), unknown=["declined"])
+    assert table["impact ratio"].tolist() == pytest.approx([0.8, 1, np.nan, np.nan], nan_ok=True)
+    assert table.index.tolist() == ["f, a", "m, a", "m, (unknown)", "m, declined"]
+    with pytest.raises(ValueError, match="unknown: expected names of groups, a, b, found 'Declined'"):
+        impact_table(counts([100] * 2, [40, 50]), unknown=["Declined"])
+
+
 def test_errors_and_missing_labels_where_they_are_known():
     more = {"labelled": [60, 80], "positives": [20, 40], "true positives": [10, 30]}
     more |= {"negatives": [40, 40], "false positives": [10, 0]}
@@ -584,6 +593,14 @@ BAD = (-1, np.nan, np.inf, -np.inf, None, pd.NA, True, "5", 5j, pd.Timestamp("20
         (counts([0], [0]), "expected some people"),
         (counts([10], [5], labelled=[11]), "expected at most as many labelled as people"),
         (pd.DataFrame({"people": [1]}), "expected a column 'selected'"),
+        (
+            counts([10], [5], labelled=[9], positives=[5], negatives=[5]),
+            "at most as many positives and negatives together as labelled, found 10 of 9 in 'a'",
+        ),
+        (
+            counts([10], [5], **{"true positives": [3], "false positives": [3]}),
+            "true positives and false positives together as selected, found 6 of 5 in 'a'",
+        ),
     ],
 )
 def test_what_is_no_table_of_counts_is_refused(table, message):

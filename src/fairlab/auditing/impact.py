@@ -14,6 +14,7 @@ ERRORS = {
     "true positive rate": ("true positives", "positives"),
     "false positive rate": ("false positives", "negatives"),
 }
+SUMS = {"labelled": ("positives", "negatives"), "selected": ("true positives", "false positives")}
 
 
 def impact_table(
@@ -38,7 +39,8 @@ def impact_table(
         true labels are known also ``labelled``, the people who have one, and ``positives``, ``true positives``,
         ``negatives`` and ``false positives``. Counts may be fractions, as they come out of published rates.
     unknown : collection of str
-        Names of groups of people of whom it is not known: they are counted and not compared, as is a missing name.
+        Names of groups of people of whom it is not known: they are counted and not compared, as is a missing name. With
+        several levels also names within one level.
     smallest_share : float
         Share of the people below which a group is marked as small.
     smallest_size : int
@@ -60,7 +62,8 @@ def impact_table(
         If `counts` is no DataFrame, or `unknown` no collection of names.
     ValueError
         If there is no group, a group or column is named twice, a column is missing, a count is negative, missing,
-        infinite, a boolean or more than those it is a part of, or an option is out of its range.
+        infinite, a boolean or more than those it is a part of, two parts are more than the whole, `unknown` names no
+        group, or an option is out of its range.
 
     Examples
     --------
@@ -74,8 +77,14 @@ def impact_table(
     check_number(confidence_level, "confidence_level", above=0, below=1)
     if isinstance(unknown, str) or not isinstance(unknown, Collection):
         raise TypeError(f"unknown: expected names of groups, found {unknown!r}")
-    counts = _checked(counts)
-    is_unknown = counts.index.isin([UNKNOWN, *unknown])
+    counts, levels = _checked(counts)
+    names = pd.Index([UNKNOWN, *unknown], dtype=object).fillna(UNKNOWN)
+    known = {UNKNOWN, *counts.index, *(name for level in levels for name in level)}
+    if strange := [name for name in names if name not in known]:
+        raise ValueError(
+            f"unknown: expected names of groups, {', '.join(map(str, counts.index))}, found {strange[0]!r}"
+        )
+    is_unknown = np.any([level.isin(names) for level in (counts.index, *levels)], axis=0)
     people, selected = (counts[name].to_numpy(dtype=float) for name in ("people", "selected"))
     small = (people < smallest_share * people.sum()) | (people < smallest_size)
     rate, low, high = rate_bounds(selected, people, confidence_level=confidence_level)
@@ -100,15 +109,20 @@ def impact_table(
     return pd.DataFrame(columns, index=counts.index)
 
 
-def _checked(counts) -> pd.DataFrame:
-    """Return counts with a flat index of names; refuse what is no table of counts."""
+def _checked(counts) -> tuple[pd.DataFrame, list[pd.Index]]:
+    """Return counts with a flat index of names, and the names by level; refuse what is no table of counts."""
     if not isinstance(counts, pd.DataFrame):
         raise TypeError(f"counts: expected a DataFrame with the columns people and selected, found {counts!r}")
     if counts.empty:
         raise ValueError("counts: expected one row for each group, found none")
-    if isinstance(counts.index, pd.MultiIndex):
-        counts = counts.set_axis(counts.index.map(lambda names: ", ".join(map(str, names))))
-    counts = counts.set_axis(counts.index.astype(object).fillna(UNKNOWN))
+    index = counts.index
+    levels = [
+        index.get_level_values(place).astype(object).fillna(UNKNOWN).rename(None) for place in range(index.nlevels)
+    ]
+    names = (
+        levels[0] if len(levels) == 1 else pd.Index([", ".join(map(str, each)) for each in zip(*levels, strict=True)])
+    )
+    counts = counts.set_axis(names.rename(index.name))
     if (twice := counts.index.duplicated()).any():
         raise ValueError(f"counts: expected each group once, found {counts.index[twice][0]!r} twice")
     if (twice := counts.columns.duplicated()).any():
@@ -131,6 +145,14 @@ def _checked(counts) -> pd.DataFrame:
                 f"counts: expected at most as many {name} as {whole}, found {counts[name][wrong].iloc[0]:g} of "
                 f"{counts[whole][wrong].iloc[0]:g} in {group!r}"
             )
-    if not counts["people"].sum() > 0:
+    for whole, both in SUMS.items():
+        if {whole, *both} <= set(counts):
+            total = counts[list(both)].astype(float).sum(axis=1)
+            if (wrong := total > counts[whole] * (1 + 1e-9)).any():
+                raise ValueError(
+                    f"counts: expected at most as many {' and '.join(both)} together as {whole}, found "
+                    f"{total[wrong].iloc[0]:g} of {counts[whole][wrong].iloc[0]:g} in {counts.index[wrong][0]!r}"
+                )
+    if not counts["people"].astype(float).sum() > 0:
         raise ValueError("counts: expected some people, found none")
-    return counts
+    return counts, levels
