@@ -354,7 +354,9 @@ def test_what_is_written_to_a_redirection_comes_after_what_was_printed(tmp_path)
         ({"--html": "linked.csv"}, "table.csv, which is read"),
         ({"--html": "a", "--json": "folder/../a"}, "--json: expected a file of its own, found a, which --html writes"),
         ({"--html": "gone", "--json": "dangling"}, "--json: expected a file of its own, found gone, which --html"),
+        ({"--html": "pipe", "--json": "pipe"}, "--json: expected a file of its own, found pipe, which --html writes"),
         ({"--html": ""}, "--html: expected the name of a file, found an empty text"),
+        ({"--html": "new/"}, "--html: expected the name of a file, found new/"),
         ({"--html": "folder"}, "expected a file to write, found a folder or socket: 'folder'"),
         ({"--html": "table.csv/a"}, "Not a directory: 'table.csv/a'"),
         ({"--html": "a" * 300}, "File name too long"),
@@ -370,6 +372,7 @@ def test_outputs_that_would_destroy_something_or_cannot_be_written_are_refused(t
     Path("link").symlink_to("table.csv")
     Path("linked.csv").hardlink_to("table.csv")
     Path("dangling").symlink_to("gone")
+    os.mkfifo("pipe")
     with pytest.raises((ValueError, OSError), match=message):
         check_outputs(outputs, ["table.csv", "gone.csv", "x" * 5000, "python -c 'print()'"])
     assert sorted(path.name for path in tmp_path.rglob("*")) == [
@@ -377,6 +380,7 @@ def test_outputs_that_would_destroy_something_or_cannot_be_written_are_refused(t
         "folder",
         "link",
         "linked.csv",
+        "pipe",
         "table.csv",
     ]
 

@@ -180,6 +180,8 @@ def test_audit_writes_requested_files(model, tmp_path):
         ("audit --html x --model-card x", "--model-card: expected a file of its own, found x, which --html writes"),
         ("audit --junit ''", "--junit: expected the name of a file, found an empty text"),
         ("audit --html /proc/a.html", "/proc/a.html"),
+        ("audit --baseline old.json", "baseline: expected a report that to_json wrote, found old.json"),
+        ("audit --config accept.toml", "accept: expected sensitive features, sex, or several"),
         ("compare bank:predict --html table.csv", "--html: expected a file of its own, found table.csv, which is read"),
         ("compare bank:predict --html x --json x", "--json: expected a file of its own, found x, which --html writes"),
     ],
@@ -187,6 +189,8 @@ def test_audit_writes_requested_files(model, tmp_path):
 def test_outputs_are_checked_before_the_model_is_called(model, tmp_path, capsys, call, message):
     (tmp_path / "old.json").write_text("{}")
     (tmp_path / "a.toml").write_text("seed = 1")
+    accept = {"measure": "impact_ratio", "sensitive_features": "sxe", "reason": "agreed", "expires": "2999-01-01"}
+    (tmp_path / "accept.toml").write_text("[[accept]]\n" + "\n".join(f"{k} = '{v}'" for k, v in accept.items()))
     (tmp_path / "bank.py").write_text("def predict(rows):\n    open('called', 'w')\n")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert main([*shlex.split(call), *AUDIT[1:]]) == 2

@@ -428,7 +428,7 @@ def _configured(context, option, path):
     if path is None:
         return
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise click.BadParameter(f"expected a TOML file, found {path} ({error})") from None
     context.meta["config"], context.meta["accept"] = path, content.pop("accept", [])
@@ -593,7 +593,7 @@ AUDIT_OPTIONS = (
 def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fail_on, baseline, **options):
     """Audit your model with all methods."""
     from fairlab.auditing import audit, forecast
-    from fairlab.auditing.guard import Accepted, Rule, judge
+    from fairlab.auditing.guard import Accepted, Rule, judge, read_baseline
     from fairlab.auditing.report import SHOWN
     from fairlab.auditing.wording import p_value, reasons
 
@@ -602,7 +602,11 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     try:
         rules = [Rule.of(text) for text in fail_on]
         accepted = [Accepted.of(content) for content in context.meta.get("accept", ())]
+        for each in accepted:
+            each.check(options["sensitive_features"])
         _check_outputs([options["model"]], options["table"], baseline, context.meta.get("config"), **files)
+        if baseline is not None:
+            read_baseline(baseline)  # what is no report is said before the model is asked
         of_audit = {name: options.pop(name) for name in AUDIT_OPTIONS}
         with _time_limit(seconds):
             case = _case(**options, max_rows=max(budget // 2, 2), random_state=seed, max_seconds=seconds)

@@ -163,11 +163,11 @@ def check_outputs(outputs: Mapping[str, Path | str], inputs: Iterable[Path | str
     """
     taken = [(Path(path), f"{path}, which is read") for path in inputs if _exists(path)]
     for option, path in outputs.items():
-        if not str(path):
-            raise ValueError(f"{option}: expected the name of a file, found an empty text")
+        if not str(path) or str(path).endswith(os.sep):
+            raise ValueError(f"{option}: expected the name of a file, found {str(path) or 'an empty text'}")
         path = Path(path)
         _try_to_write(path)
-        if _is_stream(path):
+        if _is_stream(path) and not path.is_fifo():  # whose reader is gone after the first
             continue
         if same := [use for other, use in taken if _is_same(path, other)]:
             raise ValueError(f"{option}: expected a file of its own, found {same[0]}")

@@ -189,7 +189,16 @@ def test_a_baseline_fails_what_is_new_or_worse(tmp_path):
     )
     assert same == ([], [])
     assert (worse[0][0][:17], new[0][0][:5]) == ("worse than -0.1: ", "new: ")
-    path.write_text("{}")
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps(whole), encoding="utf-8-sig")
+    assert failures(found(CLEAR), baseline=path) == ([], [])
+    changes = [{"significant": "false"}, {"significant": np.nan}, {"low": "0"}, {"estimate": np.inf}, {"effect": None}]
+    wrong = [whole | {"findings": [finding | change for finding in whole["findings"]]} for change in changes]
+    for content in (*wrong, {}, [], whole | {"findings": {}}, whole | {"sensitive_features": "sex"}):
+        path.write_text(json.dumps(content))
+        with pytest.raises(ValueError, match="baseline: expected a report"):
+            failures(found(CLEAR), baseline=path)
+    path.write_text("[" * 100_000)
     with pytest.raises(ValueError, match="baseline: expected a report"):
         failures(found(CLEAR), baseline=path)
 
@@ -219,6 +228,10 @@ def test_a_finding_is_accepted_with_a_reason_until_a_day(entry, day, failing, ac
         (Rule.of, 3, "expected MEASURE > NUMBER"),
         (Rule.of, "loss_ratio > -1", "finite and of at least 0"),
         (Rule.of, "loss_ratio > 1e999", "finite and of at least 0"),
+        (Rule.of, "selection_rate_difference > 5", "expected a limit from 0, below 1, as a share"),
+        (Rule.of, "correlation > 1", "expected a limit from 0, below 1, as a share"),
+        (Rule.of, "impact_ratio < 80", "expected a limit above 0, up to 1, as a share"),
+        (Rule.of, "impact_ratio < 0", "expected a limit above 0, up to 1, as a share"),
         (
             Accepted.of,
             ACCEPTED | {"measure": "selection_rate", "expires": TODAY},

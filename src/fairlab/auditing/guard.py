@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from math import comb
+from math import comb, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +37,9 @@ ERRORS = "error_rate_difference"  # tested in subgroups by an audit, and of ever
 OF_LABELS = ("true_positive_rate_difference", "false_positive_rate_difference", ERRORS)
 DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 of a feature that the model does not get
 PATTERN = re.compile(r"\s*(\w+)\s*([<>])\s*([0-9.eE+-]+)\s*")
+# Of a finding in a baseline, what is read of it.
+OF_BASELINE: dict[str, Any] = dict.fromkeys(("measure", "sensitive_features", "population", "effect", "where"), str)
+OF_BASELINE |= dict.fromkeys(("estimate", "low", "high", "p_value"), float | int | None) | {"significant": bool}
 KEYS = ("measure", "sensitive_features", "where", "reason", "expires")
 
 
@@ -79,9 +82,13 @@ class Rule:
         if (sign == "<") != (measure == RATIO):
             raise ValueError(f"fail_on: expected {'<' if measure == RATIO else '>'} after {measure}, found {text!r}")
         try:
-            return cls(measure, check_number(float(number), "", least=0))
+            limit = check_number(float(number), "", least=0)
         except ValueError:
             raise ValueError(f"fail_on: expected a number at the end, finite and of at least 0, in {text!r}") from None
+        if measure != "loss_ratio" and (limit > 1 or limit == (measure != RATIO)):  # nothing would be beyond it
+            limits = "above 0, up to 1" if measure == RATIO else "from 0, below 1"
+            raise ValueError(f"fail_on: expected a limit {limits}, as a share, in {text!r}")
+        return cls(measure, limit)
 
     def __str__(self) -> str:
         return f"{self.measure} {'<' if self.measure == RATIO else '>'} {self.limit:g}"
@@ -219,6 +226,16 @@ class Accepted:
             raise ValueError(f"accept: expected a date as expires, such as 2027-01-31, found {expires!r}")
         return cls(**dict(content) | {"expires": expires})
 
+    def check(self, names: Sequence[str]) -> None:
+        """Raise a ValueError if it is about what no finding by these sensitive features can be about."""
+        given = self.sensitive_features
+        parts = re.split(", | and ", given.split(" (through ")[0])
+        if given not in names and not set(parts) <= set(names):
+            found = f"found {given!r}{suggestion(given, names)}"
+            raise ValueError(
+                f"accept: expected sensitive features, {', '.join(names)}, or several as a report has them, {found}"
+            )
+
     def is_about(self, subject: Subject) -> bool:
         """Return whether it is about something that fails, or could not be judged."""
         return (self.measure, self.sensitive_features) == subject[:2] and self.where in ("", subject.where)
@@ -271,11 +288,11 @@ def judge(
         If the baseline is no report, or an acceptance names what is no sensitive feature.
     """
     for each in accepted:
-        _check_features(each, report)
+        each.check(report.case.sensitive_features)
     failing = [each for rule in rules for each in rule.failures(report)]
     not_judged = [each for rule in rules for each in rule.not_judged(report)]
     if baseline is not None:
-        before, names = _read(baseline)
+        before, names = read_baseline(baseline)
         failing += _since(report, before)
         not_judged += _not_again(report, before, names)
     if not rules and baseline is None:
@@ -313,26 +330,27 @@ def failures(report: Report, **options: Any) -> tuple[list[str], list[str]]:
     return [*judged.failing, *judged.not_judged], judged.accepted
 
 
-def _check_features(accepted: Accepted, report: Report) -> None:
-    """Raise a ValueError if an acceptance is about what no finding can be about."""
-    names, given = report.case.sensitive_features, accepted.sensitive_features
-    parts = re.split(", | and ", given.split(" (through ")[0])
-    if given not in names and not set(parts) <= set(names):
-        found = f"found {given!r}{suggestion(given, names)}"
-        raise ValueError(
-            f"accept: expected sensitive features, {', '.join(names)}, or several as a report has them, {found}"
-        )
-
-
-def _read(baseline) -> tuple[list[dict], list[str]]:
-    """Return the findings and the sensitive features of an earlier report."""
+def read_baseline(baseline: str | Path) -> tuple[list[dict], list[str]]:
+    """Return the findings and the sensitive features of an earlier report; ValueError if it is none."""
     try:
-        content = json.loads(Path(baseline).read_text(encoding="utf-8"))
-        rows = sorted(content["findings"], key=lambda row: row["significant"])  # of subgroups a significant one is last
-        _ = [(_key(row), row["p_value"]) for row in rows]
-        return rows, content["sensitive_features"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        content = json.loads(Path(baseline).read_text(encoding="utf-8-sig"))
+        rows, names = content["findings"], content["sensitive_features"]
+        for values, kind in ((content, dict), (rows, list), (names, list), *((name, str) for name in names)):
+            _check_kind(values, kind)
+        for row in rows:
+            for name, kind in OF_BASELINE.items():
+                _check_kind(row[name], kind)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"baseline: expected a report that to_json wrote, found {baseline} ({error!r})") from None
+    return sorted(rows, key=lambda row: row["significant"]), names  # of subgroups a significant one is last
+
+
+def _check_kind(value, kind) -> None:
+    """Raise a TypeError if a value is none of a kind; of numbers, a ValueError if it is not finite."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"found {value!r:.50}")
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"found {value!r}")
 
 
 def _key(row: Mapping) -> tuple:
