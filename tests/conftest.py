@@ -2,11 +2,9 @@
 
 import gc
 import os
-import sys
-from types import ModuleType
 
 import pytest
-from toy_project import CELLS, FIGURES_MODULE, PUBLISHED, SPECIFICATION, line, write_notebook
+from toy_project import CELLS, PUBLISHED, SPECIFICATION, write_notebook
 
 from fairlab.paths import project
 
@@ -38,16 +36,6 @@ def toy(tmp_path, monkeypatch, results):
     monkeypatch.setenv("FAIRLAB_ROOT", str(root))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     return root
-
-
-@pytest.fixture
-def toy_figures(monkeypatch):
-    """The toy paper's module of figures, with the function `line`, as if it were fairlab's."""
-    module = ModuleType(FIGURES_MODULE)
-    monkeypatch.setattr(line, "__module__", FIGURES_MODULE)
-    module.line = line
-    monkeypatch.setitem(sys.modules, FIGURES_MODULE, module)
-    return module
 
 
 @pytest.fixture(scope="module")

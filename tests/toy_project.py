@@ -6,10 +6,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fairlab.plotting import titled
 from fairlab.suite.notebook import KERNEL_SPEC, nbformat  # which loads less here than by itself
 
-FIGURES_MODULE = "fairlab.papers.toy.figures"
 PUBLISHED = """
 paper: {key: toy, title: "A toy", authors: Nobody, venue: Nowhere, doi: "10.0/0"}
 artefacts:
@@ -76,12 +74,13 @@ CELLS = [
 
 
 def line(frame, *, color="black"):
-    """Draw a line; as a function of the toy's module of figures."""
+    """Draw a line with a title."""
     figure = Figure(figsize=(3, 2), layout="constrained")
     axis = figure.subplots()
     axis.plot(frame["y"], color=color)
     axis.set(xlabel="person", ylabel="height (m)")
-    return titled(figure, f"The heights of {len(frame)} people.")
+    figure.suptitle(f"The heights of {len(frame)} people.")
+    return figure
 
 
 def write_notebook(path: Path, cells) -> Path:

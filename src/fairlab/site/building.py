@@ -163,16 +163,16 @@ def pictures(key: str) -> list[dict]:
         own = {"paper": key, "stem": stem, "folder": folder, "artefact": artefact, "title": title}
         own |= {
             "size": Image.open(folder / f"{stem}.png").size,
-            "code": drawing_cell(stem, entry.get("draw", ""), cells),
+            "code": drawing_cell(stem, cells),
         }
         found.append(entry | own)
     return sorted(found, key=lambda picture: (order.index(picture["artefact"]), picture["stem"]))
 
 
-def drawing_cell(stem: str, draw: str, cells: Sequence[str]) -> str:
-    """Return the cell that makes a figure: the one with its table or figure and part, of those with its function."""
+def drawing_cell(stem: str, cells: Sequence[str]) -> str:
+    """Return the cell that makes a figure: the one with its table or figure and part."""
     artefact, _, part = stem.partition("_")
-    fitting = [cell for cell in cells if "exp.figure(" in cell and draw.rpartition(".")[2] in cell]
+    fitting = [cell for cell in cells if "exp.figure(" in cell]
     return max(fitting, key=lambda cell: (f'"{artefact}"' in cell) + (f'part="{part}"' in cell), default="")
 
 

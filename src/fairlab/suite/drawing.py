@@ -1,16 +1,13 @@
-"""Drawing a figure from the numbers that are stored beside it: in a run, and again without one (``fairlab figures``).
+"""Figures of runs, with the numbers that are stored beside them, and the committed ones (``fairlab figures``).
 
 The entry of a figure is a dictionary: ``data`` (provenance of the numbers, one of `fairlab.data.dataset.SOURCES`),
-``draw`` (full name of a function), ``options`` (its keywords, as JSON has them), ``caption`` (in Markdown),
-``sentence`` (title in the picture, made by the function from the numbers) and ``alternative`` (alternative text).
+``caption`` (in Markdown), ``sentence`` (its title) and ``alternative`` (alternative text).
 """
 
-import importlib
-import inspect
 import json
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -26,31 +23,17 @@ from fairlab.suite.scorecard import published_runs
 
 FORMATS = ("csv", "png", "svg")
 INDEX = "index.json"
-DRAWS = re.compile(r"fairlab\.(\w+\.)+figures\.[a-zA-Z]\w*")  # the functions that may draw
 MARKED = ("reconstructed", "surrogate")  # data whose provenance is written into the picture
 MARK_COLUMN = "data"  # column of tables from surrogates
 FIRST_SENTENCE = re.compile(r"^.*?[.!?](?=\s|$)", re.DOTALL)
 
 
-def entry_of(run, draw: Callable, options: dict, caption: str, source: str, numbers: pd.DataFrame) -> dict:
-    """Return the entry of a figure of a run, without title; see `Experiment.figure` for the errors."""
-    if not isinstance(caption, str):
-        raise TypeError(f"caption: expected text, found {caption!r}")
-    try:
-        options = json.loads(json.dumps(options, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            "options: expected numbers, text, True, False, None, and lists and dictionaries of these; put arrays "
-            f"and tables into `data` ({error})"
-        ) from None
-    name = f"{getattr(draw, '__module__', '')}.{getattr(draw, '__qualname__', draw)}"
-    function(name)
-    caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
-    return {"data": source, "draw": name, "options": options, "caption": caption}
-
-
 def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd.DataFrame) -> dict:
     """Save a figure of a notebook as ``<stem>.png`` and ``.svg``, close it, and return its entry."""
+    if not isinstance(figure, Figure):
+        raise TypeError(f"figure: expected a matplotlib Figure, found {figure!r}")
+    if not isinstance(caption, str):
+        raise TypeError(f"caption: expected text, found {caption!r}")
     titles = [figure.get_suptitle(), *(axes.get_title(loc) for axes in figure.axes for loc in ("left", "center"))]
     sentence = next(filter(None, [titles[0], "; ".join(dict.fromkeys(filter(None, titles)))]), "")
     if not sentence:
@@ -59,52 +42,10 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
     plotting.save(figure, stem, salt=run.name, marks=marks, title=sentence)
     plt.close(figure)  # or a notebook would show it a second time
     caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
-    return _described({"data": source, "caption": caption}, sentence)
-
-
-def _described(entry, sentence) -> dict:
-    """Add the title of a figure and its alternative text to its entry."""
-    found = FIRST_SENTENCE.match(entry["caption"])
-    first = " ".join((found[0] if found else entry["caption"]).replace("*", "").replace("`", "").split())
-    return entry | {"sentence": sentence, "alternative": " ".join(filter(None, [first, sentence]))}
-
-
-def paint(entry: dict, numbers: Path, stem: Path, *, salt: str) -> dict:
-    """Draw a figure from ``<numbers>.csv`` as ``<stem>.png`` and ``.svg``; return its entry with title.
-
-    The same numbers give the same files, independent of matplotlib's current style.
-    """
-    frame = read_numbers(numbers.with_name(f"{numbers.name}.csv"))
-    with plt.style.context("default"):
-        figure = function(entry["draw"])(frame, **entry["options"])
-        if not isinstance(figure, Figure):
-            raise TypeError(f"{entry['draw']}: expected it to return a matplotlib Figure, found {figure!r}")
-        marks = [plotting.SOURCE_MARKS[entry["data"]]] if entry["data"] in MARKED else []
-        plotting.save(figure, stem, salt=salt, marks=marks)
-    plt.close(figure)  # or a notebook would show it a second time
-    return _described(entry, figure.get_label())
-
-
-def function(name: str) -> Callable:
-    """Return a drawing function by its full name.
-
-    Raises
-    ------
-    TypeError
-        If it is not a public function of a module ``figures`` of fairlab.
-    """
-    module, _, own = name.rpartition(".")
-    found = getattr(importlib.import_module(module), own, None) if DRAWS.fullmatch(name) else None
-    if not inspect.isfunction(found):
-        raise TypeError(f"draw: expected a public function of a module `figures` of fairlab, found {name}")
-    return found
-
-
-def read_numbers(file: Path) -> pd.DataFrame:
-    """Return the stored numbers of a figure: an empty cell is missing, all other text stays text."""
-    frame = pd.read_csv(file, keep_default_na=False, na_values=[""])
-    marked = MARK_COLUMN in frame and frame[MARK_COLUMN].eq(plotting.SURROGATE_MARK).all()
-    return frame.drop(columns=MARK_COLUMN) if marked else frame
+    found = FIRST_SENTENCE.match(caption)
+    first = " ".join((found[0] if found else caption).replace("*", "").replace("`", "").split())
+    alternative = " ".join(filter(None, [first, sentence]))
+    return {"data": source, "caption": caption, "sentence": sentence, "alternative": alternative}
 
 
 def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:

@@ -25,7 +25,7 @@ from fairlab.suite import processes
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
-from fairlab.suite.drawing import entry_of, keep, paint, with_mark
+from fairlab.suite.drawing import keep, with_mark
 from fairlab.suite.fingerprint import state
 from fairlab.suite.scorecard import ending_of
 from fairlab.suite.trials import run_trials
@@ -412,22 +412,20 @@ class Experiment:
     def figure(
         self,
         artefact: str,
-        figure: Figure | Callable,
+        figure: Figure,
         *,
         data: pd.DataFrame,
         caption: str = "",
         part: str | None = None,
         rests_on: Sequence[str] | None = None,
-        **options: Any,
     ) -> None:
         """Save a figure as PNG and SVG with its numbers as CSV, and show it with its caption.
 
         Parameters
         ----------
         artefact : str
-        figure : matplotlib.figure.Figure or callable
-            Any figure with a title, of its own or of its panels: a sentence that says what it shows. Or a public
-            function of a module ``figures`` of fairlab that draws one from the numbers and `options`.
+        figure : matplotlib.figure.Figure
+            Any figure with a title, of its own or of its panels: a sentence that says what it shows.
         data : DataFrame
             The plotted numbers. An index becomes columns.
         caption : str
@@ -437,25 +435,18 @@ class Experiment:
             Name of the part, if a table or figure has several.
         rests_on : list of str or None
             The data variants behind the numbers, as for `record`. The figure says so if they are not real.
-        **options
-            Of the function: numbers, text, True, False, None, and lists and dictionaries of these.
 
         Raises
         ------
         TypeError
-            If `figure` is neither, the function does not take the options, or an option has another type.
+            If `figure` is no figure, or `caption` no text.
         ValueError
             If the figure has no title, or breaks a rule of `fairlab.plotting.save`.
         """
         source = self.run.source(self._variants(rests_on))
         stem = self._file("figures", artefact, part)
-        if isinstance(figure, Figure):
-            entry = keep(self.run, figure, stem, caption, source, data)
-        else:
-            entry = entry_of(self.run, figure, options, caption, source, data)
+        entry = keep(self.run, figure, stem, caption, source, data)
         _write_csv(with_mark(data, source), stem.with_name(f"{stem.name}.csv"))
-        if "draw" in entry:
-            entry = paint(entry, stem, stem, salt=self.name)
         write_text(stem.with_name(f"{stem.name}.json"), json.dumps(entry, indent=1) + "\n")
         _show(stem.with_name(f"{stem.name}.png"), f"**{stem.name}.** {entry['caption']}" if caption else "")
 
