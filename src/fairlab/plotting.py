@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import io
 import re
-import textwrap
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,7 +72,6 @@ SOURCE_MARKS = {
     "surrogate": "surrogate data, not the real people",
 }
 SURROGATE_MARK = SOURCE_MARKS["surrogate"]
-TITLE_SIZE, CHARACTERS = 10, 11.5  # of the title: points, and how many fit into an inch
 _MARK_GREY = "#666666"  # readable as a line of text
 _NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 # Of reports as pages: what an audit writes, and what a monitor serves.
@@ -161,12 +159,6 @@ def legend_below(figure: Figure, *, n_columns: int | None = None) -> None:
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, frameon=False)
 
 
-def titled(figure: Figure, sentence: str) -> Figure:
-    """Give a figure its title: one sentence that says what its data show, written above it by `save`."""
-    figure.set_label(sentence)
-    return figure
-
-
 def rounded(number: float) -> str:
     """Return a number in two significant digits, for a title: 0.0042, 3.1, 110."""
     return f"{float(f'{number:.2g}'):,.10g}".replace("-", "−")
@@ -235,7 +227,7 @@ def save(
     marks : sequence of str
         What a reader must see on the picture itself, a line each below everything else.
     title : str
-        The picture in words, kept in the files for who does not see it. Default: the sentence of `titled`.
+        The picture in words, kept in the files for who does not see it.
     formats : sequence of {"png", "svg"}
 
     Raises
@@ -247,15 +239,13 @@ def save(
 
     files = []
     with mpl.rc_context({"svg.hashsalt": salt}), _laid_out(figure):
-        if sentence := figure.get_label():
-            _write_above(figure, sentence)
         for mark in marks:
             _write_below(figure, mark)
         box = figure.get_tightbbox()
         _check(figure, box)
         for suffix in formats:
             metadata = {"Date": None} if suffix == "svg" else {"Software": None}
-            metadata |= {"Title": title or sentence} if title or sentence else {}
+            metadata |= {"Title": title} if title else {}
             files.append(stem.with_name(f"{stem.name}.{suffix}"))
             figure.savefig(files[-1], dpi=DOTS_PER_INCH, bbox_inches=box.padded(MARGIN), metadata=metadata)
             if suffix == "png":
@@ -347,13 +337,6 @@ def _label(figure, axes, name) -> str:
         kin += [other for other, spot in places if spot is not None and own & set(getattr(spot, span))]
     labels = [getattr(other, f"get_{name}label")() for other in kin] + [getattr(figure, f"get_sup{name}label")()]
     return next((label for label in labels if label.strip()), "")
-
-
-def _write_above(figure, sentence) -> None:
-    """Write a sentence above everything that a figure has, which is laid out, in lines as wide as that."""
-    box = figure.get_tightbbox()
-    lines = textwrap.fill(sentence, int(CHARACTERS * box.width))
-    _write(figure, box.x0, box.y1 + MARGIN, lines, va="bottom", fontsize=TITLE_SIZE, weight="bold")
 
 
 def _write_below(figure, mark) -> None:

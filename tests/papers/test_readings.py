@@ -1,12 +1,9 @@
-"""What the notebooks of all papers show: both readings of their numbers, and published numbers beside ours."""
+"""What the notebooks of all papers show: both readings of their numbers."""
 
 import pandas as pd
-import pytest
 import toy_project
 
-from fairlab.papers.figures import published_and_ours
 from fairlab.papers.readings import count_by_artefact, count_by_reading, in_words, numbers_by_reading
-from fairlab.plotting import check
 from fairlab.suite.experiment import Experiment
 
 
@@ -48,31 +45,3 @@ def test_readers_see_words_in_place_of_keys():
     assert list(shown) == ["published", "as specified high", 3]
     assert list(shown.index) == ["as specified"] and shown.index.name == "published score"
     assert list(table) == ["printed", "as described high", 3]
-
-
-KINDS = {"adf": "ADF", "aequitas": "Aequitas", "sg": "SG"}
-NUMBERS = pd.DataFrame(
-    {
-        "data": ["census", "bank"] * 2,
-        "feature": "age",
-        "method": ["adf", "sg"] * 2,
-        "counted": ["found", "found", "share", "share"],
-        "published": [1000, 20, 30, 40],
-        "ours": [1200, 18, 32, 41],
-    }
-)
-OPTIONS = {"lines": ["data", "feature"], "kind": "method", "kinds": KINDS, "quantity": "counted"}
-QUANTITIES = {"found": "inputs found", "share": "share (%)"}
-
-
-def test_title_says_how_many_times_the_first_kind_has():
-    numbers = NUMBERS.assign(data="census")
-    figure = published_and_ours(numbers, **OPTIONS, quantities=QUANTITIES)
-    assert figure.get_label() == "Inputs found: those of ADF are 67 times those of SG (published: 50)."
-
-
-@pytest.mark.parametrize(("ours", "scale"), [(0, "symlog"), (float("nan"), "log")])
-def test_a_count_of_nothing_has_its_place(ours, scale):
-    figure = published_and_ours(NUMBERS.replace({"ours": {18: ours}}), **OPTIONS, quantities=QUANTITIES, log=["found"])
-    check(figure)
-    assert figure.axes[0].get_xscale() == scale
