@@ -5,7 +5,7 @@ What: 98,924 of the 100,000 synthetic users that the authors of FairTest (Tramer
     Depot or OfficeMax) lies within 20 miles of the centre of the zip code, else high. No real person, price or order.
 Columns: state; gender; race (the eight census groups); income, below or from 50,000 dollars a year, the lower four of
     the authors' eight bands against the upper four; and two prices, as data_scripts/make_zip_prices.py explains:
-    `price_as_published` is what stands behind the published numbers, `price_as_described` follows the rule.
+    `price_as_published` is what stands behind the published numbers, `price_as_specified` follows the rule.
 Dropped: 1,076 users whose zip code has no coordinates; user number, zip code, city, distance and exact income.
 Rows: in the order of the users' file.
 Licence: Apache-2.0 (FairTest).
@@ -22,7 +22,7 @@ from fairlab.data.errors import DataError
 
 USERS = "fairtest/staples/users_100000.csv"
 ZIP_PRICES = "fairtest/staples/zip_prices.csv"
-PRICES = ["price_as_published", "price_as_described"]
+PRICES = ["price_as_published", "price_as_specified"]
 
 INCOME_LIMIT = 50_000  # dollars a year
 GENDERS = {"0": "M", "1": "F"}

@@ -2,7 +2,7 @@
 
 The simulation's rule: the price is low if a store of a competitor (Office Depot or OfficeMax) lies within 20 miles of
 the centre of the zip code, else high. Distances are haversine on a sphere of radius 3,956 miles; of several stores in a
-zip code only the last one listed counts, as in the authors' code. `price_as_described` follows the rule.
+zip code only the last one listed counts, as in the authors' code. `price_as_specified` follows the rule.
 `price_as_published` is what stands behind the published numbers: the authors' code hands latitude and longitude to the
 distance function in the wrong order, which makes stores to the east and west seem near.
 
@@ -27,7 +27,7 @@ STORES = "fairtest/staples/office_depot_max_coordinates.csv"
 EARTH_RADIUS = 3956  # miles
 NEAR = 20  # miles
 # The order in which the distance function is given a place's coordinates.
-READINGS = {"as_published": ["longitude", "latitude"], "as_described": ["latitude", "longitude"]}
+READINGS = {"as_published": ["longitude", "latitude"], "as_specified": ["latitude", "longitude"]}
 
 
 def make(raw: dict[str, Path]) -> pd.DataFrame:

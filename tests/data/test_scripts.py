@@ -204,7 +204,7 @@ def test_price_is_that_of_the_haversine_formula(coordinates):
     assert set(prices) == {"low", "high"}
 
 
-@pytest.mark.parametrize(("reading", "share"), [("as_published", 1.0), ("as_described", 0.797)])
+@pytest.mark.parametrize(("reading", "share"), [("as_published", 1.0), ("as_specified", 0.797)])
 def test_prices_of_the_authors_sample(mirror, reading, share):
     columns = ["distance", "zipcode", "city", "state", "gender", "race", "band", "price"]
     path = mirror / "fairtest" / "staples" / "simulation_staples.csv"

@@ -31,7 +31,7 @@ def comparison(toy):
     experiment = Experiment("toy/mean")
     fill(experiment)
     experiment.record("table-1", "rows", 17)
-    experiment.record("table-1", "mean", 0.7, reading="as_described")
+    experiment.record("table-1", "mean", 0.7, reading="as_specified")
     experiment.run.claims[0]["holds"] = False
     return experiment.compare()
 

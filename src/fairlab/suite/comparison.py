@@ -365,7 +365,7 @@ def _value_row(artefact, value, run, claims_hold):
         "reading": INFERRED if inferred else "as_published",
         "evidence": run.specification.evidence(artefact.id, value.id),
     }
-    described = run.ours(artefact.id, value.id, "as_described")
+    described = run.ours(artefact.id, value.id, "as_specified")
     specified = described and f"as specified: {Row(**row | _numbers(described, value.kind)).shown}"
     verdict, reason = judge(
         value,

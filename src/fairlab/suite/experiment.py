@@ -30,7 +30,7 @@ from fairlab.suite.fingerprint import state
 from fairlab.suite.scorecard import ending_of
 from fairlab.suite.trials import run_trials
 
-READINGS = ("as_published", "as_described")
+READINGS = ("as_published", "as_specified")
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
 
 
@@ -240,7 +240,7 @@ class Experiment:
             As in the paper's ``published.yaml``.
         values : float, or sequence with one value per trial
             For an interval: one pair, or one pair per trial.
-        reading : {"as_published", "as_described"}
+        reading : {"as_published", "as_specified"}
             Protocol variant. Verdicts judge the first; the second is shown beside it.
         note : str or None
             Remark for readers of the scorecard, such as the number of trials left out. None takes that of `note`.
@@ -385,7 +385,7 @@ class Experiment:
         id : str
             Pattern of ids: ``"{benchmark}.{method}.gdiff"`` selects the matching ids and gives an index of benchmarks
             and methods.
-        reading : {"as_published", "as_described"}
+        reading : {"as_published", "as_specified"}
 
         Returns
         -------

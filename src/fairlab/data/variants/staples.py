@@ -10,7 +10,7 @@ from fairlab.data.dataset import Dataset
 from fairlab.data.registry import project_registry
 from fairlab.data.sources import derive, load_variant
 
-READINGS = ("as_published", "as_described")
+READINGS = ("as_published", "as_specified")
 
 
 def load(*, reading: str = "as_published", n_users: int | None = None, seed: int = 0) -> Dataset:
@@ -18,7 +18,7 @@ def load(*, reading: str = "as_published", n_users: int | None = None, seed: int
 
     Parameters
     ----------
-    reading : {"as_published", "as_described"}
+    reading : {"as_published", "as_specified"}
         Price by the authors' distances, whose latitude and longitude are swapped, or by the right ones.
     n_users : int or None
         None: the users as they are. Otherwise so many users drawn from them with replacement, for studies of larger

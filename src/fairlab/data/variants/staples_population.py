@@ -37,7 +37,7 @@ def draw_counts(n_users: int = N_USERS, *, seed: int = 0, reading: str = "as_pub
     ----------
     n_users : int
     seed : int
-    reading : {"as_published", "as_described"}
+    reading : {"as_published", "as_specified"}
         Of the price; see `fairlab.data.variants.staples.load`. The shoppers of a seed are the same in both.
 
     Returns

@@ -72,7 +72,7 @@ def drawn_shoppers(trial, *, budget: int = 1, reading: str = "as_published", n_u
         The shoppers of a trial are the same with every budget and reading.
     budget : int
         Of test sets; training and each of them get a share 1 / (budget + 1) of the shoppers.
-    reading : {"as_published", "as_described"}
+    reading : {"as_published", "as_specified"}
         Of the price.
     n_users : int
 

@@ -1,6 +1,5 @@
-"""Summary of a paper: how the numbers of its runs come out in both readings, as published and as described."""
+"""Summary of a paper: how the numbers of its runs come out in both readings, as published and as specified."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ from fairlab.suite.comparison import INFERRED, compare
 from fairlab.suite.run import Run, run_folder
 from fairlab.suite.verdicts import VERDICTS
 
-READINGS = ["as published", "as described"]
+READINGS = ["as published", "as specified"]
 
 
 def numbers_by_reading(runs: Iterable[Run]) -> pd.DataFrame:
@@ -20,10 +19,10 @@ def numbers_by_reading(runs: Iterable[Run]) -> pd.DataFrame:
     """
     rows = []
     for run in runs:
-        described = {(each["artefact"], each["id"]) for each in run.records if each["reading"] == "as_described"}
+        described = {(each["artefact"], each["id"]) for each in run.records if each["reading"] == "as_specified"}
         for row in compare(run).rows:
             rows.append([READINGS[0], row, row.column])
-        for row in compare(_as_described(run, described)).rows:
+        for row in compare(_as_specified(run, described)).rows:
             # Claims are judged as published, and say nothing of a number of its own.
             has_own = (row.artefact, row.id) in described and row.verdict == "same conclusion"
             rows.append([READINGS[1], row, "differs" if has_own else row.verdict])
@@ -46,17 +45,6 @@ def count_by_artefact(runs: Iterable[Run]) -> pd.DataFrame:
     return pd.crosstab([numbers["reading"], numbers["artefact"]], numbers["verdict"]).reindex(READINGS, level="reading")
 
 
-def in_words(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the words that readers see in place of keys: "as specified" and "published"."""
-
-    def label(key):
-        if not isinstance(key, str):
-            return key
-        return re.sub(r"\bas.described\b", "as specified", key).replace("printed", "published")
-
-    return table.rename(index=label, columns=label).rename_axis(index=label, columns=label)
-
-
 def claims_of(runs: Iterable[Run]) -> pd.DataFrame:
     """Return the claims of some runs with their verdicts and what these rest on, one row a claim."""
     rows = pd.concat([compare(run).to_frame() for run in runs])
@@ -70,11 +58,11 @@ def runs_of_paper(exp) -> list[Run]:
     return [*(Run.read(folder) for folder in folders if (folder / "run.json").exists()), exp.run]
 
 
-def _as_described(run: Run, described) -> Run:
-    """Return a run that has as published what it has as described, where it has that."""
+def _as_specified(run: Run, described) -> Run:
+    """Return a run that has as published what it has as specified, where it has that."""
     kept = [
         record | {"reading": "as_published"}
         for record in run.records
-        if record["reading"] == "as_described" or (record["artefact"], record["id"]) not in described
+        if record["reading"] == "as_specified" or (record["artefact"], record["id"]) not in described
     ]
     return replace(run, records=kept)
