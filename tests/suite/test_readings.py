@@ -1,10 +1,9 @@
 """What the notebooks of all papers show: both readings of their numbers."""
 
-import pandas as pd
 import toy_project
 
-from fairlab.suite.readings import count_by_artefact, count_by_reading, numbers_by_reading
 from fairlab.suite.experiment import Experiment
+from fairlab.suite.readings import count_by_artefact, count_by_reading, numbers_by_reading
 
 
 def test_numbers_are_judged_in_both_readings(toy):
