@@ -210,6 +210,8 @@ def test_missing_values_and_the_text_that_stands_for_them(program):
     with pytest.raises(SoftwareError, match="column 'name' holds the text '', which stands for missing values"):
         program("echo 1")(table)
     assert program("echo 1", missing="NA")(table).all()
+    with pytest.raises(SoftwareError, match="column 'name' holds the text '', which stands for missing values"):
+        CommandModel([sys.executable, "-c", "print(1, 1)"])(table)
 
 
 def test_no_row_is_no_call():

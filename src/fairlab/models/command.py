@@ -66,8 +66,10 @@ class CommandModel:
         Raises
         ------
         SoftwareError
-            If the program cannot start, fails, takes too long, or prints something else than a number a row.
+            If the program cannot start, fails, takes too long, or prints something else than a number a row; if a
+            column has both missing values and empty texts, which are one in a CSV.
         """
+        _check_missing(inputs, "")
         printed = _run(self.command, self.timeout, given=inputs.to_csv(index=False))
         lines = printed.split()
         name = " ".join(map(str, self.command))
@@ -147,12 +149,11 @@ class CommandSoftware:
                 raise
 
     def _texts(self, inputs: pd.DataFrame) -> np.ndarray:
+        _check_missing(inputs, self.missing)
         texts = np.empty(inputs.shape, dtype=object)
-        for position, (name, column) in enumerate(inputs.items()):
+        for position, (_, column) in enumerate(inputs.items()):
             known = column.notna().to_numpy()
             texts[known, position] = [str(value) for value in column[known].tolist()]
-            if not known.all() and (texts[known, position] == self.missing).any():
-                raise SoftwareError(f"column {name!r} holds the text {self.missing!r}, which stands for missing values")
             texts[~known, position] = self.missing
         return texts
 
@@ -168,6 +169,13 @@ class CommandSoftware:
 
     def _error(self, values: list[str], what: str) -> SoftwareError:
         return SoftwareError(f"{' '.join(map(str, self.command))} failed on input {' '.join(values)}: {what}")
+
+
+def _check_missing(inputs: pd.DataFrame, text: str) -> None:
+    """Raise a SoftwareError if a column has both missing values and the text that stands for them."""
+    for name, column in inputs.items():
+        if column.hasnans and (column.dropna().map(str) == text).any():
+            raise SoftwareError(f"column {name!r} holds the text {text!r}, which stands for missing values")
 
 
 def _check_command(command) -> None:
