@@ -78,7 +78,7 @@ def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:
     """Return the number of everybody's group by some sensitive features, and the names of the groups that occur."""
     columns = [case.groups(name) for name in features]
-    codes, first = np.zeros(len(case.table), dtype=np.int64), [0]
+    codes, first = np.zeros(len(case.table), dtype=np.int64), np.zeros(1, dtype=np.intp)
     for column in columns:
         codes = codes * len(column.cat.categories) + column.cat.codes.to_numpy()
         _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
