@@ -974,7 +974,7 @@ def figures(names, to_project, output):
     if to_project and output:
         raise click.UsageError("--write and --output exclude each other")
     target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
-    print(f"{len(copy_figures(names, target))} figures in {target}")
+    print(f"figures in {target}: {len(copy_figures(names, target))}")
 
 
 @fairlab.command()

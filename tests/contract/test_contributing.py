@@ -12,7 +12,6 @@ import nbformat
 import pytest
 
 from fairlab.paths import project
-from fairlab.suite.notebook import KERNEL_SPEC
 
 ROOT = project().root
 
@@ -29,7 +28,7 @@ def files_of_the_text(section):
 
 def as_notebook(script):
     """Return the notebook of a script in the percent format."""
-    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": KERNEL_SPEC, "language_info": {"name": "python"}})
+    notebook = nbformat.v4.new_notebook(metadata={"jupytext": {}})  # Jupytext writes no kernel
     for head, body in re.findall(r"^# %%(.*)\n((?:(?!# %%).*\n?)*)", script, flags=re.MULTILINE):
         if "markdown" in head:
             text = re.sub(r"^# ?", "", body.strip(), flags=re.MULTILINE)

@@ -150,7 +150,7 @@ def index(folder):
 def test_committed_figures_change_by_a_command_and_not_by_a_run(publish, folder, results, capsys):
     publish()
     assert main(["figures"]) == 0
-    assert f"2 figures in {results / 'figures'}" in capsys.readouterr().out
+    assert f"figures in {results / 'figures'}: 2" in capsys.readouterr().out
     assert not folder.exists()
     write()
     assert contents(folder) == contents(results / "figures" / "toy")

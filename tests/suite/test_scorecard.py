@@ -393,7 +393,7 @@ def test_a_run_is_set_beside_the_committed_scorecard_with_what_moved_first():
     lines = beside([*ours, number("new", 1.0)], committed)
     assert [line.split()[0] for line in lines[:-1]] == ["table-1:verdict", "table-1:much", "table-1:little"]
     assert lines[1] == "table-1:much  published 1.0, committed 1 (agrees), here 3 (agrees)"
-    assert lines[-1] == "3 of 4 rows are other than in the committed scorecard"
+    assert lines[-1] == "3 of 4 rows are other than in the committed scorecard; not in it: 1"
     interval, none = number("i", (0.0, 1.0)), number("n", None, "not run")
     moved = beside(
         [interval, none], [interval.model_copy(update={"ours": (0.0, 2.0)}), none.model_copy(update={"ours": 1.0})]
@@ -418,7 +418,8 @@ def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, capsys):
     card = experiment.compare()
     latest = runs.place("toy/mean", "custom") / "latest"
     *moved, counted, stored = card.remarks
-    assert counted == "1 of 1 rows are other than in the committed scorecard"
+    assert counted.startswith("1 of 1 rows are other than in the committed scorecard; not in it: ")
+    assert repr(card).splitlines()[: len(card.remarks)] == list(card.remarks)
     assert stored == f"toy/mean: done, see {latest}; all rows: fairlab scorecard {latest}"
     assert all(remark in card._repr_html_() for remark in moved)
     assert main(["scorecard", str(latest)]) == 0

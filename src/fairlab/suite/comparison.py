@@ -210,6 +210,9 @@ class Comparison:
         sizes = [abs(difference) for difference in judged if difference is not None]
         return float(np.median(sizes)) if sizes else None
 
+    def __repr__(self) -> str:
+        return "\n".join([*self.remarks, self.headline()])
+
     def _repr_html_(self) -> str:
         """Return the counts, then the rows that differ or fail, then all others folded."""
         return render(
@@ -278,7 +281,7 @@ def beside(rows: Iterable[Row], committed: Iterable[Row], most: int | None = Non
 
     Other verdicts come first, then the largest changes; at most so many rows.
     """
-    known = {(row.paper, row.artefact, row.id): row for row in committed}
+    rows, known = list(rows), {(row.paper, row.artefact, row.id): row for row in committed}
     pairs = [(row, known[key]) for row in rows if (key := (row.paper, row.artefact, row.id)) in known]
     moved = sorted((pair for pair in pairs if any(_moved(*pair))), key=lambda pair: _moved(*pair), reverse=True)
     lines = []
@@ -286,7 +289,8 @@ def beside(rows: Iterable[Row], committed: Iterable[Row], most: int | None = Non
         what = "claim" if row.kind == "claim" else f"published {row.printed}"
         sides = [f"{side.shown or 'no result'} ({label_of(side.verdict)})" for side in (old, row)]
         lines.append(f"{row.artefact}:{row.id}  {what}, committed {sides[0]}, here {sides[1]}")
-    return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in the committed scorecard"]
+    new = f"; not in it: {len(rows) - len(pairs)}" if len(rows) > len(pairs) else ""
+    return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in the committed scorecard{new}"]
 
 
 def _moved(row, old) -> tuple[bool, float]:

@@ -236,8 +236,10 @@ def _tidy(executed) -> list:
 
 def notebook_parameters(path: Path) -> dict:
     """Return names and default values, which are literals, of the cell tagged ``parameters`` of a notebook."""
-    found = papermill.inspect_notebook(_literal(path))
-    return {name: ast.literal_eval(parameter["default"]) for name, parameter in found.items()}
+    cells = nbformat.read(path, as_version=4).cells  # papermill reads them only if the notebook names a kernel
+    sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
+    lines = [line for line in ast.parse(sources[0] if sources else "").body if isinstance(line, ast.Assign)]
+    return {line.targets[0].id: ast.literal_eval(line.value) for line in lines}
 
 
 def code_of(notebook: Path) -> str:
