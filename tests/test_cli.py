@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import joblib
 import numpy as np
@@ -108,8 +109,6 @@ def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
 def test_a_data_set_is_described(toy, capsys):
     assert main(["data", "describe", "lipton"]) == 0
     assert "Hiring data of Lipton" in capsys.readouterr().out
-    assert main(["data", "describe", "lypton"]) == 1
-    assert "did you mean 'lipton'" in capsys.readouterr().err
 
 
 MODEL = "import numpy as np\n\n\ndef predict(rows):\n    return np.where(rows['age'] > 40, 'yes', 'no')\n"
@@ -301,6 +300,7 @@ def test_names_may_have_commas(tmp_path, monkeypatch, capsys):
         ("config = 'b.toml'", "config: expected on the command line only"),
         ("fail-onn = 'x'", "unknown key 'fail-onn'; did you mean 'fail_on'"),
         ("dtypes = 'x=str'", "unknown key 'dtypes'; did you mean 'dtype'"),
+        ("model =", "expected a TOML file"),
     ],
 )
 def test_a_configuration_has_values_of_the_right_kind(model, tmp_path, capsys, line, message):
@@ -432,35 +432,22 @@ def test_two_models_are_compared_and_worse_is_3_and_nothing_is_4(tmp_path, monke
 
 def test_the_monitor_reads_tables_as_the_audit_does(tmp_path, monkeypatch, capsys):
     monitoring = pytest.importorskip("fairlab.monitoring")
-    calls = {}
-
-    class Stub:
-        __init__ = __exit__ = lambda self, *given: None
-
-        def __enter__(self):
-            return self
-
-        def register(self, fields):
-            return calls.update(fields) or 1
-
-        def investigation(self, number):
-            return calls
-
-        def send(self, number, frame):
-            return calls.update(sent=frame) or {"new": len(frame)}
-
-    monkeypatch.setattr(monitoring, "Client", Stub)
+    opened = mock.MagicMock(**{"__exit__.return_value": None, "__enter__.return_value.register.return_value": 1})
+    monkeypatch.setattr(monitoring, "Client", lambda *given, **more: opened)
+    client = opened.__enter__.return_value
     monkeypatch.chdir(tmp_path)
     regions, countries = ["01", "02"] * 30, ["NA", "ZA", "null"] * 20
     table = pd.DataFrame({"a, b": regions, "country": countries, "hours": range(60), "offer": ["yes", "no", "no"] * 20})
     table.to_csv("t.csv", index=False)
     call = ["t.csv", "--token", "x"]
     assert main(["monitor", "register", *call, "--sensitive-features", '"a, b"', "--output", "offer"]) == 0
-    types = {name: column["type"] for name, column in calls["columns"].items()}
+    [registered] = client.register.call_args.args
+    types = {name: column["type"] for name, column in registered["columns"].items()}
     assert types == dict.fromkeys(["a, b", "country", "offer"], "category") | {"hours": "number"}
     assert "country: NA, null is read as text" in capsys.readouterr().err
+    client.investigation.return_value = registered
     assert main(["monitor", "send", *call, "--investigation", "1"]) == 0
-    assert calls["sent"][["a, b", "country"]].to_dict("list") == {"a, b": regions, "country": countries}
+    assert client.send.call_args.args[1][["a, b", "country"]].to_dict("list") == {"a, b": regions, "country": countries}
     (tmp_path / "t.csv").write_text("sex,offer\nf,yes,1\n")
     assert main(["monitor", "register", *call, "--sensitive-features", "sex", "--output", "offer"]) == 1
     assert "found 3 in line 2" in capsys.readouterr().err

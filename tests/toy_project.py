@@ -3,6 +3,7 @@
 import textwrap
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -75,8 +76,7 @@ CELLS = [
 
 def line(frame, *, color="black"):
     """Draw a line with a title."""
-    figure = Figure(figsize=(3, 2), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = plt.subplots(figsize=(3, 2), layout="constrained")
     axis.plot(frame["y"], color=color)
     axis.set(xlabel="person", ylabel="height (m)")
     figure.suptitle(f"The heights of {len(frame)} people.")
@@ -102,10 +102,9 @@ def slow(seconds: float) -> list[str]:
 def write_slow(root: Path, names, n_trials: int, seconds: float) -> None:
     """Write experiments of trials that take seconds into the toy project, each with numbers of its own."""
     for number, name in enumerate(names):
-        cells = [cell.replace("toy/mean", f"toy/{name}").replace("n=n", f"n=n + {number}") for cell in slow(seconds)]
-        write_notebook(root / "notebooks" / "toy" / f"{name}.ipynb", cells)
+        cells = [cell.replace("n=n", f"n=n + {number}") for cell in slow(seconds)]
         text = SPECIFICATION.replace("n: 10, n_trials: 2", f"n: 10, n_trials: {n_trials}")
-        (root / "experiments" / "toy" / f"{name}.yaml").write_text(text)
+        add_experiment(root, name, cells, specification=text)
 
 
 def add_experiment(toy: Path, name: str, cells=CELLS, more: str = "", specification: str = SPECIFICATION) -> None:

@@ -84,22 +84,6 @@ def of_truth(rows, y_true):
     return Case(lambda rows: rows["income"] > 30_000, rows, sensitive_features="sex", y_true=y_true)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda truth: truth,
-        lambda truth: truth[::-1],  # by its index
-        lambda truth: truth.to_numpy(),
-        lambda truth: truth.tolist(),
-        lambda truth: truth.astype(int),
-        lambda truth: truth.to_numpy()[:, None],
-    ],
-)
-def test_true_labels_by_order_and_by_index(table, form):
-    truth = table["repaid"] == "yes"
-    assert (of_truth(table.drop(columns="repaid"), form(truth)).y_true == truth).all()
-
-
 def test_true_labels_of_some_people(table):
     truth, known = table["repaid"] == "yes", table["income"] > 30_000
     some = of_truth(table.assign(truth=truth.astype(object).where(known, None)), "truth")
@@ -772,16 +756,11 @@ def test_what_was_fitted_to_an_array_gets_one():
     assert wrap_model(forest).answer(mixed).shape == (2,)
 
 
-class Scores:
-    def predict_proba(self, X):
-        return np.full((len(X), 2), 0.5)
-
-
 def test_a_model_of_scores_alone_has_no_classes():
-    X = np.array([[0, 1], [3, 0], [5, 1], [9, 1]])
-    with pytest.raises(ValueError, match="expected predict, found scores of Scores only; give decision_threshold"):
-        wrap_model(Scores()).classes_of(X)
-    assert wrap_model(Scores()).deciding(0.5)(X).all()
+    X, halves = np.array([[0, 1], [3, 0], [5, 1], [9, 1]]), Score(lambda X: np.full((len(X), 2), 0.5))
+    with pytest.raises(ValueError, match="expected predict, found scores of Score only; give decision_threshold"):
+        wrap_model(halves).classes_of(X)
+    assert wrap_model(halves).deciding(0.5)(X).all()
     assert wrap_model(lambda X: X[:, :1] / 10).deciding(0.3)(X).tolist() == [False, True, True, True]
 
 
@@ -914,12 +893,6 @@ def test_columns_are_named_by_strings(name, columns):
     for given in tables:
         with pytest.raises(CaseError, match=r"table: expected strings as names of columns, found .*table\.columns = "):
             Case(lambda rows: rows.iloc[:, 1] > 4, given, sensitive_features=name)
-
-
-def test_columns_have_different_names():
-    table = pd.DataFrame([["f", 1, 2], ["m", 2, 3]], columns=["sex", "hours", "hours"])
-    with pytest.raises(CaseError, match="table: columns occur twice: hours"):
-        Case(lambda rows: [0, 1], table, sensitive_features="sex")
 
 
 @pytest.mark.parametrize("make", [pd.Series, pd.Categorical])

@@ -1,6 +1,7 @@
 """Notebooks of labs are run, checked, graded and filled with their numbers."""
 
 import json
+from copy import deepcopy
 
 import nbformat
 import pytest
@@ -40,7 +41,7 @@ def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd)
     assert "4 points are graded manually" in text
 
 
-@pytest.mark.parametrize(("source", "status"), [("1", 0), ("1 / 0", 1)])
+@pytest.mark.parametrize(("source", "status"), [("assert 1", 0), ("1 / 0", 1)])
 def test_the_command_ends_with_1_if_a_test_fails(tmp_path, capsys, source, status):
     cell = new_code_cell(source, metadata=graded("test-it", 1))
     nbformat.write(new_notebook(cells=[cell]), tmp_path / "mine.ipynb")
@@ -196,14 +197,13 @@ ANSWER = """\
 
 
 def master(test):
-    solution = {"nbgrader": {"grade": True, "grade_id": "why", "points": 1, "solution": True}}
     return new_notebook(
         cells=[
             new_code_cell("### BEGIN SOLUTION\nshare = 0.25\n### END SOLUTION"),
             new_code_cell(f"### BEGIN HIDDEN TESTS\n{test}\n### END HIDDEN TESTS"),
             new_code_cell("share = 2 * share", metadata={"tags": ["guide"]}),
             new_markdown_cell("Leave {this}."),
-            new_markdown_cell(ANSWER, metadata=solution),
+            new_markdown_cell(ANSWER, metadata=graded("why", 1, solution=True)),
         ]
     )
 
@@ -238,16 +238,12 @@ def released():
     )
 
 
-def copy(notebook):
-    return type(notebook)({**notebook, "cells": [cell.copy() for cell in notebook.cells]})
-
-
 def sources(notebook):
     return [cell.source for cell in notebook.cells]
 
 
 def test_answers_and_own_cells_are_kept(released):
-    theirs = copy(released)
+    theirs = deepcopy(released)
     theirs.cells[1].source = "def share(table): return 1"
     theirs.cells[3] |= {"source": "Because.", "attachments": {"a.png": {"image/png": "AA=="}}}
     theirs.cells.insert(0, new_code_cell("1 + 1", metadata={"tags": ["mine"]}))
@@ -264,7 +260,7 @@ def test_answers_and_own_cells_are_kept(released):
 
 
 def test_changed_or_deleted_cells_are_restored(released):
-    theirs = copy(released)
+    theirs = deepcopy(released)
     theirs.cells[2] = new_markdown_cell("pass", metadata=marked("test-share", grade=False, points=99))
     theirs.cells.append(new_code_cell("pass", metadata=marked("test-share")))
     restored, noticed = restore_cells(theirs, released)

@@ -93,12 +93,6 @@ def test_a_batch_whose_processes_are_killed_ends_with_the_right_numbers(toy, res
 FEW_TRIALS = 6
 
 
-@pytest.fixture
-def three(toy):
-    """The toy project with three experiments."""
-    write_slow(toy, NAMES, FEW_TRIALS, 0.5)
-
-
 def start_run(*names):
     command = [sys.executable, "-m", "fairlab", "run", *names, "--profile", "smoke", "--jobs", "2"]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -110,7 +104,8 @@ def end(process):
     return output
 
 
-def test_two_batches_and_one_experiment_twice_at_once_lose_nothing_and_compute_nothing_again(three, results):
+def test_two_batches_and_one_experiment_twice_at_once_lose_nothing_and_compute_nothing_again(toy, results):
+    write_slow(toy, NAMES, FEW_TRIALS, 0.5)
     alone = [start_run("toy/mean"), start_run("toy/mean")]
     outputs = list(map(end, [start_run("--all"), start_run("--all"), *alone]))
     (waited,) = (output for output in outputs if f"another batch runs in {results}; waiting until it ends\n" in output)
@@ -122,10 +117,6 @@ def test_two_batches_and_one_experiment_twice_at_once_lose_nothing_and_compute_n
         assert all((other / "sums.json").exists() for other in folder.parent.glob("*/")), "none is unfinished"
 
 
-ROOT_ONLY = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("unshare") is None,
-    reason="mounts a file system of its own",
-)
 RUN = f"{sys.executable} -m fairlab run toy/mean --profile smoke --jobs 1"
 
 
@@ -134,16 +125,6 @@ def fairlab(*arguments, before=(), **changes):
     environment = {name: value for name, value in (os.environ | changes).items() if value is not None}
     command = [*before, sys.executable, "-m", "fairlab", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
-def mounted(script, results):
-    """Run a script that mounts a file system of its own, with results in `results`."""
-    environment = os.environ | {"FAIRLAB_RESULTS": str(results)}
-    command = ["unshare", "--mount", "sh", "-c", script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode == 77:
-        pytest.skip("nothing can be mounted here")
-    return done
 
 
 def is_whole():
@@ -177,7 +158,10 @@ def test_one_core_is_enough_and_a_clock_that_was_set_back_makes_nothing_anew(toy
     assert run_folder("toy/mean", "smoke") == before
 
 
-@ROOT_ONLY
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("unshare") is None,
+    reason="mounts a file system of its own",
+)
 def test_on_a_full_disk_the_reason_is_reported_and_the_published_run_stays(toy, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -193,22 +177,16 @@ cmp {disk}/smoke/toy/mean/current {tmp_path}/before && echo stays
 rm {disk}/full
 {RUN} && echo again
 """
-    done = mounted(script, disk)
+    environment = os.environ | {"FAIRLAB_RESULTS": str(disk)}
+    command = ["unshare", "--mount", "sh", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        pytest.skip("nothing can be mounted here")
     assert "status 1" in done.stdout, done.stdout + done.stderr
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
     assert "stays" in done.stdout
     assert "again" in done.stdout
-
-
-@ROOT_ONLY
-def test_a_disk_that_is_read_only_is_named_before_anything_is_computed(toy, tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    done = mounted(f"mount -t tmpfs -o ro tmpfs {disk} || exit 77; {RUN}", disk)
-    assert done.returncode == 1
-    assert "cannot write to the results folder" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 DATA = 200  # flips

@@ -1,8 +1,6 @@
-import json
 import sys
 
 import cloudpickle
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,7 +105,11 @@ WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
         (lambda exp: exp.record_frame("table-1", GAP, id="mean", values="gap"), ValueError, "trial 1 is nan"),
         (lambda exp: exp.record("table-1", "mean", [[0, 1], [0, 1]]), ValueError, r"found shape \(2, 2\)"),
         (lambda exp: exp.record("table-1", "mean", []), ValueError, r"found shape \(0,\)"),
-        (lambda exp: exp.record("table-1", "mean", 1, reading="as_hoped"), ValueError, "one of as_published, as_d"),
+        (
+            lambda exp: exp.record("table-1", "mean", 1, reading="as_hoped"),
+            ValueError,
+            "one of as_published, as_specified",
+        ),
         (lambda exp: exp.record("table-1", "mean", 1, data=["lipton"]), KeyError, "not loaded in this run: lipton"),
         (lambda exp: [exp.record("table-1", "mean", k) for k in range(2)], ValueError, "recorded twice"),
         (lambda exp: [exp.claims("table-1", {"positive": (True, "")}) for _ in "ab"], ValueError, "claimed twice"),
@@ -191,19 +193,6 @@ def test_a_claim_with_a_missing_number_is_not_judged(toy, numbers, verdict, reas
     experiment.claims("table-1", {"positive": (True, numbers)})
     [row] = [row for row in experiment.compare().rows if row.id == "positive"]
     assert (row.verdict, row.reason) == (verdict, reason)
-
-
-def test_a_figure_of_the_notebook_is_kept_with_its_numbers_and_closed(experiment):
-    figure, axes = plt.subplots(1, 2, figsize=(6, 2))
-    for axis, title in zip(axes, ("Women", "Men"), strict=True):
-        axis.plot([1, 2])
-        axis.set(xlabel="trial", ylabel="mean", title=title)
-    figure.suptitle("Both means rise")
-    experiment.figure("figure-1", figure, data=NUMBERS, part="rise", caption="Means. Look up.")
-    entry = json.loads((experiment.folder / "figures" / "figure-1_rise.json").read_text())
-    assert (entry["sentence"], entry["alternative"]) == ("Both means rise", "Means. Both means rise")
-    assert pd.read_csv(experiment.folder / "figures" / "figure-1_rise.csv").equals(NUMBERS)
-    assert plt.get_fignums() == []
 
 
 def test_published_numbers_beside_recorded_ones(experiment):

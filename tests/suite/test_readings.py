@@ -22,15 +22,12 @@ def test_numbers_are_judged_in_both_readings(toy):
     assert count_by_artefact([experiment.run]).loc[("as specified", "table-1"), "differs"] == 1
 
 
-def test_inference_applies_to_one_variant_only(toy):
+def test_inference_applies_to_one_variant_only(toy, monkeypatch):
     experiment = Experiment("toy/mean")
     value = experiment.specification.published.artefact("table-1").values["mean"]
-    value.__dict__["inferred"] = "the number itself"
-    try:
-        toy_project.fill(experiment)
-        experiment.record("table-1", "mean", 0.9, reading="as_specified")
-        table = count_by_reading([experiment.run])
-    finally:
-        value.__dict__["inferred"] = False
+    monkeypatch.setitem(value.__dict__, "inferred", "the number itself")
+    toy_project.fill(experiment)
+    experiment.record("table-1", "mean", 0.9, reading="as_specified")
+    table = count_by_reading([experiment.run])
     assert table.loc["inferred"].tolist() == [1, 0]
     assert table.loc["differs"].tolist() == [0, 1]

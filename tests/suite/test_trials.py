@@ -23,7 +23,6 @@ from fairlab.suite.trials import WorkerDiedError, run_trials, trial_keys
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 TRIALS = [Trial("toy/mean", index) for index in range(5)]
-ABOUT = {"function": "toy_trials:mean", "seconds": 2.0}
 RESULT = {"mean": 0.5, "draws": np.arange(5.0), "text": ["a", None]}
 
 TABLE = pd.DataFrame(
@@ -58,15 +57,8 @@ VALUES = [
 def kept(results):
     """Two cached trials."""
     for key in ("ab12", "cd34"):
-        cache.write(project().trials / "toy" / "mean" / f"{key * 6}.trial", RESULT, ABOUT)
+        cache.write(project().trials / "toy" / "mean" / f"{key * 6}.trial", RESULT, {})
     return sorted(project().trials.rglob("*.trial"))
-
-
-def test_entry_has_provenance(kept):
-    result, about = cache.read(kept[0])
-    assert result["mean"] == 0.5
-    assert (result["draws"] == RESULT["draws"]).all()
-    assert ABOUT.items() <= about.items()
 
 
 def test_what_is_not_the_file_of_its_key_is_refused(kept):
