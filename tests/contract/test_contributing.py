@@ -62,14 +62,6 @@ def call(root, *command):
     return ran.stdout
 
 
-def test_a_paper_takes_three_files():
-    assert list(files_of_the_text("Adding a paper")) == [
-        "experiments/toy/published.yaml",
-        "experiments/toy/coin.yaml",
-        "notebooks/toy/coin.ipynb",
-    ]
-
-
 def test_the_paper_runs_and_is_judged(contributed):
     call(contributed, "-m", "fairlab", "run", "toy/coin", "--profile", "smoke")
     card = json.loads(call(contributed, "-m", "fairlab", "scorecard", "--json"))

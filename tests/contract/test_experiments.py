@@ -1,21 +1,15 @@
 """What every experiment promises; these tests run over every experiment file they find."""
 
-import ast
 import re
-import shlex
-import subprocess
-import sys
-from functools import cache
 
 import nbformat
 import pytest
 
-from fairlab.data import available
 from fairlab.data.registry import project_registry
 from fairlab.paths import project
 from fairlab.suite import comparison, drawing, links, scorecard
-from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
-from fairlab.suite.notebook import code_of, notebook_parameters
+from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite.notebook import notebook_parameters
 from fairlab.suite.published import load_paper, matches_any, paper_keys
 from fairlab.suite.verdicts import JUDGED
 
@@ -40,24 +34,11 @@ EVERY = pytest.mark.parametrize("name", experiment_names())
 NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
 
 
-@cache
-def cells_of(name):
-    return nbformat.read(specification(name).notebook, as_version=4).cells
-
-
-def calls_of(name, method):
-    """Return the calls ``<anything>.<method>(...)`` of a notebook's code."""
-    tree = ast.parse(code_of(specification(name).notebook))
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
-    return [call for call in calls if call.func.attr == method]
-
-
 @EVERY
 def test_specification_is_complete(name):
     spec = specification(name)
     assert "minutes" in spec.model_fields_set, "rough minutes for every profile"
     assert "gigabytes" in spec.model_fields_set, "and memory, as run.json notes it"
-    assert set(spec.data) <= set(available())
     assert all(any(f"{path}/".startswith(f"{files}/") for path in project_registry().files) for files in spec.files)
     reads_stored = re.search(r"\b(stored_models|subject_under_test|stored_weights)\(", spec.notebook.read_text("utf-8"))
     assert spec.files or not reads_stored, "what reads stored networks names their files"
@@ -65,15 +46,15 @@ def test_specification_is_complete(name):
 
 
 @EVERY
-def test_notebook_opens_its_experiment_at_the_quick_profile(name):
+def test_a_notebook_has_the_parameters_of_the_quick_profile(name):
     expected = {"experiment": name, "profile": "quick", "seed": 0} | specification(name).parameters("quick")
     assert notebook_parameters(specification(name).notebook) == expected
-    assert [ast.unparse(call) for call in calls_of(name, "open")] == ["Experiment.open(globals())"]
 
 
 @EVERY
 def test_notebook_tells_its_story_in_the_common_order(name):
-    text = "\n".join(cell.source for cell in cells_of(name) if cell.cell_type == "markdown")
+    cells = nbformat.read(specification(name).notebook, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     assert text.startswith("# ")
     parts = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
     assert [part for part in PARTS if part in parts or part not in OPTIONAL] == parts
@@ -85,20 +66,6 @@ def test_notebook_tells_its_story_in_the_common_order(name):
 def test_numbers_in_the_text_are_those_of_the_scorecard(path):
     text = path.read_text(encoding="utf-8")
     assert links.set_links(text, CARD.rows) == text
-
-
-def test_notebooks_are_committed_without_outputs_as_lint_demands():
-    settings = re.search(r"^STRIP := (.+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
-    command = [sys.executable, "-m", "nbstripout", *shlex.split(settings), "--verify", *map(str, NOTEBOOKS)]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stdout + found.stderr) == (0, "")
-
-
-def test_every_notebook_that_records_results_has_an_experiment():
-    others = [ROOT / "notebooks" / f"{name}.ipynb" for name in other_notebooks()]  # labs have cards; see tests/labs
-    assert {path.stem for path in others} >= {"start_here", "your_model", "monitoring"}
-    assert [path for path in others if "Experiment.open" in path.read_text()] == []
-    assert all(specification(name).notebook in NOTEBOOKS for name in experiment_names())
 
 
 @pytest.mark.parametrize("key", paper_keys())

@@ -129,17 +129,6 @@ def test_mistakes_are_errors_that_name_the_entry(tmp_path, place, value, message
     assert re.match(r".*registry\.yaml:\d+: ", str(caught.value))
 
 
-def test_every_variant_has_its_files():
-    registry = project_registry()
-    for variant in registry.variants.values():
-        for script in filter(None, (variant.make, variant.surrogate and variant.surrogate.file)):
-            assert (project().data_scripts / script).is_file(), f"{variant.name}: no data_scripts/{script}"
-        assert set(variant.raw) <= set(registry.files), variant.name
-        assert variant.make or not (variant.source == "real" or variant.sha256), variant.name
-        for name, column in variant.columns.items():
-            assert len(set(column.categories)) == len(column.categories), f"{variant.name}: {name}"
-
-
 # inventory
 
 

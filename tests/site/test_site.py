@@ -153,7 +153,6 @@ def test_picture_page_and_site_say_the_same(card, site):
     """Of the committed files; ``fairlab scorecard --write`` makes them."""
     drawn = ElementTree.parse(ROOT / "figures" / "verdicts.svg").find("{http://www.w3.org/2000/svg}title")
     assert drawn.text == card.headline()
-    assert card.headline() in (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
     for key, paper in site["papers"].items():
         assert card.of(key).headline() in HTML.field(site)
         assert card.of(key).headline() in HTML.scorecard(site)
@@ -176,19 +175,9 @@ def test_a_page_has_every_part_and_every_row(card, site, key):
         assert f"### {artefact_name(artefact.id)}: {artefact.title}" in page
         assert all(difference.why in page for difference in artefact.differs)
     assert all(f"../scorecard.html#{anchor(row)}" in page for row in card.of(key).rows)
-    for part in ("Question", "Method", "Results", "Claims", "Findings beyond the paper", "Experiments"):
-        assert f"## {part}" in page
     assert "{{ " not in page
     assert "&lt;p&gt;" not in page
-    about = load_paper(key).about
-    for text in (
-        about.title,
-        about.authors,
-        about.venue,
-        f'href="https://doi.org/{about.doi}"',
-        f"doi = {{{about.doi}}}",
-    ):
-        assert text.replace("&", "&amp;").replace("'", "&#39;") in page.partition("## Question")[0]
+    assert f'href="https://doi.org/{load_paper(key).about.doi}"' in page
 
 
 def test_paper_without_text_has_a_page(toy):

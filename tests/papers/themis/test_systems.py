@@ -230,12 +230,6 @@ def test_sampled_people_belong_together(people):
     assert sampled.features.equals(whole.features.loc[sampled.target.index])
 
 
-def test_twenty_instances_of_eight_systems_and_what_they_are_tested_for():
-    assert (len(INSTANCES), len(BY_ID)) == (20, 20)
-    assert sum(instance.trained_for != "unaware" for instance in INSTANCES) == 12
-    assert BY_ID["b.census.race"].tested == ("race", "gender")
-
-
 LEAST = {"group": {"census": 100, "credit": 200}, "causal": {"census": 1 + 13, "credit": 1 + 20}}
 
 
