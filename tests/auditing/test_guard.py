@@ -293,15 +293,6 @@ def test_a_configuration_has_the_options_and_the_command_line_comes_first(folder
     assert run("--fail-on", "loss_ratio > 9", "--fail-on", "impact_ratio < 0.9") == 3
 
 
-@pytest.mark.parametrize(
-    ("text", "message"), [("modle = 'x'", "unknown key 'modle'"), ("model =", "expected a TOML file")]
-)
-def test_a_wrong_configuration_is_a_wrong_call(folder, capsys, text, message):
-    (folder / "audit.toml").write_text(text)
-    assert main(["audit", "--config", "audit.toml"]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_the_recipes_of_the_guide_are_yaml_and_their_commands_run(folder):
     guide = (project().docs / "your_model.md").read_text(encoding="utf-8")
     config, *recipes = (

@@ -130,12 +130,6 @@ def test_every_source_that_fails_is_reported_with_its_reason_and_the_next_is_tri
     assert leftovers() == []
 
 
-def test_zip_member(make_file, server):
-    server.pages["/all.zip"] = (200, zipped(**{"in/table.csv": CONTENT, "readme": b""}), 0)
-    path = files.fetch_file(make_file(Address(url=f"{server.url}/all.zip", kind="official", member="in/table.csv")))
-    assert {p.name: p.read_bytes() for p in path.parent.iterdir()} == {"table.csv": CONTENT}
-
-
 @pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
 def test_a_file_that_is_too_large_is_not_written(make_file, server, monkeypatch, known):
     large, most = bytes(10_000_000), len(CONTENT) if known else 1_000_000

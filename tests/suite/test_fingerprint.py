@@ -138,14 +138,6 @@ def test_names_that_no_worker_can_get_are_refused(define):
             value_fingerprint(define(f"open_file = open(__file__)\ndef f(x):\n    return {body}\n"))
 
 
-def test_modules_count_with_what_they_import(changed):
-    base = modules_fingerprint(["fairlab.suite.trials"])
-    changed("fairlab.seeds")
-    assert modules_fingerprint(["fairlab.suite.trials"]) != base
-    changed("fairlab.cli")
-    assert modules_fingerprint(["fairlab.suite.trials"]) == base
-
-
 @pytest.mark.parametrize("module", ["transport.gan", "transport.gan_training", "data.loading", "suite.experiment"])
 def test_lazy_imports_are_followed(changed, module):
     source = "from fairlab import Experiment, load\nfrom fairlab.transport import GANTransport\n"

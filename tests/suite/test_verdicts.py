@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.suite.published import Value
-from fairlab.suite.verdicts import JUDGED, VERDICTS, Ours, judge, relative_difference
+from fairlab.suite.verdicts import JUDGED, Ours, judge, relative_difference
 
 KINDS = ["count", "statistic", "coefficient", "proportion", "percent"]
 WHY = "below what themis/pruning needs at least"
@@ -142,13 +142,6 @@ def test_a_single_run_is_held_against_the_spread_of_twenty_of_ours():
     assert verdict(value(value=196, kind="count", single_run=True), *runs) == "differs"
 
 
-def test_claims_turn_a_difference_into_the_same_conclusion():
-    published = value(value=100, kind="count")
-    assert verdict(published, 500, claims_hold=True) == "same conclusion"
-    assert verdict(published, 500, claims_hold=False) == "differs"
-    assert verdict(published, 120, claims_hold=True) == "near"
-
-
 def test_a_setting_must_be_equal():
     setting = value(value=1000, kind="count", setting=True)
     assert verdict(setting, 1000) == "setting"
@@ -156,16 +149,6 @@ def test_a_setting_must_be_equal():
     assert (found, reason) == ("differs", "a fixed parameter of the protocol: published 1000, used 999")
     assert verdict(setting, 100, size="n 100 instead of 1000") == "not comparable"
     assert verdict(value(value=500, kind="seconds", setting=True), 500) == "setting"
-
-
-def test_internally_inconsistent_numbers_are_not_judged():
-    found, reason = judge(value(value=10, kind="count", impossible=WHY), ours(231))
-    assert (found, reason) == ("impossible", WHY)
-
-
-def test_the_order_of_the_verdicts_is_that_of_the_table():
-    assert VERDICTS[:5] == ("not run", "surrogate", "setting", "not comparable", "impossible")
-    assert JUDGED == ("exact", "agrees", "near", "compatible", "same conclusion", "differs")
 
 
 def test_of_all_that_apply_the_first_is_given():
@@ -178,7 +161,7 @@ def test_of_all_that_apply_the_first_is_given():
     assert verdict(value(value=100, setting=True), 100, **pair) == "setting"
     assert verdict(value(value=100, impossible=WHY), 100, **pair) == "not comparable"
     pair["size"] = ""
-    assert verdict(value(value=100, impossible=WHY), 100, **pair) == "impossible"
+    assert judge(value(value=100, impossible=WHY), ours(100), **pair) == ("impossible", WHY)
     assert verdict(value(value=100, single_run=True), *runs, **pair) == "exact"
     assert verdict(value(value=104, single_run=True), *runs, **pair) == "agrees"
     assert verdict(value(value=115, single_run=True), *runs, **pair) == "near"
