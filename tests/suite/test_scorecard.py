@@ -338,6 +338,15 @@ def test_a_linked_number_has_the_digits_of_the_text_that_stands_there(text, plac
     assert set_links(linked, [row]) == f"Before {LINK.format(expected, place)} and after."
 
 
+def test_a_linked_number_is_that_of_the_protocol_that_its_address_names():
+    place = {"paper": "fliptest", "artefact": "section-5.3", "id": "hired_share.women", "kind": "number"}
+    row = Row(**place, published=0.3, ours=0.3, as_specified=0.27, verdict="near")
+    linked = LINK.format("1%", "section-5.3:hired_share.women:as_specified")
+    assert set_links(linked, [row]).startswith("[27%](")
+    with pytest.raises(KeyError, match="expected a row with a number as specified"):
+        set_links(linked, [row.model_copy(update={"as_specified": None})])
+
+
 def test_a_linked_claim_has_its_verdict_and_a_link_to_no_row_is_refused():
     own = {"paper": "fliptest", "artefact": "appendix-d", "id": "directions-agree", "kind": "claim"}
     row = Row(**own, published="They agree.", ours="fails", verdict="fails")

@@ -74,6 +74,8 @@ class Row(Entry):
         The number, the ends of an interval, or what the claim says.
     ours : float, pair of float, str or None
         Mean over trials; for a claim ``holds`` or ``fails``. None if there is none.
+    as_specified : float, pair of float or None
+        The same by the protocol as specified, where a number has one of its own.
     low, high : float or None
         95% interval of our mean, or the ends of our interval.
     n_trials : int or None
@@ -103,6 +105,7 @@ class Row(Entry):
     printed: str = ""
     source: str | None = None
     ours: Numbers | str | None = None
+    as_specified: Numbers | None = None
     low: Number | None = None
     high: Number | None = None
     n_trials: int | None = None
@@ -369,8 +372,10 @@ def _value_row(artefact, value, run, claims_hold):
         "reading": INFERRED if inferred else "as_published",
         "evidence": run.specification.evidence(artefact.id, value.id),
     }
-    described = run.ours(artefact.id, value.id, "as_specified")
-    specified = described and f"as specified: {Row(**row | _numbers(described, value.kind)).shown}"
+    specified = run.ours(artefact.id, value.id, "as_specified")
+    if specified:
+        specified = Row(**row | _numbers(specified, value.kind))
+        row["as_specified"] = specified.ours
     verdict, reason = judge(
         value,
         ours,
@@ -382,7 +387,7 @@ def _value_row(artefact, value, run, claims_hold):
     reasons = [
         _surrogate_data(run, record["data"]) if verdict == "surrogate" else reason,
         record["note"],
-        specified,
+        specified and f"as specified: {specified.shown}",
         "deterministic: an exact rerun gives the published digits" if is_off else "",
         f"the protocol was inferred: {inferred}" if isinstance(inferred, str) else "",
         "" if value.verified else f"the published number is in doubt: {value.note}",

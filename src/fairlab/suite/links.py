@@ -1,7 +1,8 @@
 """Numbers in the text of notebooks: links to rows of the scorecard, whose texts are our results.
 
 A link ``[1,086](../../experiments/fliptest/published.yaml#section-5.3:women_to_men.f_plus)`` has as its text what we
-found, in the digits of the text that stands there. ``fairlab scorecard --write`` sets all of them.
+found, in the digits of the text that stands there; ``:as_specified`` at the end of an address asks for our result by
+that protocol variant. ``fairlab scorecard --write`` sets all of them.
 """
 
 import re
@@ -15,7 +16,7 @@ from fairlab.suite.verdicts import label_of
 
 LINK = re.compile(
     r"\[(?P<text>[^\[\]\n]+)\]\((?P<up>(?:\.\./)*)experiments/(?P<paper>\w+)/published\.yaml#"
-    r"(?P<artefact>[\w.-]+):(?P<id>[\w.-]+)\)"
+    r"(?P<artefact>[\w.-]+):(?P<id>[\w.-]+)(?P<reading>:as_specified)?\)"
 )
 # A number in text: its sign, its digits, what follows it, and the other end of an interval.
 NUMBER = re.compile(r"(?P<sign>[−+]?)[\d,]+(?:\.(?P<decimals>\d+))?(?P<unit>%?)(?P<end> to .+)?")
@@ -35,21 +36,24 @@ def set_links(text: str, rows: Iterable[Row]) -> str:
         place = link["paper"], link["artefact"], link["id"]
         if place not in known:
             raise KeyError(f"expected a link to a row of the scorecard, found {':'.join(place)}")
-        return f"[{in_digits_of(link['text'], known[place])}]{link[0][len(link['text']) + 2 :]}"
+        return f"[{in_digits_of(link['text'], known[place], bool(link['reading']))}]{link[0][len(link['text']) + 2 :]}"
 
     return LINK.sub(write, text)
 
 
-def in_digits_of(text: str, row: Row) -> str:
+def in_digits_of(text: str, row: Row, is_specified: bool = False) -> str:
     """Return our result for a row in the form of a text, such as ``30%``, ``−1.37`` or ``1,086``; a claim's verdict."""
-    if row.kind == "claim" or row.ours is None or isinstance(row.ours, str):
+    ours = row.as_specified if is_specified else row.ours
+    if is_specified and ours is None:
+        raise KeyError(f"expected a row with a number as specified, found {row.paper}:{row.artefact}:{row.id}")
+    if row.kind == "claim" or ours is None or isinstance(ours, str):
         return label_of(row.verdict)
     form = NUMBER.fullmatch(text)
     if form is None:
         raise ValueError(f"{row.artefact}:{row.id}: expected a number such as 30%, −1.37 or 1,086, found {text!r}")
     kind = load_paper(row.paper).artefact(row.artefact).values[row.id].kind
     factor = 100 if form["unit"] and kind != "percent" else 1
-    ends = row.ours if isinstance(row.ours, tuple) else (row.ours,)
+    ends = ours if isinstance(ours, tuple) else (ours,)
     sign = "+" if form["sign"] == "+" else ""
     written = [f"{factor * end:{sign},.{len(form['decimals'] or '')}f}{form['unit']}" for end in ends]
     return " to ".join(written).replace("-", "−")
