@@ -347,6 +347,35 @@ def test_a_linked_number_is_that_of_the_protocol_that_its_address_names():
         set_links(linked, [row.model_copy(update={"as_specified": None})])
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    {
+        "smallest-bound": "1.021",
+        "largest-at-theta_1-0": "1,027",
+        "change": "−0.5",
+        "rejected-Baseline": "90%",
+        "SenSR": "5.0% to 6.1%",
+        "lower-in": "18 of 24",
+    }.items(),
+)
+def test_a_link_takes_the_number_after_its_words_from_the_reason_of_a_row(words, expected):
+    reason = (
+        "smallest bound 1.021, largest at theta_1 = 0: 1,027; change -0.5; rejected: Baseline 90%, SenSR 5.0% to 6.1%"
+    )
+    row = Row(
+        **number("delta-to-one", 1.0).model_dump() | {"paper": "fliptest", "reason": f"{reason}; lower in 18 of 24."}
+    )
+    linked = LINK.format("1.3", f"table-1:delta-to-one:{words}")
+    assert set_links(linked, [row]).startswith(f"[{expected}](")
+
+
+@pytest.mark.parametrize("words", ["largest", "bound", "ound", "smallest"])
+def test_a_link_to_no_number_or_to_two_in_a_reason_is_refused(words):
+    row = Row(**number("x", 1.0).model_dump() | {"paper": "fliptest", "reason": "smallest bound 1.021, large bound 2"})
+    with pytest.raises(KeyError, match="expected one number after"):
+        set_links(LINK.format("1.3", f"table-1:x:{words}"), [row])
+
+
 def test_a_linked_claim_has_its_verdict_and_a_link_to_no_row_is_refused():
     own = {"paper": "fliptest", "artefact": "appendix-d", "id": "directions-agree", "kind": "claim"}
     row = Row(**own, published="They agree.", ours="fails", verdict="fails")

@@ -2,7 +2,8 @@
 
 A link ``[1,086](../../experiments/fliptest/published.yaml#section-5.3:women_to_men.f_plus)`` has as its text what we
 found, in the digits of the text that stands there; ``:as_specified`` at the end of an address asks for our result by
-that protocol variant. ``fairlab scorecard --write`` sets all of them.
+that protocol variant, other words for the number that follows them in the row's reason, which has the detail of a claim
+and the note of a record: ``#figure-1:delta-to-one:smallest-bound``. ``fairlab scorecard --write`` sets all of them.
 """
 
 import re
@@ -16,10 +17,13 @@ from fairlab.suite.verdicts import label_of
 
 LINK = re.compile(
     r"\[(?P<text>[^\[\]\n]+)\]\((?P<up>(?:\.\./)*)experiments/(?P<paper>\w+)/published\.yaml#"
-    r"(?P<artefact>[\w.-]+):(?P<id>[\w.-]+)(?P<reading>:as_specified)?\)"
+    r"(?P<artefact>[\w.-]+):(?P<id>[\w.-]+)(?::(?P<asked>[\w.-]+))?\)"
 )
 # A number in text: its sign, its digits, what follows it, and the other end of an interval.
 NUMBER = re.compile(r"(?P<sign>[−+]?)[\d,]+(?:\.(?P<decimals>\d+))?(?P<unit>%?)(?P<end> to .+)?")
+# One in a reason, such as 1,285,490, 30%, 5.0% to 6.1% or 18 of 24.
+ONE = r"[−+-]?\d+(?:,\d{3})*(?:\.\d+)?%?"
+STATED = f"({ONE}(?: (?:to|of) {ONE})?)"
 
 
 def set_links(text: str, rows: Iterable[Row]) -> str:
@@ -36,9 +40,24 @@ def set_links(text: str, rows: Iterable[Row]) -> str:
         place = link["paper"], link["artefact"], link["id"]
         if place not in known:
             raise KeyError(f"expected a link to a row of the scorecard, found {':'.join(place)}")
-        return f"[{in_digits_of(link['text'], known[place], bool(link['reading']))}]{link[0][len(link['text']) + 2 :]}"
+        row, asked = known[place], link["asked"]
+        if asked in (None, "as_specified"):
+            number = in_digits_of(link["text"], row, asked is not None)
+        else:
+            number = number_after(asked, row)
+        return f"[{number}]{link[0][len(link['text']) + 2 :]}"
 
     return LINK.sub(write, text)
+
+
+def number_after(words: str, row: Row) -> str:
+    """Return the one number that follows words in the reason of a row; a hyphen stands for a space and punctuation."""
+    pattern = re.escape(words).replace(r"\-", r"\W{1,3}")
+    found = re.findall(rf"(?<!\w){pattern}\W{{1,3}}(?<![−+-]){STATED}", row.reason or "")
+    if len(found) != 1:
+        place = f"{row.paper}:{row.artefact}:{row.id}"
+        raise KeyError(f"expected one number after {words!r} in the reason of {place}, found {found} in {row.reason!r}")
+    return found[0].replace("-", "−")
 
 
 def in_digits_of(text: str, row: Row, is_specified: bool = False) -> str:
