@@ -22,7 +22,7 @@ def people(n=400, seed=0):
 
 def finding(table, p_value=0.001, estimate=0.2, **changes):
     """Return a finding about the first ten people."""
-    parts = {"method": "FlipTest", "sensitive_features": "sex", "where": "everyone", "effect": "share that flips"}
+    parts = {"method": "FlipTest", "sensitive_features": ("sex",), "where": "everyone", "effect": "share that flips"}
     parts |= {"estimate": estimate, "low": estimate - 0.05, "high": estimate + 0.05, "p_value": p_value}
     parts["test"] = lambda margin: p_value
     return Finding(**(parts | {"evidence": table.head(10), "n": len(table)} | changes))

@@ -5,8 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -17,7 +15,7 @@ import pytest
 from audited import finding, people
 
 from fairlab import Case, audit
-from fairlab.auditing.probes import probes
+from fairlab.auditing.audits import METHODS
 from fairlab.cli import main
 
 
@@ -123,13 +121,16 @@ def model(tmp_path, monkeypatch):
     people().assign(repaid="yes").to_csv("table.csv", index=False)
     p_values = {}
 
-    def stand_in(name, task):
-        task.skip(f"{name} is a stand-in.")
+    def stand_in(name, method, examination):
+        examination.skip(f"{name} is a stand-in.")
         if name in p_values:
-            yield finding(task.case.table, p_values[name], method=name)
+            yield finding(examination.case.table, p_values[name], method=name)
 
-    for name, probe in probes().items():
-        monkeypatch.setitem(probes(), name, replace(probe, run=partial(stand_in, name), needs=()))
+    for name, method in METHODS.items():
+        monkeypatch.setattr(
+            method, "findings", lambda its, case, name=name: stand_in(name, its, case)
+        )
+        monkeypatch.setattr(method, "needs", ())
     yield p_values
     sys.modules.pop("bank", None)
 

@@ -18,6 +18,7 @@ from fairlab.adf import (
     train_networks,
 )
 from fairlab.adf.aequitas import Odds
+from fairlab.adf.answers import Answers, Slopes
 from fairlab.adf.discrimination import Trace, repeated
 from fairlab.adf.generation import (
     GlobalPhase,
@@ -30,7 +31,6 @@ from fairlab.adf.generation import (
     with_partner,
 )
 from fairlab.adf.gradients import FiniteDifferences
-from fairlab.auditing.answers import Answers, Slopes
 from fairlab.benchmarks.adf import dense_network
 from fairlab.cases import Case, Schema
 from fairlab.networks import Network

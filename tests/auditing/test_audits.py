@@ -3,8 +3,6 @@ import io
 import json
 import sys
 import time
-from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,12 +13,12 @@ from scipy.stats import binomtest
 
 from fairlab import Case, audit
 from fairlab.auditing import forecast, progress, run
-from fairlab.auditing.probes import probes
+from fairlab.auditing.audits import METHODS as KNOWN
 from fairlab.auditing.progress import QueryBar
-from fairlab.auditing.varied import PEOPLE, Varied, over_inputs, over_people, proxies_of
 from fairlab.paths import project
+from fairlab.themis.varied import PEOPLE, Varied, over_inputs, over_people, proxies_of
 
-METHODS = list(probes())
+METHODS = list(KNOWN)
 
 
 @pytest.fixture
@@ -33,23 +31,27 @@ def methods(monkeypatch):
     """Stand-ins for all methods: each asks for `asks[name]` generated rows and notes what it was given."""
     given, asks = {}, dict.fromkeys(METHODS, 0)
 
-    def stand_in(name, task):
-        given[name] = task
+    def stand_in(name, method, examination):
+        given[name] = method
         if asks[name]:
             rows = people(asks[name], seed=METHODS.index(name) + 1)
-            task.case.decide(rows.assign(age=np.arange(len(rows)) + 1000 * (1 + METHODS.index(name))))
-        yield finding(task.case.table, 0.01, method=name)
+            examination.case.decide(rows.assign(age=np.arange(len(rows)) + 1000 * (1 + METHODS.index(name))))
+        yield finding(examination.case.table, 0.01, method=name)
 
-    for name, probe in probes().items():
-        monkeypatch.setitem(probes(), name, replace(probe, run=partial(stand_in, name), needs=()))
+    for name, method in KNOWN.items():
+        monkeypatch.setattr(
+            method, "findings", lambda its, case, name=name: stand_in(name, its, case)
+        )
+        monkeypatch.setattr(method, "needs", ())
     return given, asks
 
 
 def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
     report = audit(case, budget=2400, confidence_level=0.9, random_state=7, proxies={"sex": ["job"]})
-    given = {name: (task.confidence_level, task.random_state, task.proxies) for name, task in methods[0].items()}
-    assert given == dict.fromkeys(METHODS, (0.9, 7, {"sex": ["job"]}))
-    assert [result.method for result in report.results] == [probe.title for probe in probes().values()]
+    given = {name: (method.confidence_level, method.random_state) for name, method in methods[0].items()}
+    assert given == dict.fromkeys(METHODS, (0.9, 7))
+    assert methods[0]["themis"].proxies == {"sex": ["job"]}
+    assert [result.method for result in report.results] == [method.title for method in KNOWN.values()]
     assert (report.budget, report.confidence_level, report.random_state) == (2400, 0.9, 7)
 
 
@@ -63,7 +65,7 @@ def test_what_is_not_the_papers_algorithm_is_said_in_a_sentence_of_the_report(ca
 
 def test_a_need_is_refused_in_the_same_words_by_every_method():
     numbers = Case(lambda rows: rows["age"] * 1.5, people(), sensitive_features="sex")
-    skipped = [run(name, numbers).skipped for name, probe in probes().items() if "decisions" in probe.needs]
+    skipped = [run(name, numbers).skipped for name, method in KNOWN.items() if "decisions" in method.needs]
     said = "The model gives numbers, not decisions; decision_threshold= of the case makes decisions of them."
     assert skipped == [(said,)] * 5
 
@@ -129,7 +131,7 @@ def test_a_method_that_spends_its_share_is_listed_not_hidden(case, methods):
 
 
 def test_an_error_inside_a_method_is_raised_with_its_name(case, methods, monkeypatch):
-    monkeypatch.setitem(probes(), "themis", replace(probes()["themis"], run=lambda task: 1 / 0))
+    monkeypatch.setattr(KNOWN["themis"], "findings", lambda method, examination: 1 / 0)
     with pytest.raises(ZeroDivisionError) as caught:
         audit(case, budget=2400)
     assert "while Themis examined the case" in caught.value.__notes__[0]
@@ -161,11 +163,11 @@ def test_an_audit_says_how_long_it_takes_and_ends_in_time_with_what_it_has():
 
 
 def test_methods_that_would_begin_too_late_are_left_out(case, methods, monkeypatch):
-    def sleeping(task):
+    def sleeping(method, examination):
         time.sleep(0.3)
-        yield finding(task.case.table, 0.01)
+        yield finding(examination.case.table, 0.01)
 
-    monkeypatch.setitem(probes(), "rates", replace(probes()["rates"], run=sleeping))
+    monkeypatch.setattr(KNOWN["rates"], "findings", sleeping)
     report = audit(case, budget=2400, max_seconds=0.2)
     assert len(report.findings) == 1
     assert {reason for _, reason in report.skipped} == {"the seconds that the audit may take were over."}
@@ -240,7 +242,7 @@ def test_over_all_people_and_some(monkeypatch):
     every = over_people(drawn_case, ("sex",), np.arange(300))
     pd.testing.assert_frame_equal(every.rows, table)
     assert (every.hits.tolist(), every.own.tolist()) == ((ages > 21).tolist(), drawn_case.decide().tolist())
-    monkeypatch.setattr("fairlab.auditing.varied.ROWS", 7)  # in batches
+    monkeypatch.setattr("fairlab.cases.case.ROWS_AT_ONCE", 7)  # in batches
     some = over_people(drawn_case, ("sex",), np.arange(0, 300, 6))
     pd.testing.assert_frame_equal(some.rows, table[::6])
     assert (some.decisions == every.decisions[::6]).all()

@@ -19,9 +19,9 @@ from fairlab.auditing import report as module
 from fairlab.auditing import wording
 from fairlab.auditing.comparison import difference, gap
 from fairlab.auditing.evidence import binned, shown_rows
-from fairlab.auditing.impact import UNKNOWN
 from fairlab.auditing.pairing import are_same_people
 from fairlab.cases import MethodResult
+from fairlab.fairtest.impact import UNKNOWN
 
 
 def test_every_test_of_every_method_is_corrected_and_significant_findings_come_first():

@@ -296,7 +296,7 @@ def test_keys_spread_over_all_bits():
 
 
 def gap(n_rows=1, **changes):
-    names = {"method": "Gaps", "sensitive_features": "sex", "where": "age < 30", "effect": "difference of rates"}
+    names = {"method": "Gaps", "sensitive_features": ("sex",), "where": "age < 30", "effect": "difference of rates"}
     numbers = {"estimate": 0.12345, "low": 0.05, "high": 0.2, "p_value": 0.01, "n": 40}
     return Finding(**names | numbers | {"evidence": pd.DataFrame({"id": range(n_rows)})} | changes)
 

@@ -18,11 +18,11 @@ from sklearn.preprocessing import OneHotEncoder
 
 from fairlab import audit
 from fairlab.auditing import run
-from fairlab.auditing.probes import probes
+from fairlab.auditing.audits import METHODS as KNOWN
 from fairlab.cases import Case, MethodResult
 from fairlab.models import CommandSoftware
 
-METHODS = list(probes())
+METHODS = list(KNOWN)
 BUDGET = 3000
 N = 240
 WITHOUT_TORCH = "PyTorch is not installed; its extra brings it: pip install 'fairlab[torch]'"

@@ -14,8 +14,8 @@ PACKAGE = Path(fairlab.__file__).parent
 
 def contracts():
     """Return the contracts of pyproject.toml, with the packages of the methods in the place of `methods`."""
-    probes = (PACKAGE / "auditing" / "probes").glob("*.py")
-    methods = sorted(path.stem for path in probes if (PACKAGE / path.stem).is_dir())
+    classes = [path for path in PACKAGE.rglob("*.py") if "(Method):" in path.read_text(encoding="utf-8")]
+    methods = sorted({path.relative_to(PACKAGE).with_suffix("").parts[0] for path in classes})
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8").replace('"methods"', f'"{" | ".join(methods)}"')
     return text.replace('"fairlab.methods"', ", ".join(f'"fairlab.{name}"' for name in methods))
 

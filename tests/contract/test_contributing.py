@@ -73,7 +73,8 @@ AUDIT = """
 import fairlab, pandas as pd
 people = pd.DataFrame({"sex": ["f", "m"] * 100, "points": range(200)})
 case = fairlab.Case(lambda rows: rows["points"] + 50 * (rows["sex"] == "m") > 100, people, sensitive_features="sex")
-report = fairlab.audit(case, methods=["fliptest", "four-fifths rule"], budget=1000)
+from fairlab.four_fifths import FourFifths
+report = fairlab.audit(case, methods=["fliptest", FourFifths()], budget=1000)
 print(sorted(set(report.to_frame()["method"])), report.results[-1].description)
 """
 
@@ -89,6 +90,6 @@ CHOSEN = "(toy or four_fifths or imports) and not boosting and not program and n
 
 def test_paper_and_method_keep_every_contract(contributed):
     names = ("experiments", "architecture", "reference", "bad_input", "any_model")
-    tests = [f"tests/contract/test_{name}.py" for name in names] + ["tests/four_fifths"]
+    tests = [f"tests/contract/test_{name}.py" for name in names] + ["tests/test_four_fifths.py"]
     said = call(contributed, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests, "-k", CHOSEN)
     assert " passed" in said

@@ -6,10 +6,10 @@ import pytest
 from truth import check, check_committed, main, tabulate
 
 from fairlab.auditing import run
-from fairlab.auditing.probes.themis import FLIPS, GROUP, INPUTS
 from fairlab.cases import Schema
 from fairlab.cases.case import Case
 from fairlab.themis import Themis, causal_score, group_score
+from fairlab.themis.method import FLIPS, GROUP, INPUTS
 
 N_MODELS = 320
 SENSITIVE = {"sex": (0,), "race": (1,), "sex and race": (0, 1)}
@@ -85,7 +85,7 @@ def look_at(number):
         held = finding.low - 1e-12 <= true[name][finding.effect, finding.population] <= finding.high + 1e-12
         rows.append((f"audit: the 95% interval of the {finding.effect} ({finding.population}) holds it", held, 0.95))
     for finding in found.itertuples():
-        if finding.effect == GROUP and finding.sensitive_features == name and true[name][GROUP, INPUTS] < 1e-12:
+        if finding.effect == GROUP and finding.who == name and true[name][GROUP, INPUTS] < 1e-12:
             rows.append(("audit: no alarm (5%) by the group score where it is 0", finding.p_value > 0.05, 0.95))
     if kind == "fair":
         rows.append(("audit: no alarm (5%) about a fair model", (found["p_value"] > 0.05).all(), 0.95))

@@ -5,16 +5,28 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from fairlab.auditing.probes import Task, probes
+from fairlab.adf import DirectedSearch
 from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, Report
-from fairlab.auditing.wording import count, listed
-from fairlab.cases import BudgetSpentError, Case, Finding, MethodResult
-from fairlab.cases.queries import DeadlineError
+from fairlab.cases import Case, Method, MethodResult
+from fairlab.cases.finding import listed
+from fairlab.cases.method import LATE, check_case
 from fairlab.checks import check_choice, check_count, check_flag, check_number, check_text, suggestion
+from fairlab.fairtest import FairTest, GroupRates
+from fairlab.fliptest import FlipTest
+from fairlab.individual_fairness import IndividualFairness
+from fairlab.themis import Flips
 
+# In the order in which they run: those first that only need the people of the table, whose decisions are known.
+METHODS: dict[str, type[Method]] = {
+    "rates": GroupRates,
+    "fliptest": FlipTest,
+    "fairtest": FairTest,
+    "individual_fairness": IndividualFairness,
+    "themis": Flips,
+    "adf": DirectedSearch,
+}
 MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
-LATE = "the seconds that the audit may take were over."
 SLOW = 1e-3  # seconds a row from which on a model is called slow
 
 
@@ -22,7 +34,7 @@ def audit(
     case: Case,
     *,
     budget: int = 200_000,
-    methods: Iterable[str] | None = None,
+    methods: Iterable[str | Method] | None = None,
     confidence_level: float = 0.95,
     random_state: int = 0,
     proxies: Mapping[str, Iterable[str]] | bool = False,
@@ -45,9 +57,10 @@ def audit(
         longer table a simple random sample is examined, and the report says of how many. What is left is split in
         parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 4 (Themis) and 2 (ADF and AEQUITAS), and what
         one method does not use goes to those after it. Rates by group need no more queries.
-    methods : iterable of str, optional
+    methods : iterable of str or Method, optional
         Some of ``"rates"``, ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"`` and ``"adf"``,
-        which brings AEQUITAS; all by default. They run in this order.
+        which brings AEQUITAS; all by default. They run in this order. A `Method` of your own, which has its own
+        parameters, runs after them.
     confidence_level : float
         Of every interval by itself, and of all tests together: findings are called significant so that the family-wise
         error rate is at most ``1 - confidence_level`` (Holm's correction).
@@ -105,7 +118,11 @@ def audit(
     for argument, name in (("model_name", model_name), ("model_version", model_version)):
         if not isinstance(name, str):
             raise TypeError(f"{argument}: expected text, found {name!r}")
-    names = _chosen(methods)
+    options = {"confidence_level": confidence_level, "random_state": random_state}
+    own = {"themis": {"proxies": proxies}}
+    chosen = [
+        each if isinstance(each, Method) else METHODS[each](**options, **own.get(each, {})) for each in _chosen(methods)
+    ]
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
     case = case.sample(max(budget // 2, 1), random_state=random_state)
     people, queried = len(case.table), case.queries.n_queries
@@ -116,29 +133,20 @@ def audit(
     # One limit around all methods, within which each row counts once: what earlier audits asked does not matter.
     limit = case.queries.limit(max(budget - people, 0))
     with deadline, limit, QueryBar(case.queries, budget, done=people, show=progress) as bar:
-        for position, name in enumerate(names):
+        for position, method in enumerate(chosen):
             left = budget - people - (case.queries.n_queries - queried)
-            share = probes()[name].share / max(sum(probes()[other].share for other in names[position:]), 1)
-            bar.begin(probes()[name].title)
+            share = method.share / max(sum(other.share for other in chosen[position:]), 1)
+            bar.begin(method.title)
             if time.perf_counter() > until:
-                results.append(MethodResult(probes()[name].title, (), (LATE,), 0, 0.0))
+                results.append(MethodResult(method.title, (), (LATE,), 0, 0.0))
                 continue
-            results.append(
-                run(
-                    name,
-                    case,
-                    budget=int(left * share),
-                    confidence_level=confidence_level,
-                    random_state=random_state,
-                    proxies=proxies,
-                )
-            )
+            results.append(method.run(case, budget=int(left * share)))
             bar.add(len(results[-1].findings))
     return Report(
         case=case,
         results=tuple(results),
         warnings=(
-            *_warnings(case, names, pace),
+            *_warnings(case, chosen, pace),
             *_cut(given, budget, max_seconds),
             *(said for result in results for said in result.warnings),
         ),
@@ -193,16 +201,7 @@ def _cut(given: int, budget: int, max_seconds: float | None) -> list[str]:
     return [f"In {max_seconds:.3g} seconds the model can be queried with {budget:,} of the {given:,} rows allowed."]
 
 
-def run(
-    method: str,
-    case: Case,
-    *,
-    budget: int = 200_000,
-    confidence_level: float = 0.95,
-    random_state: int = 0,
-    proxies: Mapping[str, Iterable[str]] | bool = False,
-    **options: Any,
-) -> MethodResult:
+def run(method: str, case: Case, *, budget: int = 200_000, **options: Any) -> MethodResult:
     """Apply one method to a case: what `audit` does for each, without the correction over all findings.
 
     Parameters
@@ -212,14 +211,9 @@ def run(
     case : Case
     budget : int
         Most rows that the model is queried with, beside the people of the table, whose decisions the case knows.
-    confidence_level : float
-        Of every interval by itself.
-    random_state : int
-    proxies : mapping of str to iterable of str, or bool
-        As of `audit`.
     **options
-        Of the method's probe: `min_score` for Themis, the causal score from which on larger sets of columns are not
-        examined; `max_loss_ratio` for individual fairness, the largest ratio of losses that counts as fair.
+        Of the class in `METHODS`: `confidence_level` and `random_state`; `proxies` and `min_score` of Themis,
+        `max_loss_ratio` of individual fairness.
 
     Returns
     -------
@@ -242,39 +236,12 @@ def run(
     >>> run("fliptest", case).method, [finding.p_value < 0.05 for finding in run("themis", case).findings][0]
     ('FlipTest', True)
     """
-    given = _checked(case, budget, confidence_level, random_state, least=0)
     [name] = _chosen(check_text(method, "method"))
-    probe, task = probes()[name], Task(case, *given, proxies)
-    start, queried = time.perf_counter(), case.queries.n_queries
-    findings: list[Finding] = []
-    try:
-        with case.queries.limit(budget):
-            if not any(map(task.lacks, probe.needs)):
-                findings.extend(probe.run(task, **options))
-    except DeadlineError:
-        task.skip(LATE)
-    except BudgetSpentError:
-        spent = f"its share of the budget, {count(budget, 'query', 'queries')}, was spent before it came to an answer."
-        task.skip(spent)
-    except Exception as error:
-        error.add_note(f"This happened while {probe.title} examined the case; audit(methods=...) can leave it out.")
-        raise
-    return MethodResult(
-        method=probe.title,
-        findings=tuple(findings),
-        skipped=tuple(dict.fromkeys(task.skipped)),
-        n_queries=case.queries.n_queries - queried,
-        seconds=time.perf_counter() - start,
-        warnings=tuple(dict.fromkeys(task.warnings)),
-        description=probe.description,
-    )
+    return METHODS[name](**options).run(case, budget=budget)
 
 
 def _checked(case, budget, confidence_level, random_state, *, least) -> tuple[int, float, int]:
-    if not isinstance(case, Case):
-        raise TypeError(
-            f"case: expected a fairlab.Case, found {type(case).__name__}; wrap model and table in one first"
-        )
+    check_case(case)
     return (
         check_count(budget, "budget", least=least),
         check_number(confidence_level, "confidence_level", above=0, below=1),
@@ -282,23 +249,24 @@ def _checked(case, budget, confidence_level, random_state, *, least) -> tuple[in
     )
 
 
-def _chosen(methods) -> list[str]:
-    """Return the names of probes in their order, from names of methods as people write them."""
-    known = probes()
+def _chosen(methods) -> list[str | Method]:
+    """Return the names of methods in their order, from names as people write them, and then methods that are given."""
     if methods is None:
-        return list(known)
-    wanted = [methods] if isinstance(methods, str) else methods
+        return list(METHODS)
+    wanted = [methods] if isinstance(methods, str | Method) else methods
     if not isinstance(wanted, Iterable) or not (wanted := list(wanted)):
-        raise ValueError(f"methods: expected some of {', '.join(known)}, found {methods!r}")
-    titles = {part.lower(): name for name, probe in known.items() for part in probe.title.split(" and ")}
-    asked = [titles.get(str(name).lower(), str(name).lower().replace(" ", "_")) for name in wanted]
+        raise ValueError(f"methods: expected some of {', '.join(METHODS)}, found {methods!r}")
+    titles = {part.lower(): name for name, method in METHODS.items() for part in method.title.split(" and ")}
+    given = [each for each in wanted if isinstance(each, Method)]
+    names = [str(each) for each in wanted if not isinstance(each, Method)]
+    asked = [titles.get(name.lower(), name.lower().replace(" ", "_")) for name in names]
     for name in asked:
-        if name not in known:
-            raise ValueError(f"methods: unknown method {name!r}{suggestion(name, known)}")
-    return [name for name in known if name in asked]
+        if name not in METHODS:
+            raise ValueError(f"methods: unknown method {name!r}{suggestion(name, METHODS)}")
+    return [*(name for name in METHODS if name in asked), *given]
 
 
-def _warnings(case, names, pace) -> tuple[str, ...]:
+def _warnings(case, chosen, pace) -> tuple[str, ...]:
     """Return what a reader must know of the model before the findings."""
     warnings = list(case.warnings)
     if case.unseen:
@@ -319,7 +287,7 @@ def _warnings(case, names, pace) -> tuple[str, ...]:
             f"The model is slow, {1000 * pace:.1f} ms a row in large batches, and took "
             f"{case.queries.seconds / 60:.1f} minutes of the audit. A smaller budget is faster, its intervals wider."
         )
-    left_out = [probe.title for name, probe in probes().items() if name not in names]
+    left_out = [method.title for method in METHODS.values() if not any(isinstance(each, method) for each in chosen)]
     if left_out:
         warnings.append(f"Left out as requested: {listed(left_out)}.")
     return tuple(warnings)

@@ -20,8 +20,9 @@ from fairlab.auditing import figures, page
 from fairlab.auditing.exports import as_json
 from fairlab.auditing.pairing import Pairs, pair
 from fairlab.auditing.report import plain, written
-from fairlab.auditing.wording import count, listed, name_of, number
+from fairlab.auditing.wording import count, name_of, number
 from fairlab.cases import Case, Result
+from fairlab.cases.finding import listed
 from fairlab.checks import check_number
 from fairlab.statistics import holm
 

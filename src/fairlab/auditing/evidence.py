@@ -52,7 +52,7 @@ def _anonymous(shown: pd.DataFrame, finding: Finding, table: pd.DataFrame) -> pd
 
     Sensitive features come first, then the columns in their order; those that would make a row rarer are left out.
     """
-    first = [name for name in shown if name in finding.sensitive_features.split(" and ")]
+    first = [name for name in shown if name in finding.sensitive_features]
     alike = np.ones((len(shown), len(table)), dtype=bool)
     kept = set(HARMLESS)
     for name in [*first, *(name for name in shown if name not in first and name not in HARMLESS)]:

@@ -39,7 +39,7 @@ def junit(report) -> str:
     for finding, p_value, decides, is_significant in _rows(report):
         if not decides:
             continue
-        case = _test_case(finding.method, f"{finding.sensitive_features}, {finding.where}: {finding.effect}")
+        case = _test_case(finding.method, f"{finding.who}, {finding.where}: {finding.effect}")
         if is_significant:
             text = f"{wording.line(finding)}. Next: {wording.next_step(finding)}"
             ElementTree.SubElement(case, "failure", message=f"p = {p_value:.2g}", type=finding.measure).text = text
@@ -79,7 +79,7 @@ def sarif(report) -> str:
                 "ruleId": finding.measure,
                 "level": "error" if decides else "note",
                 "message": {"text": f"{wording.line(finding)}."},
-                "logicalLocations": [{"name": finding.sensitive_features, "kind": "sensitive features"}],
+                "logicalLocations": [{"name": finding.who, "kind": "sensitive features"}],
                 "properties": {
                     "where": finding.where,
                     "effect": finding.effect,

@@ -138,7 +138,7 @@ def _panel(axis, method, rows):
 
 def _label(finding) -> str:
     where = "" if finding.where == "everyone" else f", {finding.where}"
-    return _wrapped(f"{finding.sensitive_features}{where}: {finding.effect}")
+    return _wrapped(f"{finding.who}{where}: {finding.effect}")
 
 
 def _wrapped(text):

@@ -17,6 +17,7 @@ from fairlab.auditing.audits import run
 from fairlab.auditing.report import Report
 from fairlab.auditing.wording import line
 from fairlab.cases import Finding
+from fairlab.cases.finding import listed
 from fairlab.checks import check_number, suggestion
 from fairlab.statistics import bonferroni_level, holm
 
@@ -132,7 +133,7 @@ class Subject(NamedTuple):
 
 
 def _subject(finding: Finding) -> Subject:
-    return Subject(finding.measure, finding.sensitive_features, finding.where)
+    return Subject(finding.measure, finding.who, finding.where)
 
 
 def _compared(table) -> list[str]:
@@ -155,7 +156,7 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
     if measure == RATIO:
         known = {features for features, table in report.groups.items() if len(_compared(table)) > 1}
     else:
-        known = {finding.sensitive_features.split(" (through ")[0] for finding in _tested(report, measure)}
+        known = {listed(finding.sensitive_features) for finding in _tested(report, measure)}
     known |= set(case.unseen) if measure in DIRECT else set()
     if measure in OF_LABELS and case.y_true is None:
         why = "there are no true labels"

@@ -7,8 +7,8 @@ import pandas as pd
 from fairlab.auditing import figures, wording
 from fairlab.auditing.evidence import shown_rows
 from fairlab.auditing.exports import legal
-from fairlab.auditing.impact import SMALLEST_SHARE
-from fairlab.auditing.rates import RATES
+from fairlab.cases.groups import SMALLEST_SHARE
+from fairlab.fairtest.rates import RATES
 from fairlab.plotting import PAGE_STYLE, REPORT_STYLE, as_html
 
 MOST_TOLD = 4  # findings of one measure, before the others are folded
@@ -165,7 +165,7 @@ def _table_of(rows) -> str:
     findings = [finding for finding, *_ in rows]
     frame = pd.DataFrame(
         {
-            "sensitive features": [finding.sensitive_features for finding in findings],
+            "sensitive features": [finding.who for finding in findings],
             "where": [finding.where for finding in findings],
             "effect": [finding.effect for finding in findings],
             "estimate": [wording.number(finding.estimate) for finding in findings],
@@ -217,7 +217,7 @@ def _evidence(report, rows) -> str:
         if shown is not None:
             kind = "generated inputs" if finding.evidence.attrs.get("generated") else "people of the table"
             of = f"{len(shown):,} of {len(finding.evidence):,} {kind}"
-            head = escape(f"{finding.method}, {finding.sensitive_features}, {finding.where}: {of}")
+            head = escape(f"{finding.method}, {finding.who}, {finding.where}: {of}")
             parts.append(f"<details><summary>{head}</summary>\n{_table(shown)}</details>")
     return "<h2>Rows that show it</h2>\n" + "\n".join(parts) if parts else ""
 

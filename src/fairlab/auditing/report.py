@@ -14,11 +14,12 @@ import pandas as pd
 
 from fairlab.auditing import exports, figures, page, wording
 from fairlab.auditing.evidence import MISSING, ROWS, shown_rows
-from fairlab.auditing.impact import impact_table
-from fairlab.auditing.rates import BETWEEN, TINY, WITHIN, group_counts, without_tiny
 from fairlab.cases import Case, Finding, MethodResult, Result
+from fairlab.cases.groups import WITHIN
 from fairlab.cases.schema import is_missing
 from fairlab.checks import check_choice
+from fairlab.fairtest import impact_table
+from fairlab.fairtest.rates import TINY, group_counts, without_tiny
 from fairlab.paths import write_text
 from fairlab.statistics import holm
 
@@ -191,7 +192,7 @@ class Report(Result):
 
     @cached_property
     def group_counts(self) -> pd.DataFrame | None:
-        """Counts of people and decisions by group, see `fairlab.auditing.rates.group_counts`; None for numbers.
+        """Counts of people and decisions by group, see `fairlab.fairtest.rates.group_counts`; None for numbers.
 
         Groups of fewer than five people are one.
         """
@@ -222,11 +223,7 @@ class Report(Result):
     def not_assessed(self) -> dict[str, tuple[str, ...]]:
         """Sensitive features that no statistical test is about, with the reasons that the methods give."""
         tested = {f.sensitive_features for f, is_so in zip(self.findings, self.decides, strict=True) if is_so}
-        missed = [
-            name
-            for name in self.case.sensitive_features
-            if not any(column == name or column.startswith(f"{name} (through ") for column in tested)
-        ]
+        missed = [name for name in self.case.sensitive_features if (name,) not in tested]
         return {name: self.reasons(name) for name in missed}
 
     def reasons(self, name: str, method: str = "") -> tuple[str, ...]:
@@ -304,7 +301,7 @@ class Report(Result):
         names = [*SHOWN, "measure", "raw_p_value", "limit", "smallest", "sentence"]
         of_findings = {
             name: [getattr(finding, name) for finding in self.findings] for name in names if name not in columns
-        }
+        } | {"sensitive_features": [finding.who for finding in self.findings]}
         return pd.DataFrame(of_findings | columns)[names]
 
     def plot(self) -> "Figure":
@@ -401,7 +398,7 @@ def _rank(finding: Finding) -> tuple[int, float]:
     else:
         kind = 1 if finding.measure.endswith("flip_rate") else 2
     size = abs(finding.estimate - finding.limit)
-    if BETWEEN in finding.sensitive_features:
+    if len(finding.sensitive_features) > 1:
         size = max(finding.low - finding.limit, finding.limit - finding.high, 0.0)
     return kind, -np.nan_to_num(size, posinf=0)
 

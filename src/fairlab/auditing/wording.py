@@ -1,13 +1,12 @@
 """A report in plain words: the sentences at its head, and the lines that it shares with the page."""
 
 import math
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from fairlab.cases import Case, Finding
+from fairlab.cases.finding import listed
 
-MOST_NAMED = 3  # groups in a sentence
 # What to do about a finding, by its measure; the last is for all others.
 NEXT_STEPS = {
     "selection_rate_difference": "Ask whether the groups differ in what the decision is meant to depend on; compare "
@@ -52,18 +51,6 @@ def name_of(case: Case) -> str:
     return "model" if name == "<lambda>" else name
 
 
-def listed(words: Iterable[str]) -> str:
-    """Return words in a sentence: ``"a, b and c"``."""
-    words = list(words)
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-def few(names: Sequence[str]) -> str:
-    """Return the first names in words, and how many there are besides."""
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
-
-
 def count(n: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``"1 finding"``, ``"1,200 findings"``."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
@@ -93,10 +80,7 @@ def reasons(report) -> list[str]:
 
 def line(finding: Finding) -> str:
     """Return a finding in a few words: its sentence, or who, where and which effect, then its interval and method."""
-    said = (
-        finding.sentence
-        or f"{finding.sensitive_features}, {finding.where}: {finding.effect} {number(finding.estimate)}"
-    )
+    said = finding.sentence or f"{finding.who}, {finding.where}: {finding.effect} {number(finding.estimate)}"
     if math.isnan(finding.low) or math.isnan(finding.high):
         return f"{said} (no interval, by {finding.method})"
     if finding.measure.endswith(("_rate_difference", "_flip_rate")):
@@ -161,7 +145,7 @@ def _unseen(report) -> str:
     for finding, effect in zip(report.findings, report.smallest_effects, strict=True):
         if np.isfinite(effect) and finding.where == "everyone":
             known = smallest.setdefault(finding.measure, {})
-            known[finding.sensitive_features] = max(effect, known.get(finding.sensitive_features, 0.0))
+            known[finding.who] = max(effect, known.get(finding.who, 0.0))
     said = []
     for measure, what in (("selection_rate_difference", "selection rate difference"),
                           ("counterfactual_flip_rate", "counterfactual flip rate")):  # fmt: skip

@@ -2,6 +2,8 @@ from .case import Case as Case
 from .finding import Finding as Finding
 from .finding import MethodResult as MethodResult
 from .finding import Result as Result
+from .method import Examination as Examination
+from .method import Method as Method
 from .model import ModelAdapter as ModelAdapter
 from .model import wrap_model as wrap_model
 from .queries import AnswerCache as AnswerCache

@@ -16,6 +16,7 @@ from fairlab.checks import align, check_count, check_flag
 from fairlab.seeds import derive_seed
 
 MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
+ROWS_AT_ONCE = 200_000  # in one question to the model, of rows whose columns are varied
 # What a case and a sample of it have in common; schema and encoding are made of the rows.
 OF_ANY_ROWS = (
     "_own_model",
@@ -284,6 +285,50 @@ class Case:
             If there are more new rows than the limit has left.
         """
         return self._model.decide(self._rows(rows), anew=check_flag(anew, "anew"))
+
+    def values(self, names: Sequence[str]) -> pd.DataFrame:
+        """Return all combinations of values of some features, in the table's dtypes; of numbers in bins their middles.
+
+        Returns
+        -------
+        DataFrame of shape (n_values, n_names)
+            In the order of `Schema.assignments`.
+        """
+        positions = self.schema.positions(names)
+        return self.decode(self.schema.combinations(positions)).iloc[:, positions]
+
+    def vary(self, rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+        """Return the decisions on rows with all values of some features in turn, shape (n_rows, n_values).
+
+        Parameters
+        ----------
+        rows : DataFrame
+            The features, in the table's dtypes.
+        names : sequence of str
+            Features that get all of their `values`.
+
+        Raises
+        ------
+        CaseError
+            If a value does not fit the table's dtype, or as `decide`.
+        BudgetSpentError
+            If there are more new rows than the limit has left.
+        """
+        values, found = self.values(names), []
+        at_once = max(1, ROWS_AT_ONCE // len(values))
+        for start in range(0, len(rows), at_once):
+            some = rows.iloc[start : start + at_once]
+            every = np.tile(np.arange(len(values)), len(some))
+            varied = some.take(np.repeat(np.arange(len(some)), len(values)))
+            varied = varied.assign(**{name: column.take(every).array for name, column in values.items()})
+            found.append(self.decide(varied).reshape(len(some), len(values)))
+        return np.concatenate(found)
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
+        """Return generated inputs: each feature drawn by itself, with replacement, from the values of the table."""
+        table = self.table[list(self.features)]
+        chosen = rng.integers(len(table), size=(len(self.features), n_rows))
+        return pd.DataFrame({name: table[name].take(rows).array for name, rows in zip(table, chosen, strict=True)})
 
     def score(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return the score of the favourable class, a probability where the model has one, shape (n_rows,).

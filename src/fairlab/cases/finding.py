@@ -1,7 +1,7 @@
 """What methods return: a line to read, a table, a figure; one finding, and the result of one method."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROWS_SHOWN = 10
+MOST_NAMED = 3  # groups in a sentence
+OTHER, DECISION = "other ", "favourable"  # columns of evidence that is pairs
 NOT_PLAIN = ("evidence", "test", "smallest", "by_group")
 
 
@@ -58,8 +60,7 @@ class Finding(Result):
     ----------
     method : str
         Name of the method, as "FlipTest".
-    sensitive_features : str
-        Sensitive feature or features, as "sex and race".
+    sensitive_features : tuple of str
     where : str
         Of whom, as "everyone" or "age >= 40 and workclass = Private".
     effect : str
@@ -87,12 +88,16 @@ class Finding(Result):
     limit : float
         Value of the effect that `test` is against in place of an audit's margin: a loss ratio of 1.25. 0 for the
         margin; without a `test`, what `p_value` is against.
+    through : tuple of str
+        Features that were varied in place of the sensitive one, which the model does not get.
     by_group : DataFrame or None
         Who loses and who gains: one row for each group with ``people``, ``lose`` and ``gain``, which are people whose
         decision would be the favourable, or the unfavourable one.
 
     Raises
     ------
+    TypeError
+        If `sensitive_features` is no tuple of names.
     ValueError
         If `low` is above `high`, or `p_value` is not within 0 and 1.
 
@@ -100,14 +105,14 @@ class Finding(Result):
     --------
     >>> from fairlab.cases import Finding
     >>> finding = Finding(
-    ...     "themis", "sex", "everyone", "causal score", 0.12, 0.10, 0.14, 0.001, pd.DataFrame(), 500
+    ...     "themis", ("sex",), "everyone", "causal score", 0.12, 0.10, 0.14, 0.001, pd.DataFrame(), 500
     ... )
     >>> finding.estimate, finding.n
     (0.12, 500)
     """
 
     method: str
-    sensitive_features: str
+    sensitive_features: tuple[str, ...]
     where: str
     effect: str
     estimate: float
@@ -122,13 +127,21 @@ class Finding(Result):
     test: Callable[[float], float] | None = field(default=None, compare=False)
     smallest: Callable[[float, float], float] | None = field(default=None, compare=False)
     limit: float = 0.0
+    through: tuple[str, ...] = ()
     by_group: pd.DataFrame | None = field(default=None, compare=False)
 
     def __post_init__(self):
+        if not isinstance(self.sensitive_features, tuple):
+            raise TypeError(f"sensitive_features: expected a tuple of names, found {self.sensitive_features!r}")
         if self.low > self.high:
             raise ValueError(f"low: expected at most high ({self.high:g}), found {self.low:g}")
         if not (np.isnan(self.p_value) or 0 <= self.p_value <= 1):
             raise ValueError(f"p_value: expected a number within 0 and 1, or nan, found {self.p_value:g}")
+
+    @property
+    def who(self) -> str:
+        """The sensitive features in words, as "sex and race", and what stands for them, as "sex (through job)"."""
+        return listed(self.sensitive_features) + (f" (through {listed(self.through)})" if self.through else "")
 
     def against(self, margin: float) -> float:
         """Return the size of the effect that a report with a margin tests against; nan without a p-value."""
@@ -144,7 +157,7 @@ class Finding(Result):
     def summary(self) -> str:
         """Who, where, the effect and its interval."""
         interval = f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
-        return f"{self.method}, {self.sensitive_features}, {self.where}: {self.effect} {interval}"
+        return f"{self.method}, {self.who}, {self.where}: {self.effect} {interval}"
 
     def to_dict(self) -> dict:
         """Return all attributes that are numbers or words."""
@@ -227,8 +240,30 @@ def intervals(findings: pd.DataFrame) -> "Figure":
     figure, [axis] = panels(1, 1, width=8, height=0.8 + 0.45 * max(len(findings), 1))
     axis.axvline(0, color=GREY, linewidth=1)
     rows = list(findings.itertuples())
-    labels = [f"{row.method}: {row.sensitive_features}, {row.where}\n{row.effect}" for row in rows]
+    labels = [f"{row.method}: {listed(row.sensitive_features)}, {row.where}\n{row.effect}" for row in rows]
     numbers = (findings[name].astype(float) for name in ("estimate", "low", "high"))
     interval_lines(axis, labels, *numbers, colors=[BLUE] * len(rows))
     axis.set_xlabel("effect with its confidence interval")
     return figure
+
+
+def beside(rows: pd.DataFrame, others: pd.DataFrame, decision, *, generated: bool) -> pd.DataFrame:
+    """Return rows as evidence: each beside other values of some columns, with the decision on the row itself."""
+    named = {f"{OTHER}{name}": column.array for name, column in others.items()}
+    evidence = rows.assign(**named, **{DECISION: decision})
+    if generated:
+        evidence = evidence.reset_index(drop=True)
+    evidence.attrs["generated"] = generated
+    return evidence
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return words in a sentence: ``"a, b and c"``."""
+    words = list(words)
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def few(names: Sequence[str]) -> str:
+    """Return the first names in words, and how many there are besides."""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

@@ -632,6 +632,14 @@ class Schema:
         stop = prod(sizes) if stop is None else stop
         return np.column_stack(np.unravel_index(np.arange(start, stop), sizes))
 
+    def combinations(self, positions: Iterable[int]) -> np.ndarray:
+        """Return codes of inputs with all combinations of some features, shape (n, n_features); all others are 0."""
+        positions = list(positions)
+        codes = np.zeros((self.n_assignments(positions), len(self.sizes)), dtype=np.int64)
+        if positions:
+            codes[:, positions] = self.assignments(positions)
+        return codes
+
     @property
     def of_codes(self) -> "Schema":
         """The domain whose inputs as integers are the codes of this one."""

@@ -1,7 +1,10 @@
 from .comparison import compare_reports as compare_reports
 from .comparison import findings as findings
+from .group_rates import GroupRates as GroupRates
+from .impact import impact_table as impact_table
 from .investigation import Investigation as Investigation
 from .investigation import investigate as investigate
+from .method import FairTest as FairTest
 from .metrics import NMI as NMI
 from .metrics import Correlation as Correlation
 from .metrics import Difference as Difference

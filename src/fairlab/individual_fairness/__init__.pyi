@@ -6,3 +6,4 @@ from .auditing import RatioTest as RatioTest
 from .auditing import audit as audit
 from .auditing import error_rate_ratio_test as error_rate_ratio_test
 from .auditing import loss_ratio_test as loss_ratio_test
+from .method import IndividualFairness as IndividualFairness

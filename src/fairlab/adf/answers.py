@@ -7,7 +7,6 @@ import pandas as pd
 from scipy.special import logit
 
 from fairlab.adf.gradients import FiniteDifferences
-from fairlab.auditing.varied import combinations_of
 from fairlab.cases import AnswerCache, BudgetSpentError
 
 
@@ -129,7 +128,7 @@ class Slopes(FiniteDifferences):
         if case.has_gradients:
             source = np.array(case.encoding.source)
             self._columns = [np.flatnonzero(source == feature) for feature in case.schema.names]
-            codes = [combinations_of(case.schema, [position]) for position in range(self.n_features)]
+            codes = [case.schema.combinations([position]) for position in range(self.n_features)]
             rows = [case.encoding.transform(case.decode(values)) for values in codes]
             self._values = [part[:, columns] for part, columns in zip(rows, self._columns, strict=True)]
 

@@ -3,8 +3,9 @@ import pandas as pd
 import pytest
 
 from fairlab.auditing import run
-from fairlab.auditing.rates import group_codes, group_counts, losers_in_words, who_loses
 from fairlab.cases import Case
+from fairlab.cases.groups import group_codes, losers_in_words, who_loses
+from fairlab.fairtest.rates import group_counts
 from fairlab.statistics import difference_bounds
 
 RNG, N = np.random.default_rng(0), 1_200

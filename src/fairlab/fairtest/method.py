@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from fairlab.auditing.probes import Probe, Task
 from fairlab.cases import Finding
+from fairlab.cases.method import Examination, Method
 from fairlab.cases.schema import GROUPS, Feature
 from fairlab.fairtest.investigation import MOST_CATEGORIES
 from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
@@ -25,7 +25,6 @@ from fairlab.statistics import (
     smallest_effect,
 )
 
-METHOD = "FairTest"
 FEWEST = 20  # people in a group
 LEAST_LEAF, MOST_LEAF = 30, 100  # people in a subgroup in training, by the size of the table
 MOST_TRAINED = 100_000  # people that subgroups are looked for among
@@ -50,8 +49,8 @@ class _Target:
         return self.sample.sensitive_features.name
 
 
-def run(task: Task) -> Iterator[Finding]:
-    """Look for subgroups where sensitive features go with the model's decisions, or with its errors.
+class FairTest(Method):
+    """Looks for subgroups where sensitive features go with the model's decisions, or with its errors.
 
     A guided tree (section 4.3) finds them in one half of the table (at most 100,000 people), and the other half, which
     had no part in that, tests them. The subgroups with the strongest associations in training are reported whatever the
@@ -62,33 +61,47 @@ def run(task: Task) -> Iterator[Finding]:
 
     The evidence of a finding is the people that it rests on, by their row labels, with the decision or the error
     as first column.
+
+    Parameters
+    ----------
+    confidence_level : float
+    random_state : int
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.fairtest import FairTest
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> rule = lambda rows: (rows["points"] > 20) & (rows["sex"] == "m")
+    >>> case = fairlab.Case(rule, people, sensitive_features="sex")
+    >>> [finding.where for finding in FairTest().run(case).findings]
+    ['points >= 21']
     """
-    case, n = task.case, len(task.case.table)
-    if n < 2 * FEWEST:
-        task.skip(f"FairTest needs {2 * FEWEST} people, there are {n}.")
-        return
-    halves = train_test_split(
-        np.arange(n),
-        train_size=min(n // 2, MOST_TRAINED),
-        random_state=derive_seed(task.random_state, METHOD, "split"),
+
+    title = "FairTest"
+    description = (
+        "FairTest finds subgroups by the paper's guided tree in one half of the people and tests them on the "
+        "other by the difference of the rates of two groups, where the paper takes mutual information, and p-values "
+        "are corrected over all findings of the audit."
     )
-    columns = _subgroup_columns(task)
-    for outcome, known in _outcomes(case):
-        for name in case.sensitive_features:
-            others = [column for column in columns if column.name != name]
-            for question in _questions(task, name, outcome, known):
-                yield from _answers(task, question, others, *map(np.sort, halves))
 
-
-PROBE = Probe(
-    title="FairTest",
-    description="FairTest finds subgroups by the paper's guided tree in one half of the people and tests them on the "
-    "other by the difference of the rates of two groups, where the paper takes mutual information, and p-values are "
-    "corrected over all findings of the audit.",
-    run=run,
-    order=2,
-    share=1,
-)
+    def findings(self, examination: Examination) -> Iterator[Finding]:
+        """Yield correlations among everyone, and what is found in subgroups."""
+        case, n = examination.case, len(examination.case.table)
+        if n < 2 * FEWEST:
+            examination.skip(f"FairTest needs {2 * FEWEST} people, there are {n}.")
+            return
+        halves = train_test_split(
+            np.arange(n),
+            train_size=min(n // 2, MOST_TRAINED),
+            random_state=derive_seed(self.random_state, self.title, "split"),
+        )
+        columns = _subgroup_columns(examination)
+        for outcome, known in _outcomes(case):
+            for name in case.sensitive_features:
+                others = [column for column in columns if column.name != name]
+                for question in _questions(examination, name, outcome, known):
+                    yield from _answers(examination, self.confidence_level, question, others, *map(np.sort, halves))
 
 
 def _outcomes(case) -> Iterator[tuple[Column, np.ndarray]]:
@@ -111,13 +124,15 @@ def _yes_or_no(name, values) -> Column:
     return Column(name, values.astype(np.intp), ("no", "yes"))
 
 
-def _subgroup_columns(task) -> list[Column]:
+def _subgroup_columns(examination) -> list[Column]:
     """Return the columns that subgroups can be made of, whole; wide numbers with missing values in groups."""
     columns = []
-    for name, values in task.case.table.items():
+    for name, values in examination.case.table.items():
         column = encode(Feature.groups(name, values).categories(values) if _goes_by_levels(values) else values)
         if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
-            task.skip(f"FairTest makes no subgroups of {name}, which has {len(column.categories):,} different values.")
+            examination.skip(
+                f"FairTest makes no subgroups of {name}, which has {len(column.categories):,} different values."
+            )
         else:
             columns.append(column)
     return columns
@@ -132,20 +147,20 @@ def _goes_by_levels(values: pd.Series) -> bool:
     return not len(known) or bool(pd.to_numeric(known.astype(str), errors="coerce").notna().all())
 
 
-def _questions(task, name, outcome: Column, known: np.ndarray) -> Iterator[_Target]:
+def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterator[_Target]:
     """Yield the associations of one sensitive feature with an outcome that is known of some people."""
-    values, what = task.case.table[name], NAMES.get(outcome.name, outcome.name)
+    values, what = examination.case.table[name], NAMES.get(outcome.name, outcome.name)
     if not outcome.is_categorical and pd.api.types.is_numeric_dtype(values) and values.nunique() > GROUPS:
         if n_missing := int(values.isna().sum()):
-            task.skip(f"FairTest left out {n_missing:,} people without a value of {name}.")
+            examination.skip(f"FairTest left out {n_missing:,} people without a value of {name}.")
         rows = np.flatnonzero(values.notna() & known)
         sample = Sample(Column(name, values.iloc[rows].to_numpy(dtype=float)), outcome.take(rows))
         yield _Target(rows, sample, Correlation(), f"correlation ({what}, {name})")
         return
-    groups = task.case.groups(name)
-    large = task.large_groups(name, groups[known], FEWEST)
+    groups = examination.case.groups(name)
+    large = examination.large_groups(name, groups[known], FEWEST)
     if len(large) < 2:
-        task.skip(f"{name}: fewer than two groups have {FEWEST} people.")
+        examination.skip(f"{name}: fewer than two groups have {FEWEST} people.")
         return
     rows = np.flatnonzero(groups.isin(large) & known)
     codes = groups.iloc[rows].cat.set_categories(large).cat.codes.to_numpy().astype(np.intp)
@@ -159,33 +174,35 @@ def _questions(task, name, outcome: Column, known: np.ndarray) -> Iterator[_Targ
         yield _Target(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
 
 
-def _answers(task, question: _Target, columns, train_rows, test_rows) -> Iterator[Finding]:
+def _answers(examination, level, question: _Target, columns, train_rows, test_rows) -> Iterator[Finding]:
     """Yield the correlation among everyone, and the findings in subgroups."""
     name = question.sensitive_features
     if isinstance(question.metric, Correlation):
-        yield _correlation(task, question, np.arange(len(question.rows)), "everyone")
+        yield _correlation(examination, level, question, np.arange(len(question.rows)), "everyone")
     train, test = (np.flatnonzero(np.isin(question.rows, half, assume_unique=True)) for half in (train_rows, test_rows))
     min_leaf_size = int(np.clip(len(train) // 20, LEAST_LEAF, MOST_LEAF))
     if len(train) < 2 * min_leaf_size:
         needed = 4 * LEAST_LEAF
-        task.skip(f"FairTest looked for no subgroups: {len(question.rows)} people, {needed} are needed.")
+        examination.skip(f"FairTest looked for no subgroups: {len(question.rows)} people, {needed} are needed.")
         return
     here = {column.name: column.take(question.rows) for column in columns}
-    tree = GuidedTree(question.metric, task.confidence_level, MAX_DEPTH, min_leaf_size, "avg", MAX_BINS)
+    tree = GuidedTree(question.metric, level, MAX_DEPTH, min_leaf_size, "avg", MAX_BINS)
     root = tree.grow(question.sample.take(train), [column.take(train) for column in here.values()])
-    nodes = _strongest(root, question, here, train, task.confidence_level)[:MOST_SUBGROUPS]
+    nodes = _strongest(root, question, here, train, level)[:MOST_SUBGROUPS]
     if not nodes:
         what = NAMES.get(question.sample.output.name, question.sample.output.name)
-        task.skip(f"FairTest found no subgroup in which {name} and the {what} are more associated than elsewhere.")
+        examination.skip(
+            f"FairTest found no subgroup in which {name} and the {what} are more associated than elsewhere."
+        )
     for node in nodes:
-        where = _words(node.conditions, task.case)
+        where = _words(node.conditions, examination.case)
         trained, members = (half[_holds(node.conditions, here, half)] for half in (train, test))
         if len(members) < FEWEST:
-            task.skip(f"FairTest did not test {name} where {where}: {len(members)} people of the test half.")
+            examination.skip(f"FairTest did not test {name} where {where}: {len(members)} people of the test half.")
         elif isinstance(question.metric, Correlation):
-            yield _correlation(task, question, members, where)
+            yield _correlation(examination, level, question, members, where)
         else:
-            yield from _difference(task, question, trained, members, where)
+            yield from _difference(examination, level, question, trained, members, where)
 
 
 def _strongest(root: Node, question, columns, train, confidence_level) -> list[Node]:
@@ -209,32 +226,32 @@ def _holds(conditions, columns, rows) -> np.ndarray:
     return held
 
 
-def _correlation(task, question: _Target, members, where) -> Finding:
+def _correlation(examination, level, question: _Target, members, where) -> Finding:
     """Return the test of some people, given by their places in the question's sample."""
     sample = question.sample.take(members)
     values = sample.sensitive_features.values, sample.output.values
-    low, high, p_value = correlation_bounds(*values, confidence_level=task.confidence_level)
+    low, high, p_value = correlation_bounds(*values, confidence_level=level)
     estimate = float(question.metric.estimate(sample))
     start = "The" if where == "everyone" else f"Where {where}: the"
     return Finding(
-        METHOD,
-        question.sensitive_features,
+        FairTest.title,
+        (question.sensitive_features,),
         where,
         question.effect,
         float(np.clip(estimate, low, high)),
         low,
         high,
         p_value,
-        _evidence(task.case, question, members),
+        _evidence(examination.case, question, members),
         len(members),
         f"{start} {question.effect} is {estimate:.2g}",
         measure="correlation",
         test=partial(correlation_p_value, *values),
-        smallest=partial(smallest_effect, low, high, task.confidence_level),
+        smallest=partial(smallest_effect, low, high, level),
     )
 
 
-def _difference(task, question: _Target, trained, members, where) -> Iterator[Finding]:
+def _difference(examination, level, question: _Target, trained, members, where) -> Iterator[Finding]:
     """Yield the difference of a rate between two groups in the test half, the groups chosen in training."""
     name, groups = question.sensitive_features, question.sample.sensitive_features.categories
     rate = RATES[question.sample.output.name]
@@ -245,22 +262,24 @@ def _difference(task, question: _Target, trained, members, where) -> Iterator[Fi
         hits, totals = _counts(question.sample.take(members), chosen)
     names = groups[chosen], groups[1] if len(groups) == 2 else "the others"
     if min(totals) == 0:
-        task.skip(f"FairTest did not test {name} where {where}: nobody of the test half is {names[np.argmin(totals)]}.")
+        examination.skip(
+            f"FairTest did not test {name} where {where}: nobody of the test half is {names[np.argmin(totals)]}."
+        )
         return
-    low, high = map(float, difference_bounds(hits, totals, confidence_level=task.confidence_level))
+    low, high = map(float, difference_bounds(hits, totals, confidence_level=level))
     rates = hits / totals
     estimate, test = float(rates[0] - rates[1]), partial(difference_p_value, hits, totals)
     side = "lower" if estimate < 0 else "higher"
     yield Finding(
-        METHOD,
-        name,
+        FairTest.title,
+        (name,),
         where,
         f"{rate} difference, {names[0]} minus {names[1]}",
         estimate,
         low,
         high,
         test(),
-        _evidence(task.case, question, members),
+        _evidence(examination.case, question, members),
         int(totals.sum()),
         f"Where {where}: the {rate} of {names[0]} is {100 * abs(estimate):.1f} percentage points {side} than that of "
         f"{names[1]} ({rates[0]:.1%} and {rates[1]:.1%})",

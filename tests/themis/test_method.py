@@ -6,9 +6,9 @@ import pytest
 
 from fairlab import audit
 from fairlab.auditing import run
-from fairlab.auditing.noisy import RepeatedPairs
-from fairlab.auditing.probes.themis import FLIPS, GROUP, INPUTS
 from fairlab.cases.case import Case
+from fairlab.themis.method import FLIPS, GROUP, INPUTS
+from fairlab.themis.noisy import RepeatedPairs
 
 
 def people(n=600):

@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_mutual_info_score
 
 from fairlab.cases.case import Case
-from fairlab.cases.schema import Schema
+from fairlab.cases.finding import beside
 from fairlab.statistics import difference_p_value, exact_interval, exclusive_correlation
 
 LEAST = 0.05  # adjusted mutual information, of which chance explains none
@@ -39,10 +39,8 @@ def proxies_of(case: Case, name: str, *, random_state: int = 0) -> tuple[str, ..
     return tuple(strengths.index[strengths >= LEAST][:MOST])
 
 
-ROWS = 200_000  # in one question to the model
 SHOWN = 50  # pairs
 REPETITIONS = 200
-DECISION, OTHER = "favourable", "other "  # columns of the evidence
 
 
 @dataclass(frozen=True)
@@ -144,24 +142,6 @@ class Varied:
         return beside(rows, partner, True, generated=self.generated)
 
 
-def beside(rows: pd.DataFrame, others: pd.DataFrame, decision, *, generated: bool) -> pd.DataFrame:
-    """Return rows as evidence: each beside other values of some columns, with the decision on the row itself."""
-    named = {f"{OTHER}{name}": column.array for name, column in others.items()}
-    evidence = rows.assign(**named, **{DECISION: decision})
-    if generated:
-        evidence = evidence.reset_index(drop=True)
-    evidence.attrs["generated"] = generated
-    return evidence
-
-
-def combinations_of(schema: Schema, positions: list[int]) -> np.ndarray:
-    """Return the codes of all combinations of some features, shape (n_combinations, n_features); all others are 0."""
-    codes = np.zeros((schema.n_assignments(positions), len(schema.sizes)), dtype=np.int64)
-    if positions:
-        codes[:, positions] = schema.assignments(positions)
-    return codes
-
-
 def over_inputs(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.random.Generator) -> Varied:
     """Return decisions on generated inputs: each feature is drawn by itself from the people of the table.
 
@@ -174,43 +154,18 @@ def over_inputs(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.rando
         How many are drawn.
     rng : Generator
     """
-    drawn = drawn_rows(case, n_inputs, rng)
+    drawn = case.draw(n_inputs, rng)
     schema = case.schema
     positions = schema.positions(names)
-    values = _values(case, positions)
+    values = case.values(names)
     codes = schema.encode(drawn)[:, positions]
     own = np.ravel_multi_index(tuple(codes.T), [schema.sizes[position] for position in positions])
     rows = drawn.assign(**{name: column.take(own).array for name, column in values.items()})
-    decisions = _decisions(case, rows, values)
+    decisions = case.vary(rows, names)
     return Varied(decisions, decisions[np.arange(n_inputs), own], rows, values)
-
-
-def drawn_rows(case: Case, n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return made-up rows: each feature drawn by itself, with replacement, from the values of the table."""
-    table = case.table[list(case.features)]
-    chosen = rng.integers(len(table), size=(len(case.features), n_rows))
-    return pd.DataFrame({name: table[name].take(rows).array for name, rows in zip(table, chosen, strict=True)})
 
 
 def over_people(case: Case, names: tuple[str, ...], people: np.ndarray) -> Varied:
     """Return decisions on people of the case's table, given by their places."""
     rows = case.table[list(case.features)].iloc[people]
-    values = _values(case, case.schema.positions(names))
-    return Varied(_decisions(case, rows, values), case.decide(rows), rows, values, people)
-
-
-def _values(case: Case, positions: list[int]) -> pd.DataFrame:
-    """Return all values of the features at some positions, in the table's dtypes."""
-    return case.decode(combinations_of(case.schema, positions)).iloc[:, positions]
-
-
-def _decisions(case: Case, rows: pd.DataFrame, values: pd.DataFrame) -> np.ndarray:
-    at_once = max(1, ROWS // len(values))
-    found = []
-    for start in range(0, len(rows), at_once):
-        some = rows.iloc[start : start + at_once]
-        every = np.tile(np.arange(len(values)), len(some))
-        varied = some.take(np.repeat(np.arange(len(some)), len(values)))
-        varied = varied.assign(**{name: column.take(every).array for name, column in values.items()})
-        found.append(case.decide(varied).reshape(len(some), len(values)))
-    return np.concatenate(found)
+    return Varied(case.vary(rows, names), case.decide(rows), rows, case.values(names), people)

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from fairlab.auditing.varied import beside, combinations_of
 from fairlab.cases.case import Case
+from fairlab.cases.finding import beside
 from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation, smallest_effect
 
 QUERIES_EACH = 4
@@ -46,7 +46,7 @@ class RepeatedPairs:
     def __init__(self, case: Case, names: tuple[str, ...], people: np.ndarray, rng: np.random.Generator, alpha: float):
         self.people, self._rows = people, case.table[list(case.features)].iloc[people]
         positions = case.schema.positions(names)
-        codes = combinations_of(case.schema, positions)
+        codes = case.schema.combinations(positions)
         values = case.decode(codes).iloc[:, positions]
         own = (case.schema.encode(self._rows)[:, None, positions] == codes[:, positions]).all(axis=2)
         others = own.argmax(axis=1) + rng.integers(1, len(codes), len(people))

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab.adf.answers import Answers
 from fairlab.auditing import run
-from fairlab.auditing.answers import Answers
 from fairlab.cases import Case
 
 RNG, N = np.random.default_rng(0), 160

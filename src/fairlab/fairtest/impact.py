@@ -5,10 +5,10 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.groups import SMALLEST_SHARE
 from fairlab.checks import check_count, check_number
 from fairlab.statistics import rate_bounds, ratio_bounds
 
-SMALLEST_SHARE = 0.02  # of the people, below which a group is marked as small, and is no group to compare with
 UNKNOWN = "(unknown)"
 ERRORS = {
     "true positive rate": ("true positives", "positives"),

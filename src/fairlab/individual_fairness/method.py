@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from fairlab.auditing.probes import Probe, Task
 from fairlab.cases import Finding
+from fairlab.cases.method import Examination, Method
 from fairlab.checks import check_number
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS
 from fairlab.individual_fairness.counterparts import (
@@ -25,7 +25,6 @@ from fairlab.individual_fairness.counterparts import (
 from fairlab.seeds import derive_seed
 from fairlab.statistics import smallest_effect
 
-METHOD = "individual fairness"
 MOST_PEOPLE = 500  # whose slopes are asked for
 MOST_ROWS = 10_000  # of the table, that the directions are learned from
 FEWEST = 30  # people, and members of a group
@@ -34,8 +33,8 @@ N_PERMUTATIONS = 999
 N_ASKED, N_SHOWN = 50, 10  # counterparts that are asked about, and the people in the evidence
 
 
-def run(task: Task, *, max_loss_ratio: float = FOUR_FIFTHS) -> Iterator[Finding]:
-    """Compare the loss of people with that at their counterparts in another group.
+class IndividualFairness(Method):
+    """Compares the loss of people with that at their counterparts in another group.
 
     A counterpart differs in the sensitive feature itself, if the model gets it, and in what shows it: along the
     direction in which the groups differ by the other features (the sensitive subspace of section 2, learned from
@@ -52,53 +51,117 @@ def run(task: Task, *, max_loss_ratio: float = FOUR_FIFTHS) -> Iterator[Finding]
     There is one finding for each sensitive column. Its effect names the mean loss ratio with the column shuffled, too,
     which is what a fair model would show. Its evidence are the people whose loss rises most, when their counterparts
     ("other") are handed to the model.
+
+    Parameters
+    ----------
+    max_loss_ratio : float
+        The largest ratio of losses that counts as fair, at least 1.
+    confidence_level : float
+    random_state : int
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.individual_fairness import IndividualFairness
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> case = fairlab.Case(lambda rows: rows["points"] / 40, people, sensitive_features="sex")
+    >>> [finding.measure for finding in IndividualFairness().run(case).findings]
+    ['loss_ratio']
     """
-    check_number(max_loss_ratio, "max_loss_ratio", least=1)
-    case, budget = task.case, task.budget
-    if len(case.table) < 2 * FEWEST:
-        task.skip(f"Individual fairness needs {2 * FEWEST} people, the table has {len(case.table)}.")
-        return
-    groups = {name: case.groups(name) for name in case.sensitive_features}
-    own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
-    spare, each = N_ASKED * len(case.sensitive_features), rows_per_person(case) + own
-    labelled = len(case.table) if case.y_true is None else int(case.labelled.sum())
-    n_people = int(min(labelled, MOST_PEOPLE, (budget - spare) // each))
-    if labelled < FEWEST:
-        task.skip(f"Individual fairness needs {FEWEST} people with a true label, the table has {labelled}.")
-        return
-    if n_people < FEWEST:
-        needed = FEWEST * each + spare
-        task.skip(f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}.")
-        return
-    scorer = Scorer(case)
-    people = _people(case, scorer, n_people, task.random_state)
-    if case.y_true is None:
-        task.warnings.append(
-            "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it says "
-            "how much less sure the model is of a decision, not how much more wrong."
+
+    title = "individual fairness"
+    description = (
+        "Individual fairness here is a linearised jackknife: people are moved in one step along the direction "
+        "in which groups differ, with log odds taken as linear, and the standard error of the mean loss ratio is that "
+        "of a jackknife over people and directions; the paper attacks each person by a gradient flow inside a fair "
+        "metric."
+    )
+    share = 3
+    needs = ("decisions", "scores", "determinism")
+
+    def __init__(self, *, max_loss_ratio: float = FOUR_FIFTHS, confidence_level: float = 0.95, random_state: int = 0):
+        super().__init__(confidence_level=confidence_level, random_state=random_state)
+        self.max_loss_ratio = check_number(max_loss_ratio, "max_loss_ratio", least=1)
+
+    def findings(self, examination: Examination) -> Iterator[Finding]:
+        """Yield the mean loss ratio of each sensitive column."""
+        case, budget = examination.case, examination.budget
+        if len(case.table) < 2 * FEWEST:
+            examination.skip(f"Individual fairness needs {2 * FEWEST} people, the table has {len(case.table)}.")
+            return
+        groups = {name: case.groups(name) for name in case.sensitive_features}
+        own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
+        spare, each = N_ASKED * len(case.sensitive_features), rows_per_person(case) + own
+        labelled = len(case.table) if case.y_true is None else int(case.labelled.sum())
+        n_people = int(min(labelled, MOST_PEOPLE, (budget - spare) // each))
+        if labelled < FEWEST:
+            examination.skip(f"Individual fairness needs {FEWEST} people with a true label, the table has {labelled}.")
+            return
+        if n_people < FEWEST:
+            needed = FEWEST * each + spare
+            examination.skip(
+                f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}."
+            )
+            return
+        scorer = Scorer(case)
+        people = _people(case, scorer, n_people, self.random_state)
+        if case.y_true is None:
+            examination.warnings.append(
+                "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it "
+                "says how much less sure the model is of a decision, not how much more wrong."
+            )
+        for name in case.sensitive_features:
+            members = groups[name].iloc[people.learned]
+            large = examination.large_groups(name, members, FEWEST)
+            if len(large) < 2:
+                examination.skip(f"{name}: fewer than two groups have {FEWEST} people.")
+                continue
+            membership = np.column_stack([members == group for group in large]).astype(float)
+            membership = membership[:, 1:] if len(large) == 2 else membership
+            fall, worst = _direct(case, scorer, people, name, groups[name], large)
+            yield self._finding(case, scorer, people, name, membership, fall, worst)
+
+    def _finding(self, case, scorer, people, name, membership, fall, worst) -> Finding:
+        random_state, max_loss_ratio = derive_seed(self.random_state, self.title, name), self.max_loss_ratio
+        sums = Sums.of(people.X, membership)
+        moves = sums.moves(mean_product(people.slopes))
+        ratios = loss_ratios(people.margin, people.slopes, moves, fall)
+        error, error_with_chance = _jackknife(people, membership, sums, fall, random_state)
+        p_of_chance, ratio_by_chance = permuted(
+            people.X, membership, people.margin, people.slopes, n_permutations=N_PERMUTATIONS, random_state=random_state
         )
-    for name in case.sensitive_features:
-        members = groups[name].iloc[people.learned]
-        large = task.large_groups(name, members, FEWEST)
-        if len(large) < 2:
-            task.skip(f"{name}: fewer than two groups have {FEWEST} people.")
-            continue
-        membership = np.column_stack([members == group for group in large]).astype(float)
-        membership = membership[:, 1:] if len(large) == 2 else membership
-        fall, worst = _direct(case, scorer, people, name, groups[name], large)
-        yield _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio)
-
-
-PROBE = Probe(
-    title="individual fairness",
-    description="Individual fairness here is a linearised jackknife: people are moved in one step along the direction "
-    "in which groups differ, with log odds taken as linear, and the standard error of the mean loss ratio is that of a "
-    "jackknife over people and directions; the paper attacks each person by a gradient flow inside a fair metric.",
-    run=run,
-    order=3,
-    share=3,
-    needs=("decisions", "scores", "determinism"),
-)
+        estimate = float(ratios.mean())
+        # What chance adds is known on average only: from below it counts as taken off, from above as left in.
+        with_chance = float(loss_ratios(people.margin, people.slopes, sums.moves(), fall).mean())
+        half = t.ppf((1 + self.confidence_level) / 2, N_FOLDS - 1)
+        low = max(estimate - half * error, 1.0)
+        high = max(estimate + half * error, with_chance + half * error_with_chance)
+        if fall.any():
+            p_of_chance = 0.0  # what the feature itself changes is no chance
+        elif p_of_chance > 1 - self.confidence_level:  # chance explains it
+            low = 1.0
+        test = partial(_p_value, estimate, float(error), p_of_chance)
+        direction = f"under perturbation along the {name} direction"
+        labels = "" if case.y_true is not None else "its own decisions as labels; "
+        shuffled = f"{ratio_by_chance:.2f} with {name} shuffled"
+        return Finding(
+            method=self.title,
+            sensitive_features=(name,),
+            where="everyone",
+            effect=f"loss ratio {direction} ({labels}fair up to {max_loss_ratio:g}; {shuffled})",
+            estimate=estimate,
+            low=low,
+            high=high,
+            p_value=test(max_loss_ratio),
+            evidence=_evidence(case, scorer, people, moves, ratios, worst, name),
+            n=len(ratios),
+            sentence=f"Under perturbation along the {name} direction, the model's loss is {estimate:.2f} times as "
+            f"high, where up to {max_loss_ratio:g} counts as fair",
+            measure="loss_ratio",
+            test=test,
+            smallest=partial(smallest_effect, low, high, self.confidence_level),
+            limit=max_loss_ratio,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +179,7 @@ class _People:
 
 
 def _people(case, scorer, n_people, random_state) -> _People:
-    rng = np.random.default_rng(derive_seed(random_state, METHOD, "people"))
+    rng = np.random.default_rng(derive_seed(random_state, IndividualFairness.title, "people"))
     learned = rng.permutation(len(case.table))
     if case.y_true is not None:  # people without a true label count for the directions alone
         learned = learned[np.argsort(~case.labelled[learned], kind="stable")]
@@ -162,49 +225,6 @@ def _example(column: pd.Series, members: np.ndarray) -> int:
     if pd.api.types.is_numeric_dtype(column) and not values.isna().any():
         return int(members[np.argsort(values.to_numpy(dtype=float), kind="stable")[len(members) // 2]])
     return int(members[0])
-
-
-def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio) -> Finding:
-    case, random_state = task.case, derive_seed(task.random_state, METHOD, name)
-    sums = Sums.of(people.X, membership)
-    moves = sums.moves(mean_product(people.slopes))
-    ratios = loss_ratios(people.margin, people.slopes, moves, fall)
-    error, error_with_chance = _jackknife(people, membership, sums, fall, random_state)
-    p_of_chance, ratio_by_chance = permuted(
-        people.X, membership, people.margin, people.slopes, n_permutations=N_PERMUTATIONS, random_state=random_state
-    )
-    estimate = float(ratios.mean())
-    # What chance adds is known on average only: from below it counts as taken off, from above as left in.
-    with_chance = float(loss_ratios(people.margin, people.slopes, sums.moves(), fall).mean())
-    half = t.ppf((1 + task.confidence_level) / 2, N_FOLDS - 1)
-    low = max(estimate - half * error, 1.0)
-    high = max(estimate + half * error, with_chance + half * error_with_chance)
-    if fall.any():
-        p_of_chance = 0.0  # what the feature itself changes is no chance
-    elif p_of_chance > 1 - task.confidence_level:  # chance explains it
-        low = 1.0
-    test = partial(_p_value, estimate, float(error), p_of_chance)
-    direction = f"under perturbation along the {name} direction"
-    labels = "" if case.y_true is not None else "its own decisions as labels; "
-    shuffled = f"{ratio_by_chance:.2f} with {name} shuffled"
-    return Finding(
-        method=METHOD,
-        sensitive_features=name,
-        where="everyone",
-        effect=f"loss ratio {direction} ({labels}fair up to {max_loss_ratio:g}; {shuffled})",
-        estimate=estimate,
-        low=low,
-        high=high,
-        p_value=test(max_loss_ratio),
-        evidence=_evidence(case, scorer, people, moves, ratios, worst, name),
-        n=len(ratios),
-        sentence=f"Under perturbation along the {name} direction, the model's loss is {estimate:.2f} times as high, "
-        f"where up to {max_loss_ratio:g} counts as fair",
-        measure="loss_ratio",
-        test=test,
-        smallest=partial(smallest_effect, low, high, task.confidence_level),
-        limit=max_loss_ratio,
-    )
 
 
 def _p_value(estimate: float, error: float, p_of_chance: float, limit: float) -> float:

@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 from fairlab.adf.aequitas import Aequitas
+from fairlab.adf.answers import Answers, DiscriminatoryPairs, Slopes
 from fairlab.adf.generation import ADF, cluster_labels, round_robin
-from fairlab.auditing.answers import Answers, DiscriminatoryPairs, Slopes
-from fairlab.auditing.probes import Probe, Task
-from fairlab.auditing.varied import beside, combinations_of, drawn_rows, over_people
 from fairlab.cases import BudgetSpentError, Finding
+from fairlab.cases.finding import beside
+from fairlab.cases.method import Examination, Method
 from fairlab.seeds import derive_seed
 
 SAMPLE, PEOPLE = 0.3, 0.3  # of the budget of a sensitive feature; what is left is for the search
@@ -56,11 +56,11 @@ class DiscriminatoryInputs(Finding):
     @property
     def summary(self) -> str:
         """Who, where, and what was found."""
-        return f"{self.method}, {self.sensitive_features}: {self.sentence}"
+        return f"{self.method}, {self.who}: {self.sentence}"
 
 
-def run(task: Task) -> Iterator[Finding]:
-    """Search for inputs whose decision another value of a sensitive feature changes, by ADF and by AEQUITAS.
+class DirectedSearch(Method):
+    """Searches for inputs whose decision another value of a sensitive feature changes, by ADF and by AEQUITAS.
 
     Each gets half of the budget, divided evenly over the sensitive features that the model gets. Both begin with a
     sample of inputs whose features are drawn one by one from the table, or with all combinations where they are few.
@@ -68,40 +68,47 @@ def run(task: Task) -> Iterator[Finding]:
     of which is checked for discrimination, too. AEQUITAS (Udeshi et al. 2018) walks from the discriminatory inputs of
     the sample; it needs decisions only. The estimate is what the search found per 1,000 queries, or the sample where
     all combinations are in it; it has no interval and no test.
+
+    Parameters
+    ----------
+    confidence_level : float
+    random_state : int
     """
-    names, half = task.variable(), task.budget // 2
-    if not task.lacks("scores", "ADF"):
+
+    title = "ADF and AEQUITAS"
+    description = (
+        "ADF and AEQUITAS search as in the papers, ADF by differences between neighbours where a model has no "
+        "gradients, and from people near the decision threshold first; what they find is counted as in the papers, "
+        "and is no test."
+    )
+    share = 2
+    needs = ("decisions", "determinism")
+
+    def findings(self, examination: Examination) -> Iterator[Finding]:
+        """Yield how many discriminatory inputs each search found."""
+        names, half = examination.variable(), examination.budget // 2
+        if not examination.lacks("scores", "ADF"):
+            for name in names:
+                budget = (examination.budget - half) // len(names)
+                yield from _found(_Search(examination, self.random_state, "ADF", name, budget), _search_by_adf)
         for name in names:
-            search = _Search(task, "ADF", name, (task.budget - half) // len(names))
-            yield from _found(search, _search_by_adf)
-    for name in names:
-        yield from _found(_Search(task, "AEQUITAS", name, half // len(names)), _search_by_aequitas)
-
-
-PROBE = Probe(
-    title="ADF and AEQUITAS",
-    description="ADF and AEQUITAS search as in the papers, ADF by differences between neighbours where a model has no "
-    "gradients, and from people near the decision threshold first; what they find is counted as in the papers, and is "
-    "no test.",
-    run=run,
-    order=5,
-    share=2,
-    needs=("decisions", "determinism"),
-)
+            search = _Search(examination, self.random_state, "AEQUITAS", name, half // len(names))
+            yield from _found(search, _search_by_aequitas)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
     """What both searches share for one sensitive feature: the sample of generated inputs, and the people."""
 
-    task: Task
+    examination: Examination
+    random_state: int
     method: str
     name: str
     budget: int
 
     @property
     def case(self):
-        return self.task.case
+        return self.examination.case
 
     @property
     def column(self) -> int:
@@ -113,15 +120,16 @@ class _Search:
 
     def rng(self, stream: str) -> np.random.Generator:
         """Return a generator; both methods draw the same sample, which the case answers from memory the second time."""
-        return np.random.default_rng(derive_seed(self.task.random_state, "adf", self.name, stream, bits=128))
+        return np.random.default_rng(derive_seed(self.random_state, "adf", self.name, stream, bits=128))
 
     def concerned(self, most: int) -> np.ndarray:
         """Return people whose decision another value changes, among so many as can be asked about."""
         chosen = self.rng("people").permutation(len(self.case.table))[: most // (self.n_values + 1)]
         if not len(chosen):
             return chosen
-        varied = over_people(self.case, (self.name,), np.sort(chosen))
-        return varied.places[varied.hits]
+        chosen = np.sort(chosen)
+        rows = self.case.table[list(self.case.features)].iloc[chosen]
+        return chosen[(self.case.vary(rows, (self.name,)) != self.case.decide(rows)[:, None]).any(axis=1)]
 
     def sample(self) -> np.ndarray | None:
         """Return inputs as codes, each feature drawn by itself from the table; all combinations if they are few.
@@ -132,11 +140,11 @@ class _Search:
         n = min(int(SAMPLE * self.budget) // self.n_values, n_groups)
         if n < min(FEWEST, n_groups):
             many = f"inputs with each of {self.n_values} values"
-            self.task.skip(f"{self.name}: a budget of {self.budget} rows does not suffice for {many}.")
+            self.examination.skip(f"{self.name}: a budget of {self.budget} rows does not suffice for {many}.")
             return None
         if n < n_groups:
-            return schema.encode(drawn_rows(self.case, n, self.rng("sample")))
-        return combinations_of(schema, [position for position in range(len(schema.sizes)) if position != self.column])
+            return schema.encode(self.case.draw(n, self.rng("sample")))
+        return schema.combinations([position for position in range(len(schema.sizes)) if position != self.column])
 
     def shown(self, pairs: DiscriminatoryPairs) -> pd.DataFrame:
         """Return the first pairs found as a table: the input, the value that changes its decision, the decision."""
@@ -171,7 +179,7 @@ def _found(search: _Search, walk: Callable) -> Iterator[Finding]:
     name, method = search.name, search.method
     how = f"{estimate:.3g} per 1,000 queries, {random:.3g} at random" if searched else "all combinations were asked"
     yield DiscriminatoryInputs(
-        method, name, "generated inputs", EFFECT, float(estimate), np.nan, np.nan, np.nan, search.shown(pairs), n,
+        method, (name,), "generated inputs", EFFECT, float(estimate), np.nan, np.nan, np.nan, search.shown(pairs), n,
         f"{method} found {n_found:,} inputs whose decision another {name} changes ({how})",
         measure="discriminatory_inputs",
         population="generated inputs",

@@ -6,23 +6,22 @@ from functools import partial
 
 import numpy as np
 
-from fairlab.auditing.probes import Probe, Task
-from fairlab.auditing.rates import losers_in_words, who_loses
-from fairlab.auditing.wording import few
 from fairlab.cases import Finding
+from fairlab.cases.finding import few
+from fairlab.cases.groups import losers_in_words, who_loses
+from fairlab.cases.method import Examination, Method
 from fairlab.fliptest.counterparts import FEWEST, CounterpartTest, counterpart_test
 from fairlab.fliptest.transparency import differences_in_words
 from fairlab.statistics import smallest_effect
 
-METHOD = "FlipTest"
 # Groups of one sensitive column that are looked at, the largest first.
 MOST_GROUPS = 10
 # People with their counterparts in the evidence of one finding.
 MOST_SHOWN = 20
 
 
-def run(task: Task) -> Iterator[Finding]:
-    """Compare people with their counterparts in another group, for every sensitive feature.
+class FlipTest(Method):
+    """Compares people with their counterparts in another group, for every sensitive feature.
 
     Of a feature with two groups the first is compared with the second, in the order of its categories; of one with
     more, each with everyone else. The effect is the excess of decision flips in matched pairs: the share of people who
@@ -35,24 +34,38 @@ def run(task: Task) -> Iterator[Finding]:
     The evidence of a finding is people of the table, by their row labels: in ``match`` number k a ``person`` and
     two counterparts who were decided otherwise (``role``), with the decisions (``favourable``).
     ``evidence.attrs["in_words"]`` says in which columns they differ most.
+
+    Parameters
+    ----------
+    confidence_level : float
+    random_state : int
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.fliptest import FlipTest
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> case = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive_features="sex")
+    >>> [finding.measure for finding in FlipTest().run(case).findings]
+    ['excess_flip_rate']
     """
-    favourable = task.case.decide()
-    for pair in (pair for name in task.case.sensitive_features for pair in _pairs(task, name)):
-        matched = _matched(task, pair, favourable)
-        if matched is not None:
-            yield _flips(task.case, pair, matched)
 
+    title = "FlipTest"
+    description = (
+        "FlipTest compares the decisions on people with those on two counterparts in the other group, who are "
+        "real people found by exact optimal transport, less the flips that chance explains; the paper counts flips "
+        "under a map that a generative network approximates."
+    )
+    needs = ("decisions", "determinism")
 
-PROBE = Probe(
-    title="FlipTest",
-    description="FlipTest compares the decisions on people with those on two counterparts in the other group, who are "
-    "real people found by exact optimal transport, less the flips that chance explains; the paper counts flips under a "
-    "map that a generative network approximates.",
-    run=run,
-    order=1,
-    share=1,
-    needs=("decisions", "determinism"),
-)
+    def findings(self, examination: Examination) -> Iterator[Finding]:
+        """Yield the excess of flips of every two groups."""
+        favourable = examination.case.decide()
+        options = {"confidence_level": self.confidence_level, "random_state": self.random_state}
+        for name in examination.case.sensitive_features:
+            for pair in _pairs(examination, name):
+                if (matched := _matched(examination, pair, favourable, options)) is not None:
+                    yield _flips(examination.case, pair, matched)
 
 
 @dataclass(frozen=True)
@@ -64,15 +77,15 @@ class _Pair:
     members: tuple[np.ndarray, np.ndarray]
 
 
-def _pairs(task, sensitive_features):
+def _pairs(examination, sensitive_features):
     """Yield the groups to compare."""
-    groups = task.case.groups(sensitive_features)
+    groups = examination.case.groups(sensitive_features)
     sizes = groups.value_counts()
-    large = task.large_groups(sensitive_features, groups, FEWEST)
+    large = examination.large_groups(sensitive_features, groups, FEWEST)
     if len(large) > MOST_GROUPS:
         kept = set(sizes.index[:MOST_GROUPS])
         left_out = [str(group) for group in large if group not in kept]
-        task.skip(f"{sensitive_features}: only its {MOST_GROUPS} largest groups, not {few(left_out)}.")
+        examination.skip(f"{sensitive_features}: only its {MOST_GROUPS} largest groups, not {few(left_out)}.")
         large = [group for group in large if group in kept]
     if (sizes > 0).sum() == 2 and len(large) == 2:
         yield _Pair(sensitive_features, tuple(map(str, large)), tuple((groups == group).to_numpy() for group in large))
@@ -83,16 +96,17 @@ def _pairs(task, sensitive_features):
             yield _Pair(sensitive_features, (str(group), "everyone else"), (members, ~members))
 
 
-def _matched(task, pair, favourable) -> CounterpartTest | None:
+def _matched(examination, pair, favourable, options) -> CounterpartTest | None:
     """Match both groups on all features but the sensitive one; None if there is no other."""
-    columns = [name for name in task.case.features if name != pair.sensitive_features]
+    columns = [name for name in examination.case.features if name != pair.sensitive_features]
     if not columns:
-        task.skip(f"Flips by {pair.sensitive_features}: the model gets no other feature to match people on.")
+        examination.skip(f"Flips by {pair.sensitive_features}: the model gets no other feature to match people on.")
         return None
     # By position: labels may occur twice.
-    tables = [task.case.table.loc[members, columns].set_axis(np.flatnonzero(members)) for members in pair.members]
+    tables = [
+        examination.case.table.loc[members, columns].set_axis(np.flatnonzero(members)) for members in pair.members
+    ]
     decisions = [favourable[members] for members in pair.members]
-    options = {"confidence_level": task.confidence_level, "random_state": task.random_state}
     return counterpart_test(tuple(tables), tuple(decisions), **options)
 
 
@@ -107,8 +121,8 @@ def _flips(case, pair, matched: CounterpartTest):
     estimate, low, high = (max(number, 0.0) for number in (matched.estimate, matched.low, matched.high))
     direction = losers_in_words(by_group, "it")
     return Finding(
-        METHOD,
-        pair.sensitive_features,
+        FlipTest.title,
+        (pair.sensitive_features,),
         "everyone",
         f"excess decision flips in matched pairs, {names} (0: chance explains them)",
         estimate,

@@ -42,7 +42,7 @@ def by_sex(rows, values):
 
 def test_the_rule_is_found_where_it_is(people):
     found = findings(rule, people, ["sex", "race"])
-    context = next(finding for finding in found if finding.sensitive_features == "sex")
+    context = next(finding for finding in found if finding.who == "sex")
     assert context.where.startswith("age <= ")
     asked = people.loc[context.evidence.index]
     expected = asked.assign(favourable=rule(asked))[["favourable", *people]]

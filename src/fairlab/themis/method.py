@@ -1,6 +1,6 @@
 """What Themis finds about a case: how often sensitive columns alone change the decision, and whom they favour."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -9,17 +9,16 @@ from math import prod
 import numpy as np
 import pandas as pd
 
-from fairlab.auditing.noisy import QUERIES_EACH, RepeatedPairs
-from fairlab.auditing.probes import Probe, Task
-from fairlab.auditing.rates import group_codes, losers_in_words, who_loses
-from fairlab.auditing.varied import SHOWN, Varied, over_inputs, over_people, proxies_of
-from fairlab.auditing.wording import listed
 from fairlab.cases import Case, CaseError, Finding
+from fairlab.cases.finding import listed
+from fairlab.cases.groups import group_codes, losers_in_words, who_loses
+from fairlab.cases.method import Examination, Method
 from fairlab.checks import check_number
 from fairlab.seeds import derive_seed
 from fairlab.statistics import share_p_value, smallest_share
+from fairlab.themis.noisy import QUERIES_EACH, RepeatedPairs
+from fairlab.themis.varied import SHOWN, Varied, over_inputs, over_people, proxies_of
 
-METHOD = "Themis"
 FEWEST = 20  # inputs or people that a score may rest on
 ENOUGH = 10_000  # inputs: within about 0.01 at 95%
 PEOPLE_PART = 0.75  # of the rows of a question
@@ -34,13 +33,17 @@ class _Question:
     """Features to vary together, and whose effect that shows."""
 
     names: tuple[str, ...]
-    sensitive_features: str
+    sensitive_features: tuple[str, ...]
     n_values: int
-    is_proxy: bool = False
+    through: tuple[str, ...] = ()
+
+    @property
+    def who(self) -> str:
+        return listed(self.sensitive_features) + (f" (through {listed(self.through)})" if self.through else "")
 
 
-def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
-    """Measure how often sensitive columns alone change the model's decisions.
+class Flips(Method):
+    """Measures how often sensitive columns alone change the model's decisions.
 
     For each sensitive feature that the model gets, and for all of them together, there are three findings. The
     counterfactual flip rate (the paper's causal score, definition 3.7) is the share whose decision some other values
@@ -59,39 +62,58 @@ def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
     The evidence is pairs that differ in the features and in the decision, those who lose by their own values first.
 
     A model that answers the same row differently is asked about people alone, and twice about each and about a
-    counterpart with other values drawn at random: see `fairlab.auditing.noisy`. The flip rate is then what is left of
+    counterpart with other values drawn at random: see `fairlab.themis.noisy`. The flip rate is then what is left of
     it beyond the model's own noise.
+
+    Parameters
+    ----------
+    proxies : mapping of str to iterable of str, or bool
+        By sensitive column, features that stand for it and are varied in its place; True takes, for columns that the
+        model does not get, the features that tell most about them.
+    min_score : float
+        Flip rate from which on larger sets of columns are not examined.
+    confidence_level : float
+    random_state : int
     """
-    check_number(min_score, "min_score", above=0, below=1)
-    case, proxies = task.case, _checked(task.case, task.proxies)
-    try:
-        _ = case.schema
-    except CaseError as error:
-        task.skip(f"Themis varies inputs within a schema, and there is none: {error}.")
-        return
-    if task.proxies is True:
-        proxies = {name: proxies_of(case, name, random_state=task.random_state) for name in case.unseen}
-    questions = _questions(task, proxies)
-    found = _Run(task, 1 - task.confidence_level)
-    if not case.queries.is_deterministic:
-        found.ask_repeatedly(questions)
+
+    title = "Themis"
+    description = (
+        "Themis counts flips (its causal score) among the people of the table, all of them where the budget "
+        "allows it, and measures its causal and group scores on inputs whose features are drawn one by one from the "
+        "table; numbers of inputs are fixed by the budget and intervals are exact, where the paper draws inputs from a "
+        "schema until a normal interval is narrow enough."
+    )
+    share = 4
+    needs = ("decisions",)
+
+    def __init__(
+        self,
+        *,
+        proxies: Mapping[str, Iterable[str]] | bool = False,
+        min_score: float = 0.05,
+        confidence_level: float = 0.95,
+        random_state: int = 0,
+    ):
+        super().__init__(confidence_level=confidence_level, random_state=random_state)
+        self.proxies, self.min_score = proxies, check_number(min_score, "min_score", above=0, below=1)
+
+    def findings(self, examination: Examination) -> Iterator[Finding]:
+        """Yield flip rates and differences of all features and sets of them that can be asked about."""
+        case, proxies = examination.case, _checked(examination.case, self.proxies)
+        try:
+            _ = case.schema
+        except CaseError as error:
+            examination.skip(f"Themis varies inputs within a schema, and there is none: {error}.")
+            return
+        if self.proxies is True:
+            proxies = {name: proxies_of(case, name, random_state=self.random_state) for name in case.unseen}
+        questions = _questions(examination, proxies, looks_for_proxies=self.proxies is True)
+        found = _Run(examination, 1 - self.confidence_level, self.random_state)
+        if not case.queries.is_deterministic:
+            found.ask_repeatedly(questions)
+        else:
+            found.answer(questions, self.min_score)
         yield from found.findings
-        return
-    found.answer(questions, min_score)
-    yield from found.findings
-
-
-PROBE = Probe(
-    title="Themis",
-    description="Themis counts flips (its causal score) among the people of the table, all of them where the budget "
-    "allows it, and measures its causal and group scores on inputs whose features are drawn one by one from the table; "
-    "numbers of inputs are fixed by the budget and intervals are exact, where the paper draws inputs from a schema "
-    "until a normal interval is narrow enough.",
-    run=run,
-    order=4,
-    share=4,
-    needs=("decisions",),
-)
 
 
 def _checked(case: Case, proxies) -> dict[str, tuple[str, ...]]:
@@ -113,40 +135,43 @@ def _checked(case: Case, proxies) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _questions(task: Task, proxies: dict) -> list[_Question]:
+def _questions(examination: Examination, proxies: dict, *, looks_for_proxies: bool) -> list[_Question]:
     """Return what can be assessed: each sensitive column that the model gets, all of them together, and proxies."""
-    case = task.case
+    case = examination.case
     sizes = dict(zip(case.schema.names, case.schema.sizes, strict=True))
 
-    def question(names, sensitive_features: str, is_proxy: bool = False) -> _Question:
-        return _Question(tuple(names), sensitive_features, prod(sizes[name] for name in names), is_proxy)
+    def question(names, sensitive_features, through=()) -> _Question:
+        n_values = prod(sizes[name] for name in names)
+        return _Question(tuple(names), tuple(sensitive_features), n_values, tuple(through))
 
     varied = {name: [feature for feature in proxies.get(name, ()) if sizes[feature] > 1] for name in proxies}
     varied = {name: varied[name] for name in case.sensitive_features if varied.get(name)}
-    advice = "no feature predicts it well" if task.proxies is True else "proxies= varies features that predict it"
-    seen = task.variable(besides=varied, advice=f"; {advice}")
-    questions = [question([name], name) for name in seen]
-    questions += [question(seen, listed(seen))] if len(seen) > 1 else []
-    through = {name: f"{name} (through {listed(features)})" for name, features in varied.items()}
-    return [*questions, *(question(features, through[name], is_proxy=True) for name, features in varied.items())]
+    advice = "no feature predicts it well" if looks_for_proxies else "proxies= varies features that predict it"
+    seen = examination.variable(besides=varied, advice=f"; {advice}")
+    questions = [question([name], [name]) for name in seen]
+    questions += [question(seen, seen)] if len(seen) > 1 else []
+    return [*questions, *(question(features, [name], features) for name, features in varied.items())]
 
 
 @dataclass(frozen=True)
 class _Run:
     """Answers to questions within a budget."""
 
-    task: Task
+    examination: Examination
     alpha: float
+    random_state: int
     findings: list[Finding] = field(default_factory=list)
 
     def answer(self, questions: list[_Question], min_score: float) -> None:
         """Find what there is to say to each question, and to sets between one column and all."""
-        singles = [question for question in questions if len(question.names) == 1 and not question.is_proxy]
+        singles = [question for question in questions if len(question.names) == 1 and not question.through]
         weights = [np.sqrt(question.n_values) for question in questions]
         between = max(weights[: len(singles)]) if len(singles) > 2 else 0.0
         total, scores = sum(weights) + between, {}
-        n_people = self._shared_out(questions, PEOPLE_PART * self.task.budget * sum(weights) / max(total, 1))
-        rest = self.task.budget - sum(n * self._cost(question) for question, n in zip(questions, n_people, strict=True))
+        n_people = self._shared_out(questions, PEOPLE_PART * self.examination.budget * sum(weights) / max(total, 1))
+        rest = self.examination.budget - sum(
+            n * self._cost(question) for question, n in zip(questions, n_people, strict=True)
+        )
         for question, weight, n in zip(questions, weights, n_people, strict=True):
             scores[question.names] = self._ask(question, n, int(rest * weight / total))
         if between and scores[tuple(question.names[0] for question in singles)][1] >= min_score:
@@ -155,18 +180,18 @@ class _Run:
 
     def ask_repeatedly(self, questions: list[_Question]) -> None:
         """Add the flip rates of a model that is not deterministic, beyond its noise, of as many people each."""
-        case = self.task.case
-        n_people = min(len(case.table), self.task.budget // (QUERIES_EACH * max(1, len(questions))))
+        case = self.examination.case
+        n_people = min(len(case.table), self.examination.budget // (QUERIES_EACH * max(1, len(questions))))
         for question in questions:
             if n_people < min(FEWEST, len(case.table)):
                 reason = f"{n_people} people are too few; a larger budget would do"
-                self.task.skip(f"{question.sensitive_features}: {reason}.")
+                self.examination.skip(f"{question.who}: {reason}.")
                 continue
             rng = self._rng("repeated", question)
             people = np.sort(rng.choice(len(case.table), n_people, replace=False))
             pairs = RepeatedPairs(case, question.names, people, rng, self.alpha)
             by_group = self._by_group(question, people, pairs.hits, pairs.own)
-            names = question.sensitive_features
+            names = question.who
             sentence = (
                 f"Another value of {names}, and nothing else, changes the decision for {pairs.estimate:.1%} of the "
                 f"people beyond the model's own noise ({n_people:,} of {len(case.table):,} were asked about, twice as "
@@ -175,26 +200,28 @@ class _Run:
             direction = losers_in_words(by_group, f"their {names}") if pairs.low > 0 else ""
             self.findings.append(
                 Finding(
-                    METHOD, names, "everyone", NOISY_FLIPS, pairs.estimate, pairs.low, pairs.high, pairs.p_value(),
+                    Flips.title, question.sensitive_features, "everyone", NOISY_FLIPS,
+                    pairs.estimate, pairs.low, pairs.high, pairs.p_value(),
                     evidence=pairs.evidence(SHOWN),
                     n=n_people,
                     sentence=f"{sentence}: {direction}" if direction else sentence,
                     measure="counterfactual_flip_rate",
                     test=pairs.p_value,
                     smallest=pairs.smallest,
+                    through=question.through,
                     by_group=by_group,
                 )
             )  # fmt: skip
 
     def _cost(self, question: _Question) -> int:
         """Return the rows that one person takes: the decision on the own values is known, but not in bins' middles."""
-        schema = self.task.case.schema
+        schema = self.examination.case.schema
         in_bins = any(schema.features[place].edges is not None for place in schema.positions(question.names))
         return question.n_values - (not in_bins)
 
     def _shared_out(self, questions: list[_Question], rows: float) -> list[int]:
         """Return how many people to ask about in each question: all where that can be had, the cheapest first."""
-        n_there, found = len(self.task.case.table), {}
+        n_there, found = len(self.examination.case.table), {}
         for left, question in enumerate(sorted(questions, key=self._cost)):
             n = min(n_there, int(rows / (len(questions) - left) / self._cost(question)))
             found[question] = n
@@ -209,8 +236,8 @@ class _Run:
             for number, names in enumerate(sets):
                 share = rows // (len(sets) - number + (size + 1 < len(sizes)))
                 rows -= share
-                question = _Question(names, listed(names), prod(sizes[name] for name in names))
-                n_people = min(int(PEOPLE_PART * share) // self._cost(question), len(self.task.case.table))
+                question = _Question(names, names, prod(sizes[name] for name in names))
+                n_people = min(int(PEOPLE_PART * share) // self._cost(question), len(self.examination.case.table))
                 low, _ = self._ask(question, n_people, share - n_people * self._cost(question))
                 found |= {names} if low >= min_score else set()
 
@@ -219,13 +246,13 @@ class _Run:
 
         Return how low and how high a causal score can be.
         """
-        case, n_values = self.task.case, question.n_values
+        case, n_values = self.examination.case, question.n_values
         n_there = len(case.table)
         n_inputs = min(rows // n_values, ENOUGH)
         if n_people < min(FEWEST, n_there) or n_inputs < FEWEST:
             advice = "a larger budget, or fewer bins in the schema, would do"
-            self.task.skip(
-                f"{question.sensitive_features}: {n_values:,} combinations of values on {FEWEST} inputs and people "
+            self.examination.skip(
+                f"{question.who}: {n_values:,} combinations of values on {FEWEST} inputs and people "
                 f"are more than its part of the budget, {rows + n_people * self._cost(question):,} rows; {advice}."
             )
             return 0.0, 1.0
@@ -236,7 +263,7 @@ class _Run:
             people = over_people(case, question.names, chosen)
             inputs = over_inputs(case, question.names, n_inputs, self._rng("inputs", question))
         except CaseError as error:
-            self.task.skip(f"{question.sensitive_features}: the model cannot be queried with other values; {error}.")
+            self.examination.skip(f"{question.who}: the model cannot be queried with other values; {error}.")
             return 0.0, 1.0
         self._add_flips(question, people, self._people_in_words(question, people, chosen))
         self._add_flips(question, inputs, f"of {len(inputs.rows):,} {INPUTS}")
@@ -246,13 +273,13 @@ class _Run:
 
     def _people_in_words(self, question: _Question, people: Varied, chosen: np.ndarray) -> str:
         """Return of how many people a share is, and how many they are."""
-        n, n_there, n_hit = len(chosen), len(self.task.case.table), int(people.hits.sum())
+        n, n_there, n_hit = len(chosen), len(self.examination.case.table), int(people.hits.sum())
         sample = f", a random sample of the {n_there:,}" if n < n_there else ""
         return f"of the people ({n_hit:,} of {n:,}{sample})"
 
     def _add_flips(self, question: _Question, varied: Varied, of_whom: str) -> None:
         """Add how often some other values change the decision, and of people who loses by it."""
-        names, n, n_hit = question.sensitive_features, len(varied.rows), int(varied.hits.sum())
+        names, n, n_hit = question.who, len(varied.rows), int(varied.hits.sum())
         share, low, high = varied.causal(self.alpha)
         sentence = f"Another value of {names}, and nothing else, changes the decision for {share:.1%} {of_whom}"
         by_group = None
@@ -272,7 +299,7 @@ class _Run:
     def _add_difference(self, question: _Question, inputs: Varied) -> None:
         numbers = inputs.group(self.alpha, self._rng("group", question))
         points = f"{100 * numbers[0]:.1f} percentage points"
-        names = question.sensitive_features
+        names = question.who
         sentence = f"Among {INPUTS}, the selection rates of two values of {names} differ by {points}"
         self._add(
             question, inputs, GROUP, numbers, inputs.extreme_pairs(), sentence,
@@ -282,10 +309,8 @@ class _Run:
         )  # fmt: skip
 
     def _by_group(self, question: _Question, people, hits, own) -> pd.DataFrame:
-        case = self.task.case
-        names = [name for name in case.sensitive_features if name in question.names] or [
-            name for name in case.sensitive_features if question.sensitive_features.startswith(f"{name} (through ")
-        ]
+        case = self.examination.case
+        names = [name for name in case.sensitive_features if name in question.sensitive_features]
         codes, groups = group_codes(case, names)
         return who_loses(codes[people], groups, hits, own)
 
@@ -293,7 +318,7 @@ class _Run:
         where, population = (INPUTS, INPUTS) if varied.generated else ("everyone", "people")
         self.findings.append(
             Finding(
-                METHOD,
+                Flips.title,
                 question.sensitive_features,
                 where,
                 effect,
@@ -302,9 +327,10 @@ class _Run:
                 n=len(varied.rows),
                 sentence=sentence,
                 population=population,
+                through=question.through,
                 **more,
             )
         )
 
     def _rng(self, stream: str, question: _Question) -> np.random.Generator:
-        return np.random.default_rng(derive_seed("themis examination", self.task.random_state, stream, *question.names))
+        return np.random.default_rng(derive_seed("themis examination", self.random_state, stream, *question.names))

@@ -1,0 +1,58 @@
+"""Groups of people by sensitive features, and which of them lose by another decision."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from fairlab.cases.case import Case
+
+WITHIN = ", "  # names of groups
+SMALLEST_SHARE = 0.02  # of the people, below which a group is small
+
+
+def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """Return the number of everybody's group by some sensitive features, and the names of the groups that occur."""
+    columns = [case.groups(name) for name in features]
+    codes, first = np.zeros(len(case.table), dtype=np.int64), np.zeros(1, dtype=np.intp)
+    for column in columns:
+        codes = codes * len(column.cat.categories) + column.cat.codes.to_numpy()
+        _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    return codes, [WITHIN.join(str(column.iloc[row]) for column in columns) for row in first]
+
+
+def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: np.ndarray) -> pd.DataFrame:
+    """Return by group how many people lose and gain by it, who would get another decision otherwise.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_people,)
+        Number of everybody's group.
+    groups : sequence of str
+    hits : ndarray of bool of shape (n_people,)
+        Who would get another decision.
+    own : ndarray of bool of shape (n_people,)
+        Whether their own decision is favourable.
+
+    Returns
+    -------
+    DataFrame
+        Index ``group``; columns ``people``, ``lose`` (the decision is not favourable and would be), ``gain`` (it is,
+        and would not be).
+    """
+    masks = {"people": np.ones(len(codes), dtype=bool), "lose": hits & ~own, "gain": hits & own}
+    counted = {name: np.bincount(codes[mask], minlength=len(groups)) for name, mask in masks.items()}
+    frame = pd.DataFrame(counted, index=pd.Index(groups, name="group"))
+    return frame[frame["people"] > 0]
+
+
+def losers_in_words(by_group: pd.DataFrame, cause: str) -> str:
+    """Return which groups lose and gain most, of those that are no small part of the people; empty if nobody does."""
+    large = by_group[by_group["people"] >= SMALLEST_SHARE * by_group["people"].sum()]
+    parts = []
+    for column, now, otherwise in (("lose", "unfavourable", "favourable"), ("gain", "favourable", "unfavourable")):
+        shares = (large[column] / large["people"]).sort_values(ascending=False, kind="stable")
+        if shares.iloc[0] > 0:
+            most = f"{shares.iloc[0]:.1%} of {shares.index[0]}"
+            parts.append(f"{most} {column} by {cause} (decision {now}, otherwise {otherwise})")
+    return "; ".join(parts)

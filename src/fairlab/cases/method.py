@@ -1,0 +1,193 @@
+"""A method of fairness testing: its parameters in the constructor, and `run`, which applies it to a case."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from fairlab.cases.case import Case
+from fairlab.cases.finding import Finding, MethodResult, few
+from fairlab.cases.queries import BudgetSpentError, DeadlineError
+from fairlab.checks import check_count, check_number
+
+# What a method may need of a case, and the one sentence that says that it is not there.
+NEEDS = {
+    "decisions": (
+        lambda case: case.task != "numbers",
+        "The model gives numbers, not decisions; decision_threshold= of the case makes decisions of them.",
+    ),
+    "scores": (lambda case: case.has_scores, "The model gives labels only, no scores."),
+    "determinism": (
+        lambda case: case.queries.is_deterministic,
+        "The model answers the same row differently when queried again: its own noise would count as discrimination.",
+    ),
+}
+LATE = "the seconds that the audit may take were over."
+
+
+@dataclass(frozen=True, eq=False)
+class Examination:
+    """One run of a method on a case: its budget, and where the method says what it could not do.
+
+    Attributes
+    ----------
+    case : Case
+    budget : int
+        Most rows that the model may be queried with. More raise a BudgetSpentError, which ends the run.
+    skipped : list of str
+        What could not be assessed, and why, one sentence each; see `skip`.
+    warnings : list of str
+        What a reader must know of the findings, one sentence each.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.cases.method import Examination
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "points": np.arange(40)})
+    >>> case = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive_features="sex")
+    >>> examination = Examination(case, budget=100)
+    >>> examination.lacks("scores"), examination.large_groups("sex", case.groups("sex"), 30), examination.skipped
+    (True, [], ['The model gives labels only, no scores.', 'sex: fewer than 30 people are f (20), m (20).'])
+    """
+
+    case: Case
+    budget: int
+    skipped: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def skip(self, reason: str) -> None:
+        """Note what could not be assessed, and why."""
+        self.skipped.append(reason)
+
+    def lacks(self, need: str, part: str = "") -> bool:
+        """Return whether the case lacks one of `NEEDS`; what is skipped then is all, or a part of the method."""
+        is_met, reason = NEEDS[need]
+        if is_met(self.case):
+            return False
+        self.skip(f"{part}: {reason[0].lower()}{reason[1:]}" if part else reason)
+        return True
+
+    def large_groups(self, name: str, groups, fewest: int) -> list:
+        """Return the groups of a sensitive column with at least `fewest` people, and skip the others."""
+        sizes = groups.value_counts(sort=False)
+        if small := [f"{group} ({size})" for group, size in sizes.items() if 0 < size < fewest]:
+            self.skip(f"{name}: fewer than {fewest} people are {few(small)}.")
+        return [group for group in sizes.index if sizes[group] >= fewest]
+
+    def variable(self, *, besides=(), advice: str = "") -> list[str]:
+        """Return the sensitive columns that can be varied: the model gets them, and they have two values or more.
+
+        The others are skipped, but for those in `besides`; `advice` is added for those that the model does not get.
+        """
+        case, variable = self.case, []
+        sizes = dict(zip(case.schema.names, case.schema.sizes, strict=True))
+        for name in case.sensitive_features:
+            if name in case.unseen and name not in besides:
+                self.skip(f"{name}: the model does not get it, so that its direct effect is 0 by construction{advice}.")
+            elif sizes.get(name) == 1:
+                self.skip(f"{name}: has only one value in the schema, so that there is nothing to vary.")
+            elif name in sizes:
+                variable.append(name)
+        return variable
+
+
+class Method(ABC):
+    """A method of fairness testing, as the audit runs it and as a user may add one.
+
+    Parameters
+    ----------
+    confidence_level : float
+        Of each interval.
+    random_state : int
+
+    Attributes
+    ----------
+    title : str
+        Name of the method, in reports.
+    description : str
+        One sentence: what is computed, and where that is not the paper's algorithm.
+    share : int
+        Part of an audit's model queries that are left, among the parts of all methods that have not run yet; what one
+        does not use is there for the next.
+    needs : tuple of str
+        Some of `NEEDS`. A case that lacks one is refused before the method runs.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.fliptest import FlipTest
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> rule = lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20
+    >>> case = fairlab.Case(rule, people, sensitive_features="sex")
+    >>> FlipTest().run(case).method
+    'FlipTest'
+    """
+
+    title: ClassVar[str]
+    description: ClassVar[str]
+    share: ClassVar[int] = 1
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, *, confidence_level: float = 0.95, random_state: int = 0):
+        self.confidence_level = check_number(confidence_level, "confidence_level", above=0, below=1)
+        self.random_state = check_count(random_state, "random_state", least=0)
+
+    @abstractmethod
+    def findings(self, examination: Examination) -> Iterator[Finding]:
+        """Yield what there is to say about the case; what cannot be assessed is skipped in the examination."""
+
+    def run(self, case: Case, *, budget: int = 200_000) -> MethodResult:
+        """Apply the method to a case.
+
+        Parameters
+        ----------
+        case : Case
+        budget : int
+            Most rows that the model is queried with, beside the people of the table, whose decisions the case knows.
+
+        Raises
+        ------
+        TypeError
+            If `case` is none.
+        ValueError
+            If `budget` is no whole number of at least 0.
+        """
+        check_case(case)
+        examination = Examination(case, check_count(budget, "budget", least=0))
+        start, queried = time.perf_counter(), case.queries.n_queries
+        findings: list[Finding] = []
+        try:
+            with case.queries.limit(budget):
+                if not any(map(examination.lacks, self.needs)):
+                    findings.extend(self.findings(examination))
+        except DeadlineError:
+            examination.skip(LATE)
+        except BudgetSpentError:
+            spent = f"{budget:,} {'query' if budget == 1 else 'queries'}"
+            examination.skip(f"its share of the budget, {spent}, was spent before it came to an answer.")
+        except Exception as error:
+            error.add_note(f"This happened while {self.title} examined the case; audit(methods=...) can leave it out.")
+            raise
+        return MethodResult(
+            method=self.title,
+            findings=tuple(findings),
+            skipped=tuple(dict.fromkeys(examination.skipped)),
+            n_queries=case.queries.n_queries - queried,
+            seconds=time.perf_counter() - start,
+            warnings=tuple(dict.fromkeys(examination.warnings)),
+            description=self.description,
+        )
+
+
+def check_case(case) -> None:
+    """Raise a TypeError if `case` is no case."""
+    if not isinstance(case, Case):
+        raise TypeError(
+            f"case: expected a fairlab.Case, found {type(case).__name__}; wrap model and table in one first"
+        )

@@ -1,0 +1,117 @@
+"""Rates of a case by group: selection rates, and true and false positive rates where true labels are known."""
+
+from collections.abc import Collection, Iterator
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from fairlab.cases import Finding
+from fairlab.cases.finding import few, listed
+from fairlab.cases.method import Examination, Method
+from fairlab.fairtest.rates import BETWEEN, RATES, feature_sets, group_counts, pairs_of_groups
+from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference
+
+TESTED = ("selection rate", "true positive rate", "false positive rate")
+FEWEST = 30  # people of a group, or people with such a true label
+MOST_GROUPS = 12  # of one feature, or of two, that are compared, the largest first
+MEANS = {
+    "positives": "true label is favourable",
+    "negatives": "true label is not favourable",
+    "labelled": "true label is known",
+}
+
+
+class GroupRates(Method):
+    """Compares the rates of groups: of every sensitive feature, and of the intersections of two.
+
+    Of a feature with two groups the first is compared with the second; of one with more, and of intersections, each
+    with everyone else. The selection rate difference is demographic parity's, that of true positive rates equal
+    opportunity's; with that of false positive rates it is equalised odds'. Bounds are put together from exact ones of
+    both rates, and the p-value is the level at which they reach the margin. An audit does not test error rates, which
+    follow from these and from how many labels are favourable; a rule on them has `rates` do it.
+
+    Parameters
+    ----------
+    rates : collection of str
+        Some of `fairlab.fairtest.rates.RATES`.
+    confidence_level : float
+    random_state : int
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.fairtest import GroupRates
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> case = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive_features="sex")
+    >>> [finding.measure for finding in GroupRates().run(case).findings]
+    ['selection_rate_difference']
+    """
+
+    title = "group rates"
+    description = (
+        "Group rates are compared between the groups of each sensitive feature and of each two together, of "
+        "more than two groups each with everyone else: selection rates, and true and false positive rates where true "
+        "labels are known; no paper is behind this."
+    )
+    share = 0
+    needs = ("decisions",)
+
+    def __init__(self, *, rates: Collection[str] = TESTED, confidence_level: float = 0.95, random_state: int = 0):
+        super().__init__(confidence_level=confidence_level, random_state=random_state)
+        self.rates = rates
+
+    def findings(self, examination: Examination) -> Iterator[Finding]:
+        """Yield the difference of each rate between two groups."""
+        counts = group_counts(examination.case)
+        for features in feature_sets(examination.case):
+            groups = counts.loc[BETWEEN.join(features)]
+            for name, other, own, rest in pairs_of_groups(groups, _compared(examination, features, groups)):
+                for rate in self.rates:
+                    yield from self._difference(examination, features, (name, other), rate, own, rest)
+
+    def _difference(self, examination, features, names, rate, own, rest) -> Iterator[Finding]:
+        """Yield the difference of one rate; nothing where nobody's true label is known."""
+        hits, totals = ([int(counts[name]) for counts in (own, rest)] for name in RATES[rate])
+        if rate != "selection rate" and not own["labelled"] + rest["labelled"]:
+            return
+        if min(totals) < FEWEST:
+            who = names[int(np.argmin(totals))]
+            few_people = f"fewer than {FEWEST} people are {who} and their {MEANS[RATES[rate][1]]} ({min(totals)})"
+            examination.skip(f"{listed(features)}: {few_people}.")
+            return
+        low, high = map(float, difference_bounds(hits, totals, confidence_level=self.confidence_level))
+        rates = np.divide(hits, totals)
+        estimate, test = float(rates[0] - rates[1]), partial(difference_p_value, hits, totals)
+        side = "lower" if estimate < 0 else "higher"
+        yield Finding(
+            self.title,
+            features,
+            "everyone",
+            f"{rate} difference, {names[0]} minus {names[1]}",
+            estimate,
+            low,
+            high,
+            test(),
+            pd.DataFrame(),
+            sum(totals),
+            f"The {rate} of {names[0]} is {100 * abs(estimate):.1f} percentage points {side} than that of {names[1]} "
+            f"({rates[0]:.1%} and {rates[1]:.1%})",
+            measure=f"{rate} difference".replace(" ", "_"),
+            test=test,
+            smallest=partial(smallest_difference, hits, totals),
+        )
+
+
+def _compared(examination: Examination, features: tuple[str, ...], groups: pd.DataFrame) -> list[str]:
+    """Return the groups that are large enough, and note the others."""
+    sizes = groups["people"]
+    if small := [f"{name} ({size})" for name, size in sizes[sizes < FEWEST].items()]:
+        examination.skip(f"{listed(features)}: fewer than {FEWEST} people are {few(small)}.")
+    large = sizes[sizes >= FEWEST]
+    kept = set(large.sort_values(ascending=False, kind="stable").index[:MOST_GROUPS])
+    if left_out := [name for name in large.index if name not in kept]:
+        examination.skip(
+            f"{listed(features)}: only the {MOST_GROUPS} largest groups are compared, not {few(left_out)}."
+        )
+    return [name for name in large.index if name in kept and sizes.sum() - sizes[name] >= FEWEST]
