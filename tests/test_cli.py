@@ -127,9 +127,7 @@ def model(tmp_path, monkeypatch):
             yield finding(examination.case.table, p_values[name], method=name)
 
     for name, method in METHODS.items():
-        monkeypatch.setattr(
-            method, "findings", lambda its, case, name=name: stand_in(name, its, case)
-        )
+        monkeypatch.setattr(method, "findings", lambda its, case, name=name: stand_in(name, its, case))
         monkeypatch.setattr(method, "needs", ())
     yield p_values
     sys.modules.pop("bank", None)

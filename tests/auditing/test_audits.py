@@ -32,25 +32,23 @@ def methods(monkeypatch):
     given, asks = {}, dict.fromkeys(METHODS, 0)
 
     def stand_in(name, method, examination):
-        given[name] = method
+        given[name] = method, examination.budget
         if asks[name]:
             rows = people(asks[name], seed=METHODS.index(name) + 1)
             examination.case.decide(rows.assign(age=np.arange(len(rows)) + 1000 * (1 + METHODS.index(name))))
         yield finding(examination.case.table, 0.01, method=name)
 
     for name, method in KNOWN.items():
-        monkeypatch.setattr(
-            method, "findings", lambda its, case, name=name: stand_in(name, its, case)
-        )
+        monkeypatch.setattr(method, "findings", lambda its, case, name=name: stand_in(name, its, case))
         monkeypatch.setattr(method, "needs", ())
     return given, asks
 
 
 def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
     report = audit(case, budget=2400, confidence_level=0.9, random_state=7, proxies={"sex": ["job"]})
-    given = {name: (method.confidence_level, method.random_state) for name, method in methods[0].items()}
+    given = {name: (method.confidence_level, method.random_state) for name, (method, _) in methods[0].items()}
     assert given == dict.fromkeys(METHODS, (0.9, 7))
-    assert methods[0]["themis"].proxies == {"sex": ["job"]}
+    assert methods[0]["themis"][0].proxies == {"sex": ["job"]}
     assert [result.method for result in report.results] == [method.title for method in KNOWN.values()]
     assert (report.budget, report.confidence_level, report.random_state) == (2400, 0.9, 7)
 
@@ -76,7 +74,7 @@ def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
     report = audit(case, budget=2400)
     # 400 people first; 2,000 are left in parts of 0, 1, 1, 3, 4, 2.
     expected = {"rates": 0, "fliptest": 2000 // 11, "fairtest": 2000 // 10, "individual_fairness": 2000 * 3 // 9}
-    assert {name: task.budget for name, task in given.items()} == expected | {"themis": 1800 * 4 // 6, "adf": 1800}
+    assert {name: budget for name, (_, budget) in given.items()} == expected | {"themis": 1800 * 4 // 6, "adf": 1800}
     assert report.n_queries - case.queries.n_for_case == 200
 
 

@@ -182,9 +182,9 @@ def test_an_acceptance_of_a_ratio_of_what_was_not_judged_and_of_nothing():
 
 def test_a_baseline_fails_what_is_new_or_worse(tmp_path):
     path = tmp_path / "before.json"
-    found(rate([400, 500], [1000, 1000]), rate([450, 450], [1000, 1000], sensitive_features="race")).to_json(path)
+    found(rate([400, 500], [1000, 1000]), rate([450, 450], [1000, 1000], sensitive_features=("race",))).to_json(path)
     same, worse, new = (
-        failures(found(rate([hits, 500 + extra], [1000, 1000], sensitive_features=name)), baseline=path)
+        failures(found(rate([hits, 500 + extra], [1000, 1000], sensitive_features=(name,))), baseline=path)
         for hits, extra, name in ((410, 5, "sex"), (200, 0, "sex"), (300, 0, "race"))
     )
     assert same == ([], [])

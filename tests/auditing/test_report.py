@@ -54,7 +54,7 @@ def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_
 
     table = people()
     tested = ("FlipTest", finding(table, 0.5), ("race: fewer than 30 people are c (7).",))
-    untested = ("Themis", finding(table, np.nan, sensitive_features="age"), ("sex: one value.", "No score."))
+    untested = ("Themis", finding(table, np.nan, sensitive_features=("age",)), ("sex: one value.", "No score."))
     found = of(("sex", "race", "age"), tested, untested)
     assert found.not_assessed == {
         "race": ("FlipTest: race: fewer than 30 people are c (7).", "Themis: No score."),
@@ -64,7 +64,7 @@ def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_
     assert found.summary.startswith(first)
     said = ("No difference by", "race was not assessed. FlipTest: race: few", "<h2>")
     assert sorted(said, key=found.to_html().index) == list(said)
-    stands_for = ("Themis", finding(table, 0.5, sensitive_features="age (through job)"), ())
+    stands_for = ("Themis", finding(table, 0.5, sensitive_features=("age",), through=("job",)), ())
     assert of(("sex", "age"), stands_for).not_assessed == {"sex": ()}
 
 
@@ -123,8 +123,8 @@ def test_the_order_is_by_kind_then_size_and_an_intersection_counts_as_it_is_prov
         (0.001, 0.9, {"where": "age < 30", **rates}),
         (0.001, 0.8, {"measure": "counterfactual_flip_rate"}),
         (0.001, -0.2, rates),
-        (0.001, 0.24, {"sensitive_features": "sex and race", **rates}),  # at least 0.19
-        (0.001, 0.4, {"sensitive_features": "sex and race", **rates}),
+        (0.001, 0.24, {"sensitive_features": ("sex", "race"), **rates}),  # at least 0.19
+        (0.001, 0.4, {"sensitive_features": ("sex", "race"), **rates}),
         (0.001, 1.6, {"measure": "loss_ratio", "limit": 1.25}),
         (0.9, 0.7, rates),
     ]
@@ -160,7 +160,7 @@ def test_the_page_is_one_whole_file_without_addresses(tmp_path):
 
 def test_names_and_values_are_text_in_every_export():
     evil = "<script>alert('|')</script>\x00 & \"'"
-    bad = finding(people(), sensitive_features=evil, where="everyone", effect=evil, method=evil, sentence=evil)
+    bad = finding(people(), sensitive_features=(evil,), where="everyone", effect=evil, method=evil, sentence=evil)
     changes = {"table": people().assign(job=evil), "warnings": (evil,), "model_name": evil}
     found = report(MethodResult(evil, (bad,), (evil,), 0, 0), **changes)
     page, card = found.to_html(rows="all"), found.to_model_card()
@@ -174,7 +174,7 @@ def test_names_and_values_are_text_in_every_export():
 def test_what_is_no_character_breaks_no_export(tmp_path):
     bad = "\x00\x01\ufdd0\ufdef\ufffe\uffff\U0001fffe\U0010ffff"
     name, half, shown = f"f{bad}m", f"f{bad}\ud800 \udfffm", "f" + 8 * "\ufffd"  # pandas holds no half of a character
-    finding_of_it = finding(people(), sensitive_features=name, effect=name, sentence=name)
+    finding_of_it = finding(people(), sensitive_features=(name,), effect=name, sentence=name)
     found = report(MethodResult(name, (finding_of_it,), (name,), 0, 0), model_name=half, warnings=(half,))
     written = {}
     for write in (found.to_junit, found.to_sarif, found.to_html, found.to_json, found.to_model_card):

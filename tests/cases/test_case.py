@@ -328,13 +328,13 @@ def test_in_a_notebook_the_table_follows_its_first_rows_only():
 
 
 def test_a_result_lists_what_was_found_and_what_was_skipped():
-    found = [gap(), gap(sensitive_features="race")]
+    found = [gap(), gap(sensitive_features=("race",))]
     result = MethodResult("Gaps", found, ["race is missing for 3 people."], 1200, 0.25)
     assert result.summary == "Gaps: 2 findings, 1 skipped (1,200 model queries, 0.2 s)"
     pd.testing.assert_frame_equal(
         result.to_frame(), pd.concat([finding.to_frame() for finding in found], ignore_index=True)
     )
-    row = {"sensitive_features": "race", "estimate": 0.12345, "p_value": 0.01, "n": 40}
+    row = {"sensitive_features": ("race",), "estimate": 0.12345, "p_value": 0.01, "n": 40}
     assert result.to_frame().loc[1, list(row)].to_dict() == row
     nothing = MethodResult("Gaps", (), (), 0, 0.0).to_frame()
     assert (len(nothing), list(nothing)) == (0, list(result.to_frame()))

@@ -34,7 +34,7 @@ def test_counts_by_group_and_by_two_as_pandas_counts_them():
 
 
 def test_two_groups_are_compared_and_of_more_each_with_everyone_else():
-    found = run("rates", case_of(["sex", "race"])).to_frame()[["sensitive_features", "effect"]].to_numpy().tolist()
+    found = [[each.who, each.effect] for each in run("rates", case_of(["sex", "race"])).findings]
     several = [f"{sex}, {race}" for sex in "fm" for race in "abc"]
     assert found == [
         ["sex", "selection rate difference, f minus m"],

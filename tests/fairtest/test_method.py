@@ -82,7 +82,7 @@ def test_regression_by_correlation(people):
         return 100.0 * rows["age"] + 500 * (rows["sex"] == "man")
 
     found = findings(model, people, ["sex", "age", "race"], y_true=1_000 * people["noise"])
-    found = {(each.sensitive_features, each.effect): each.estimate for each in found if each.where == "everyone"}
+    found = {(each.who, each.effect): each.estimate for each in found if each.where == "everyone"}
     expected = np.corrcoef(people["sex"] == "woman", model(people))[0, 1]
     assert found["sex", "correlation (prediction, woman versus man)"] == pytest.approx(expected)
     assert found["age", "correlation (prediction, age)"] > 0.9

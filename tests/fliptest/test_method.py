@@ -60,7 +60,9 @@ def test_opposite_rules_show_in_flips_and_what_chance_explains_does_not():
 
 def test_more_groups_than_two():
     result = examined(lambda rows: rows["race"] == "b", ["race", "sex"])
-    effects = result.to_frame().query("sensitive_features == 'race'")["effect"].str.extract("pairs, (.*) [(]")[0]
+    effects = pd.Series([each.effect for each in result.findings if each.who == "race"]).str.extract("pairs, (.*) [(]")[
+        0
+    ]
     assert effects.tolist() == ["a and everyone else", "b and everyone else"]
     n = (TABLE["race"] == "c").sum()
     assert n < FEWEST

@@ -40,9 +40,9 @@ def examined(model, table=None, budget=20_000, sensitive_features=("sex", "race"
 
 def test_three_findings_for_each_column_and_for_all_together():
     case, found = CASE, run("themis", CASE, budget=20_000, confidence_level=0.999)
-    keys, names = ["sensitive_features", "population", "effect"], ["sex", "race", "sex and race"]
+    keys, names = ["who", "population", "effect"], ["sex", "race", "sex and race"]
     kinds = [("people", FLIPS), (INPUTS, FLIPS), (INPUTS, GROUP)]
-    table = found.to_frame().set_index(keys)
+    table = found.to_frame().assign(who=[each.who for each in found.findings]).set_index(keys)
     assert (table.index.tolist(), found.skipped) == ([(name, *kind) for name in names for kind in kinds], ())
     # Incomes above the threshold and one of three jobs, drawn one by one from the table.
     above, is_x = case.table["income"] > 30_000, case.table["job"] == "x"
@@ -108,7 +108,7 @@ def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
 
     def names(model, **options):
         found = examined(model, budget=60_000, sensitive_features=["sex", "race", "old"], **options)
-        return found.to_frame()["sensitive_features"].unique().tolist()
+        return list(dict.fromkeys(each.who for each in found.findings))
 
     ends = ["sex", "race", "old", "sex, race and old"]
     assert names(rarely_alone) == ends, "each column alone is above the threshold"
@@ -129,11 +129,11 @@ def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked
     )
     assert (plain.findings, [line.split(":")[0] for line in plain.skipped]) == ((), ["sex", "race"])
     assert "its direct effect is 0 by construction; proxies= varies" in plain.skipped[0]
-    assert set(found.to_frame()["sensitive_features"]) == {"sex (through height)"}
+    assert {each.who for each in found.findings} == {"sex (through height)"}
     assert found.skipped == (
         "race: the model does not get it, so that its direct effect is 0 by construction; no feature predicts it well.",
     )
-    assert set(named.to_frame()["sensitive_features"]) == {"race (through job)"}
+    assert {(each.sensitive_features, each.through) for each in named.findings} == {(("race",), ("job",))}
     assert (set(named.to_frame()["p_value"]), len(named.skipped)) == ({1}, 1)
 
 
@@ -175,7 +175,7 @@ def test_a_noisy_model_is_asked_twice_about_everybody():
     seen.clear()
     found = run("themis", case, budget=100_000)
     assert seen == [(2_400, 1_200)] * 3
-    assert found.to_frame()["sensitive_features"].tolist() == ["sex", "race", "sex and race"]
+    assert [each.who for each in found.findings] == ["sex", "race", "sex and race"]
     sex, race, _ = found.findings
     assert sex.low < 0.64 < sex.high, "(.1 - .9)²"
     assert (race.low, race.estimate < 0.01, race.p_value > 0.05, len(race.evidence)) == (0, True, True, 0)

@@ -79,9 +79,10 @@ def look_at(number):
 
     rows, name = [], list(SENSITIVE)[number % 3]
     case = Case(program, people, sensitive_features=["sex", "race"], schema=schema)
-    found = run("themis", case, budget=BUDGET, random_state=number).to_frame()
+    found = run("themis", case, budget=BUDGET, random_state=number)
+    found = found.to_frame().assign(who=[each.who for each in found.findings])
     true = {n: truths(outputs, people, axes) for n, axes in SENSITIVE.items()}
-    for finding in found[found["sensitive_features"] == name].itertuples():
+    for finding in found[found["who"] == name].itertuples():
         held = finding.low - 1e-12 <= true[name][finding.effect, finding.population] <= finding.high + 1e-12
         rows.append((f"audit: the 95% interval of the {finding.effect} ({finding.population}) holds it", held, 0.95))
     for finding in found.itertuples():
@@ -91,7 +92,7 @@ def look_at(number):
         rows.append(("audit: no alarm (5%) about a fair model", (found["p_value"] > 0.05).all(), 0.95))
     for n, scores in true.items():
         if scores["causal"] >= CLEAR:
-            alarms = found[(found["sensitive_features"] == n) & (found["p_value"] <= 0.05) & (found["low"] > 0)]
+            alarms = found[(found["who"] == n) & (found["p_value"] <= 0.05) & (found["low"] > 0)]
             rows.append(("audit: a clear rule is found", len(alarms) > 0, 0.99))
 
     themis = Themis(program, schema, random_state=number)

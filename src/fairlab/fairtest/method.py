@@ -75,7 +75,7 @@ class FairTest(Method):
     >>> rule = lambda rows: (rows["points"] > 20) & (rows["sex"] == "m")
     >>> case = fairlab.Case(rule, people, sensitive_features="sex")
     >>> [finding.where for finding in FairTest().run(case).findings]
-    ['points >= 21']
+    ['points >= 30', 'points >= 22 and points <= 29']
     """
 
     title = "FairTest"
