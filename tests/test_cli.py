@@ -91,6 +91,16 @@ def test_help_loads_no_heavy_library(toy, arguments):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize("name", ["audit", "compare", "monitor"])
+def test_commands_on_models_of_users_load_nothing_of_the_suite(name):
+    code = (
+        "import sys; from fairlab.__main__ import main\n"
+        "assert main() == 0; print([name for name in sys.modules if name.startswith('fairlab.suite')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, name, "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
     calls = []
     monkeypatch.setattr(

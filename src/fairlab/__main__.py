@@ -1,9 +1,9 @@
 """The command line, ``fairlab`` or ``python -m fairlab``: stopped while it loads, it ends as it does later."""
 
 import gc
+import signal
 import sys
-
-from fairlab.suite.processes import terminated_as_interrupted
+from contextlib import contextmanager
 
 
 def main() -> int:
@@ -21,6 +21,26 @@ def main() -> int:
     except KeyboardInterrupt:
         print("fairlab: interrupted", file=sys.stderr)
         return 130
+
+
+@contextmanager
+def terminated_as_interrupted():
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt in the block, as Ctrl-C does; ignored signals stay ignored."""
+
+    def interrupt(*_):
+        for number in handled:  # one is enough
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+    handled = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
+    for number in handled:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in handled.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""The command line: ``fairlab list | run | data | scorecard | audit | figures | site | labs``.
+"""The command line: ``fairlab audit | compare | monitor | site | labs``, and the commands of the suite.
 
-A command imports what it needs when it is called, so that help and errors come at once.
+A command imports what it needs when it is called, so that help and errors come at once. The suite's commands are loaded
+for the list of all commands, and when one is called that is not among those of this module.
 """
 
-import ast
 import csv
 import faulthandler
-import json
 import logging
 import shlex
 import sys
@@ -14,7 +13,6 @@ import time
 import tomllib
 import warnings
 from contextlib import nullcontext, suppress
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,7 +21,6 @@ import click
 from fairlab import paths
 from fairlab.checks import EXTRAS, MissingExtraError, check_number, required, suggestion
 from fairlab.data.errors import DataError
-from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
 
 MORE_SECONDS, MAX_SECONDS = 60, 1e8
 WRONG_CALL, SIGNIFICANT, NOT_ASSESSED, INTERRUPTED = 2, 3, 4, 130  # exit statuses
@@ -60,70 +57,52 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG_CALL if isinstance(error, KeyError | TypeError) else 1
 
 
-class Argument(click.Argument):
-    """An argument with a help text, which click's have from 8.5 on."""
-
-    def __init__(self, *given, help="", **more):
-        super().__init__(*given, **more)
-        self.help = help
-
-    def get_help_record(self, ctx):
-        """Return the two columns of the help."""
-        return self.metavar or self.name.upper(), self.help
-
-
-argument = partial(click.argument, cls=Argument)
-
-
-class Command(click.Command):
-    """A command; unless `of_project` is false it needs experiments, notebooks or the data registry."""
-
-    def __init__(self, *given, of_project=True, **settings):
-        super().__init__(*given, **settings)
-        self.of_project = of_project
-
-    def invoke(self, ctx):
-        """Run the command; an error says so where the library is installed without its project."""
-        if self.of_project:
-            paths.project().check()
-        return super().invoke(ctx)
-
-    def get_short_help_str(self, limit=200):
-        """Return the first sentence of the help, which click would cut."""
-        return super().get_short_help_str(limit=200)
-
-
-class RunCommand(Command):
-    """The command ``run``: all that follows ``--snakemake`` is for Snakemake."""
-
-    def parse_args(self, ctx, args):
-        """Parse arguments; those for Snakemake become values of the option, one each."""
-        if "--snakemake" in args:
-            own = args.index("--snakemake")
-            args = args[:own] + [f"--snakemake={argument}" for argument in args[own + 1 :]]
-        return super().parse_args(ctx, args)
-
-
 class Group(click.Group):
-    """Commands, which help shows in the order of their definition."""
+    """Commands, which help shows in the order of their definition, each with the whole first sentence of its own."""
 
-    command_class = Command
     group_class = type
 
     def list_commands(self, ctx):
         """Return the names of the commands."""
         return list(self.commands)
 
+    def format_commands(self, ctx, formatter):
+        """Write the commands to the help."""
+        rows = [(name, self.get_command(ctx, name).get_short_help_str(limit=200)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+
+class AllCommands(Group):
+    """The commands of this module, and those of the suite where they are needed."""
+
+    def list_commands(self, ctx):
+        """Return the names of the commands, of the suite first."""
+        from fairlab.suite.cli import suite
+
+        self.commands = suite.commands | self.commands
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx, name):
+        """Return a command by its name; None if there is none."""
+        if name not in self.commands:
+            self.list_commands(ctx)
+        return super().get_command(ctx, name)
+
+
+@click.group(cls=AllCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="fairlab")
-def fairlab():
-    """Reproduce papers on fairness testing."""
+@click.pass_context
+def fairlab(context):
+    """Reproduce papers on fairness testing, and audit models."""
+    context.obj = _write_bars
 
 
-def short(path) -> str:
-    """Return a path as seen from the project's root, where it is below it."""
-    return paths.project().short(path)
+def _write_bars(card):
+    """Write the figure of the README, which is the site's."""
+    from fairlab.site.rows import write_bars
+
+    return write_bars(card)
 
 
 def _names(given: str | list[str]) -> list[str]:
@@ -135,280 +114,6 @@ def _names(given: str | list[str]) -> list[str]:
     except (ValueError, csv.Error) as error:
         raise ValueError(f"expected names with commas between them, found {given!r} ({error})") from None
     return [name.strip() for name in names if name.strip()]
-
-
-# Experiments
-
-
-@fairlab.command("list")
-@click.option("--json", "as_json", is_flag=True, help="as JSON")
-def list_experiments(as_json):
-    """List the experiments with their tables and figures, data, minutes and memory."""
-    from fairlab.data import state_of
-
-    specs = [specification(name) for name in experiment_names()]
-    rows = [
-        {
-            "experiment": spec.name,
-            "paper": spec.paper,
-            "artefacts": list(spec.artefacts),
-            "data": {variant: state_of(variant) for variant in spec.data},
-            "minutes": spec.minutes.model_dump(exclude_none=True),
-            "gigabytes": spec.gigabytes.model_dump(exclude_none=True),
-        }
-        for spec in specs
-    ]
-    if as_json:
-        print(json.dumps(rows, indent=1))
-        return
-    measured = ("minutes", "gigabytes")
-    header = ("experiment", "tables and figures", "data", *(f"{of} ({'/'.join(PROFILES)})" for of in measured))
-    table = [
-        (
-            row["experiment"],
-            ", ".join(row["artefacts"]),
-            ", ".join(f"{name} ({state})" for name, state in row["data"].items()),
-            *(" / ".join(f"{row[of][p]:g}" if p in row[of] else "?" for p in PROFILES) for of in measured),
-        )
-        for row in rows
-    ]
-    _print_table(header, table)
-
-
-def _print_table(header, rows):
-    widths = [max(len(str(row[j])) for row in [header, *rows]) for j in range(len(header))]
-    for row in [header, *rows]:
-        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-@fairlab.command(cls=RunCommand)
-@argument("names", nargs=-1, metavar="[NAME]...", help="<paper>/<experiment>, as `fairlab list` shows")
-@click.option("--all", "everything", is_flag=True, help="every experiment")
-@click.option(
-    "--profile", default=DEFAULT_PROFILE, metavar="PROFILE", show_default=True, help=f"one of {', '.join(PROFILES)}"
-)
-@click.option("--seed", type=SEED, default=0, help="root seed (default: 0; one experiment only)")
-@click.option(
-    "--jobs",
-    type=AT_LEAST_ONE,
-    metavar="N",
-    help="processes at once: experiments, or trials of one (default: all cores; on a cluster 20)",
-)
-@click.option("--cores", type=AT_LEAST_ONE, metavar="N", help="cores per process (default: 1; per cluster job 2)")
-@click.option(
-    "-p",
-    "--parameter",
-    "parameters",
-    nargs=2,
-    multiple=True,
-    metavar="NAME VALUE",
-    help="another value of a parameter of the notebook; the run is stored under results/custom",
-)
-@click.option("--time-limit", type=float, metavar="MINUTES", help="time limit of the notebook")
-@click.option("--dry-run", is_flag=True, help="show what would run")
-@click.option("--scheduler", default="local", help="on a cluster: a folder of experiments/profiles, as slurm")
-@click.option(
-    "--snakemake",
-    multiple=True,
-    metavar="ARGUMENTS...",
-    help="on a cluster: all that follows goes to Snakemake, as --default-resources slurm_partition=long",
-)
-def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, **of_one):
-    """Run experiments: one directly, several in parallel."""
-    if bool(names) == everything:
-        raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
-    on_cluster = scheduler != "local"
-    if snakemake and not on_cluster:
-        raise ValueError("--snakemake is for a cluster: --scheduler slurm")
-    if len(names) == 1 and not dry_run and not on_cluster:
-        return _run_one(*names, profile, jobs, cores, **of_one)
-    if of_one["parameters"] or of_one["seed"] or of_one["time_limit"] is not None:
-        raise TypeError("--parameter, --seed and --time-limit are for one experiment at a time")
-    names = list(names) or experiment_names()
-    if on_cluster:
-        from fairlab.suite.cluster import run_on_cluster
-
-        more = {"jobs": jobs, "cores": cores, "dry_run": dry_run}
-        failed = run_on_cluster(names, profile, scheduler, **more, arguments=list(snakemake))
-    else:
-        from fairlab.suite.batch import run_batch
-
-        failed = run_batch(names, profile, jobs=jobs, cores=cores, dry_run=dry_run)
-    if dry_run:
-        return 0
-    _report(names, failed, profile)
-    if everything:
-        print(f"\n{_closing()}")
-    return int(bool(failed))
-
-
-def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int:
-    """Run one experiment and return its exit status."""
-    import joblib
-
-    from fairlab.checks import memory_left_gb
-    from fairlab.suite.notebook import run_experiment
-    from fairlab.suite.run import Run
-    from fairlab.suite.scorecard import ending_of
-
-    spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
-    n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
-    if not overrides and profile in PROFILES:  # of other sizes nothing is known
-        left = memory_left_gb()
-        if not (jobs or cores) and spec.refusal(profile, n_jobs, left):
-            n_jobs = 1
-        if reason := spec.refusal(profile, n_jobs, left):
-            raise RuntimeError(f"{name} {reason}")
-    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit}
-    folder = run_experiment(spec, profile, n_jobs=n_jobs, **own)
-    _print_surrogates(folder)
-    print("\n".join(ending_of(Run.read(folder), folder)))
-    return 0
-
-
-def _literal(text):
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text
-
-
-def _print_surrogates(folder):
-    from fairlab.suite.run import Run
-
-    run = Run.read(folder)
-    if used := ", ".join(run.surrogates):
-        print(f"surrogate data: {run.name} used a surrogate for {used}; not counted as a reproduction")
-
-
-def _report(names, failed, profile) -> None:
-    """Print what a batch ends with: data that surrogates replaced, what is done, and what failed."""
-    from fairlab.suite.run import Run, log_file, run_folder
-
-    done = [name for name in names if name not in failed]
-    surrogates = {variant for name in done for variant in Run.read(run_folder(name, profile)).surrogates}
-    if surrogates:
-        print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
-    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(paths.project().results / profile)}")
-    for name, reason in failed.items():
-        first = (reason.splitlines() or [""])[0]
-        print(f"failed: {name}: {first} ({short(log_file(name, profile))})", file=sys.stderr)
-
-
-def _closing() -> str:
-    """Write the scorecard and return what a batch of all experiments ends with."""
-    from fairlab.suite import scorecard
-
-    card = scorecard.scorecard()
-    scorecard.write(card)
-    return "\n\n".join([*scorecard.unreadable(), scorecard.ending(card)])
-
-
-# Data
-
-
-@fairlab.group()
-def data():
-    """Show, fetch, verify or describe the data sets."""
-
-
-data_names = argument("names", nargs=-1, metavar="[NAME]...", help="variants, files or folders of the registry")
-
-
-@data.command("status")
-def data_status():
-    """Show which files are available, and the sources of the others."""
-    from fairlab.data import status
-
-    return _print_files(status())
-
-
-@data.command()
-@data_names
-@click.option("--keep-going", is_flag=True, help="exit with status 0 if something is missing")
-def fetch(names, keep_going):
-    """Prepare data sets (default: all that experiments use); says what it downloads, its size and its terms.
-
-    Large files, and those under restrictive terms, are downloaded only if they are named.
-    """
-    from fairlab.data import available, fetch
-
-    default = dict.fromkeys([*available(), *inputs(experiment_names())])
-    frame = fetch(names or default, keep_going=keep_going, requested=bool(names), report=print)
-    return int((frame["state"] == "error").any())
-
-
-@data.command("verify")
-@data_names
-def verify_data(names):
-    """Check every available file against its hash."""
-    from fairlab.data import verify
-
-    return _print_files(verify(names or None))
-
-
-def _print_files(frame) -> int:
-    """Print the states of files; return 1 if one is corrupt."""
-    print(frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
-    corrupt = frame.loc[frame["state"] == "corrupt"]
-    for name, detail in corrupt["detail"].items() if len(corrupt) else ():
-        print(f"{name}: {detail}", file=sys.stderr)
-    return int(len(corrupt) > 0)
-
-
-@data.command("describe")
-@argument("names", nargs=-1, required=True, metavar="NAME...", help="variants, files or folders of the registry")
-def describe_data(names):
-    """Describe data sets: content, provenance, accuracy of the surrogate."""
-    from fairlab.data import describe
-
-    print("\n\n".join(map(describe, names)))
-
-
-# Results
-
-
-@fairlab.command()
-@argument(
-    "rows",
-    nargs=-1,
-    metavar="[PAPER[:ARTEFACT] | RUN]...",
-    help="show these rows instead of the summary, e.g. adf:table-4; or those of a run, by its folder",
-)
-@click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
-@click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
-@click.option("--write", is_flag=True, help="also update the committed scorecard and the figure in the README")
-def scorecard(rows, as_json, profile, write):
-    """Compare published numbers with our results."""
-    from fairlab.suite import scorecard
-    from fairlab.suite.comparison import Comparison
-
-    if len(rows) == 1 and (Path(rows[0]) / "run.json").exists():
-        from fairlab.suite.comparison import compare
-        from fairlab.suite.run import Run
-
-        one = Run.read(Path(rows[0]).resolve())
-        print("\n".join([*(row.to_text() for row in compare(one).rows), "", *scorecard.ending_of(one, most=None)]))
-        return 0
-    card = scorecard.scorecard(profile)
-    unreadable = scorecard.unreadable(profile)
-    for sentence in unreadable:
-        print(f"fairlab: {sentence}", file=sys.stderr)
-    if rows:
-        card = Comparison(scorecard.chosen(card, rows))
-    if as_json:
-        click.echo(card.to_json().encode(), nl=False)  # JSON is UTF-8 whatever the locale
-    elif rows:
-        print("\n".join(row.to_text() for row in card.rows))
-    else:
-        written = scorecard.write(card, profile, publish=write)
-        if write:
-            from fairlab.site.rows import write_bars
-
-            written.append(write_bars(card))
-        print(scorecard.ending(card))
-        print("scorecard: " + ", ".join(map(short, written)))
-    return int(bool(unreadable))
 
 
 # Models of users
@@ -473,7 +178,7 @@ TYPES = click.option(
     help="how a column is read, as zip=str; numbers that begin with a zero stay text anyway",
 )
 CASE_PARAMETERS = (
-    argument("table", metavar="TABLE", help="one row per person: .csv, .tsv, .parquet or .feather"),
+    click.argument("table", metavar="TABLE", help="one row per person: .csv, .tsv, .parquet or .feather"),
     click.option(
         "--sensitive-features",
         type=_names,
@@ -524,12 +229,13 @@ AUDIT_OPTIONS = (
 
 
 @fairlab.command(
-    of_project=False,
     epilog="Exit status: 0 if at least one test was made and nothing is significant, 3 if a finding is significant, 4 "
     "if nothing could be tested, or a rule or the baseline could not be judged, 2 for an invalid call, 1 for an error "
     "of a method or the model.",
 )
-@argument("model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below")
+@click.argument(
+    "model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below"
+)
 @_of_case
 @click.option(
     "--proxies",
@@ -644,12 +350,11 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
 
 
 @fairlab.command(
-    of_project=False,
     epilog="Exit status: 0 if nothing became worse, 3 if something did, 4 if nothing could be compared, 2 for an "
     "invalid call.",
 )
-@argument("model_a", metavar="MODEL_A", help="the older model, as for fairlab audit")
-@argument("model_b", metavar="MODEL_B", help="the newer model")
+@click.argument("model_a", metavar="MODEL_A", help="the older model, as for fairlab audit")
+@click.argument("model_b", metavar="MODEL_B", help="the newer model")
 @_of_case
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
@@ -752,11 +457,8 @@ def _check_outputs(models, *read, **outputs) -> None:
 # The monitor
 
 
-class OfMonitor(Command):
-    """A command of the monitor, which needs the extra, not the project."""
-
-    def __init__(self, *given, **settings):
-        super().__init__(*given, of_project=False, **settings)
+class OfMonitor(click.Command):
+    """A command of the monitor, which needs the extra."""
 
     def invoke(self, ctx):
         """Run the command; an error names the extra where a package is not installed."""
@@ -824,7 +526,7 @@ def confirm_clock(database):
 
 @monitor.command()
 @database
-@argument("file", metavar="FILE", help="a new file")
+@click.argument("file", metavar="FILE", help="a new file")
 def backup(database, file):
     """Write the whole database to a file, also while the server runs."""
     from fairlab.monitoring.backup import backup
@@ -835,7 +537,7 @@ def backup(database, file):
 
 @monitor.command()
 @database
-@argument(
+@click.argument(
     "file", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="written by fairlab monitor backup"
 )
 def restore(database, file):
@@ -864,16 +566,13 @@ def create_token(database, role, name):
 @database
 def list_tokens(database):
     """List the tokens, without what they are."""
-    rows = [
-        (one.id, one.role, one.name, "revoked" if one.revoked else "")
-        for one in _store(database, is_new=False).token_list()
-    ]
-    _print_table(("number", "role", "name", ""), rows)
+    for one in _store(database, is_new=False).token_list():
+        print(f"{one.id:>6}  {one.role:<6}  {one.name}{'  revoked' if one.revoked else ''}")
 
 
 @token.command("revoke")
 @database
-@argument("number", type=AT_LEAST_ONE)
+@click.argument("number", type=AT_LEAST_ONE)
 def revoke_token(database, number):
     """Revoke a token by its number, which it begins with."""
     if not _store(database, is_new=False).revoke_token(number):
@@ -889,7 +588,7 @@ def of_client(command):
 
 
 @monitor.command()
-@argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
 @TYPES
 @click.option("--sensitive-features", "sensitive", required=True, type=_names, metavar="NAME,...")
 @click.option("--output", required=True, metavar="NAME", help="the decision")
@@ -917,7 +616,7 @@ def register(file, dtypes, sensitive, output, true_label, look_every, event_id, 
 
 
 @monitor.command()
-@argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
 @click.option("--investigation", type=AT_LEAST_ONE, required=True, metavar="NUMBER")
 @click.option(
     "--event-id",
@@ -960,21 +659,7 @@ def send(file, investigation, event_id, look, url, token):
             print(client.report(investigation, number, as_text=True))
 
 
-# The project
-
-
-@fairlab.command()
-@argument("names", nargs=-1, metavar="[PAPER[/FIGURE]]...", help="adf or adf/table-4 (default: all)")
-@click.option("--write", "to_project", is_flag=True, help="write to figures/")
-@click.option("--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)")
-def figures(names, to_project, output):
-    """Copy figures with their numbers, of the best runs or else committed."""
-    from fairlab.suite.drawing import copy_figures
-
-    if to_project and output:
-        raise click.UsageError("--write and --output exclude each other")
-    target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
-    print(f"figures in {target}: {len(copy_figures(names, target))}")
+# The site
 
 
 @fairlab.command()
@@ -982,6 +667,7 @@ def figures(names, to_project, output):
 @click.option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
 def site(out, jobs):
     """Build the site: scorecard, papers, notebooks, gallery, guide, reference."""
+    paths.project().check()
     if missing := [name for name in NEEDED_BY_SITE if find_spec(name) is None]:
         raise MissingExtraError(f"the site needs {', '.join(missing)}: pip install 'fairlab[site,labs]'")
     from fairlab.site.building import build
@@ -1003,13 +689,14 @@ def list_labs():
     from fairlab.labs.course import cards
     from fairlab.labs.masters import exercises, read
 
+    paths.project().check()
     for lab in cards():
         points = sum(exercise.points for exercise in exercises(read(lab.notebook)))
         print(f"{lab.number}. {lab.title} ({lab.key}; {lab.minutes} minutes, {points:g} points)\n   {lab.idea}")
 
 
 @labs.command("build")
-@argument("names", nargs=-1, metavar="[LAB]...", help="number or name (default: all)")
+@click.argument("names", nargs=-1, metavar="[LAB]...", help="number or name (default: all)")
 @click.option("--out", required=True, metavar="DIR", help="a new folder")
 @click.option(
     "--seed",
@@ -1022,13 +709,14 @@ def build_labs(names, out, seed):
     """Build a course: notebooks for students, a zip file of each lab, for nbgrader, and with solutions."""
     from fairlab.labs.course import build, card, cards
 
+    paths.project().check()
     labs = [card(name) for name in names] or list(cards())
     folder = build(out, course=seed, labs=labs)
     print(f"{len(labs)} labs: {folder}/students, {folder}/zips, {folder}/course (nbgrader), {folder}/solved")
 
 
-@labs.command("check", of_project=False)
-@argument("notebook", metavar="NOTEBOOK", help="notebook of a lab")
+@labs.command("check")
+@click.argument("notebook", metavar="NOTEBOOK", help="notebook of a lab")
 def check_lab(notebook):
     """Run the visible tests on a notebook; the exit status is 1 if one fails."""
     from fairlab.labs.checking import as_text, check

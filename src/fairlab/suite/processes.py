@@ -1,11 +1,11 @@
-"""Processes of a run: they end with their parent, and Ctrl-C, SIGTERM and SIGHUP stop all of them."""
+"""Processes of a run: they end with their parent."""
 
 import ctypes
 import os
 import signal
 import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 
 import psutil
@@ -64,23 +64,3 @@ def kill_children() -> None:
         with suppress(psutil.NoSuchProcess):
             child.kill()
     psutil.wait_procs(children, timeout=KILL_SECONDS)
-
-
-@contextmanager
-def terminated_as_interrupted():
-    """Make SIGTERM and SIGHUP raise KeyboardInterrupt in the block, as Ctrl-C does; ignored signals stay ignored."""
-
-    def interrupt(*_):
-        for number in handled:  # one is enough
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
-    handled = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
-    for number in handled:
-        signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number, handler in handled.items():
-            signal.signal(number, handler)

@@ -1,0 +1,342 @@
+"""The suite's commands: ``fairlab list | run | data | scorecard | figures``.
+
+A command imports what it needs when it is called, so that help and errors come at once.
+"""
+
+import ast
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from fairlab import paths
+from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
+
+AT_LEAST_ONE = click.IntRange(min=1)
+
+
+class Command(click.Command):
+    """A command that needs experiments, notebooks or the data registry."""
+
+    def invoke(self, ctx):
+        """Run the command; an error says so where the library is installed without its project."""
+        paths.project().check()
+        return super().invoke(ctx)
+
+
+class RunCommand(Command):
+    """The command ``run``: all that follows ``--snakemake`` is for Snakemake."""
+
+    def parse_args(self, ctx, args):
+        """Parse arguments; those for Snakemake become values of the option, one each."""
+        if "--snakemake" in args:
+            own = args.index("--snakemake")
+            args = args[:own] + [f"--snakemake={argument}" for argument in args[own + 1 :]]
+        return super().parse_args(ctx, args)
+
+
+class Group(click.Group):
+    """Commands of the suite."""
+
+    command_class = Command
+    group_class = type
+
+
+suite = Group()
+
+
+def short(path) -> str:
+    """Return a path as seen from the project's root, where it is below it."""
+    return paths.project().short(path)
+
+
+# Experiments
+
+
+@suite.command("list")
+@click.option("--json", "as_json", is_flag=True, help="as JSON")
+def list_experiments(as_json):
+    """List the experiments with their tables and figures, data, minutes and memory."""
+    from fairlab.data import state_of
+
+    specs = [specification(name) for name in experiment_names()]
+    rows = [
+        {
+            "experiment": spec.name,
+            "paper": spec.paper,
+            "artefacts": list(spec.artefacts),
+            "data": {variant: state_of(variant) for variant in spec.data},
+            "minutes": spec.minutes.model_dump(exclude_none=True),
+            "gigabytes": spec.gigabytes.model_dump(exclude_none=True),
+        }
+        for spec in specs
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    measured = ("minutes", "gigabytes")
+    header = ("experiment", "tables and figures", "data", *(f"{of} ({'/'.join(PROFILES)})" for of in measured))
+    table = [
+        (
+            row["experiment"],
+            ", ".join(row["artefacts"]),
+            ", ".join(f"{name} ({state})" for name, state in row["data"].items()),
+            *(" / ".join(f"{row[of][p]:g}" if p in row[of] else "?" for p in PROFILES) for of in measured),
+        )
+        for row in rows
+    ]
+    _print_table(header, table)
+
+
+def _print_table(header, rows):
+    widths = [max(len(str(row[j])) for row in [header, *rows]) for j in range(len(header))]
+    for row in [header, *rows]:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@suite.command(cls=RunCommand)
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="<paper>/<experiment>, as `fairlab list` shows")
+@click.option("--all", "everything", is_flag=True, help="every experiment")
+@click.option(
+    "--profile", default=DEFAULT_PROFILE, metavar="PROFILE", show_default=True, help=f"one of {', '.join(PROFILES)}"
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="root seed (default: 0; one experiment only)")
+@click.option(
+    "--jobs",
+    type=AT_LEAST_ONE,
+    metavar="N",
+    help="processes at once: experiments, or trials of one (default: all cores; on a cluster 20)",
+)
+@click.option("--cores", type=AT_LEAST_ONE, metavar="N", help="cores per process (default: 1; per cluster job 2)")
+@click.option(
+    "-p",
+    "--parameter",
+    "parameters",
+    nargs=2,
+    multiple=True,
+    metavar="NAME VALUE",
+    help="another value of a parameter of the notebook; the run is stored under results/custom",
+)
+@click.option("--time-limit", type=float, metavar="MINUTES", help="time limit of the notebook")
+@click.option("--dry-run", is_flag=True, help="show what would run")
+@click.option("--scheduler", default="local", help="on a cluster: a folder of experiments/profiles, as slurm")
+@click.option(
+    "--snakemake",
+    multiple=True,
+    metavar="ARGUMENTS...",
+    help="on a cluster: all that follows goes to Snakemake, as --default-resources slurm_partition=long",
+)
+def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, **of_one):
+    """Run experiments: one directly, several in parallel."""
+    if bool(names) == everything:
+        raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
+    on_cluster = scheduler != "local"
+    if snakemake and not on_cluster:
+        raise ValueError("--snakemake is for a cluster: --scheduler slurm")
+    if len(names) == 1 and not dry_run and not on_cluster:
+        return _run_one(*names, profile, jobs, cores, **of_one)
+    if of_one["parameters"] or of_one["seed"] or of_one["time_limit"] is not None:
+        raise TypeError("--parameter, --seed and --time-limit are for one experiment at a time")
+    names = list(names) or experiment_names()
+    if on_cluster:
+        from fairlab.suite.cluster import run_on_cluster
+
+        more = {"jobs": jobs, "cores": cores, "dry_run": dry_run}
+        failed = run_on_cluster(names, profile, scheduler, **more, arguments=list(snakemake))
+    else:
+        from fairlab.suite.batch import run_batch
+
+        failed = run_batch(names, profile, jobs=jobs, cores=cores, dry_run=dry_run)
+    if dry_run:
+        return 0
+    _report(names, failed, profile)
+    if everything:
+        print(f"\n{_closing()}")
+    return int(bool(failed))
+
+
+def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int:
+    """Run one experiment and return its exit status."""
+    import joblib
+
+    from fairlab.checks import memory_left_gb
+    from fairlab.suite.notebook import run_experiment
+    from fairlab.suite.run import Run
+    from fairlab.suite.scorecard import ending_of
+
+    spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
+    n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
+    if not overrides and profile in PROFILES:  # of other sizes nothing is known
+        left = memory_left_gb()
+        if not (jobs or cores) and spec.refusal(profile, n_jobs, left):
+            n_jobs = 1
+        if reason := spec.refusal(profile, n_jobs, left):
+            raise RuntimeError(f"{name} {reason}")
+    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit}
+    folder = run_experiment(spec, profile, n_jobs=n_jobs, **own)
+    _print_surrogates(folder)
+    print("\n".join(ending_of(Run.read(folder), folder)))
+    return 0
+
+
+def _literal(text):
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _print_surrogates(folder):
+    from fairlab.suite.run import Run
+
+    run = Run.read(folder)
+    if used := ", ".join(run.surrogates):
+        print(f"surrogate data: {run.name} used a surrogate for {used}; not counted as a reproduction")
+
+
+def _report(names, failed, profile) -> None:
+    """Print what a batch ends with: data that surrogates replaced, what is done, and what failed."""
+    from fairlab.suite.run import Run, log_file, run_folder
+
+    done = [name for name in names if name not in failed]
+    surrogates = {variant for name in done for variant in Run.read(run_folder(name, profile)).surrogates}
+    if surrogates:
+        print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
+    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(paths.project().results / profile)}")
+    for name, reason in failed.items():
+        first = (reason.splitlines() or [""])[0]
+        print(f"failed: {name}: {first} ({short(log_file(name, profile))})", file=sys.stderr)
+
+
+def _closing() -> str:
+    """Write the scorecard and return what a batch of all experiments ends with."""
+    from fairlab.suite import scorecard
+
+    card = scorecard.scorecard()
+    scorecard.write(card)
+    return "\n\n".join([*scorecard.unreadable(), scorecard.ending(card)])
+
+
+# Data
+
+
+@suite.group()
+def data():
+    """Show, fetch, verify or describe the data sets."""
+
+
+data_names = click.argument("names", nargs=-1, metavar="[NAME]...", help="variants, files or folders of the registry")
+
+
+@data.command("status")
+def data_status():
+    """Show which files are available, and the sources of the others."""
+    from fairlab.data import status
+
+    return _print_files(status())
+
+
+@data.command()
+@data_names
+@click.option("--keep-going", is_flag=True, help="exit with status 0 if something is missing")
+def fetch(names, keep_going):
+    """Prepare data sets (default: all that experiments use).
+
+    It says what it downloads, its size and its terms. Large files, and those under restrictive terms, are downloaded
+    only if they are named.
+    """
+    from fairlab.data import available, fetch
+
+    default = dict.fromkeys([*available(), *inputs(experiment_names())])
+    frame = fetch(names or default, keep_going=keep_going, requested=bool(names), report=print)
+    return int((frame["state"] == "error").any())
+
+
+@data.command("verify")
+@data_names
+def verify_data(names):
+    """Check every available file against its hash."""
+    from fairlab.data import verify
+
+    return _print_files(verify(names or None))
+
+
+def _print_files(frame) -> int:
+    """Print the states of files; return 1 if one is corrupt."""
+    print(frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
+    corrupt = frame.loc[frame["state"] == "corrupt"]
+    for name, detail in corrupt["detail"].items() if len(corrupt) else ():
+        print(f"{name}: {detail}", file=sys.stderr)
+    return int(len(corrupt) > 0)
+
+
+@data.command("describe")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", help="variants, files or folders of the registry")
+def describe_data(names):
+    """Describe data sets: content, provenance, accuracy of surrogates."""
+    from fairlab.data import describe
+
+    print("\n\n".join(map(describe, names)))
+
+
+# Results
+
+
+@suite.command()
+@click.argument(
+    "rows",
+    nargs=-1,
+    metavar="[PAPER[:ARTEFACT] | RUN]...",
+    help="show these rows instead of the summary, e.g. adf:table-4; or those of a run, by its folder",
+)
+@click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
+@click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
+@click.option("--write", is_flag=True, help="also update the committed scorecard and the figure in the README")
+@click.pass_obj
+def scorecard(write_bars, rows, as_json, profile, write):
+    """Compare published numbers with our results."""
+    from fairlab.suite import scorecard
+    from fairlab.suite.comparison import Comparison
+
+    if len(rows) == 1 and (Path(rows[0]) / "run.json").exists():
+        from fairlab.suite.comparison import compare
+        from fairlab.suite.run import Run
+
+        one = Run.read(Path(rows[0]).resolve())
+        print("\n".join([*(row.to_text() for row in compare(one).rows), "", *scorecard.ending_of(one, most=None)]))
+        return 0
+    card = scorecard.scorecard(profile)
+    unreadable = scorecard.unreadable(profile)
+    for sentence in unreadable:
+        print(f"fairlab: {sentence}", file=sys.stderr)
+    if rows:
+        card = Comparison(scorecard.chosen(card, rows))
+    if as_json:
+        click.echo(card.to_json().encode(), nl=False)  # JSON is UTF-8 whatever the locale
+    elif rows:
+        print("\n".join(row.to_text() for row in card.rows))
+    else:
+        written = scorecard.write(card, profile, publish=write)
+        if write:
+            written.append(write_bars(card))
+        print(scorecard.ending(card))
+        print("scorecard: " + ", ".join(map(short, written)))
+    return int(bool(unreadable))
+
+
+# Figures
+
+
+@suite.command()
+@click.argument("names", nargs=-1, metavar="[PAPER[/FIGURE]]...", help="adf or adf/table-4 (default: all)")
+@click.option("--write", "to_project", is_flag=True, help="write to figures/")
+@click.option("--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)")
+def figures(names, to_project, output):
+    """Copy figures with their numbers, of the best runs or else committed."""
+    from fairlab.suite.drawing import copy_figures
+
+    if to_project and output:
+        raise click.UsageError("--write and --output exclude each other")
+    target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
+    print(f"figures in {target}: {len(copy_figures(names, target))}")
