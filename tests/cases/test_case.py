@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from fairlab.cases import BudgetSpentError, Case, CaseError, Finding, MethodResult, Queries, Schema, wrap_model
-from fairlab.cases.model import PrintedLabel
+from fairlab.cases.meaning import PrintedLabel
 from fairlab.cases.queries import BATCH, row_keys
 from fairlab.networks import Network
 

@@ -1,6 +1,5 @@
 import datetime
 import pickle
-import sys
 
 import joblib
 import numpy as np
@@ -8,7 +7,6 @@ import pandas as pd
 import pytest
 
 from fairlab.cases import CaseError, Encoding, Feature, Schema
-from fairlab.cases.schema import codes_of
 from fairlab.cases.table import check_table, in_dtypes
 
 
@@ -278,24 +276,6 @@ def test_a_schema_of_integers_decodes_as_any_other():
     decoded.to_numpy()[:] = -1  # a program may do with its inputs what it likes
     assert (given == codes[:, :2]).all()
     assert whole.decode(given[:0]).shape == (0, 2)
-
-
-@pytest.mark.parametrize("sizes", [(10, 8, 70, 2), (2, 64), (2, 60_000, 65_535), (65_536, 2), (1, 5), (70_000, 3)])
-@pytest.mark.parametrize("loaded", [True, False])
-def test_inputs_are_drawn_as_numpy_draws_them(sizes, loaded, monkeypatch):
-    pytest.importorskip("numba")
-    if not loaded:
-        monkeypatch.delitem(sys.modules, "numba")
-    schema = Schema.from_dict({f"x{j}": range(size) for j, size in enumerate(sizes)})
-    ours, numpys = np.random.default_rng(5), np.random.default_rng(5)
-    for n in (1, 3, 0, 4_999, 5_000, 5_001, 100_001, 7):  # an odd number leaves half of a 64-bit number for the next
-        expected = numpys.integers(sizes, size=(n, len(sizes)))
-        assert (schema.sample_codes(n, random_state=ours) == expected).all()
-
-
-@pytest.mark.parametrize(("number", "size", "is_doubtful"), [(2**31 + 1, 2, False), (2**31, 2, True), (0, 2, True)])
-def test_a_number_at_the_beginning_of_a_code_may_need_another(number, size, is_doubtful):
-    assert codes_of(np.array([number], dtype=np.uint32), np.array([size]))[1] == is_doubtful
 
 
 # table

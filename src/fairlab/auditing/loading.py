@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.model import PrintedLabel
+from fairlab.cases.meaning import PrintedLabel
 from fairlab.checks import required
 from fairlab.models import CommandModel, CommandSoftware
 

@@ -167,22 +167,22 @@ class Case:
     @property
     def task(self) -> str:
         """What the model gives: "classes", "scores" or "numbers"."""
-        return self._model.task
+        return self._model.meaning.task
 
     @property
     def pos_label(self):
         """The favourable label."""
-        return self._model.pos_label
+        return self._model.meaning.pos_label
 
     @property
     def decision_threshold(self) -> float | None:
         """Least favourable score, None where the model decides by labels."""
-        return self._model.decision_threshold
+        return self._model.meaning.threshold
 
     @property
     def unit(self) -> str | None:
         """What the model's own scores are."""
-        return self._model.unit
+        return self._model.meaning.unit
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -372,7 +372,7 @@ class Case:
         if not self.has_gradients:
             raise CaseError("model: has no gradients; expected a Keras or PyTorch network")
         inputs = self.encoding.unscaled(matrix)
-        odds, gradient = self.queries.send_matrix(lambda X: self._model.gradient(X, self._model.label), inputs)
+        odds, gradient = self.queries.send_matrix(lambda X: self._model.gradient(X, self._model.meaning.label), inputs)
         return odds, gradient * self.encoding.scale
 
     @cached_property

@@ -1,11 +1,10 @@
 """One adapter for any model: what it answers about rows, its scores, which answer is favourable, and its gradients."""
 
-import difflib
 import re
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from numbers import Real
 from typing import Any
@@ -15,37 +14,12 @@ import pandas as pd
 from scipy.special import expit, logsumexp
 
 from fairlab.cases.foreign import from_other_library
+from fairlab.cases.meaning import are_probabilities, interpret
 from fairlab.cases.queries import Queries
 from fairlab.cases.schema import CaseError, case_errors, check_values
 from fairlab.checks import align, check_number
 
-LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
 LABELS = (str, bytes, Real, np.bool_)
-
-
-class PrintedLabel(str):
-    """A label as it is printed, as on a command line: it stands for the label of the model or the table that looks so.
-
-    Examples
-    --------
-    >>> from fairlab.cases.model import PrintedLabel
-    >>> [PrintedLabel(text).among(labels) for text, labels in [("1", {0, 1}), ("1", {"0", "1"}), ("true", {True})]]
-    [1, '1', True]
-    """
-
-    def among(self, labels: set):
-        """Return the label that is meant, or this one if there is none."""
-        value: Any = {"true": True, "false": False}.get(self.lower())
-        with suppress(ValueError):
-            value = float(self)
-        for is_meant in (
-            lambda label: label == str(self),
-            lambda label: str(label) == self,
-            lambda label: label == value,
-        ):
-            if meant := [label for label in labels if is_meant(label)]:
-                return meant[0]
-        return self
 
 
 class ModelAdapter:
@@ -74,12 +48,8 @@ class ModelAdapter:
 
     Attributes
     ----------
-    pos_label : object
-        The favourable label; None for a score that is no class's.
-    label : int
-        Number of the favourable class among the model's.
-    decision_threshold : float or None
-        Least favourable score; None where labels decide.
+    meaning : Meaning or None
+        What the answers to a case's table mean, once `settle` has seen them.
     queries : Queries
     warnings : list of str
         What was settled without being given.
@@ -106,10 +76,7 @@ class ModelAdapter:
         self.answer: Any = _of_own_rows(answer)
         self.scorer: Any = _of_own_rows(scorer)
         self.gradient: Any = gradient
-        self.pos_label: Any = None
-        self.label = 1
-        self.decision_threshold: float | None = None
-        self._is_given, self._is_regression = False, False  # the favourable label; numbers without a threshold
+        self.meaning: Any = None  # of a case's answers
         self.queries = Queries()
         self.warnings: list[str] = []
 
@@ -216,266 +183,84 @@ class ModelAdapter:
             If the answers are not one for each row, values are missing, a favourable label or a threshold is needed.
         """
         if decision_threshold is not None:
-            self.decision_threshold = check_number(decision_threshold, "decision_threshold")
+            decision_threshold = check_number(decision_threshold, "decision_threshold")
         if not (pos_label is None or isinstance(pos_label, LABELS)):
             raise CaseError(f"pos_label: expected a label, found {pos_label!r}")
-        self.pos_label, self._is_given = pos_label, pos_label is not None
         labels = set() if y is None else set(y.dropna().unique().tolist())
-        by_score = self.answer is None or (self.decision_threshold is not None and self.scorer is not None)
+        by_score = self.answer is None or (decision_threshold is not None and self.scorer is not None)
         rows = self.queries.distinct(rows)
-        if by_score:
-            self._settle_scores(labels)
+        answers = None if by_score else self.queries.send(self._answers, rows)
+        its = {"classes": self.classes, "unit": self.unit}
+        self.meaning = interpret(answers, labels, pos_label, decision_threshold, **its)
+        for text in self.meaning.warnings:
+            self._warn(text)
+        truth = None if y is None else self.meaning.truth(y)
+        if answers is None:
+            self.queries.answers(*self._question, rows)
         else:
-            answers = self._meaning(self.queries.send(self._answers, rows), labels)
-        truth = None if y is None else self._truth(y)
-        by_label = self.decision_threshold is None and not self._is_regression
-        question = ("label", self._labels) if by_label else ("score", self._scores)
-        if by_score:
-            self.queries.answers(*question, rows)
-        else:
-            self.queries.store(question[0], answers, rows)
+            self.queries.store(self._question[0], self.meaning.values(answers), rows)
         with case_errors(after=" (rows sent again, in other batches)"):
-            changed = self.queries.repeat(*question, rows)
+            changed = self.queries.repeat(*self._question, rows)
         if changed:
             found = f"{changed:.0%} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
             self._warn(f"Queried again in other batches, the model answers {found}, or goes by the rest of a batch.")
         return truth
 
     @property
-    def task(self) -> str:
-        """What the model gives: "classes", "scores" or "numbers"."""
-        return "numbers" if self._is_regression else "classes" if self.unit is None else "scores"
+    def _question(self) -> tuple[str, Callable]:
+        """What decides: the name of a question, and the function that answers it."""
+        return ("label", self._labels) if self.meaning.kind == "labels" else ("score", self._scores)
 
     def decide(self, rows: pd.DataFrame, *, anew: bool = False) -> np.ndarray:
         """Return whether the decision is favourable, shape (n_rows,); `anew`: of rows that are all sent."""
-        if self._is_regression:
+        if self.meaning.kind == "numbers":
             raise CaseError(
                 "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
             )
-        by_label = self.decision_threshold is None
-        if anew:
-            answers = self.queries.send(self._labels if by_label else self._scores, rows)
-        else:
-            answers = self.queries.answers(*(("label", self._labels) if by_label else ("score", self._scores)), rows)
-        return answers.astype(bool) if by_label else self._in_unit(answers) >= self.decision_threshold
+        name, answer = self._question
+        answers = self.queries.send(answer, rows) if anew else self.queries.answers(name, answer, rows)
+        return answers.astype(bool) if name == "label" else self._in_unit(answers) >= self.meaning.threshold
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the score of the favourable class, shape (n_rows,)."""
-        if self.task != "scores":
+        if self.meaning.task != "scores":
             raise CaseError("model: gives labels, expected a score; hand in an object with predict_proba")
         return self._in_unit(self.queries.answers("score", self._scores, rows))
 
     def _in_unit(self, values: np.ndarray) -> np.ndarray:
-        return expit(values) if self.unit == "log odds" else values
+        return expit(values) if self.meaning.unit == "log odds" else values
 
     def log_odds(self, rows: pd.DataFrame) -> np.ndarray:
         """Return log odds of the favourable class; of a score that is no probability, its excess over the threshold."""
-        if self.unit == "log odds":  # which do not round to certainty
+        if self.meaning.unit == "log odds":  # which do not round to certainty
             return self.queries.answers("score", self._scores, rows)
         values = self.score(rows)
-        if self.unit == "score":
-            return values - (self.decision_threshold or 0.0)
+        if self.meaning.unit == "score":
+            return values - (self.meaning.threshold or 0.0)
         tiny = np.finfo(float).eps
         values = np.clip(values, tiny, 1 - tiny)
         return np.log(values) - np.log1p(-values)
 
     def number(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the numbers of a regression, shape (n_rows,)."""
-        if not self._is_regression:
+        if self.meaning.kind != "numbers":
             raise CaseError("model: gives decisions, expected numbers")
         return self.queries.answers("score", self._scores, rows)
 
-    def _truth(self, y: pd.Series) -> np.ndarray:
-        """Return true labels as whether they are favourable; of a regression, as numbers; False or nan where missing.
-
-        Raises
-        ------
-        CaseError
-            If all are missing, or the labels are not the model's.
-        """
-        known = y.dropna()
-        if known.empty:
-            raise CaseError("y_true: expected the true labels of some rows at least, all are missing")
-        if self._is_regression:
-            if not pd.api.types.is_numeric_dtype(y):
-                raise CaseError(f"y_true: the model gives numbers, expected numbers, found {known.iloc[0]!r}")
-            return y.to_numpy(dtype=float, na_value=np.nan)
-        values = set(known.unique().tolist())
-        pos_label = self.pos_label if self._is_given else _default_pos_label(values)
-        if pos_label is None:
-            raise CaseError(f"pos_label: y_true has the labels {_listed(values)}; which one is favourable?")
-        if self.classes and self.decision_threshold is None and (strange := values - set(self.classes)):
-            raise CaseError(f"y_true: holds {_listed(strange)}; the model's classes are {_listed(self.classes)}")
-        if len(values) > 1 and pos_label not in values:
-            raise CaseError(f"y_true: expected the favourable label {pos_label!r} among them, found {_listed(values)}")
-        truth = np.zeros(len(y), dtype=bool)
-        truth[y.notna().to_numpy()] = [value == pos_label for value in known.tolist()]
-        return truth
-
-    def _settle_scores(self, labels: set) -> None:
-        """Decide by the model's own scores of a class."""
-        classes = self.classes or (0, 1)
-        self._choose(set(classes) | labels, default=set(classes))
-        self.label = self._number_of_class(labels, is_named=self.classes is not None)
-        if self.decision_threshold is None and len(classes) > 2:
-            raise CaseError(
-                f"decision_threshold: the model has {len(classes)} classes and no predict; give a threshold"
-            )
-        if self.decision_threshold is None:
-            self.decision_threshold = 0.0 if self.unit == "score" else 0.5
-
-    def _meaning(self, answers: np.ndarray, labels: set) -> np.ndarray:
-        """Find out what the answers to a table are, and return them: as scores or numbers, or whether favourable."""
-        if answers.ndim == 2:
-            return self._numbers(self._column(answers, labels), labels)
-        values = set(answers.tolist())
-        if isinstance(self.pos_label, PrintedLabel):
-            self.pos_label = self.pos_label.among(values | labels | set(self.classes or ()))
-        is_plain = self.classes is not None or answers.dtype.kind != "f" or _default_pos_label(values) is not None
-        if self.decision_threshold is not None and answers.dtype.kind not in "iuf":
-            raise CaseError(
-                f"decision_threshold: the model gives the labels {_listed(values)}; leave the threshold out"
-            )
-        if self.decision_threshold is not None:
-            is_plain = values <= {0, 1} and 0 < self.decision_threshold <= 1
-        if is_plain or (self.decision_threshold is None and self._is_given and self.pos_label in values):
-            self._settle_labels(values, labels)
-            return self._is_favourable(answers)
-        return self._numbers(answers.astype(float), labels)
-
-    def _settle_labels(self, values: set, labels: set) -> None:
-        """Decide by labels."""
-        self.decision_threshold = None
-        known = set(self.classes) if self.classes else values | labels
-        if strange := values - known:
-            raise CaseError(f"model: answers {_listed(strange)}; its classes are {_listed(self.classes)}")
-        is_told = labels and max(len(values), len(labels)) > 1  # two labels alone may be the two of one kind
-        if not self.classes and is_told and not (values <= labels or labels <= values):
-            raise CaseError(
-                f"y_true: has the labels {_listed(labels)}, the model answers {_listed(values)}; make them alike"
-            )
-        self._choose(known, default=known)
-        if self.pos_label not in known and len(known) > 1:
-            near = difflib.get_close_matches(str(self.pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
-            meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
-            hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {_listed(known)})"
-            raise CaseError(f"pos_label: {self.pos_label!r} is not among the labels{hint}")
-        if self.pos_label not in known:
-            self._warn(f"The model never answers {self.pos_label!r}, the favourable label.")
-        if self.scorer is not None:
-            try:
-                self.label = self._number_of_class(known, is_named=self.classes is not None)
-            except CaseError as error:
-                self.scorer = self.unit = self.gradient = None
-                self._warn(f"The scores of the model are left out. {error}.")
-
-    def _choose(self, known: set, *, default: set) -> None:
-        """Take the favourable label as given, or by default, from those that are known."""
-        if isinstance(self.pos_label, PrintedLabel):
-            self.pos_label = self.pos_label.among(known)
-        if self.pos_label is None:
-            self.pos_label = _default_pos_label(default)
-        if self.pos_label is None:
-            rest = ", one against the rest" if len(default) > 2 else ""
-            raise CaseError(f"pos_label: the labels are {_listed(default)}; which one is favourable{rest}?")
-
-    def _number_of_class(self, labels: set, *, is_named: bool) -> int:
-        """Return which of the model's classes, or columns, is that of the favourable label.
-
-        Parameters
-        ----------
-        labels : set
-            Of `y_true`, or that the model answers.
-        is_named : bool
-            Whether the classes are known to be these, of an estimator that was fitted to them or of a network.
-
-        Raises
-        ------
-        CaseError
-            If the classes have numbers in place of names, and labels are others: they may stand for them in any order.
-        """
-        classes = self.classes or (0, 1)
-        is_two = classes == (0, 1) and {self.pos_label} < {-1, 1} >= labels and -1 in labels
-        if is_two or (self.pos_label in classes and labels <= set(classes) and (is_named or not labels or 0 in labels)):
-            if not (is_named or labels) and self._is_given:
-                place = f"Column {classes.index(self.pos_label)}, counted from 0,"
-                self._warn(f"{place} of the probabilities is taken for {self.pos_label!r}: nothing names the columns.")
-            return int(self.pos_label == 1) if is_two else classes.index(self.pos_label)
-        if set(classes) != set(range(len(classes))):
-            if self.pos_label not in classes:
-                raise CaseError(f"pos_label: {self.pos_label!r} is not among the model's classes, {_listed(classes)}")
-            strange = _listed(labels - set(classes))
-            raise CaseError(f"y_true: holds {strange}; the model's classes are {_listed(classes)}")
-        found = f"the labels are {_listed(labels)}" if labels else f"found {self.pos_label!r}"
-        raise CaseError(
-            f"pos_label: {found}, and nothing says which class of the model is which; expected an object with classes_ "
-            "beside predict_proba, a function that returns a DataFrame with the labels as columns, or true labels and "
-            f"pos_label as numbers of classes, {_listed(classes)}"
-        )
-
-    def _column(self, answers: pd.DataFrame, labels: set) -> np.ndarray:
-        """Take the column of the favourable class among probabilities, one a class, of a function."""
-        n_classes, matrix = answers.shape[1], answers.to_numpy()
-        if not _are_probabilities(matrix) or not np.allclose(matrix.sum(axis=1), 1, atol=1e-4):
-            raise CaseError(
-                f"model: returned {n_classes} columns, expected one answer a row, or probabilities; or {LOGITS}"
-            )
-        self.classes = tuple(answers.columns.tolist())
-        if n_classes > 2 and (self.decision_threshold is None or not self._is_given):
-            raise CaseError(
-                f"decision_threshold, pos_label: the model gives probabilities of {n_classes} classes; give the "
-                f"favourable one, found {self.pos_label!r}, and a threshold for it, or hand in labels"
-            )
-        self._choose(labels | set(self.classes), default=labels or set(self.classes))
-        self.label = self._number_of_class(labels, is_named=self.classes != tuple(range(n_classes)))
-        answer, names = self.answer, answers.columns
-
-        def column(rows):
-            found = _columns(answer(rows), rows.index)
-            if not found.columns.equals(names):
-                raise CaseError(f"model: returned the columns {list(found.columns)} after {list(names)}")
-            return found.iloc[:, self.label].to_numpy()
-
-        self.answer = column
-        return matrix[:, self.label]
-
-    def _numbers(self, answers: np.ndarray, labels: set) -> np.ndarray:
-        """Take scores or probabilities; or numbers of a regression, unless labels say that decisions are meant."""
-        self.unit = "probability" if _are_probabilities(answers) else "score"
-        if self.decision_threshold is None and self.unit == "probability":
-            self.decision_threshold = 0.5
-            self._warn("The model gives values within 0 and 1: from 0.5 on they count as favourable.")
-        elif self.decision_threshold is None:
-            found = f"he model gives numbers from {answers.min():g} to {answers.max():g}"
-            is_label = any(isinstance(label, str | bytes | bool | np.bool_) for label in labels)
-            if self._is_given or is_label or 0 < len(labels) <= 2:
-                meant = f"the favourable label is {self.pos_label!r}"
-                if is_label or 0 < len(labels) <= 2:
-                    meant = f"y_true has the labels {_listed(labels)}"
-                raise CaseError(f"decision_threshold: t{found}, {meant}; give decision_threshold=, or {LOGITS}")
-            self._is_regression = True
-            self._warn(f"T{found} and no threshold is given: taken as a regression.")
-        return answers
-
     def _scores(self, rows) -> np.ndarray:
         with _failing():
-            values = self._answers(rows) if self.scorer is None else self.scorer(rows, self.label)
-            values = _finite(np.asarray(values, dtype=float))
-        if self.unit == "probability" and not _are_probabilities(values):
+            if self.meaning.has_own_scores:
+                values = np.asarray(self.scorer(rows, self.meaning.label), dtype=float)
+            else:
+                values = self.meaning.values(self._answers(rows))
+            values = _finite(values)
+        if self.meaning.unit == "probability" and not are_probabilities(values):
             strange = values[(values < 0) | (values > 1)][0]
             raise CaseError(f"model: gives {strange:g} after values within 0 and 1; give a threshold for its scores")
         return values
 
     def _labels(self, rows) -> np.ndarray:
-        return self._is_favourable(self._answers(rows)).astype(float)
-
-    def _is_favourable(self, answers) -> np.ndarray:
-        known = self.classes or (None if self._is_given else (0, 1))
-        if known is not None and (strange := set(answers.tolist()) - set(known) - {-1, 0, 1}):
-            raise CaseError(f"model: answers {_listed(strange)}; its classes are {_listed(known)}")
-        if answers.dtype != object:
-            return answers == self.pos_label
-        return np.array([value == self.pos_label for value in answers.tolist()], dtype=bool)
+        return self.meaning.values(self._answers(rows))
 
     def _answers(self, rows) -> np.ndarray:
         """Return what the model answers: one value a row, or columns; none missing."""
@@ -502,7 +287,7 @@ class ModelAdapter:
 
     def _warn(self, text: str) -> None:
         self.warnings.append(text)
-        warnings.warn(text, stacklevel=5)
+        warnings.warn(text, stacklevel=4)
 
 
 def wrap_model(model: Any) -> ModelAdapter:
@@ -719,19 +504,3 @@ def _columns(answers, index: pd.Index) -> pd.DataFrame:
         raise CaseError("model: returned several columns that are no numbers, expected one answer a row") from None
     _finite(columns.to_numpy())
     return columns.iloc[order].set_axis(index)
-
-
-def _are_probabilities(values) -> bool:
-    return bool(((values >= 0) & (values <= 1)).all())
-
-
-def _default_pos_label(labels: set):
-    """Return the favourable one of 0 and 1, -1 and 1, or booleans; of other labels None."""
-    if labels <= {0, 1}:
-        return True if any(isinstance(label, bool) for label in labels) else 1
-    return 1 if labels <= {-1, 1} else None
-
-
-def _listed(labels) -> str:
-    listed = sorted(map(repr, labels))
-    return ", ".join(listed[:6]) + (", ..." if len(listed) > 6 else "")

@@ -2,13 +2,11 @@
 
 import datetime
 import re
-import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from math import floor, prod
 from numbers import Integral, Real
@@ -39,7 +37,6 @@ UNFIT = (
     (lambda dtype: dtype == np.float16, "make it wider, as .astype('float32') does"),
 )
 GROUPS = 10  # numbers with more different values than this make four groups
-MANY = 5_000  # inputs from which on a compiled loop is quicker than NumPy
 
 
 class CaseError(ValueError):
@@ -662,7 +659,7 @@ class Schema:
         """Draw inputs uniformly from the whole domain, as codes of shape (n, n_features)."""
         check_seed(random_state)
         check_count(n, "n", least=0)
-        return _draw_codes(np.random.default_rng(random_state), np.array(self.sizes), n)
+        return np.random.default_rng(random_state).integers(self.sizes, size=(n, len(self.sizes)))
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
         """Return inputs with their values; of a bin, the value that stands for it.
@@ -798,43 +795,3 @@ def read_schema(path: str | Path) -> dict:
     if not isinstance(content, dict):
         raise CaseError(f"{path}: expected names and values, found {type(content).__name__}")
     return content
-
-
-def _draw_codes(rng: np.random.Generator, sizes: np.ndarray, n: int) -> np.ndarray:
-    """Return ``rng.integers(sizes, size=(n, len(sizes)))``; many of them in a third of the time.
-
-    NumPy takes one 32-bit number for a code, none for that of a feature with one value, and hardly ever a second one.
-    """
-    # To load the compiler takes longer than any one draw; a memory of many inputs has loaded it.
-    quick = n >= MANY and sizes.min() > 1 and sizes.max() < 2**31 and "numba" in sys.modules
-    if quick and (loop := _compiled_loop()) is not None:
-        before = rng.bit_generator.state
-        codes, is_doubtful = loop(rng.integers(2**32, size=n * len(sizes), dtype=np.uint32), sizes)
-        if not is_doubtful:
-            return codes.T
-        rng.bit_generator.state = before
-    return rng.integers(sizes, size=(n, len(sizes)))
-
-
-@cache
-def _compiled_loop():
-    """Return `codes_of` compiled; None where it cannot be."""
-    from fairlab.models.loops import IS_COMPILED, compiled
-
-    return compiled(codes_of) if IS_COMPILED else None
-
-
-def codes_of(numbers: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return the codes that Lemire's method makes of random 32-bit numbers, and whether it would take others for some.
-
-    A number becomes the upper half of its product with the size. If the lower half is less than the size, which
-    happens in a few of 10^8 cases, the method may need another number, and all that follow are others.
-    """
-    n_rows, is_doubtful = len(numbers) // len(sizes), False
-    codes = np.empty((len(sizes), n_rows), dtype=np.int64)
-    for row in range(n_rows):
-        for feature in range(len(sizes)):
-            product = np.int64(numbers[row * len(sizes) + feature]) * sizes[feature]
-            codes[feature, row] = product >> 32
-            is_doubtful |= (product & 0xFFFFFFFF) < sizes[feature]
-    return codes, is_doubtful

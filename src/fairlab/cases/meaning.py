@@ -1,0 +1,331 @@
+"""What a model's answers mean: labels, scores or numbers, which of them is favourable, and by which threshold."""
+
+import difflib
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairlab.cases.schema import CaseError
+
+LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
+
+
+class PrintedLabel(str):
+    """A label as it is printed, as on a command line: it stands for the label of the model or the table that looks so.
+
+    Examples
+    --------
+    >>> from fairlab.cases.meaning import PrintedLabel
+    >>> [PrintedLabel(text).among(labels) for text, labels in [("1", {0, 1}), ("1", {"0", "1"}), ("true", {True})]]
+    [1, '1', True]
+    """
+
+    def among(self, labels: set):
+        """Return the label that is meant, or this one if there is none."""
+        value: Any = {"true": True, "false": False}.get(self.lower())
+        with suppress(ValueError):
+            value = float(self)
+        for is_meant in (
+            lambda label: label == str(self),
+            lambda label: str(label) == self,
+            lambda label: label == value,
+        ):
+            if meant := [label for label in labels if is_meant(label)]:
+                return meant[0]
+        return self
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What the answers of a model mean; `interpret` finds it out.
+
+    Attributes
+    ----------
+    kind : {"labels", "scores", "numbers"}
+        By what the model decides: its labels, scores and a threshold; or numbers of a regression, which are no
+        decisions.
+    pos_label : object
+        The favourable label; None for a score that is no class's.
+    label : int
+        Number of the favourable class among the model's.
+    threshold : float or None
+        Least favourable score; None where labels decide.
+    unit : {"probability", "log odds", "score"} or None
+        Of the model's scores, where it has some.
+    classes : tuple or None
+        The labels, where the model knows them.
+    has_own_scores : bool
+        Whether scores are those that the model has beside its answers.
+    columns : Index or None
+        Names of the answers, one a class, of which that of the favourable class is the score.
+    is_given : bool
+        Whether the favourable label was named.
+    warnings : tuple of str
+        What was settled without being given.
+    """
+
+    kind: str
+    pos_label: Any
+    label: int = 1
+    threshold: float | None = None
+    unit: str | None = None
+    classes: tuple | None = None
+    has_own_scores: bool = False
+    columns: pd.Index | None = None
+    is_given: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> str:
+        """What the model gives: "classes", "scores" or "numbers"."""
+        return "numbers" if self.kind == "numbers" else "classes" if self.unit is None else "scores"
+
+    def values(self, answers: np.ndarray | pd.DataFrame) -> np.ndarray:
+        """Return answers as numbers: scores, or 1 where a label is the favourable one.
+
+        Raises
+        ------
+        CaseError
+            If an answer is none of the model's classes, or there are other columns than before.
+        """
+        if self.kind == "labels":
+            known = self.classes or (None if self.is_given else (0, 1))
+            if known is not None and (strange := set(answers.tolist()) - set(known) - {-1, 0, 1}):
+                raise CaseError(f"model: answers {listed(strange)}; its classes are {listed(known)}")
+            if answers.dtype != object:
+                return (answers == self.pos_label).astype(float)
+            return np.array([value == self.pos_label for value in answers.tolist()], dtype=float)
+        if self.columns is not None:
+            if answers.ndim == 1 or not answers.columns.equals(self.columns):
+                found = "one value a row" if answers.ndim == 1 else f"the columns {list(answers.columns)}"
+                raise CaseError(f"model: returned {found} after {list(self.columns)}")
+            answers = answers.iloc[:, self.label].to_numpy()
+        return np.asarray(answers, dtype=float)
+
+    def truth(self, y: pd.Series) -> np.ndarray:
+        """Return true labels as whether they are favourable; of a regression, as numbers; False or nan where missing.
+
+        Raises
+        ------
+        CaseError
+            If all are missing, or the labels are not the model's.
+        """
+        known = y.dropna()
+        if known.empty:
+            raise CaseError("y_true: expected the true labels of some rows at least, all are missing")
+        if self.kind == "numbers":
+            if not pd.api.types.is_numeric_dtype(y):
+                raise CaseError(f"y_true: the model gives numbers, expected numbers, found {known.iloc[0]!r}")
+            return y.to_numpy(dtype=float, na_value=np.nan)
+        values = set(known.unique().tolist())
+        pos_label = self.pos_label if self.is_given else default_pos_label(values)
+        if pos_label is None:
+            raise CaseError(f"pos_label: y_true has the labels {listed(values)}; which one is favourable?")
+        if self.classes and self.kind == "labels" and (strange := values - set(self.classes)):
+            raise CaseError(f"y_true: holds {listed(strange)}; the model's classes are {listed(self.classes)}")
+        if len(values) > 1 and pos_label not in values:
+            raise CaseError(f"y_true: expected the favourable label {pos_label!r} among them, found {listed(values)}")
+        truth = np.zeros(len(y), dtype=bool)
+        truth[y.notna().to_numpy()] = [value == pos_label for value in known.tolist()]
+        return truth
+
+
+def interpret(
+    answers: np.ndarray | pd.DataFrame | None,
+    labels: set,
+    pos_label: object,
+    threshold: float | None,
+    *,
+    classes: tuple | None = None,
+    unit: str | None = None,
+) -> Meaning:
+    """Return what the answers to a table mean.
+
+    Parameters
+    ----------
+    answers : ndarray of shape (n_rows,), DataFrame of shape (n_rows, n_classes), or None
+        One value a row, or one a class; None of a model that decides by its own scores.
+    labels : set
+        Of `y_true`.
+    pos_label : object or None
+    threshold : float or None
+        As for `fairlab.cases.Case`.
+    classes : tuple or None
+        The model's labels, where it knows them.
+    unit : str or None
+        Of the scores that the model has beside its answers.
+
+    Raises
+    ------
+    CaseError
+        If a favourable label or a threshold is needed, or labels and answers do not fit together.
+    """
+    given = Meaning("scores", pos_label, 1, threshold, unit, classes, unit is not None, None, pos_label is not None)
+    if answers is None:
+        return _of_own_scores(given, labels)
+    if answers.ndim == 2:
+        return _of_columns(given, answers, labels)
+    values = set(answers.tolist())
+    if isinstance(pos_label, PrintedLabel):
+        given = replace(given, pos_label=pos_label.among(values | labels | set(classes or ())))
+    is_plain = classes is not None or answers.dtype.kind != "f" or default_pos_label(values) is not None
+    if threshold is not None:
+        if answers.dtype.kind not in "iuf":
+            raise CaseError(f"decision_threshold: the model gives the labels {listed(values)}; leave the threshold out")
+        is_plain = values <= {0, 1} and 0 < threshold <= 1
+    if is_plain or (threshold is None and given.is_given and given.pos_label in values):
+        return _of_labels(given, values, labels)
+    return _of_numbers(given, answers.astype(float), labels)
+
+
+def _of_own_scores(given: Meaning, labels: set) -> Meaning:
+    """Decide by the model's own scores of a class."""
+    classes = given.classes or (0, 1)
+    given = replace(given, pos_label=_favourable(given, set(classes) | labels, default=set(classes)))
+    given = _with_class(given, labels, is_named=given.classes is not None)
+    if given.threshold is not None:
+        return given
+    if len(classes) > 2:
+        raise CaseError(f"decision_threshold: the model has {len(classes)} classes and no predict; give a threshold")
+    return replace(given, threshold=0.0 if given.unit == "score" else 0.5)
+
+
+def _of_labels(given: Meaning, values: set, labels: set) -> Meaning:
+    """Decide by labels."""
+    classes = given.classes
+    known = set(classes) if classes else values | labels
+    if strange := values - known:
+        raise CaseError(f"model: answers {listed(strange)}; its classes are {listed(classes)}")
+    is_told = labels and max(len(values), len(labels)) > 1  # two labels alone may be the two of one kind
+    if not classes and is_told and not (values <= labels or labels <= values):
+        raise CaseError(f"y_true: has the labels {listed(labels)}, the model answers {listed(values)}; make them alike")
+    pos_label = _favourable(given, known, default=known)
+    found = replace(given, kind="labels", threshold=None, pos_label=pos_label)
+    if pos_label not in known:
+        if len(known) > 1:
+            near = difflib.get_close_matches(str(pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
+            meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
+            hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {listed(known)})"
+            raise CaseError(f"pos_label: {pos_label!r} is not among the labels{hint}")
+        found = _warned(found, f"The model never answers {pos_label!r}, the favourable label.")
+    if given.unit is None:
+        return found
+    try:
+        return _with_class(found, known, is_named=classes is not None)
+    except CaseError as error:
+        return replace(_warned(found, f"The scores of the model are left out. {error}."), unit=None)
+
+
+def _of_columns(given: Meaning, answers: pd.DataFrame, labels: set) -> Meaning:
+    """Take the column of the favourable class among probabilities, one a class, of a function."""
+    n_classes, matrix = answers.shape[1], answers.to_numpy()
+    if not are_probabilities(matrix) or not np.allclose(matrix.sum(axis=1), 1, atol=1e-4):
+        raise CaseError(
+            f"model: returned {n_classes} columns, expected one answer a row, or probabilities; or {LOGITS}"
+        )
+    classes = tuple(answers.columns.tolist())
+    if n_classes > 2 and (given.threshold is None or not given.is_given):
+        raise CaseError(
+            f"decision_threshold, pos_label: the model gives probabilities of {n_classes} classes; give the "
+            f"favourable one, found {given.pos_label!r}, and a threshold for it, or hand in labels"
+        )
+    pos_label = _favourable(given, labels | set(classes), default=labels or set(classes))
+    given = replace(given, pos_label=pos_label, classes=classes, columns=answers.columns)
+    given = _with_class(given, labels, is_named=classes != tuple(range(n_classes)))
+    return _of_numbers(given, matrix[:, given.label], labels)
+
+
+def _of_numbers(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
+    """Take scores or probabilities; or numbers of a regression, unless labels say that decisions are meant."""
+    unit = "probability" if are_probabilities(answers) else "score"
+    found = replace(given, unit=unit, has_own_scores=False)
+    if given.threshold is not None:
+        return found
+    if unit == "probability":
+        said = "The model gives values within 0 and 1: from 0.5 on they count as favourable."
+        return _warned(replace(found, threshold=0.5), said)
+    range_of = f"he model gives numbers from {answers.min():g} to {answers.max():g}"
+    is_label = any(isinstance(label, str | bytes | bool | np.bool_) for label in labels)
+    if given.is_given or is_label or 0 < len(labels) <= 2:
+        meant = f"the favourable label is {given.pos_label!r}"
+        if is_label or 0 < len(labels) <= 2:
+            meant = f"y_true has the labels {listed(labels)}"
+        raise CaseError(f"decision_threshold: t{range_of}, {meant}; give decision_threshold=, or {LOGITS}")
+    return _warned(replace(found, kind="numbers"), f"T{range_of} and no threshold is given: taken as a regression.")
+
+
+def _favourable(given: Meaning, known: set, *, default: set):
+    """Return the favourable label as given, or by default, from those that are known."""
+    pos_label = given.pos_label
+    if isinstance(pos_label, PrintedLabel):
+        pos_label = pos_label.among(known)
+    if pos_label is None:
+        pos_label = default_pos_label(default)
+    if pos_label is None:
+        rest = ", one against the rest" if len(default) > 2 else ""
+        raise CaseError(f"pos_label: the labels are {listed(default)}; which one is favourable{rest}?")
+    return pos_label
+
+
+def _with_class(given: Meaning, labels: set, *, is_named: bool) -> Meaning:
+    """Say which of the model's classes, or columns, is that of the favourable label.
+
+    Parameters
+    ----------
+    given : Meaning
+    labels : set
+        Of `y_true`, or that the model answers.
+    is_named : bool
+        Whether the classes are known to be these, of an estimator that was fitted to them or of a network.
+
+    Raises
+    ------
+    CaseError
+        If the classes have numbers in place of names, and labels are others: they may stand for them in any order.
+    """
+    classes, pos_label = given.classes or (0, 1), given.pos_label
+    is_two = classes == (0, 1) and {pos_label} < {-1, 1} >= labels and -1 in labels
+    if is_two:
+        return replace(given, label=int(pos_label == 1))
+    if pos_label in classes and labels <= set(classes) and (is_named or not labels or 0 in labels):
+        found = replace(given, label=classes.index(pos_label))
+        if is_named or labels or not given.is_given:
+            return found
+        place = f"Column {found.label}, counted from 0,"
+        return _warned(found, f"{place} of the probabilities is taken for {pos_label!r}: nothing names the columns.")
+    if set(classes) != set(range(len(classes))):
+        if pos_label not in classes:
+            raise CaseError(f"pos_label: {pos_label!r} is not among the model's classes, {listed(classes)}")
+        strange = listed(labels - set(classes))
+        raise CaseError(f"y_true: holds {strange}; the model's classes are {listed(classes)}")
+    found = f"the labels are {listed(labels)}" if labels else f"found {pos_label!r}"
+    raise CaseError(
+        f"pos_label: {found}, and nothing says which class of the model is which; expected an object with classes_ "
+        "beside predict_proba, a function that returns a DataFrame with the labels as columns, or true labels and "
+        f"pos_label as numbers of classes, {listed(classes)}"
+    )
+
+
+def _warned(meaning: Meaning, text: str) -> Meaning:
+    return replace(meaning, warnings=(*meaning.warnings, text))
+
+
+def are_probabilities(values) -> bool:
+    """Return whether all values are within 0 and 1."""
+    return bool(((values >= 0) & (values <= 1)).all())
+
+
+def default_pos_label(labels: set):
+    """Return the favourable one of 0 and 1, -1 and 1, or booleans; of other labels None."""
+    if labels <= {0, 1}:
+        return True if any(isinstance(label, bool) for label in labels) else 1
+    return 1 if labels <= {-1, 1} else None
+
+
+def listed(labels) -> str:
+    """Return the first labels as they are written."""
+    written = sorted(map(repr, labels))
+    return ", ".join(written[:6]) + (", ..." if len(written) > 6 else "")
