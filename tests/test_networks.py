@@ -4,8 +4,12 @@ import pytest
 import small_network
 import tensorflow as tf
 from scipy.special import log_softmax
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
 
 from fairlab.benchmarks.adf import dense_network
+from fairlab.models import as_network
 from fairlab.networks import (
     FeedForward,
     Network,
@@ -99,18 +103,83 @@ def test_margin_gradient_points_the_other_way_and_does_not_vanish(weights):
     assert (margin >= 0).all()
 
 
-def test_log_odds_gradient_is_the_slope_of_one_class_against_all_others():
+# One network of three classes, of two columns, made in four ways.
+KERNEL, BIAS = np.array([[1.0, 0, 2], [0, 3, -1]]), np.array([0.5, 0, -0.5])
+
+
+def of_keras():
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, activation="softmax")])
-    kernel, bias = np.array([[1.0, 0, 2], [0, 3, -1]]), np.array([0.5, 0, -0.5])
-    model.set_weights([kernel, bias])
-    X = np.array([[0.3, -0.2], [1.0, 0.5], [40.0, 40.0]])
-    logits = X @ kernel + bias
+    model.set_weights([KERNEL, BIAS])
+    return model
+
+
+def of_torch():
+    torch = pytest.importorskip("torch", reason="PyTorch is an extra")
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Softmax(1))
+    with torch.no_grad():
+        model[0].weight.copy_(torch.tensor(KERNEL.T))
+        model[0].bias.copy_(torch.tensor(BIAS))
+    return model
+
+
+def of_scikit_learn():
+    model = LogisticRegression()
+    model.coef_, model.intercept_, model.classes_ = KERNEL.T, BIAS, np.arange(3)
+    return model
+
+
+@pytest.mark.parametrize("make", [lambda: FeedForward([KERNEL, BIAS]), of_keras, of_torch, of_scikit_learn])
+def test_networks_of_all_kinds_have_the_logits_and_slopes_of_their_weights(make):
+    network, X = as_network(make()), np.array([[0.3, -0.2], [1.0, 0.5], [40.0, 40.0]])
+    logits = X @ KERNEL + BIAS
+    shifted = network.logits(X) - network.logits(X)[:, :1]
+    np.testing.assert_allclose(shifted, logits - logits[:, :1], rtol=1e-4, atol=1e-5)
+    assert (network.n_features, network.n_classes, network.predict(X).tolist()) == (2, 3, [2, 2, 1])
     for label in range(3):
         others = np.delete(np.arange(3), label)
         share = np.exp(logits[:, others] - logits[:, others].max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
-        slope = kernel[:, label] - share @ kernel[:, others].T
-        np.testing.assert_allclose(Network(model).log_odds_gradient(X, label), slope, rtol=1e-4, atol=1e-5)
+        slope = KERNEL[:, label] - share @ KERNEL[:, others].T
+        np.testing.assert_allclose(network.log_odds_gradient(X, label), slope, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="label: expected a class from 0 to 2, found 3"):
+        network.log_odds_gradient(X, 3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("model", [LogisticRegression(), MLPClassifier((5, 4), max_iter=20, random_state=0)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_models_of_scikit_learn_are_networks(model, n_classes):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = clone(model).fit(X, np.arange(60) % n_classes)
+    np.testing.assert_allclose(as_network(model).probabilities(X), model.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(),  # not fitted
+        MLPClassifier((2,), activation="tanh", max_iter=1).fit([[0.0], [1.0]], [0, 1]),
+        MLPClassifier((2,), max_iter=1).fit([[0.0], [1.0]], [[0, 1], [1, 0]]),  # two labels, each with a sigmoid
+        lambda X: X,
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_has_no_softmax_of_linear_layers_is_no_network(model):
+    assert as_network(model) is None
+
+
+@pytest.mark.parametrize(
+    ("n_outputs", "end", "message"),
+    [
+        (2, "sigmoid", "ends with sigmoid, expected softmax for 2 outputs"),
+        (1, "softmax", "ends with softmax, expected sigmoid for 1 outputs"),
+        (2, None, "ends with linear, expected softmax for 2 outputs; if the outputs are logits, say from_logits=True"),
+    ],
+)
+def test_other_ends_than_one_sigmoid_or_a_softmax_are_refused(n_outputs, end, message):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(n_outputs, activation=end)])
+    with pytest.raises(ValueError, match=message):
+        Network(model)
 
 
 def normalized(mean, *, adapted):

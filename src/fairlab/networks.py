@@ -22,7 +22,7 @@ keras, tf = optional("keras"), optional("tensorflow")
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7  # of Adam, as Keras has it
 DENORMAL = np.finfo(np.float32).tiny  # below it numbers are denormal, which compiled code rounds to 0
 
-CHUNK = 1 << 16  # rows that go through a Keras model at once
+CHUNK = 1 << 16  # rows that go through a model at once
 SIZES = (1, 64, 256, 1024, 4096, 16384, CHUNK)  # batches are filled up to one of these: each size is compiled anew
 _COMPILED = {}
 
@@ -158,8 +158,118 @@ def _views(flat, shapes) -> list[np.ndarray]:
     return [flat[:, low:high].reshape(-1, *shape) for (low, high), shape in zip(pairwise(ends), shapes, strict=True)]
 
 
-class FeedForward:
-    """Classes and input gradients of one network given by its weights, ReLU between layers, in NumPy and float32.
+class BaseNetwork:
+    """A classifier of rows of numbers that is known by its logits and by how they change with its inputs.
+
+    Everything is computed in float32, as networks are used. Subclasses say `n_features` and `n_classes`, and define
+    `_answer`: what is asked of networks of all kinds follows from it.
+
+    Attributes
+    ----------
+    n_features, n_classes : int
+        One sigmoid or logit is two classes.
+    """
+
+    n_features: int
+    n_classes: int
+
+    @property
+    def model(self):
+        """What was given; another model is another network."""
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """Return the class of every row, the first of several with the same logit."""
+        logits = self.logits(X)
+        return (logits[:, 1] > logits[:, 0]).astype(int) if self.n_classes == 2 else logits.argmax(axis=1)
+
+    def probabilities(self, X) -> np.ndarray:
+        """Return the probabilities, shape (n_rows, n_classes)."""
+        return softmax(self.logits(X), axis=-1)
+
+    def logits(self, X) -> np.ndarray:
+        """Return the inputs of the softmax, shape (n_rows, n_classes); a sigmoid's are 0 and its own.
+
+        Raises
+        ------
+        ValueError
+            If `X` has other columns, or a logit is not a finite number.
+        """
+        return self._in_chunks(X)[0]
+
+    def log_odds_gradient(self, X, label: int) -> np.ndarray:
+        """Return the input gradient of the log odds of a class against all others, shape (n_rows, n_features).
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+        label : int
+            Number of the class.
+
+        Raises
+        ------
+        ValueError
+            If a gradient is not a finite number, as for `logits`, or there is no such class.
+        """
+        if label not in range(self.n_classes):
+            raise ValueError(f"label: expected a class from 0 to {self.n_classes - 1}, found {label!r}")
+
+        def slope(logits):
+            others = logits.copy()
+            others[:, label] = -np.inf
+            return np.eye(self.n_classes, dtype=logits.dtype)[label] - softmax(others, axis=1)
+
+        return self._in_chunks(X, slope)[1]
+
+    def loss_gradient(self, X) -> np.ndarray:
+        """Return the input gradient of the cross-entropy with the predicted class as the label, ties shared.
+
+        Exactly 0 where the probability of the other classes rounds to 0.
+        """
+
+        def slope(logits):
+            p = softmax(logits, axis=1)
+            label = (p == p.max(axis=1, keepdims=True)).astype(np.float32)
+            return p - label / label.sum(axis=1, keepdims=True)
+
+        return self._in_chunks(X, slope)[1]
+
+    def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lead of the highest logit over the second, shape (n_rows,), and its input gradient.
+
+        Minus this gradient has the direction of the loss's for two classes, and never rounds to 0.
+        """
+
+        def slope(logits):
+            slope, order = np.zeros_like(logits), np.argsort(-logits, axis=1, kind="stable")
+            np.put_along_axis(slope, order[:, :2], [[1, -1]], axis=1)
+            return slope
+
+        logits, gradient = self._in_chunks(X, slope)
+        second, first = np.sort(logits, axis=1)[:, -2:].T
+        return first - second, gradient
+
+    def _answer(self, X, slope=None):
+        """Return the logits of rows in float32, and their input gradient where `slope` gives that of the logits."""
+        raise NotImplementedError
+
+    def _in_chunks(self, X, slope=None) -> list[np.ndarray]:
+        """Return logits, and with `slope` the input gradient of what has this slope by the logits, checked."""
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"X: the network takes {self.n_features} columns, was given shape {X.shape}")
+        X = single_precision(X)
+        parts = [self._answer(X[start : start + CHUNK], slope) for start in range(0, max(len(X), 1), CHUNK)]
+        answers = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        faults = "answers {} of {} inputs with what", "the gradient of {} of {} inputs"
+        for values, fault in zip(answers, faults, strict=False):
+            if (bad := ~np.isfinite(values).all(axis=1)).any():
+                raise ValueError(f"model: {fault.format(int(bad.sum()), len(bad))} is not a number")
+        return answers
+
+
+class FeedForward(BaseNetwork):
+    """A network given by its weights, ReLU between layers, in NumPy.
 
     For small networks, or few rows at a time, it is quicker than calls of compiled code.
 
@@ -167,10 +277,6 @@ class FeedForward:
     ----------
     weights : sequence of ndarray
         Kernels and biases in turn; the last layer has one logit for each of two or more classes.
-
-    Attributes
-    ----------
-    n_features, n_classes : int
 
     Raises
     ------
@@ -194,62 +300,26 @@ class FeedForward:
         self._weights = [np.asarray(part, dtype=np.float32) for part in weights]
         self.n_features, self.n_classes = kernels[0][0], kernels[-1][1]
 
-    def predict(self, X) -> np.ndarray:
-        """Return the class of every row, the first of several with the same logit."""
-        logits = self.logits(X)
-        return (logits[:, 1] > logits[:, 0]).astype(int) if self.n_classes == 2 else logits.argmax(axis=1)
-
-    def probabilities(self, X) -> np.ndarray:
-        """Return the probabilities in float32, shape (n_rows, n_classes)."""
-        return softmax(self.logits(X), axis=-1)
-
-    def logits(self, X) -> np.ndarray:
-        """Return the inputs of the softmax in float32, shape (n_rows, n_classes)."""
-        return self._layers(X)[-1]
-
-    def loss_gradient(self, X) -> np.ndarray:
-        """Return the input gradient of the cross-entropy with the predicted class as the label, ties shared.
-
-        Exactly 0 where the probability of the other classes rounds to 0.
-        """
-        *inputs, logits = self._layers(X)
-        p = softmax(logits, axis=1)
-        label = (p == p.max(axis=1, keepdims=True)).astype(np.float32)
-        return self._backwards(inputs, p - label / label.sum(axis=1, keepdims=True))
-
-    def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lead of the highest logit over the second, shape (n_rows,), and its input gradient."""
-        *inputs, logits = self._layers(X)
-        each, order = np.arange(len(logits)), np.argsort(-logits, axis=1, kind="stable")
-        slope = np.zeros_like(logits)
-        slope[each, order[:, 0]], slope[each, order[:, 1]] = 1, -1
-        return logits[each, order[:, 0]] - logits[each, order[:, 1]], self._backwards(inputs, slope)
-
-    def _backwards(self, inputs, slope) -> np.ndarray:
-        """Return the slope by the inputs of a network from that by its logits."""
-        for k in reversed(range(len(inputs))):
-            slope[np.abs(slope) < DENORMAL] = 0
-            slope = slope @ self._weights[2 * k].T
-            if k:
-                slope *= inputs[k] > 0
-        slope[np.abs(slope) < DENORMAL] = 0
-        return slope
-
-    def _layers(self, X) -> list[np.ndarray]:
-        """Return what enters each layer, and the logits."""
-        X = np.asarray(X, dtype=np.float32)
-        if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(f"X: the network takes {self.n_features} columns, was given shape {X.shape}")
+    def _answer(self, X, slope=None):
+        if slope is None:
+            return (forward(self._weights, X),)
         inputs = list(layer_inputs(self._weights, X))
-        return [*inputs, forward(self._weights[-2:], inputs[-1])]
+        logits = forward(self._weights[-2:], inputs[-1])
+        gradient = slope(logits)
+        for k in reversed(range(len(inputs))):
+            gradient[np.abs(gradient) < DENORMAL] = 0
+            gradient = gradient @ self._weights[2 * k].T
+            if k:
+                gradient *= inputs[k] > 0
+        gradient[np.abs(gradient) < DENORMAL] = 0
+        return logits, gradient
 
 
-class Network:
-    """A Keras classifier with compiled, batched access to its classes and input gradients.
+class Network(BaseNetwork):
+    """A Keras classifier, compiled, with the weights that the model has when it is given.
 
-    Everything is computed in float32, as networks are used, with the weights that the model has when it is given. The
-    last layer is split into logits and softmax, since the gradient of a cross-entropy that only sees probabilities is
-    lost where one of them rounds to 0.
+    The last layer is split into logits and softmax, since the gradient of a cross-entropy that only sees probabilities
+    is lost where one of them rounds to 0.
 
     Parameters
     ----------
@@ -257,11 +327,6 @@ class Network:
         Takes rows of numbers; its last layer is a softmax over classes, or one sigmoid.
     from_logits : bool or None
         Whether the last layer gives logits instead; None to read it from the loss that the model was compiled with.
-
-    Attributes
-    ----------
-    n_features, n_classes : int
-        One sigmoid or logit is two classes.
 
     Raises
     ------
@@ -278,194 +343,156 @@ class Network:
     """
 
     def __init__(self, model, *, from_logits: bool | None = None):
-        logits_of = _logits(model, from_logits)
+        logits_of = logits_model(model, from_logits)
         self._model = model
         self.n_features = int(model.input_shape[-1])
+        self.n_classes = max(int(logits_of.output_shape[-1]), 2)
         parts = (logits_of.trainable_variables, logits_of.non_trainable_variables)
         self._weights = [[tf.convert_to_tensor(part) for part in some] for some in parts]
-        self.n_classes = max(int(logits_of.output_shape[-1]), 2)
-        compiled = _compiled(logits_of, self._weights)
-        self._logits, self._loss_gradient, self._margin_gradient, self._log_odds_gradient = compiled
+        self._compiled = _compiled(model, logits_of, self._weights)
 
     @property
     def model(self):
         """The Keras model; another one needs another network, as functions of this one are compiled."""
         return self._model
 
-    def predict(self, X) -> np.ndarray:
-        """Return the class of every row, the first of several with the same probability."""
-        return self.probabilities(X).argmax(axis=1)
-
-    def probabilities(self, X) -> np.ndarray:
-        """Return the probabilities in float32, shape (n_rows, n_classes)."""
-        return softmax(self.logits(X), axis=-1)
-
-    def logits(self, X) -> np.ndarray:
-        """Return the inputs of the softmax in float32, shape (n_rows, n_classes); a sigmoid's are 0 and its own.
-
-        Raises
-        ------
-        ValueError
-            If one is not a finite number.
-        """
-        return _finite(self._in_chunks(self._logits, X), "answers {} of {} inputs with what is not a number")
-
-    def log_odds_gradient(self, X, label: int) -> np.ndarray:
-        """Return the input gradient of the log odds of a class, by number, against all others; as `loss_gradient`."""
-        if label not in range(self.n_classes):
-            raise ValueError(f"label: expected a class from 0 to {self.n_classes - 1}, found {label!r}")
-        return _finite(self._in_chunks(self._log_odds_gradient, X, np.int32(label)))
-
-    def loss_gradient(self, X) -> np.ndarray:
-        """Return the input gradient of the cross-entropy with the predicted class as the label, ties shared.
-
-        Exactly 0 where the probability of the other classes rounds to 0.
-
-        Raises
-        ------
-        ValueError
-            If a gradient is not a number.
-        """
-        return _finite(self._in_chunks(self._loss_gradient, X))
-
-    def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lead of the highest logit over the second, shape (n_rows,), and its input gradient.
-
-        Minus this gradient has the direction of the loss's for two classes, and never rounds to 0.
-
-        Raises
-        ------
-        ValueError
-            If a gradient is not a number.
-        """
-        margin, gradient = self._in_chunks(self._margin_gradient, X)
-        return margin, _finite(gradient)
-
-    def _in_chunks(self, function, X, *options):
-        X = np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(f"X: the model takes {self.n_features} columns, was given shape {X.shape}")
-        X = _as_float32(X)
-        chunks = [_filled_up(X[start : start + CHUNK]) for start in range(0, max(len(X), 1), CHUNK)]
-        parts = [function(*self._weights, chunk, *options) for chunk in chunks]
-        if isinstance(parts[0], tuple):
-            return tuple(np.concatenate([part[k].numpy() for part in parts])[: len(X)] for k in range(len(parts[0])))
-        return np.concatenate([part.numpy() for part in parts])[: len(X)]
+    def _answer(self, X, slope=None):
+        logits_of, gradient_of = self._compiled
+        filled = _filled_up(X)
+        logits = logits_of(*self._weights, filled).numpy()[: len(X)]
+        if slope is None:
+            return (logits,)
+        return logits, gradient_of(*self._weights, filled, _filled_up(slope(logits))).numpy()[: len(X)]
 
 
-def _compiled(logits_of, weights):
+def _compiled(model, logits_of, weights):
     """Return `_compile`'s functions, which networks of one architecture share: they take longer than many a search.
 
     That is so only of layers whose state is all in their weights: a Normalization keeps its statistics elsewhere, and
     functions of a user's own have names that say nothing.
     """
-    if not all(_is_stateless(layer) for layer in logits_of.layers):
+    if not all(_is_stateless(layer) for layer in model.layers):
         return _compile(logits_of, weights)
-    architecture = logits_of.to_json()
+    architecture = model.to_json(), model is logits_of
     if architecture not in _COMPILED:
         _COMPILED[architecture] = _compile(logits_of, weights)
     return _COMPILED[architecture]
 
 
 def _is_stateless(layer) -> bool:
-    plain = ("InputLayer", "Dense", "Activation", "BatchNormalization", "Dropout", "ReLU", "LeakyReLU")
+    plain = ("InputLayer", "Dense", "Activation", "BatchNormalization", "Dropout", "ReLU", "LeakyReLU", "Softmax")
     activation = getattr(layer, "activation", None)
     known = activation is None or activation is getattr(keras.activations, activation.__name__, None)
     return known and type(layer) in [getattr(keras.layers, name) for name in plain]
 
 
 def _compile(logits_of, weights):
-    """Return functions of weights and inputs: logits, gradients of loss, margin (with it) and log odds of a class."""
+    """Return compiled functions of weights and inputs: the logits, and the input gradient for slopes by them."""
     specs = [[tf.TensorSpec(part.shape, part.dtype) for part in some] for some in weights]
-    signature = [*specs, tf.TensorSpec([None, logits_of.input_shape[-1]], tf.float32)]
+    specs.append(tf.TensorSpec([None, logits_of.input_shape[-1]], tf.float32))
 
-    def compiled(function):
-        return tf.function(function, input_signature=signature, jit_compile=True)
-
-    @compiled
+    @tf.function(input_signature=specs, jit_compile=True)
     def logits(trainable, fixed, X):
         answer, _ = logits_of.stateless_call(trainable, fixed, X, training=False)
         return tf.concat([tf.zeros_like(answer), answer], axis=1) if answer.shape[1] == 1 else answer
 
-    @compiled
-    def loss_gradient(trainable, fixed, X):
+    @tf.function(input_signature=[*specs, tf.TensorSpec([None, None], tf.float32)], jit_compile=True)
+    def gradient(trainable, fixed, X, slope):
         with tf.GradientTape() as tape:
             tape.watch(X)
             answer = logits(trainable, fixed, X)
-            p = tf.stop_gradient(tf.nn.softmax(answer))
-            label = tf.cast(p == tf.reduce_max(p, axis=1, keepdims=True), tf.float32)
-            label /= tf.reduce_sum(label, axis=1, keepdims=True)
-            loss = tf.nn.softmax_cross_entropy_with_logits(label, answer)
-        return tape.gradient(loss, X)
+        return tape.gradient(answer, X, output_gradients=slope)
 
-    @compiled
-    def margin_gradient(trainable, fixed, X):
-        with tf.GradientTape() as tape:
-            tape.watch(X)
-            best, second = tf.unstack(tf.math.top_k(logits(trainable, fixed, X), 2).values, axis=1)
-            margin = best - second
-        return margin, tape.gradient(margin, X)
-
-    @tf.function(input_signature=[*signature, tf.TensorSpec([], tf.int32)], jit_compile=True)
-    def log_odds_gradient(trainable, fixed, X, label):
-        with tf.GradientTape() as tape:
-            tape.watch(X)
-            answer = logits(trainable, fixed, X)
-            own = tf.one_hot(label, answer.shape[1], on_value=True, off_value=False)
-            odds = tf.reduce_sum(tf.where(own, answer, 0.0), axis=1)
-            odds -= tf.reduce_logsumexp(tf.where(own, -1e30, answer), axis=1)
-        return tape.gradient(odds, X)
-
-    return logits, loss_gradient, margin_gradient, log_odds_gradient
+    return logits, gradient
 
 
-def _logits(model, from_logits):
-    """Return the model up to the inputs of its softmax or sigmoid."""
+def logits_model(model, from_logits: bool | None = None):
+    """Return a Keras model up to the inputs of its softmax or sigmoid; both go on to share their weights.
+
+    Parameters
+    ----------
+    model : keras.Model
+    from_logits : bool or None
+        Whether `model` gives logits itself; None to read it from the loss that it was compiled with.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no Keras model of one input and one output, or ends with something else.
+    """
     if not isinstance(model, keras.Model):
         raise TypeError(f"model: expected a Keras model, found {type(model).__name__}")
     if len(model.inputs) != 1 or len(model.input_shape) != 2 or len(model.output_shape) != 2:
         shapes = f"{model.input_shape} and {model.output_shape}"
         raise ValueError(f"model: expected one input and one output of shape (n_rows, n), found {shapes}")
-    if from_logits is not None:
-        check_flag(from_logits, "from_logits")
-    last = model.layers[-1]
     if from_logits is None:
         from_logits = getattr(getattr(model, "loss", None), "from_logits", False)
-    if from_logits and getattr(last, "activation", None) is keras.activations.linear:
+    last, n_outputs = model.layers[-1], model.output_shape[-1]
+    activation = keras.activations.softmax if isinstance(last, keras.layers.Softmax) else None
+    activation = getattr(last, "activation", activation)
+    if check_flag(from_logits, "from_logits") and activation not in (
+        keras.activations.softmax,
+        keras.activations.sigmoid,
+    ):
         return model
-    if isinstance(last, keras.layers.Softmax):
-        return keras.Model(model.inputs, last.input, name="logits")
-    activation = getattr(last, "activation", None)
-    if activation not in (keras.activations.softmax, keras.activations.sigmoid):
+    expected = keras.activations.sigmoid if n_outputs == 1 else keras.activations.softmax
+    if activation is not expected:
         found = getattr(activation, "__name__", type(last).__name__)
-        raise ValueError(f"model: ends with {found}, expected a softmax, or a sigmoid over two classes")
-    if isinstance(last, keras.layers.Activation):
+        raise ValueError(
+            f"model: ends with {found}, expected {expected.__name__} for {n_outputs} outputs; if the outputs are "
+            "logits, say from_logits=True"
+        )
+    if type(last).call is keras.layers.Dense.call:
+        return keras.Model(model.inputs, _linear(last)(last.input), name="logits")
+    if isinstance(last, keras.layers.Activation | keras.layers.Softmax):
         return keras.Model(model.inputs, last.input, name="logits")
-    linear = type(last).from_config(last.get_config() | {"activation": "linear", "name": f"{last.name}_logits"})
-    answer = linear(last.input)
-    linear.set_weights(last.get_weights())
-    return keras.Model(model.inputs, answer, name="logits")
+    raise ValueError(f"model: ends with {type(last).__name__}, expected a Dense, Activation or Softmax layer")
+
+
+def _linear(dense):
+    """Return a layer that shares the weights of a Dense one and leaves out its activation."""
+
+    class Linear(keras.layers.Layer):
+        def __init__(self):
+            super().__init__(dtype=dense.dtype_policy)
+            self.dense = dense
+            self.built = True
+
+        def call(self, X):
+            answer = keras.ops.matmul(X, self.dense.kernel)
+            return answer if self.dense.bias is None else answer + self.dense.bias
+
+    return Linear()
 
 
 def _filled_up(X):
+    """Return rows with rows of zeros behind them, up to one of the sizes of which there is compiled code."""
     filled = np.zeros((min(size for size in SIZES if size >= len(X)), X.shape[1]), dtype=X.dtype)
     filled[: len(X)] = X
     return filled
 
 
-def _as_float32(X):
+def single_precision(X, name: str = "X") -> np.ndarray:
+    """Return a table of numbers in float32, with which networks compute.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+    name : str
+        What to call `X` in an error.
+
+    Raises
+    ------
+    ValueError
+        If one is no number, or would become infinite.
+    """
     if X.dtype.kind not in "fiub":
-        raise ValueError(f"X: expected numbers, found {X.dtype}")
+        raise ValueError(f"{name}: expected numbers, found {X.dtype}")
     with np.errstate(over="ignore"):
         single = X.astype(np.float32)
     if not (finite := np.isfinite(single)).all():
         row, column = np.argwhere(~finite)[0]
-        raise ValueError(f"X: column {column} holds {X[row, column]} in row {row}, expected numbers within float32")
+        raise ValueError(
+            f"{name}: column {column} holds {X[row, column]} in row {row}, expected numbers within float32"
+        )
     return single
-
-
-def _finite(answer, message="the gradient of {} of {} inputs is not a number"):
-    bad = ~np.isfinite(answer).all(axis=1)
-    if bad.any():
-        raise ValueError("model: " + message.format(int(bad.sum()), len(bad)))
-    return answer

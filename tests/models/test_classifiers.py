@@ -74,6 +74,13 @@ def test_log_odds_of_a_keras_model_that_is_sure(layers):
     np.testing.assert_allclose(classifier.loss_gradient(X, [0, 0]), [[1e4], [0]])
 
 
+def test_a_keras_model_that_goes_on_learning_is_followed():
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, "sigmoid")])
+    classifier = KerasClassifier(model)
+    model.set_weights([np.float32([[3.0]]), np.ones(1, np.float32)])
+    np.testing.assert_allclose(classifier.log_odds(np.float32([[2.0]])), [7.0])
+
+
 @pytest.mark.parametrize(
     ("layer", "message"),
     [

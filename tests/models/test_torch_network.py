@@ -71,8 +71,8 @@ def test_a_module_is_asked_as_it_is_in_use_and_left_as_it_was():
         (lambda: TorchNetwork(torch.nn.ReLU()), "expected a PyTorch module with a linear layer"),
         (lambda: TorchNetwork(module(torch.nn.Sigmoid(), **TWO)), "ends with 2 sigmoids"),
         (
-            lambda: TorchNetwork(module()).logits([[0, 0, 0], [np.nan, 0, 0]]),
-            "answers 1 of 2 inputs with what is not a number",
+            lambda: TorchNetwork(module(bias=BIAS * np.nan)).logits(X),
+            "answers 50 of 50 inputs with what is not a number",
         ),
     ],
 )

@@ -90,11 +90,9 @@ def one_at_a_time(model):
     from fairlab.networks import Network
 
     class OneAtATime(Network):
-        def _in_chunks(self, function, X):
-            answers = [Network._in_chunks(self, function, row) for row in np.split(X, max(len(X), 1))]
-            if isinstance(answers[0], tuple):
-                return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
-            return np.concatenate(answers)
+        def _answer(self, X, slope=None):
+            answers = [super(OneAtATime, self)._answer(row, slope) for row in np.split(X, max(len(X), 1))]
+            return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
 
     return OneAtATime(model)
 

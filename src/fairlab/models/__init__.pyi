@@ -4,3 +4,4 @@ from .classifiers import WhiteBoxClassifier as WhiteBoxClassifier
 from .command import CommandModel as CommandModel
 from .command import CommandSoftware as CommandSoftware
 from .command import SoftwareError as SoftwareError
+from .networks import as_network as as_network

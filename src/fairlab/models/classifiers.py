@@ -16,8 +16,8 @@ from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fairlab.checks import check_array, check_flag, optional
+from fairlab.networks import logits_model
 
-keras = optional("keras")
 tf = optional("tensorflow")
 
 
@@ -179,8 +179,8 @@ class KerasClassifier(WhiteBoxClassifier):
     ----------
     model : keras.Model
         Gives one output (label 1) or two (labels 0 and 1) per point: logits, or a sigmoid or softmax of them.
-    from_logits : bool
-        Whether the outputs are logits; otherwise they are probabilities.
+    from_logits : bool or None
+        Whether the outputs are logits; None to read it from the loss that the model was compiled with.
 
     Raises
     ------
@@ -196,40 +196,17 @@ class KerasClassifier(WhiteBoxClassifier):
     [3.0]
     """
 
-    def __init__(self, model: Any, *, from_logits: bool = False):
-        if not isinstance(model, keras.Model):
-            raise TypeError(f"model: expected a Keras model, found {type(model).__name__}")
-        self.model, self.from_logits = model, check_flag(from_logits, "from_logits")
+    def __init__(self, model: Any, *, from_logits: bool | None = None):
+        self._logits = logits_model(model, from_logits)
+        self.model, self.from_logits = model, from_logits
         if model.output_shape[-1] not in (1, 2):
             raise ValueError(f"model: expected one or two outputs per point, found {model.output_shape[-1]}")
-        self._last = None if from_logits else _probabilities_layer(model)
-        self._entering = model if from_logits else keras.Model(model.inputs[0], self._last.input)
 
     def log_odds(self, X: Any) -> Any:
         """Return the log odds, which are finite however sure the model is."""
-        outputs = self._entering(X)
-        if isinstance(self._last, keras.layers.Dense):  # its own weights, so that training goes on to show
-            outputs = outputs @ self._last.kernel
-            outputs = outputs if self._last.bias is None else outputs + self._last.bias
-        outputs = tf.cast(outputs, X.dtype)
+        outputs = tf.cast(self._logits(X), X.dtype)
         log_odds = outputs[..., -1] - (outputs[..., 0] if outputs.shape[-1] == 2 else 0)
         return log_odds if _is_tensor(X) else log_odds.numpy()
-
-
-def _probabilities_layer(model):
-    """Return the last layer, a sigmoid or softmax."""
-    last = model.layers[-1]
-    activation = getattr(last, "activation", None)
-    expected = keras.activations.sigmoid if model.output_shape[-1] == 1 else keras.activations.softmax
-    if isinstance(last, keras.layers.Softmax) and model.output_shape[-1] == 2:
-        return last
-    if not isinstance(last, (keras.layers.Dense, keras.layers.Activation)) or activation is not expected:
-        found = getattr(activation, "__name__", type(last).__name__)
-        raise ValueError(
-            f"model: ends with {found}, expected {expected.__name__} for {model.output_shape[-1]} outputs; if the "
-            "outputs are logits, say from_logits=True"
-        )
-    return last
 
 
 def like(X, values: np.ndarray):

@@ -1,35 +1,29 @@
-"""A PyTorch module with batched access to its logits and their gradients."""
+"""A PyTorch module as a network."""
 
 import numpy as np
 
 from fairlab.checks import optional
+from fairlab.networks import BaseNetwork
 
 torch = optional("torch")
 
-CHUNK = 1 << 16  # rows that go through the module at once
 TINY = 1e-7  # least probability
 
 
-class TorchNetwork:
+class TorchNetwork(BaseNetwork):
     """A PyTorch classifier of rows of numbers, asked as it is in use: without dropout, without keeping gradients.
 
     Parameters
     ----------
     model : torch.nn.Module
         Returns (n_rows,), (n_rows, 1) or (n_rows, n_classes). The outputs are logits, unless the last layer is a
-        sigmoid or a softmax, or they are probabilities whatever goes in.
-
-    Attributes
-    ----------
-    n_features : int
-        From the first linear layer.
-    n_classes : int
-        One output is two classes.
+        sigmoid or a softmax, or they are probabilities whatever goes in. The first linear layer says how many features
+        there are.
 
     Raises
     ------
     ValueError
-        If the module has no linear layer to tell the number of features by, or returns something else.
+        If the module has no linear layer, or returns something else.
     """
 
     def __init__(self, model):
@@ -37,15 +31,13 @@ class TorchNetwork:
         linear = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
         if not linear:
             raise ValueError("model: expected a PyTorch module with a linear layer; wrap others in a function")
-        self.n_features = linear[0].in_features
-        leaves = [layer for layer in model.modules() if not list(layer.children())]
-        self._end = leaves[-1]
-        self._as = linear[0].weight
+        self.n_features, self._as = linear[0].in_features, linear[0].weight
+        self._end = [layer for layer in model.modules() if not list(layer.children())][-1]
         # A sigmoid or softmax inside `forward` is no layer; inputs of all sizes show it.
         sizes = np.repeat([1, 10, 1000], 64)[:, None]
         probe = sizes * np.random.default_rng(0).normal(size=(len(sizes), self.n_features))
         with _InUse(model), torch.no_grad():
-            outputs = np.concatenate([self._outputs(part).cpu().numpy() for part in self._chunks(probe)])
+            outputs = self._outputs(self._tensor(probe)).cpu().numpy()
         self.n_classes = max(outputs.shape[1], 2)
         within = ((outputs >= 0) & (outputs <= 1)).all()
         self._are_probabilities = within and (outputs.shape[1] == 1 or np.allclose(outputs.sum(axis=1), 1, atol=1e-4))
@@ -55,46 +47,17 @@ class TorchNetwork:
         """The module, whose end and size are known; another module is another network."""
         return self._model
 
-    def logits(self, X) -> np.ndarray:
-        """Return logits in float32, shape (n_rows, n_classes); of one output, 0 and its own.
+    def _answer(self, X, slope=None):
+        X = self._tensor(X).requires_grad_(slope is not None)
+        with _InUse(self._model), torch.set_grad_enabled(slope is not None):
+            answer = self._logits(X)
+            logits = answer.detach().cpu().numpy()
+            if slope is None:
+                return (logits,)
+            return logits, torch.autograd.grad(answer, X, self._tensor(slope(logits)))[0].cpu().numpy()
 
-        Raises
-        ------
-        ValueError
-            If one is not a number.
-        """
-        with _InUse(self._model), torch.no_grad():
-            parts = [self._logits(part).cpu().numpy() for part in self._chunks(X)]
-        logits = np.concatenate(parts)
-        if (bad := np.isnan(logits).any(axis=1)).any():
-            raise ValueError(f"model: answers {int(bad.sum())} of {len(bad)} inputs with what is not a number")
-        return logits
-
-    def log_odds_gradient(self, X, label: int) -> np.ndarray:
-        """Return the input gradient of the log odds of a class, by number, shape (n_rows, n_features).
-
-        Raises
-        ------
-        ValueError
-            If a gradient is not a number.
-        """
-        parts = []
-        with _InUse(self._model):
-            for part in self._chunks(X):
-                part.requires_grad_(True)
-                logits = self._logits(part)
-                others = [k for k in range(logits.shape[1]) if k != label]
-                odds = logits[:, label] - torch.logsumexp(logits[:, others], dim=1)
-                parts.append(torch.autograd.grad(odds.sum(), part)[0].cpu().numpy())
-        gradient = np.concatenate(parts)
-        if (bad := ~np.isfinite(gradient).all(axis=1)).any():
-            raise ValueError(f"model: the gradient of {int(bad.sum())} of {len(bad)} inputs is not a number")
-        return gradient
-
-    def _chunks(self, X):
-        X = np.asarray(X, dtype=float)
-        for start in range(0, max(len(X), 1), CHUNK):
-            yield torch.tensor(X[start : start + CHUNK], dtype=self._as.dtype, device=self._as.device)
+    def _tensor(self, values):
+        return torch.tensor(values, dtype=self._as.dtype, device=self._as.device)
 
     def _logits(self, X):
         answer = self._outputs(X)

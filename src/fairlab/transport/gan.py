@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from fairlab.checks import check_count, check_flag
-from fairlab.networks import forward
-from fairlab.transport.maps import CHUNK, DivergenceError, TransportMap, check_options, require_memory, single_precision
+from fairlab.networks import forward, single_precision
+from fairlab.transport.maps import CHUNK, DivergenceError, TransportMap, check_options, require_memory
 
 # Rows that are mapped at once, so that hidden layers of a large table stay small.
 ROWS = 16_384

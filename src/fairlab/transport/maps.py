@@ -17,7 +17,6 @@ from fairlab.checks import (
     memory_left_gb,
 )
 
-LARGEST = float(np.finfo(np.float32).max)
 GIB = 2**30
 CHUNK = 64  # steps of a GAN whose rows are drawn at once
 
@@ -123,14 +122,6 @@ def check_options(estimator, *, counts: Iterable[str], positive: Iterable[str]) 
     for width in layers:
         check_count(width, "hidden_layers")
     check_count(seed, "random_state", least=0)
-
-
-def single_precision(values: np.ndarray, name: str) -> np.ndarray:
-    """Return numbers in float32, with which networks compute; a ValueError for one that would become infinite."""
-    if (beyond := np.abs(values) > LARGEST).any():
-        found = f"found {values[beyond][0]:g}; scale it"
-        raise ValueError(f"{name}: expected numbers of at most {LARGEST:.3g}, as networks take, {found}")
-    return values.astype(np.float32)
 
 
 def require_memory(n_bytes: int, what: str, *, advice: str) -> int:

@@ -10,9 +10,9 @@ import numpy as np
 import ot
 
 from fairlab.checks import optional
-from fairlab.networks import forward, initial_network, stacked
+from fairlab.networks import forward, initial_network, single_precision, stacked
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
-from fairlab.transport.maps import DivergenceError, TransportMap, check_options, require_memory, single_precision
+from fairlab.transport.maps import DivergenceError, TransportMap, check_options, require_memory
 
 tf = optional("tensorflow")
 
