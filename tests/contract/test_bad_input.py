@@ -338,11 +338,6 @@ USES = [
     Use(fliptest.differences_in_words, {"X": AGES, "X_image": MOVED}, bad={"scale_of": (3, "std")}),
     Use(fliptest.flipset_intervals, {"flip": FLIPS, "n_resamples": 9}, bad={"method": "choice"}),
     Use(
-        fliptest.flipsets_by_cost,
-        {"model": at_40, "X_source": AGES, "X_target": MOVED},
-        bad={"costs": (3, {})},
-    ),
-    Use(
         fliptest.transparency_report,
         {"flipset": FLIPS, "X": AGES, "X_image": MOVED},
         bad={"scale": ([0, 1], [1], "std")},

@@ -9,14 +9,12 @@ from scipy.stats import binom, binomtest
 from statsmodels.stats.proportion import proportion_confint
 
 from fairlab.fliptest import (
-    COSTS,
     Flipset,
     compare_flipsets,
     counterpart_test,
     differences_in_words,
     flipset,
     flipset_intervals,
-    flipsets_by_cost,
     transparency_report,
 )
 from fairlab.statistics import difference_bounds, exclusive_correlation
@@ -96,20 +94,6 @@ def test_agreement_is_with_the_first_map():
     assert compare_flipsets({"identity": flips["identity"]})["Jaccard F+"].isna().all()
     with pytest.raises(ValueError, match="expected one model, found 2 other predictions for 'b'"):
         compare_flipsets({"a": flips["swap"], "b": flipset(lambda X: [1] * 4, people, people)})
-
-
-def test_costs_by_hand():
-    found = {name: cost(np.zeros((1, 2)), np.array([[3.0, 4.0]])).item() for name, cost in COSTS.items()}
-    assert found == {"squared L1": 49, "L1": 7, "squared Euclidean": 25, "Euclidean": 5}
-
-
-def test_flipsets_by_cost_by_hand():
-    # One feature: every convex cost keeps the order, so 0 -> 1 and 2 -> 3; the cut at 1.5 flips nobody, at 0.5 one.
-    source, target = pd.DataFrame({"x": [0.0, 2.0]}), pd.DataFrame({"x": [3.0, 1.0]})
-    costs = {name: COSTS[name] for name in ("squared L1", "squared Euclidean")}
-    table = flipsets_by_cost(lambda X: (X["x"] > 0.5).astype(int), source, target, costs=costs)
-    expected = {"F+": 0, "F−": 1, "mean L1": 1, "Jaccard F−": 1, "Jaccard F+": np.nan}
-    pd.testing.assert_frame_equal(table[list(expected)], pd.DataFrame(expected, table.index), check_dtype=False)
 
 
 # transparency

@@ -1,5 +1,4 @@
 from itertools import permutations
-from unittest import mock
 
 import numpy as np
 import ot
@@ -15,16 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from fairlab.transport import ColumnCosts, ExactTransport, SolverError, solvers, squared_l1
 from fairlab.transport.cost import check_mixed, cost_matrix
 from fairlab.transport.maps import TransportMap
-from fairlab.transport.solvers import (
-    MARGINAL_TOLERANCE,
-    check_marginals,
-    duality_gap,
-    hungarian,
-    linear_program,
-    network_simplex,
-    solve_merged,
-    solve_to_optimality,
-)
+from fairlab.transport.solvers import MARGINAL_TOLERANCE, Problem, hungarian, linear_program, network_simplex, solve
 
 every_solver = pytest.mark.parametrize("solver", ["network_simplex", "hungarian", "lp"])
 for_weights = pytest.mark.parametrize("solver", ["network_simplex", "lp"])
@@ -349,7 +339,7 @@ def best_cost(cost):
 
 def solved(cost, solver=network_simplex):
     """Return the optimal plan between points of equal weight, and its duality gap."""
-    return solve_to_optimality(solver, cost, *map(uniform, cost.shape))
+    return solve(Problem.uniform(cost), solver)
 
 
 @both_solvers
@@ -384,17 +374,17 @@ def test_forbidden_pairs(solver, share, dear):
     ],
 )
 def test_gap_of_a_plan_by_hand(columns, prices, gap):
-    assert duality_gap(CROSSED, assignment(columns), np.array(prices, dtype=float)) == gap
+    assert Problem.uniform(CROSSED).duality_gap(assignment(columns), np.array(prices, dtype=float)) == gap
 
 
 def test_points_without_weight_prove_nothing():
     cost = np.array([[0.0, 5.0, 0.0], [5.0, 0.0, 0.0]])
-    plan, gap = solve_to_optimality(network_simplex, cost, uniform(2), np.array([0.5, 0.5, 0]))
+    plan, gap = solve(Problem(cost, uniform(2), np.array([0.5, 0.5, 0])), network_simplex)
     assert (plan.toarray().tolist(), gap) == ([[0.5, 0, 0], [0, 0.5, 0]], 0)
 
 
 def test_marginals_may_be_off_by_their_tolerance():
-    check_marginals(assignment([0, 1]) * (1 + MARGINAL_TOLERANCE / 2), uniform(2), uniform(2))
+    Problem.uniform(CROSSED).check_marginals(assignment([0, 1]) * (1 + MARGINAL_TOLERANCE / 2))
 
 
 @pytest.mark.parametrize(
@@ -408,10 +398,13 @@ def test_marginals_may_be_off_by_their_tolerance():
             lambda: solved(CROSSED, lambda *_: (assignment([0, 1]) * (1 + 3 * MARGINAL_TOLERANCE), np.zeros(2))),
             "expected the source weights to within 1e-07, found 3e-07 off",
         ),
-        (lambda: check_marginals(assignment([0, 0]), uniform(2), uniform(2)), "expected the target weights"),
-        (lambda: check_marginals(assignment([0, 1]), np.array([np.nan, 0.5]), uniform(2)), "found nan off"),
+        (lambda: Problem.uniform(CROSSED).check_marginals(assignment([0, 0])), "expected the target weights"),
         (
-            lambda: linear_program(np.zeros((2, 2)), uniform(2), np.array([0.5, 0.6])),
+            lambda: Problem(CROSSED, np.array([np.nan, 0.5]), uniform(2)).check_marginals(assignment([0, 1])),
+            "found nan off",
+        ),
+        (
+            lambda: linear_program(Problem(np.zeros((2, 2)), uniform(2), np.array([0.5, 0.6]))),
             "expected status 'Optimal', found 'Infeasible'",
         ),
     ],
@@ -434,10 +427,11 @@ def test_growing_the_pairs_finds_the_optimum_of_all_pairs(kind, monkeypatch):
     rng, cost = np.random.default_rng(1), squared_l1(*hard_groups(kind))
     weights = [weight / weight.sum() for weight in (rng.integers(0, 4, n) for n in cost.shape)]
     weights = [weights[1]] * 2 if kind == "the same set" else weights
-    whole, _ = network_simplex(cost, *weights)
+    problem = Problem(cost, *weights)
+    whole, _ = network_simplex(problem)
     monkeypatch.setattr(solvers, "DENSE_PAIRS", 400)
     monkeypatch.setattr(solvers, "NEAREST", 3)
-    grown, gap = solve_to_optimality(network_simplex, cost, *weights)
+    grown, gap = solve(problem, network_simplex)
     assert (grown * cost).sum() == pytest.approx((whole * cost).sum(), rel=1e-9, abs=1e-12)
     assert abs(gap) <= 1e-9
 
@@ -447,51 +441,4 @@ def test_stopping_early_is_an_error(monkeypatch):
     monkeypatch.setattr(ot, "emd", lambda *a, **kw: emd(*a, **kw | {"numItermax": 1}))
     monkeypatch.setattr("warnings.warn", lambda *a, **kw: None)
     with pytest.raises(SolverError, match="network simplex: expected an optimum"):
-        network_simplex(np.random.default_rng(0).random((50, 50)), uniform(50), uniform(50))
-
-
-def counts(n, seed):
-    return np.random.default_rng(seed).integers(3, size=(n, 2)).astype(float)
-
-
-def merged_and_whole(cost, source, target, *weights):
-    """Return the plans of merged rows and of rows one by one, and the size of what was solved for the first."""
-    solver, weights = mock.Mock(side_effect=network_simplex), weights or tuple(map(uniform, cost.shape))
-    merged, gap = solve_merged(solver, cost, source, target, *weights)
-    whole, _ = solve_to_optimality(network_simplex, cost, *weights)
-    assert abs(gap) <= 1e-12
-    for axis, weight in ((1, weights[0]), (0, weights[1])):
-        np.testing.assert_allclose(merged.sum(axis=axis), weight, rtol=1e-9, atol=1e-12)
-    return merged, whole, solver.call_args.args[0].shape
-
-
-@pytest.mark.parametrize(("n_source", "n_target"), [(120, 120), (120, 75), (40, 111)])
-@pytest.mark.parametrize("is_weighted", [False, True])
-def test_merged_rows_have_the_optimum_of_the_rows_one_by_one(n_source, n_target, is_weighted):
-    source, target, rng = counts(n_source, 0), counts(n_target, 1) + 1, np.random.default_rng(4)
-    cost = squared_l1(source, target)
-    weights = [weight / weight.sum() for weight in (rng.integers(0, 4, n) for n in cost.shape)] * is_weighted
-    merged, whole, size = merged_and_whole(cost, source, target, *weights)
-    assert size == (9, 9)
-    assert merged.multiply(cost).sum() == pytest.approx(whole.multiply(cost).sum(), rel=1e-9)
-
-
-def test_between_groups_of_one_size_nobody_is_split():
-    source, target = counts(97, 5), counts(97, 6)
-    merged, *_ = merged_and_whole(squared_l1(source, target), source, target)
-    assert (merged.nnz, sorted(merged.tocoo().col)) == (97, list(range(97)))
-
-
-def test_rows_that_differ_or_cost_differently_are_left_alone():
-    source, target = np.random.default_rng(7).normal(size=(2, 30, 2))
-    merged, whole, size = merged_and_whole(squared_l1(source, target), source, target)
-    np.testing.assert_array_equal(merged.toarray(), whole.toarray())
-    equal = np.zeros((6, 1))
-    assert (size, merged_and_whole(np.random.default_rng(8).random((6, 6)), equal, equal)[2]) == ((30, 30), (6, 6))
-
-
-def test_categories_and_missing_values_are_merged_too():
-    table = pd.DataFrame({"job": pd.Categorical(["cook", "clerk", None] * 10), "age": [30.0, np.nan] * 15})
-    cost = ColumnCosts()(table, table)
-    merged, _, size = merged_and_whole(cost, table, table)
-    assert (size, merged.multiply(cost).sum()) == ((6, 6), 0)
+        network_simplex(Problem.uniform(np.random.default_rng(0).random((50, 50))))

@@ -1,11 +1,9 @@
 from .counterparts import CounterpartTest as CounterpartTest
 from .counterparts import counterpart_test as counterpart_test
-from .flipsets import COSTS as COSTS
 from .flipsets import Flipset as Flipset
 from .flipsets import compare_flipsets as compare_flipsets
 from .flipsets import flipset as flipset
 from .flipsets import flipset_intervals as flipset_intervals
-from .flipsets import flipsets_by_cost as flipsets_by_cost
 from .method import FlipTest as FlipTest
 from .transparency import TransparencyReport as TransparencyReport
 from .transparency import differences_in_words as differences_in_words

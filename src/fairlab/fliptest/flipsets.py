@@ -1,13 +1,11 @@
 """Flipsets: whose outcome changes when they are mapped to the other group, and how firm that is (definition 1)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.spatial.distance import cdist
 
 from fairlab.cases.model import wrap_model
 from fairlab.checks import (
@@ -20,17 +18,9 @@ from fairlab.checks import (
     is_number,
 )
 from fairlab.statistics import difference_bounds, exact_interval, exclusive_correlation
-from fairlab.transport import ExactTransport, squared_l1
 from fairlab.transport.cost import check_mixed
 
 METHODS = ("exact", "bootstrap")
-# The paper's cost first; the others are those that the literature on transport uses most.
-COSTS = {
-    "squared L1": squared_l1,
-    "L1": partial(cdist, metric="cityblock"),
-    "squared Euclidean": partial(cdist, metric="sqeuclidean"),
-    "Euclidean": partial(cdist, metric="euclidean"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,56 +236,6 @@ def jaccard(first: np.ndarray, second: np.ndarray) -> float:
     """Return the share of those in either of two masks who are in both; not a number if both are empty."""
     either = (first | second).sum()
     return float((first & second).sum() / either) if either else float("nan")
-
-
-def flipsets_by_cost(
-    model: Any,
-    X_source: pd.DataFrame,
-    X_target: pd.DataFrame,
-    *,
-    costs: Mapping[str, Callable] = COSTS,
-    random_state: int = 0,
-) -> pd.DataFrame:
-    """Compare the flipsets of exact maps under several costs.
-
-    Parameters
-    ----------
-    model : callable, or anything that `fairlab.cases.wrap_model` takes
-        The classifier h.
-    X_source, X_target : DataFrame of shape (n, n_features)
-    costs : dict of str to callable
-        The first is the one that the others are compared with. Those that are there by default take the columns in
-        their units: scale them first.
-    random_state : int
-        For counterparts where a plan splits people.
-
-    Returns
-    -------
-    DataFrame
-        One row per cost: sizes ``F+`` and ``F−``, their Jaccard index with those of the first cost, and the mean L1
-        distance of a person and the counterpart.
-
-    Raises
-    ------
-    ValueError
-        If there is no cost, or the tables are not what is expected.
-
-    Examples
-    --------
-    >>> from fairlab.fliptest import flipsets_by_cost
-    >>> women = pd.DataFrame({"skill": [0.0, 1.0, 2.0], "hair": [1.0, 2.0, 2.0]})
-    >>> men = pd.DataFrame({"skill": [1.0, 2.0, 3.0], "hair": [0.0, 1.0, 1.0]})
-    >>> flipsets_by_cost(lambda X: (X["skill"] > 1.5).astype(int), women, men)["F−"].to_dict()
-    {'squared L1': 1, 'L1': 1, 'squared Euclidean': 1, 'Euclidean': 1}
-    """
-    if not isinstance(costs, Mapping) or not costs:
-        raise ValueError(f"costs: expected at least one cost by its name, found {costs!r}")
-    flips, moved = {}, {}
-    for name, cost in costs.items():
-        image = ExactTransport(cost=cost, random_state=random_state).fit(X_source, X_target).transform(X_source)
-        flips[name] = flipset(model, X_source, image)
-        moved[name] = float(np.abs(X_source - image).sum(axis=1).mean())
-    return compare_flipsets(flips).rename_axis("cost").assign(**{"mean L1": moved.values()})
 
 
 def checked_images(X, X_image):

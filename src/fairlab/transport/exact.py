@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fairlab.checks import align, check_features, check_seed, estimator_features
 from fairlab.transport.cost import ColumnCosts, Cost, as_table, check_mixed, cost_matrix, is_mixed
 from fairlab.transport.maps import TransportMap, require_memory
-from fairlab.transport.solvers import SOLVERS, network_simplex, peak_bytes, solve_merged, solve_to_optimality
+from fairlab.transport.solvers import SOLVERS, Problem, network_simplex, peak_bytes, solve
 
 
 class ExactTransport(TransportMap):
@@ -20,8 +20,8 @@ class ExactTransport(TransportMap):
     ----------
     solver : {"network_simplex", "hungarian", "lp"}
         All find the same optimum; where it is not unique they may find different plans. The network simplex (POT)
-        is for any size and any weights, and solves equal rows as one; the Hungarian algorithm (SciPy) is for equally
-        large groups, the linear program (PuLP) for small ones.
+        is for any size and any weights; the Hungarian algorithm (SciPy) is for equally large groups, the linear program
+        (PuLP) for small ones.
     cost : callable, optional
         Takes both samples, returns the matrix of costs of all pairs. It gets arrays of numbers; DataFrames if a column
         is not of numbers or misses values. Default: `ColumnCosts`, scaled column by column. `squared_l1` is the one of
@@ -104,10 +104,7 @@ class ExactTransport(TransportMap):
         )
         by_column = self.cost is None or isinstance(self.cost, ColumnCosts)
         costs = cost_matrix(self.cost or ColumnCosts(), *(tables if by_column else (source, target)))
-        if self.solver == "network_simplex":
-            self.plan_, self.gap_ = solve_merged(network_simplex, costs, source, target, *weights)
-        else:
-            self.plan_, self.gap_ = solve_to_optimality(SOLVERS[self.solver], costs, *weights)
+        self.plan_, self.gap_ = self._solve(Problem(costs, *weights), source, target)
         from_row, to_row = self.plan_.nonzero()
         mass = self.plan_[from_row, to_row]
         self.cost_ = float(mass @ costs[from_row, to_row])
@@ -163,6 +160,10 @@ class ExactTransport(TransportMap):
             return self.target_[rows]
         return self._images.iloc[rows].set_axis(X.index).set_axis(X.columns, axis=1)
 
+    def _solve(self, problem, source, target):
+        """Return the plan and its gap; some subclass knows more of the samples."""
+        return solve(problem, SOLVERS[self.solver])
+
     def _tables(self, X_source, X_target):
         """Return both samples as arrays, or as DataFrames where columns are not all of numbers."""
         if not is_mixed(X_source, X_target):
@@ -189,8 +190,7 @@ def best_match(costs: np.ndarray) -> np.ndarray:
     ----------
     costs : array of shape (n, n)
     """
-    weight = np.full(len(costs), 1 / len(costs))
-    plan, _ = solve_to_optimality(network_simplex, np.ascontiguousarray(costs), weight, weight)
+    plan, _ = solve(Problem.uniform(np.ascontiguousarray(costs)), network_simplex)
     # A vertex of the plans between equal weights splits nobody.
     return plan.argmax(axis=1)
 

@@ -1,5 +1,7 @@
 """Maps that experiments share: how they are trained, how they fit, which are accepted; and their flips in a figure."""
 
+from unittest import mock
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +11,10 @@ from sklearn.svm import SVC
 
 from fairlab.fliptest import flipset
 from fairlab.papers.fliptest import figures, maps, noise
+from fairlab.papers.fliptest.merged import MergedTransport, solve_merged
 from fairlab.seeds import Trial
-from fairlab.transport import GANTransport
+from fairlab.transport import ColumnCosts, ExactTransport, GANTransport, squared_l1
+from fairlab.transport.solvers import Problem, network_simplex, solve
 
 RNG = np.random.default_rng(0)
 NAMES = ["a", "b", "c"]
@@ -125,3 +129,75 @@ def test_bands_have_their_names_whatever_values_are_there():
     counts = figures.marginal_counts(ages, flip, bands={"age": {10: "under 20", 20: "20–29", 30: "30–39", 40: "40–49"}})
     assert counts["everyone"].tolist() == [1, 2, 0, 1]
     assert counts["band"].tolist() == ["under 20", "20–29", "30–39", "40–49"]
+
+
+def test_costs_by_hand():
+    found = {name: cost(np.zeros((1, 2)), np.array([[3.0, 4.0]])).item() for name, cost in maps.COSTS.items()}
+    assert found == {"squared L1": 49, "L1": 7, "squared Euclidean": 25, "Euclidean": 5}
+
+
+def test_flipsets_by_cost_by_hand():
+    # One feature: every convex cost keeps the order, so 0 -> 1 and 2 -> 3; the cut at 1.5 flips nobody, at 0.5 one.
+    source, target = pd.DataFrame({"x": [0.0, 2.0]}), pd.DataFrame({"x": [3.0, 1.0]})
+    costs = {name: maps.COSTS[name] for name in ("squared L1", "squared Euclidean")}
+    table = maps.flipsets_by_cost(lambda X: (X["x"] > 0.5).astype(int), source, target, costs=costs)
+    expected = {"F+": 0, "F−": 1, "mean L1": 1, "Jaccard F−": 1, "Jaccard F+": np.nan}
+    pd.testing.assert_frame_equal(table[list(expected)], pd.DataFrame(expected, table.index), check_dtype=False)
+
+
+# equal rows as one
+
+
+def counts(n, seed):
+    return np.random.default_rng(seed).integers(3, size=(n, 2)).astype(float)
+
+
+def merged_and_whole(cost, source, target, *weights):
+    """Return the plans of merged rows and of rows one by one, and the size of what was solved for the first."""
+    problem = Problem(cost, *weights) if weights else Problem.uniform(cost)
+    solver = mock.Mock(side_effect=network_simplex)
+    merged, gap = solve_merged(problem, source, target, solver)
+    whole, _ = solve(problem, network_simplex)
+    assert abs(gap) <= 1e-12
+    for axis, weight in ((1, problem.source_weight), (0, problem.target_weight)):
+        np.testing.assert_allclose(merged.sum(axis=axis), weight, rtol=1e-9, atol=1e-12)
+    return merged, whole, solver.call_args.args[0].cost.shape
+
+
+@pytest.mark.parametrize(("n_source", "n_target"), [(120, 120), (120, 75), (40, 111)])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_merged_rows_have_the_optimum_of_the_rows_one_by_one(n_source, n_target, is_weighted):
+    source, target, rng = counts(n_source, 0), counts(n_target, 1) + 1, np.random.default_rng(4)
+    cost = squared_l1(source, target)
+    weights = [weight / weight.sum() for weight in (rng.integers(0, 4, n) for n in cost.shape)] * is_weighted
+    merged, whole, size = merged_and_whole(cost, source, target, *weights)
+    assert size == (9, 9)
+    assert merged.multiply(cost).sum() == pytest.approx(whole.multiply(cost).sum(), rel=1e-9)
+
+
+def test_between_groups_of_one_size_nobody_is_split():
+    source, target = counts(97, 5), counts(97, 6)
+    merged, *_ = merged_and_whole(squared_l1(source, target), source, target)
+    assert (merged.nnz, sorted(merged.tocoo().col)) == (97, list(range(97)))
+
+
+def test_rows_that_differ_or_cost_differently_are_left_alone():
+    source, target = np.random.default_rng(7).normal(size=(2, 30, 2))
+    merged, whole, size = merged_and_whole(squared_l1(source, target), source, target)
+    np.testing.assert_array_equal(merged.toarray(), whole.toarray())
+    equal = np.zeros((6, 1))
+    assert (size, merged_and_whole(np.random.default_rng(8).random((6, 6)), equal, equal)[2]) == ((30, 30), (6, 6))
+
+
+def test_categories_and_missing_values_are_merged_too():
+    table = pd.DataFrame({"job": pd.Categorical(["cook", "clerk", None] * 10), "age": [30.0, np.nan] * 15})
+    cost = ColumnCosts()(table, table)
+    merged, _, size = merged_and_whole(cost, table, table)
+    assert (size, merged.multiply(cost).sum()) == ((6, 6), 0)
+
+
+def test_the_merged_map_has_the_images_of_the_plan_of_all_rows():
+    source, target = counts(60, 2), counts(60, 3) + 1
+    maps_of = [kind(cost=squared_l1).fit(source, target) for kind in (MergedTransport, ExactTransport)]
+    assert maps_of[0].cost_ == pytest.approx(maps_of[1].cost_, rel=1e-9)
+    assert sorted(map(tuple, maps_of[0].transform(source))) == sorted(map(tuple, target))
