@@ -8,14 +8,16 @@ when it is used.
 from __future__ import annotations
 
 import difflib
+import inspect
 import numbers
 import os
 import sys
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
+from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -108,15 +110,19 @@ def check_number(
         If it is anything else.
     """
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    is_finite = is_number and (infinite or np.isfinite(value))
-    if not is_finite or np.isnan(value) or value < least or value <= above or (below < np.inf and value >= below):
-        bounds = (("of at least", least), ("above", above), ("below", below))
-        given = " and ".join(f"{word} {bound:g}" for word, bound in bounds if np.isfinite(bound))
-        expected = f"a {'' if infinite else 'finite '}number {given}".rstrip()
-        if np.isfinite([above, below]).all():
-            expected = f"a number between {above:g} and {below:g}"
-        raise ValueError(f"{name}: expected {expected}, found {value!r}")
-    return float(value)
+    # No comparison holds of a value that is not a number.
+    if is_number and least <= value > above and (value < below or below == np.inf) and (infinite or np.isfinite(value)):
+        return float(value)
+    raise ValueError(f"{name}: expected {_number_within(least, above, below, infinite)}, found {value!r}")
+
+
+def _number_within(least, above, below, infinite) -> str:
+    """Say what `check_number` expects."""
+    if np.isfinite([above, below]).all():
+        return f"a number between {above:g} and {below:g}"
+    bounds = (("of at least", least), ("above", above), ("below", below))
+    given = " and ".join(f"{word} {bound:g}" for word, bound in bounds if np.isfinite(bound))
+    return f"a {'' if infinite else 'finite '}number {given}".rstrip()
 
 
 def check_choice(value, name: str, known: Iterable[str]):
@@ -158,6 +164,71 @@ def check_seed(value, name: str = "random_state"):
     if value is not None and not isinstance(value, np.random.Generator):
         check_count(value, name, least=0)
     return value
+
+
+# Constraints for `checked` are the functions above, which take a value and a name, and these.
+COUNT_OR_ZERO, FRACTION = partial(check_count, least=0), partial(check_number, above=0, below=1)
+POSITIVE, ZERO_OR_MORE = partial(check_number, above=0), partial(check_number, least=0)
+Function = TypeVar("Function", bound=Callable)
+
+
+def one_of(*known) -> Callable:
+    """Return the constraint of a parameter that is one of a few values."""
+    return partial(check_choice, known=known)
+
+
+def checked(**constraints: Callable) -> Callable[[Function], Function]:
+    """Return a decorator of functions whose arguments are checked before each call.
+
+    A parameter whose default is None may be None. What a constraint returns is what the function gets. The constraints
+    stand in the function's attribute ``constraints``, of which a test is made for every public function.
+
+    Parameters
+    ----------
+    **constraints : callable
+        By parameter: takes its value and its name, returns the value, or raises an error that says what was expected.
+
+    Examples
+    --------
+    >>> from fairlab.checks import FRACTION, checked
+    >>> @checked(alpha=FRACTION)
+    ... def quantile(alpha):
+    ...     return -np.log(alpha)
+    >>> quantile(5)
+    Traceback (most recent call last):
+    ...
+    ValueError: alpha: expected a number between 0 and 1, found 5
+    """
+
+    def decorate(function):
+        signature = inspect.signature(function)
+        may_be_none = {name for name, parameter in signature.parameters.items() if parameter.default is None}
+
+        @wraps(function)
+        def checking(*args, **kwargs):
+            given = signature.bind(*args, **kwargs)
+            for name, constraint in constraints.items():
+                value = given.arguments.get(name)
+                if name in given.arguments and (value is not None or name not in may_be_none):
+                    given.arguments[name] = constraint(value, name)
+            return function(*given.args, **given.kwargs)
+
+        checking.constraints = constraints
+        return checking
+
+    return decorate
+
+
+def check_parameters(estimator) -> None:
+    """Raise an error for a parameter of an estimator that breaks one of the ``constraints`` of its class.
+
+    As scikit-learn asks for, an estimator takes its parameters as they are, and checks them when it is used.
+    """
+    defaults = inspect.signature(type(estimator)).parameters
+    for name, constraint in type(estimator).constraints.items():
+        value = getattr(estimator, name)
+        if value is not None or defaults[name].default is not None:
+            constraint(value, name)
 
 
 def check_array(values, name: str, *, finite: bool = True) -> np.ndarray:
