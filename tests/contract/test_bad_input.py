@@ -33,7 +33,6 @@ MANY = pd.concat([PEOPLE] * 50, ignore_index=True)
 SCHEMA = cases.Schema.from_dict({"sex": [0, 1], "age": range(5), "skill": range(4)})
 CODES = np.array([[0, 1, 2], [1, 3, 0], [0, 4, 3], [1, 0, 1]] * 3)
 INPUTS = pd.DataFrame(CODES, columns=SCHEMA.names)
-CLASSES = np.array([0, 1] * 6)
 LOSS = np.arange(1.0, 9.0)
 WEIGHTS = [np.ones((3, 2), np.float32), np.zeros(2, np.float32)]
 
@@ -261,25 +260,6 @@ USES = [
     ),
     Use(adf.discriminatory, {"model": skilled, "X": CODES, "sensitive_features": "sex", "schema": SCHEMA}),
     Use(adf.estimate_unfairness, {"model": skilled, "sensitive_features": "sex", "schema": SCHEMA, "n": 9}),
-    Use(adf.majority_vote, {"voters": [skilled], "X": CODES}, bad={"voters": (3, []), "X": (3, CODES[0])}),
-    Use(
-        adf.retrain,
-        {
-            "weights": WEIGHTS,
-            "X": CODES,
-            "y": CLASSES,
-            "additions": [CODES[:0]],
-            "voters": [skilled],
-            "n_epochs": 1,
-            "random_states": [0],
-        },
-        bad={
-            "weights": (3, [], WEIGHTS[:1]),
-            "additions": (3, [], [np.ones((2, 9))]),
-            "voters": (3, []),
-        },
-    ),
-    Use(adf.train_networks, {"X": CODES, "y": CLASSES, "random_states": [0], "n_steps": 1}),
     # FairTest
     Use(
         fairtest.DataSource,

@@ -11,9 +11,9 @@ from scipy.special import wrightomega
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import StepSizeWarning, gradient_flow_attack
 from fairlab.models import KerasClassifier, LinearClassifier
-from fairlab.models.classifiers import HiddenUnits, WhiteBoxClassifier
+from fairlab.models.classifiers import WhiteBoxClassifier
 from fairlab.networks import forward, initial_network
-from fairlab.papers.individual_fairness.learners import EqualizedOddsMixture
+from fairlab.papers.individual_fairness.learners import EqualizedOddsMixture, FollowedUnits
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 3))
@@ -218,7 +218,7 @@ class Net(WhiteBoxClassifier):
     @property
     def units(self):
         kernel, bias, output, output_bias = NETWORK
-        return HiddenUnits(kernel, bias, output[:, 1] - output[:, 0], output_bias[1] - output_bias[0])
+        return FollowedUnits(kernel, bias, output[:, 1] - output[:, 0], output_bias[1] - output_bias[0])
 
 
 SEVERAL = {

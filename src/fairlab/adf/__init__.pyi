@@ -6,6 +6,3 @@ from .discrimination import estimate_unfairness as estimate_unfairness
 from .generation import ADF as ADF
 from .generation import GlobalPhase as GlobalPhase
 from .gradients import FiniteDifferences as FiniteDifferences
-from .training import majority_vote as majority_vote
-from .training import retrain as retrain
-from .training import train_networks as train_networks

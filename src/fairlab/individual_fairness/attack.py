@@ -20,6 +20,7 @@ from fairlab.checks import (
     optional,
 )
 from fairlab.fair_metric import FairMetric, check_over_metric
+from fairlab.individual_fairness.flow import can_follow, follow
 
 tf = optional("tensorflow")
 
@@ -116,8 +117,8 @@ def gradient_flow_attack(
         x_k = x_{k-1} + \eta_k \nabla_x \{ \ell(f(x), y) - \lambda d_x^2(x, x_0) \} |_{x = x_{k-1}},
         \qquad k = 1, \dots, N
 
-    Models that say their ``units`` are followed by these, point by point; of all others all points move at once, in one
-    compiled loop of TensorFlow. Points at which the steps were too large, so that the objective fell,
+    Models whose ``units`` can be followed (`fairlab.individual_fairness.flow`) are; of all others all points move at
+    once, in one compiled loop of TensorFlow. Points at which the steps were too large, so that the objective fell,
     start anew with steps half as large and twice as many, up to four times.
 
     Parameters
@@ -236,8 +237,6 @@ def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") ->
 
 def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtype):
     """Return images, losses before, after and on the way, squared distances, and where the flow diverged."""
-    from fairlab.individual_fairness.flow import can_follow, follow  # only to attack: it loads the compiler
-
     units = getattr(model, "units", None) if isinstance(metric, FairMetric) else None
     if units is None or not can_follow(units):
         arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]

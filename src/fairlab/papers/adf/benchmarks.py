@@ -7,15 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from fairlab.adf.training import train_networks
 from fairlab.cases.schema import Schema
 from fairlab.data.dataset import Dataset
 from fairlab.data.encoding import codes
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.models.checkpoints import read_tensor
 from fairlab.networks import FeedForward
+from fairlab.papers.adf.training import train_networks
+from fairlab.papers.checkpoints import read_tensor
 
 FALLBACK_STEPS = 2000  # of a network trained here, where the stored one is not available
 

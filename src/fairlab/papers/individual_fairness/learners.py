@@ -61,6 +61,18 @@ class Learner(WhiteBoxClassifier):
         return self
 
 
+class FollowedUnits(HiddenUnits):
+    """A hidden layer that the attack follows in a compiled loop."""
+
+    @property
+    def follow(self):
+        """The loop; None where there is no compiler."""
+        from fairlab.models.loops import IS_COMPILED
+        from fairlab.papers.individual_fairness import flow  # only to attack: it loads the compiler
+
+        return flow.follow if IS_COMPILED else None
+
+
 @dataclass(kw_only=True, eq=False)
 class BalancedMLP(Learner):
     """Network with one hidden layer, trained by Adam on batches with as many negatives as positives."""
@@ -85,10 +97,10 @@ class BalancedMLP(Learner):
         return (active @ (output[:, 1:] - output[:, :1]))[..., 0] + bias[1] - bias[0]
 
     @property
-    def units(self) -> HiddenUnits:
+    def units(self) -> FollowedUnits:
         """The hidden layer."""
         kernel, bias, output, output_bias = self.network_
-        return HiddenUnits(kernel, bias, output[:, 1] - output[:, 0], float(output_bias[1] - output_bias[0]))
+        return FollowedUnits(kernel, bias, output[:, 1] - output[:, 0], float(output_bias[1] - output_bias[0]))
 
     def _start(self, X, y, *, bias: float = 0.0):
         """Return features, labels, the initial network and the rows of each batch, drawn from one generator."""

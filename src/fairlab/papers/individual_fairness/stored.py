@@ -10,7 +10,7 @@ import pandas as pd
 from fairlab.data.errors import DataUnavailableError
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.models.checkpoints import read_tensor
+from fairlab.papers.checkpoints import read_tensor
 from fairlab.papers.individual_fairness.learners import METHODS
 from fairlab.papers.individual_fairness.splits import SEEDS
 

@@ -49,7 +49,7 @@ def train_networks(X: ArrayLike, y: ArrayLike, random_states: Sequence[int], *, 
 
     Examples
     --------
-    >>> from fairlab.adf import train_networks
+    >>> from fairlab.papers.adf.training import train_networks
     >>> X, y = np.arange(20).reshape(10, 2), np.repeat([0, 1], 5)
     >>> (weights,) = train_networks(X, y, [0], n_steps=1)
     >>> [part.shape for part in weights][:2]
@@ -79,7 +79,7 @@ def majority_vote(voters: Sequence, X: ArrayLike) -> np.ndarray:
 
     Examples
     --------
-    >>> from fairlab.adf import majority_vote
+    >>> from fairlab.papers.adf.training import majority_vote
     >>> voters = [
     ...     lambda X: np.zeros(len(X), dtype=int),
     ...     lambda X: np.ones(len(X), dtype=int),
@@ -135,7 +135,7 @@ def retrain(
 
     Examples
     --------
-    >>> from fairlab.adf import retrain, train_networks
+    >>> from fairlab.papers.adf.training import retrain, train_networks
     >>> X, y = np.arange(20).reshape(10, 2), np.repeat([0, 1], 5)
     >>> (weights,) = train_networks(X, y, [0], n_steps=1)
     >>> voters = [lambda X: np.ones(len(X), dtype=int)]
