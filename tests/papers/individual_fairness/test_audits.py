@@ -140,8 +140,8 @@ def test_without_the_files_nothing_is_given(monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path))
     monkeypatch.delenv("FAIRLAB_DATA_MIRROR", raising=False)
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
-    assert stored.stored_models("adult") == []
-    assert len(stored.stored_output("adult")[0]) == 0
+    found = stored.stored_study("adult")
+    assert (found.models, len(found.output)) == ([], 0)
 
 
 # Our audits of the stored models are held to the lines of the authors' output, where both are available: of two splits,
@@ -151,8 +151,8 @@ def test_without_the_files_nothing_is_given(monkeypatch, tmp_path):
 @pytest.fixture(scope="module")
 def files():
     """Models and output of both studies, by study."""
-    found = {study: (stored.stored_models(study), stored.stored_output(study)) for study in splits.SEEDS}
-    if not all(models and len(output) for models, (output, _) in found.values()):
+    found = {study: stored.stored_study(study) for study in splits.SEEDS}
+    if not all(one.models and len(one.output) for one in found.values()):
         pytest.skip("the authors' stored files are not in the cache or the mirror folder")
     return found
 
@@ -168,7 +168,7 @@ def files():
     ],
 )
 def test_a_stored_model_is_audited_as_by_the_authors(files, study, k, method, algo, n_steps, tolerance):
-    models, (output, _) = files[study]
+    models, output, _ = files[study]
     split = splits.DIVIDE[study](load(f"{study}-individual"), splits.SEEDS[study][k][0])
     model = classifiers({method: models[k][method]})[method]
     settings, n_points = {"regularizer": 50.0, "step_size": 0.01}, None

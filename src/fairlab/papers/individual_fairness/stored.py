@@ -3,6 +3,7 @@
 import ast
 import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,46 +33,43 @@ OUTPUT_COLUMNS = {
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # how TensorFlow 2 ends the name of a tensor
 
 
-def stored_models(study: str) -> list[dict[str, dict]]:
-    """Return the authors' models of all ten splits, as `learners.classifiers` takes them; none if they are missing.
+class Stored(NamedTuple):
+    """What the authors stored of a study.
 
-    They are fetched if need be; `MISSING` says how.
-
-    Parameters
+    Attributes
     ----------
-    study : {"adult", "compas"}
-    """
-    try:
-        return [{method: _stored(study, method, pair) for method in METHODS} for pair in SEEDS[study]]
-    except DataUnavailableError:
-        return []
-
-
-def stored_output(study: str) -> tuple[pd.DataFrame, int]:
-    """Return the output of the authors' audits of every split, method and step of the attack; no row if it is missing.
-
-    Parameters
-    ----------
-    study : {"adult", "compas"}
-
-    Returns
-    -------
-    rows : DataFrame
-        One row per audit: ``algo`` (the authors' name of the method: on Adult, ``baseline_bal`` are their stored plain
-        networks, and ``baseline`` others that they did not release), ``split`` (from 0, as in `SEEDS`), ``step_size``,
-        and the columns of the tables.
+    models : list of dict
+        Of all ten splits, as `learners.classifiers` takes them.
+    output : DataFrame
+        Of their audits, one row each: ``algo`` (the authors' name of the method: on Adult, ``baseline_bal`` are their
+        stored plain networks, and ``baseline`` others that they did not release), ``split`` (from 0, as in `SEEDS`),
+        ``step_size``, and the columns of the tables.
     n_unreadable : int
-        Lines that could not be read.
+        Lines of the output that could not be read.
     """
+
+    models: list[dict[str, dict]]
+    output: pd.DataFrame
+    n_unreadable: int
+
+
+def stored_study(study: str) -> Stored:
+    """Return what the authors stored of ``"adult"`` or ``"compas"``, fetched if need be; see `MISSING`.
+
+    Without the files there are no models, and no row of output.
+    """
+    models, output = [], (pd.DataFrame(), 0)
     try:
+        models = [{method: _stored(study, method, pair) for method in METHODS} for pair in SEEDS[study]]
         text = _file(f"{FOLDER}/{study}/summary.out").read_text()
+        output = read_output(text, [data_seed for data_seed, _ in SEEDS[study]])
     except DataUnavailableError:
-        return pd.DataFrame(), 0
-    return read_output(text, [data_seed for data_seed, _ in SEEDS[study]])
+        pass
+    return Stored(models, *output)
 
 
 def read_output(text: str, data_seeds: Sequence[int]) -> tuple[pd.DataFrame, int]:
-    """Read a file of printed dictionaries, one a line; see `stored_output`."""
+    """Read a file of printed dictionaries, one a line, as `Stored` has it; return rows and unreadable lines."""
     lines = [_dictionary(line) for line in text.splitlines()]
     printed = pd.DataFrame([line for line in lines if line])
     seeds = [seed if isinstance(seed, int) else seed[0] for seed in printed["seed"]]
