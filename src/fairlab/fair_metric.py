@@ -237,11 +237,25 @@ def sensitive_directions(
             )
         if free.any():
             coefficients = (solver or _coefficients)(values[:, free], attribute)
-            if confidence_level is None or _predicts(
-                values[:, free] @ coefficients, attribute, free.sum(), confidence_level
+            if confidence_level is None or (
+                _p_value(values[:, free] @ coefficients, attribute, free.sum()) < 1 - confidence_level
             ):
                 row[free] = coefficients
     return np.vstack([rows, np.eye(len(names))[~free]])
+
+
+def direction_p_values(X: np.ndarray, attributes: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Return p-values of "the features do not show the attribute", by likelihood-ratio tests, shape (n_attributes,).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    attributes : ndarray of shape (n_rows, n_attributes)
+        Zeros and ones, both present.
+    directions : ndarray of shape (n_attributes, n_features)
+        Coefficients of their regressions, as `sensitive_directions` gives them; a penalty makes p-values larger.
+    """
+    return np.array([_p_value(X @ row, each, X.shape[1]) for row, each in zip(directions, attributes.T, strict=True)])
 
 
 def check_over_metric(metric, X, n_features: int) -> None:
@@ -269,12 +283,12 @@ def _units(values, scaled):
     return np.where(spread > 0, spread, 1.0)
 
 
-def _predicts(logit, attribute, n_features, confidence_level):
-    """Return whether a regression with so many features predicts zeros and ones better than chance would."""
+def _p_value(logit, attribute, n_features) -> float:
+    """Return the p-value of "a regression with so many features predicts zeros and ones no better than chance"."""
     sign, share = 2 * attribute - 1, attribute.mean()
     shift = root_scalar(lambda c: expit(logit + c).mean() - share, bracket=_around(logit, share)).root
     without = -xlogy(attribute, share).sum() - xlogy(1 - attribute, 1 - share).sum()
-    return 2 * (without - np.logaddexp(0, -sign * (logit + shift)).sum()) > chi2.ppf(confidence_level, n_features)
+    return float(chi2.sf(2 * (without - np.logaddexp(0, -sign * (logit + shift)).sum()), n_features))
 
 
 def _around(logit, share):

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import wrightomega
+from scipy.special import expit, wrightomega
 
 from fairlab.fair_metric import FairMetric
-from fairlab.individual_fairness import StepSizeWarning, gradient_flow_attack
+from fairlab.individual_fairness import StepSizeWarning, attack, gradient_flow_attack
 from fairlab.models import KerasClassifier, LinearClassifier
 from fairlab.models.classifiers import WhiteBoxClassifier
 from fairlab.networks import forward, initial_network
@@ -229,13 +229,17 @@ SEVERAL = {
 
 
 def euler(model, metric, sizes, regularizer):
-    """Attack step by step, and return points and losses on the way."""
-    image, losses, unit = POINTS, [model.loss(POINTS, CLASSES)], 1.0 if metric.scale is None else metric.scale**2
-    for size in sizes:
-        slope = model.loss_gradient(image, CLASSES) - regularizer * metric.gradient(image, POINTS)
-        image = image + size * unit * slope
-        losses.append(model.loss(image, CLASSES))
-    return image, np.array(losses)
+    """Attack step by step by the plain loop, and return points and losses on the way."""
+    flow = attack.euler(model, metric, POINTS, CLASSES, sizes, regularizer=regularizer, trajectory=True)
+    return flow[0], np.concatenate([flow[1], model.loss(flow[0], CLASSES)[None]])
+
+
+def test_the_plain_loop_takes_the_steps_of_equation_2_8():
+    model, metric = LinearClassifier([2.0, 0.0], 0.0), FairMetric.from_directions([[1.0, 0.0]], scale=[2.0, 1.0])
+    push = expit(-2.0)  # of the label 1 at log odds of 2; the loss's gradient is -push times the weights
+    image, losses = attack.euler(model, metric, np.array([[1.0, 1.0]]), np.array([1]), [0.1], regularizer=3.0)
+    np.testing.assert_allclose(image, [[1 - 0.1 * 4 * 2 * push, 1.0]])
+    assert losses.shape == (0, 1)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -244,12 +248,12 @@ def euler(model, metric, sizes, regularizer):
 def test_following_units_is_eulers_scheme(name, metric, schedule, regularizer):
     model, metric = SEVERAL[name], METRICS[metric]
     options = {"step_size": 0.05, "n_steps": 80, "schedule": schedule, "regularizer": regularizer, "dtype": "float64"}
-    attack = gradient_flow_attack(model, metric, POINTS, CLASSES, trajectory=True, variant="published", **options)
+    found = gradient_flow_attack(model, metric, POINTS, CLASSES, trajectory=True, variant="published", **options)
     sizes = 0.05 / np.arange(1, 81) ** (2 / 3 if schedule == "decaying" else 0)
     image, losses = euler(model, metric, sizes, regularizer)
-    np.testing.assert_allclose(attack.X, image, atol=1e-9)
-    np.testing.assert_allclose(attack.loss_trajectory, losses, rtol=1e-8)
-    assert attack.stopping_time == pytest.approx(sizes.sum())
+    np.testing.assert_allclose(found.X, image, atol=1e-9)
+    np.testing.assert_allclose(found.loss_trajectory, losses, rtol=1e-8)
+    assert found.stopping_time == pytest.approx(sizes.sum())
     if name == "network":
         kernel, bias = NETWORK[:2]
         assert ((POINTS @ kernel + bias > 0) != (image @ kernel + bias > 0)).sum() > 5
@@ -259,10 +263,10 @@ def test_following_units_is_eulers_scheme(name, metric, schedule, regularizer):
 def test_models_that_are_sure_move_no_one_or_everyone(sure):
     model, metric = vote(np.eye(4)[:2], [sure, 2 * sure], [0.5, 0.5]), METRICS["plain"]
     options = {"step_size": 0.05, "n_steps": 3, "regularizer": 4.0, "dtype": "float64"}
-    attack, wrong = gradient_flow_attack(model, metric, POINTS, CLASSES, **options), (CLASSES == 1) != (sure > 0)
-    assert (attack.X[~wrong] == POINTS[~wrong]).all()
-    np.testing.assert_allclose(attack.X, euler(model, metric, [0.05] * 3, 4.0)[0], atol=1e-9)
-    assert (attack.attacked_loss[wrong] > attack.loss[wrong]).all()
+    found, wrong = gradient_flow_attack(model, metric, POINTS, CLASSES, **options), (CLASSES == 1) != (sure > 0)
+    assert (found.X[~wrong] == POINTS[~wrong]).all()
+    np.testing.assert_allclose(found.X, euler(model, metric, [0.05] * 3, 4.0)[0], atol=1e-9)
+    assert (found.attacked_loss[wrong] > found.loss[wrong]).all()
 
 
 def test_each_of_several_models_has_its_own_points():

@@ -140,6 +140,51 @@ def audits():
     return np.concatenate(held, axis=1)
 
 
+class Hidden:
+    """A network of one hidden layer, as `fairlab.cases.wrap_model` knows networks."""
+
+    n_classes = 2
+
+    def __init__(self, kernel, bias, output):
+        self.kernel, self.bias, self.output = kernel, bias, output
+        self.n_features, self.model = len(kernel), self
+
+    def logits(self, X):
+        odds = np.maximum(np.asarray(X, dtype=float) @ self.kernel + self.bias, 0) @ self.output
+        return np.column_stack([np.zeros(len(odds)), odds])
+
+    def log_odds_gradient(self, X, label):
+        is_on = np.asarray(X, dtype=float) @ self.kernel + self.bias > 0
+        return (2 * label - 1) * (is_on * self.output) @ self.kernel.T
+
+
+def attacked(seed, kind):
+    """Return the findings about a random network, by the attack and, of the same network as a function, without it.
+
+    Of a free one nothing shows the group; of a fair one a column does that the network does not take, of a clear one a
+    column that adds twice its value to the log odds.
+    """
+    rng = np.random.default_rng([seed, 1])
+    n, n_features, steep = rng.choice([300, 800, 2_000]), rng.integers(3, 9), rng.choice([1.0, 2.0, 4.0])
+    group = (rng.random(n) < rng.choice([0.2, 0.5])).astype(int)
+    X = rng.normal(size=(n, n_features))
+    X[:, 0] += 0 if kind == "free" else 1.5 * group
+    kernel = rng.normal(size=(n_features, 8)) * steep / np.sqrt(n_features)
+    if kind != "free":
+        kernel[0] = 0
+    bias, output = rng.normal(0, 0.3, 8), rng.normal(0, 0.75, 8)
+    if kind == "clear":
+        kernel = np.column_stack([kernel, np.eye(n_features)[0], -np.eye(n_features)[0]])
+        bias, output = np.append(bias, [0, 0]), np.append(output, [2, -2])
+    network, names = Hidden(kernel, bias, output), [f"x{j}" for j in range(n_features)]
+    table = pd.DataFrame(X, columns=names).assign(group=group)
+    y = rng.random(n) < expit(network.logits(X)[:, 1])
+    options = {"sensitive_features": "group", "features": names, "y_true": y.astype(int), "pos_label": 1}
+    by_rows = lambda rows: expit(network.logits(rows.to_numpy())[:, 1])  # noqa: E731
+    cases = Case(network, table, **options), Case(by_rows, table, decision_threshold=0.5, **options)
+    return [run("individual_fairness", case, budget=60_000, random_state=seed).findings[0] for case in cases]
+
+
 def counts():
     """Return one row for each statement: models, how many it held for, their share, and the share that is stated."""
     fair = [examined(seed, fair=True) for seed in range(N_MODELS)]
@@ -147,12 +192,22 @@ def counts():
     clear = [examined(seed, fair=False, clear=True) for seed in range(2 * N_MODELS, 2 * N_MODELS + 60)]
     mild = [pair for pair in (*fair, *others) if pair[0] <= 1.25]
     by_loss, by_errors = audits()
+    networks = {kind: [attacked(seed, kind) for seed in range(150)] for kind in ("free", "fair", "clear")}
+    both = [(a.p_value <= 0.05) == (b.p_value <= 0.05) for found in networks.values() for a, b in found]
+
+    def by(kind):
+        return [attack.p_value > 0.05 for attack, _ in networks[kind]]
+
     rows = [
         ("interval holds the mean loss ratio, fair models", [f.low <= t <= f.high for t, f in fair], 0.95),
         ("interval holds the mean loss ratio, other models", [f.low <= t <= f.high for t, f in others], 0.95),
         ("no alarm at 5%, fair models", [f.p_value > 0.05 for _, f in fair], 0.95),
         ("no alarm at 5%, models with a ratio of 1.25 or less", [f.p_value > 0.05 for _, f in mild], 0.95),
         ("alarm at 5%, models that add 2 to the log odds of a group", [f.p_value <= 0.05 for _, f in clear], 1.0),
+        ("no alarm at 5%, networks whose columns do not show the group", by("free"), 0.95),
+        ("no alarm at 5%, networks that do not take the column which shows it", by("fair"), 0.95),
+        ("alarm at 5%, networks that add twice a column which shows it", [not is_no for is_no in by("clear")], 0.99),
+        ("attack and linearisation of a network agree at 5%", both, 0.95),
         ("interval of an audit holds the mean loss ratio, known metric", by_loss, 0.95),
         ("interval of an audit holds the ratio of error rates, known metric", by_errors, 0.95),
     ]
@@ -162,6 +217,12 @@ def counts():
 @pytest.mark.slow
 def test_what_is_stated_is_kept():
     check_committed("individual_fairness", counts())
+
+
+def test_a_few_networks():
+    for seed in range(3):
+        assert [found[0].p_value > 0.05 for found in (attacked(seed, "free"), attacked(seed, "fair"))] == [True, True]
+        assert attacked(seed, "clear")[0].p_value < 0.01
 
 
 def test_a_few_worlds():

@@ -117,9 +117,9 @@ def gradient_flow_attack(
         x_k = x_{k-1} + \eta_k \nabla_x \{ \ell(f(x), y) - \lambda d_x^2(x, x_0) \} |_{x = x_{k-1}},
         \qquad k = 1, \dots, N
 
-    Models whose ``units`` can be followed (`fairlab.individual_fairness.flow`) are; of all others all points move at
-    once, in one compiled loop of TensorFlow. Points at which the steps were too large, so that the objective fell,
-    start anew with steps half as large and twice as many, up to four times.
+    Models whose ``units`` can be followed (`fairlab.individual_fairness.flow`) are, and those that are ``in_numpy`` go by
+    `euler`; of all others all points move at once, in one compiled loop of TensorFlow. Points at which the steps were
+    too large, so that the objective fell, start anew with steps half as large and twice as many, up to four times.
 
     Parameters
     ----------
@@ -238,7 +238,11 @@ def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") ->
 def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtype):
     """Return images, losses before, after and on the way, squared distances, and where the flow diverged."""
     units = getattr(model, "units", None) if isinstance(metric, FairMetric) else None
-    if units is None or not can_follow(units):
+    if getattr(model, "in_numpy", False):
+        X_attacked, losses = euler(model, metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
+        X_attacked = X_attacked.astype(dtype)
+        loss, attacked_loss = model.loss(points, labels), model.loss(X_attacked, labels)
+    elif units is None or not can_follow(units):
         arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
         parts = _compile(model, metric, regularizer, trajectory, arguments)(*arguments)
         X_attacked, loss, attacked_loss, losses = (part.numpy() for part in parts)
@@ -254,6 +258,33 @@ def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtyp
         risen = attacked_loss - regularizer * distance - loss >= -_ROUNDING[dtype] * (1 + loss)
     # Where the loss is infinite from the start, the model is sure of the wrong label, not the step too large.
     return X_attacked, loss, attacked_loss, losses, distance, ~risen & np.isfinite(loss)
+
+
+def euler(model, metric, points, labels, sizes, *, regularizer, trajectory=False) -> tuple[np.ndarray, np.ndarray]:
+    """Return images and the losses before each step: Euler's method as equation 2.8 has it, one step after the other.
+
+    In a metric with units points move in these: the gradient by x / scale is scale times that by x, the step as well.
+
+    Parameters
+    ----------
+    model : object with ``loss`` and ``loss_gradient``
+        That take and return arrays.
+    metric : FairMetric
+    points : ndarray of shape (..., n_points, n_features)
+    labels : ndarray of shape (n_points,) or (..., n_points)
+    sizes : ndarray of shape (n_steps,)
+        Of the steps.
+    regularizer : float
+    trajectory : bool
+        Whether losses are kept.
+    """
+    unit = 1.0 if getattr(metric, "scale", None) is None else np.square(metric.scale)
+    X, losses = np.array(points, dtype=float), []
+    for size in sizes:
+        if trajectory:
+            losses.append(model.loss(X, labels))
+        X = X + size * unit * (model.loss_gradient(X, labels) - regularizer * metric.gradient(X, points))
+    return X, np.array(losses).reshape(-1, *points.shape[:-1])
 
 
 def _compile(model, metric, regularizer, trajectory, arguments):

@@ -1,18 +1,23 @@
 """Individual fairness of any model that gives scores: people beside their counterparts in another group."""
 
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 from scipy.stats import t
 
 from fairlab.cases import Finding
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import check_number
-from fairlab.individual_fairness.auditing import FOUR_FIFTHS
+from fairlab.fair_metric import FairMetric, direction_p_values, sensitive_directions
+from fairlab.individual_fairness.attack import StepSizeWarning, gradient_flow_attack
+from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest, loss_ratio_test
 from fairlab.individual_fairness.counterparts import (
+    LIMIT,
     Scorer,
     Sums,
     log_odds_slopes,
@@ -25,7 +30,8 @@ from fairlab.individual_fairness.counterparts import (
 from fairlab.seeds import derive_seed
 from fairlab.statistics import smallest_effect
 
-MOST_PEOPLE = 500  # whose slopes are asked for
+MOST_PEOPLE = 500  # whose slopes are asked for, or who are attacked
+N_STEPS = 40  # of the attack
 MOST_ROWS = 10_000  # of the table, that the directions are learned from
 FEWEST = 30  # people, and members of a group
 N_FOLDS = 20  # of the jackknife
@@ -36,26 +42,31 @@ N_ASKED, N_SHOWN = 50, 10  # counterparts that are asked about, and the people i
 class IndividualFairness(Method):
     """Compares the loss of people with that at their counterparts in another group.
 
-    A counterpart differs in the sensitive feature itself, if the model gets it, and in what shows it: along the
-    direction in which the groups differ by the other features (the sensitive subspace of section 2, learned from
-    standardised features, to the end), as far as the groups' means are apart, less what chance adds. The move goes
-    wherever the loss rises, in one step: the log odds are taken as linear on the way, with gradients of networks, for
-    other models with differences between rows. So many people as the budget allows are queried, 500 at most, drawn
-    at random.
+    A counterpart differs in the sensitive feature itself, if the model gets it, and in what shows it: in the sensitive
+    subspace (section 2), which logistic regressions of the groups on the other, standardised features span. So many
+    people as the budget allows are queried, 500 at most, drawn at random. The effect is the mean loss ratio
+    (equation 3.2), at least 1. There is one finding for each sensitive column; its evidence are the people whose loss
+    rises most, when their counterparts ("other") are handed to the model.
 
-    The effect is the mean loss ratio (equation 3.2), at least 1. Its interval counts people and directions as
-    drawn at random (a jackknife over rows of the table). Its p-value is that of the hypothesis that the ratio is at
-    most `max_loss_ratio` (two-sided, so that it agrees with the interval), or that what the model takes from the other
-    features has nothing to do with the groups (permutations of the sensitive column), whichever is the larger.
+    **A network is attacked**, as in the paper: from the worst value of the sensitive feature on, every person follows
+    the gradient of the loss inside the subspace (equation 2.8, without any move outside of it) for the stopping time,
+    and `loss_ratio_test` gives interval and p-value (two-sided, so that they agree), for the subspace as it is learned.
 
-    There is one finding for each sensitive column. Its effect names the mean loss ratio with the column shuffled, too,
-    which is what a fair model would show. Its evidence are the people whose loss rises most, when their counterparts
-    ("other") are handed to the model.
+    **Any other model is linearised**: people are moved in one step along the direction in which the groups differ, as
+    far as their means are apart, less what chance adds, with log odds taken as linear, by differences between rows. The
+    interval counts people and directions as drawn at random (a jackknife over rows of the table). The effect names the
+    mean loss ratio with the column shuffled, too, which is what a fair model would show.
+
+    The p-value is that of "the ratio is at most `max_loss_ratio`", or of "what the model takes from the other features
+    has nothing to do with the groups", whichever is the larger: by likelihood-ratio tests of the regressions, or by
+    permutations of the sensitive column.
 
     Parameters
     ----------
     max_loss_ratio : float
         The largest ratio of losses that counts as fair, at least 1.
+    stopping_time : float
+        T of the attack, in standard deviations of the features; 2 is that of the paper's networks on Adult.
     confidence_level : float
     random_state : int
 
@@ -71,17 +82,25 @@ class IndividualFairness(Method):
 
     title = "individual fairness"
     description = (
-        "Individual fairness here is a linearised jackknife: people are moved in one step along the direction "
-        "in which groups differ, with log odds taken as linear, and the standard error of the mean loss ratio is that "
-        "of a jackknife over people and directions; the paper attacks each person by a gradient flow inside a fair "
-        "metric."
+        "Individual fairness attacks each person by a gradient flow inside a fair metric that is learned from the "
+        "table, as in the paper, where the model has gradients; any other model is linearised: people are moved in one "
+        "step along the direction in which groups differ, with log odds taken as linear and a jackknife over people "
+        "and directions."
     )
     share = 3
     needs = ("decisions", "scores", "determinism")
 
-    def __init__(self, *, max_loss_ratio: float = FOUR_FIFTHS, confidence_level: float = 0.95, random_state: int = 0):
+    def __init__(
+        self,
+        *,
+        max_loss_ratio: float = FOUR_FIFTHS,
+        stopping_time: float = 2.0,
+        confidence_level: float = 0.95,
+        random_state: int = 0,
+    ):
         super().__init__(confidence_level=confidence_level, random_state=random_state)
         self.max_loss_ratio = check_number(max_loss_ratio, "max_loss_ratio", least=1)
+        self.stopping_time = check_number(stopping_time, "stopping_time", above=0)
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield the mean loss ratio of each sensitive column."""
@@ -92,6 +111,7 @@ class IndividualFairness(Method):
         groups = {name: case.groups(name) for name in case.sensitive_features}
         own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
         spare, each = N_ASKED * len(case.sensitive_features), rows_per_person(case) + own
+        each += (N_STEPS + 5) * len(case.sensitive_features) if case.has_gradients else 0
         labelled = len(case.table) if case.y_true is None else int(case.labelled.sum())
         n_people = int(min(labelled, MOST_PEOPLE, (budget - spare) // each))
         if labelled < FEWEST:
@@ -119,10 +139,44 @@ class IndividualFairness(Method):
             membership = np.column_stack([members == group for group in large]).astype(float)
             membership = membership[:, 1:] if len(large) == 2 else membership
             fall, worst = _direct(case, scorer, people, name, groups[name], large)
-            yield self._finding(case, scorer, people, name, membership, fall, worst)
+            by = self._attacked if case.has_gradients else self._linearised
+            yield by(case, scorer, people, name, membership, fall, worst)
 
-    def _finding(self, case, scorer, people, name, membership, fall, worst) -> Finding:
-        random_state, max_loss_ratio = derive_seed(self.random_state, self.title, name), self.max_loss_ratio
+    def _attacked(self, case, scorer, people, name, membership, fall, worst) -> Finding:
+        """Return what the attack finds, from the worst values of the sensitive feature on."""
+        directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
+        p_values = len(directions) * direction_p_values(people.X, membership, directions)  # Bonferroni
+        alpha = 1 - self.confidence_level
+        subspace = np.zeros((len(people.free), (p_values <= alpha).sum()))
+        subspace[people.free] = directions[p_values <= alpha].T
+        scale = np.where(people.scale > 0, people.scale, 1.0)
+        changed = case.table[list(case.features)].iloc[people.rows]
+        if name not in case.unseen:
+            changed = changed.assign(**{name: case.table[name].iloc[worst].array})
+        network = _Network(case, subspace, scale, scorer.decision_threshold if case.y_true is None else 0.0)
+        images = start = case.encoding.transform(changed)
+        after = loss(people.margin - fall)
+        if subspace.any():
+            metric = FairMetric(np.eye(len(scale)), scale)  # no move leaves the subspace, where the distance is 0
+            step = {"step_size": self.stopping_time / N_STEPS, "n_steps": N_STEPS, "regularizer": 0.0}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", StepSizeWarning)
+                attack = gradient_flow_attack(network, metric, start, people.label > 0, dtype="float64", **step)
+            images, after = attack.X, np.clip(attack.attacked_loss, loss(LIMIT), loss(-LIMIT))
+        before = loss(people.margin)
+        found = loss_ratio_test(before, np.maximum(before, after), max_loss_ratio=self.max_loss_ratio, alpha=alpha)
+        p_of_chance = 0.0 if fall.any() else min(1.0, float(p_values.min()))
+        low, high = found.interval
+        test = partial(_p_value_of_test, found, p_of_chance)
+        effect = f"loss ratio under attack in the {name} subspace"
+        low = 1.0 if p_of_chance > alpha else max(float(low), 1.0)
+        ratios = np.maximum(before, after) / before
+        numbers = float(found.statistic), low, max(float(high), low)
+        return self._finding(case, scorer, people, name, effect, numbers, test, ratios, images, worst)
+
+    def _linearised(self, case, scorer, people, name, membership, fall, worst) -> Finding:
+        """Return what one step along the directions of the groups finds, with log odds taken as linear."""
+        random_state = derive_seed(self.random_state, self.title, name)
         sums = Sums.of(people.X, membership)
         moves = sums.moves(mean_product(people.slopes))
         ratios = loss_ratios(people.margin, people.slopes, moves, fall)
@@ -141,26 +195,33 @@ class IndividualFairness(Method):
         elif p_of_chance > 1 - self.confidence_level:  # chance explains it
             low = 1.0
         test = partial(_p_value, estimate, float(error), p_of_chance)
-        direction = f"under perturbation along the {name} direction"
+        effect = f"loss ratio under perturbation along the {name} direction"
+        shuffled = f"; {ratio_by_chance:.2f} with {name} shuffled"
+        images, numbers = _moved(case, people, moves), (estimate, low, high)
+        return self._finding(case, scorer, people, name, effect, numbers, test, ratios, images, worst, shuffled)
+
+    def _finding(self, case, scorer, people, name, effect, numbers, test, ratios, images, worst, more="") -> Finding:
+        """Return a mean loss ratio with its interval; `images` are the counterparts in the encoding."""
+        (estimate, low, high), limit = numbers, self.max_loss_ratio
         labels = "" if case.y_true is not None else "its own decisions as labels; "
-        shuffled = f"{ratio_by_chance:.2f} with {name} shuffled"
+        how = effect.removeprefix("loss ratio ")
         return Finding(
             method=self.title,
             sensitive_features=(name,),
             where="everyone",
-            effect=f"loss ratio {direction} ({labels}fair up to {max_loss_ratio:g}; {shuffled})",
+            effect=f"{effect} ({labels}fair up to {limit:g}{more})",
             estimate=estimate,
             low=low,
             high=high,
-            p_value=test(max_loss_ratio),
-            evidence=_evidence(case, scorer, people, moves, ratios, worst, name),
+            p_value=test(limit),
+            evidence=_evidence(case, scorer, people, images, ratios, worst, name),
             n=len(ratios),
-            sentence=f"Under perturbation along the {name} direction, the model's loss is {estimate:.2f} times as "
-            f"high, where up to {max_loss_ratio:g} counts as fair",
+            sentence=f"{how[0].upper()}{how[1:]}, the model's loss is {estimate:.2f} times as high, where up to "
+            f"{limit:g} counts as fair",
             measure="loss_ratio",
             test=test,
             smallest=partial(smallest_effect, low, high, self.confidence_level),
-            limit=max_loss_ratio,
+            limit=limit,
         )
 
 
@@ -234,6 +295,43 @@ def _p_value(estimate: float, error: float, p_of_chance: float, limit: float) ->
     return max(p_of_chance, float(2 * t.sf((estimate - limit) / error, N_FOLDS - 1)) if error else 0.0)
 
 
+def _p_value_of_test(found: RatioTest, p_of_chance: float, limit: float) -> float:
+    """Return the two-sided p-value of a ratio test against another limit, which is no smaller than that of chance."""
+    if found.statistic <= limit:
+        return 1.0
+    return max(p_of_chance, min(1.0, 2 * float(replace(found, max_loss_ratio=limit).p_value)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Network:
+    """A case's network over its encoding, as the attack takes it; its gradients lie inside the sensitive subspace."""
+
+    case: object
+    subspace: np.ndarray  # of shape (n_columns, n_directions), in units of `scale`
+    scale: np.ndarray
+    decision_threshold: float  # log odds at which the label turns
+    in_numpy = True
+
+    def loss(self, X, y):
+        """Return the cross-entropy at each point."""
+        return np.logaddexp(0, -self._margin(X, y)[0])
+
+    def loss_gradient(self, X, y):
+        """Return its gradient, projected on the subspace."""
+        margin, sign, gradient = self._margin(X, y)
+        basis = np.linalg.qr(self.subspace)[0]
+        return ((-sign * expit(-margin))[:, None] * gradient * self.scale @ basis @ basis.T) / self.scale
+
+    def predict(self, X):
+        """Return the label on whose side each point lies."""
+        return (self._margin(X, np.ones(len(X)))[0] >= 0).astype(int)
+
+    def _margin(self, X, y):
+        odds, gradient = self.case.log_odds_gradient(X)
+        sign = np.where(y, 1.0, -1.0)
+        return sign * (odds - self.decision_threshold), sign, gradient
+
+
 def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:
     """Return standard errors of the mean ratio, without what chance adds and with it.
 
@@ -250,18 +348,23 @@ def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:
     return np.sqrt((N_FOLDS - 1) * means.var(axis=0))
 
 
-def _evidence(case, scorer, people, moves, ratios, worst, name) -> pd.DataFrame:
+def _moved(case, people, moves) -> np.ndarray:
+    """Return everybody at the end of the worst of some moves, in the encoding."""
+    encoded = case.encoding.transform(case.table[list(case.features)].iloc[people.rows])
+    changes = people.slopes @ moves
+    which = np.abs(changes).argmax(axis=1)
+    sign = -people.label * np.sign(changes[np.arange(len(which)), which])
+    encoded[:, people.free] += sign[:, None] * moves[:, which].T * people.scale[people.free]
+    return encoded
+
+
+def _evidence(case, scorer, people, images, ratios, worst, name) -> pd.DataFrame:
     """Return the people whose loss rises most: what they are, what their counterpart is, and its score as asked."""
     top = np.argsort(-ratios, kind="stable")[:N_ASKED]
     features = list(case.features)
     shown = case.table.iloc[people.rows[top]]
-    encoded = case.encoding.transform(shown[features])
-    changes = people.slopes[top] @ moves
-    which = np.abs(changes).argmax(axis=1)
-    sign = -people.label[top] * np.sign(changes[np.arange(len(top)), which])
-    encoded[:, people.free] += sign[:, None] * moves[:, which].T * people.scale[people.free]
     everyone = case.encoding.transform(case.table[features])
-    encoded = np.clip(encoded, everyone.min(axis=0), everyone.max(axis=0))
+    encoded = np.clip(images[top], everyone.min(axis=0), everyone.max(axis=0))
     counterpart = case.encoding.inverse_transform(encoded).set_index(shown.index)
     if name not in case.unseen:
         counterpart[name] = case.table[name].iloc[worst[top]].array
