@@ -443,9 +443,9 @@ def logits_model(model, from_logits: bool | None = None):
             "logits, say from_logits=True"
         )
     if type(last).call is keras.layers.Dense.call:
-        return keras.Model(model.inputs, _linear(last)(last.input), name="logits")
+        return keras.Model(model.inputs[0], _linear(last)(last.input), name="logits")
     if isinstance(last, keras.layers.Activation | keras.layers.Softmax):
-        return keras.Model(model.inputs, last.input, name="logits")
+        return keras.Model(model.inputs[0], last.input, name="logits")
     raise ValueError(f"model: ends with {type(last).__name__}, expected a Dense, Activation or Softmax layer")
 
 

@@ -117,7 +117,7 @@ def gradient_flow_attack(
         x_k = x_{k-1} + \eta_k \nabla_x \{ \ell(f(x), y) - \lambda d_x^2(x, x_0) \} |_{x = x_{k-1}},
         \qquad k = 1, \dots, N
 
-    Models whose ``units`` can be followed (`fairlab.individual_fairness.flow`) are, and those that are ``in_numpy`` go by
+    Models whose ``units`` can be followed (`fairlab.individual_fairness.flow`) are, and those that are ``in_numpy`` by
     `euler`; of all others all points move at once, in one compiled loop of TensorFlow. Points at which the steps were
     too large, so that the objective fell, start anew with steps half as large and twice as many, up to four times.
 
