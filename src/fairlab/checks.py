@@ -180,8 +180,9 @@ def one_of(*known) -> Callable:
 def checked(**constraints: Callable) -> Callable[[Function], Function]:
     """Return a decorator of functions whose arguments are checked before each call.
 
-    A parameter whose default is None may be None. What a constraint returns is what the function gets. The constraints
-    stand in the function's attribute ``constraints``, of which a test is made for every public function.
+    A parameter whose default is None may be None. What a constraint returns is what the function gets. A class of
+    estimators, which take their parameters as they are, only keeps the constraints, for `check_parameters`. They stand
+    in the attribute ``constraints``, of which a test is made for everything that is public.
 
     Parameters
     ----------
@@ -201,6 +202,9 @@ def checked(**constraints: Callable) -> Callable[[Function], Function]:
     """
 
     def decorate(function):
+        if isinstance(function, type):
+            function.constraints = getattr(function, "constraints", {}) | constraints
+            return function
         signature = inspect.signature(function)
         may_be_none = {name for name, parameter in signature.parameters.items() if parameter.default is None}
 
@@ -220,10 +224,7 @@ def checked(**constraints: Callable) -> Callable[[Function], Function]:
 
 
 def check_parameters(estimator) -> None:
-    """Raise an error for a parameter of an estimator that breaks one of the ``constraints`` of its class.
-
-    As scikit-learn asks for, an estimator takes its parameters as they are, and checks them when it is used.
-    """
+    """Raise an error for a parameter of an estimator that breaks a constraint of its class, when it is used."""
     defaults = inspect.signature(type(estimator)).parameters
     for name, constraint in type(estimator).constraints.items():
         value = getattr(estimator, name)

@@ -15,6 +15,7 @@ from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
 from fairlab.checks import (
+    FRACTION,
     align,
     check_array,
     check_features,
@@ -22,6 +23,7 @@ from fairlab.checks import (
     check_function,
     check_number,
     check_same_columns,
+    checked,
 )
 
 # A projection learned in double precision misses its definition by rounding only.
@@ -128,6 +130,7 @@ class FairMetric:
             return cls(np.eye(directions.shape[1]), units, names)
         return cls.from_directions(directions, scale=units, feature_names=names)
 
+    @checked(degrees=check_number)
     def rotated(self, degrees: float) -> "FairMetric":
         """Return the metric with its subspace turned in the plane of the first two features, to study a wrong one.
 
@@ -136,7 +139,6 @@ class FairMetric:
         degrees : float
             Counter-clockwise, from the first feature to the second.
         """
-        check_number(degrees, "degrees")
         turn, (cos, sin) = np.eye(self.n_features), (np.cos(np.radians(degrees)), np.sin(np.radians(degrees)))
         turn[:2, :2] = [[cos, -sin], [sin, cos]]
         return FairMetric(turn @ self.projection @ turn.T, self.scale, self.feature_names)
@@ -171,6 +173,7 @@ class FairMetric:
         return 2 * ((X - X_start) / scale) @ self.projection.astype(dtype) / scale
 
 
+@checked(solver=check_function, scaled=check_flag, confidence_level=FRACTION)
 def sensitive_directions(
     X,
     sensitive_features,
@@ -211,11 +214,6 @@ def sensitive_directions(
         For unequal numbers of rows, other row labels, or an attribute that is not zeros and ones,
         both present.
     """
-    if confidence_level is not None:
-        check_number(confidence_level, "confidence_level", above=0, below=1)
-    if solver is not None:
-        check_function(solver, "solver")
-    check_flag(scaled, "scaled")
     values, names = check_features(X, "X", min_rows=2)
     attributes, attribute_names = check_features(sensitive_features, "sensitive_features", min_rows=2)
     if len(attributes) != len(values):

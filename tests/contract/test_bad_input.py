@@ -18,10 +18,12 @@ from audited import report
 from public_calls import Lazy, Use
 
 import fairlab
-from fairlab import adf, auditing, cases, data, fairtest, fliptest, models, networks, seeds, themis, transport
+from fairlab import adf, auditing, cases, checks, data, fairtest, fliptest, models, networks, seeds, themis, transport
 from fairlab import individual_fairness as fairness
 from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
 from fairlab.paths import project
+from fairlab.site.building import packages
+from fairlab.transport.maps import check_widths
 
 NAN = float("nan")
 YES = np.array([0, 0, 1, 1, 0, 1, 1, 0])
@@ -508,3 +510,73 @@ def test_a_bad_value_is_refused_by_name(use, name, value, results):
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
 def test_the_same_call_with_good_values_is_accepted(use, results):
     use.run()
+
+
+# Constraints that a call declares: a value outside each is refused with its message, before anything else happens.
+OUTSIDE = {
+    checks.check_count: (1.5, NAN, "many", True),
+    checks.check_number: (NAN, "many", True, [1]),
+    checks.check_choice: ("none such", 3),
+    checks.check_flag: ("no", 3),
+    checks.check_function: (3,),
+    checks.check_seed: (-1, 1.5, "zero", True),
+    checks.check_array: ("many", [NAN]),
+    check_widths: (3, "wide", (0,)),
+}
+INSIDE = {checks.check_count: 3, checks.check_number: 0.5, checks.check_array: [1.0]}
+
+
+def outside(constraint):
+    function, bounds = getattr(constraint, "func", constraint), getattr(constraint, "keywords", {})
+    ends = [bounds[name] for name in ("above", "below") if name in bounds]
+    if function in (checks.check_count, checks.check_number) and "above" not in bounds:
+        ends += [bounds.get("least", 1 if function is checks.check_count else -np.inf) - 1]
+    return (*OUTSIDE[function], *ends)
+
+
+def declaring(thing):
+    """Return what declares constraints of a public name: a function, a class of estimators, methods of a class."""
+    within = list(vars(thing).values()) if inspect.isclass(thing) else []
+    return [each for each in (thing, *within) if isinstance(getattr(each, "constraints", None), dict)]
+
+
+DECLARED = [
+    pytest.param(call, name, value, id=f"{call.__qualname__}-{name}-{value!r}")
+    for package in packages()[1:]
+    for own in import_module(package).__all__
+    for call in declaring(getattr(import_module(package), own))
+    for name, constraint in call.constraints.items()
+    for value in outside(constraint)
+]
+
+
+@pytest.mark.parametrize(("call", "name", "value"), DECLARED)
+def test_a_value_outside_a_declared_constraint_is_refused_with_its_message(call, name, value):
+    given = {}
+    for other, parameter in inspect.signature(call).parameters.items():
+        if parameter.default is parameter.empty and parameter.kind not in (
+            parameter.VAR_KEYWORD,
+            parameter.VAR_POSITIONAL,
+        ):
+            constraint = call.constraints.get(other)
+            given[other] = INSIDE.get(getattr(constraint, "func", constraint), object())
+    with pytest.raises(REFUSALS) as expected:
+        call.constraints[name](value, name)
+    with pytest.raises(type(expected.value)) as caught:
+        made = call(**given | {name: value})
+        checks.check_parameters(made)  # an estimator takes parameters as they are, and checks them when it is used
+    assert str(caught.value) == str(expected.value)
+    assert str(caught.value).startswith(f"{name}: ")
+
+
+def test_what_is_checked_is_what_the_call_gets_and_none_is_where_it_is_the_default():
+    @checks.checked(n=checks.check_count, most=checks.check_count)
+    def call(n, *, most=None):
+        return n, most
+
+    assert call(3.0) == call(n=3.0, most=None) == (3, None)
+    assert isinstance(call(3.0)[0], int)
+    with pytest.raises(ValueError, match=r"^n: expected a positive integer, found None"):
+        call(None)
+    with pytest.raises(TypeError, match="missing a required argument: 'n'"):
+        call()

@@ -19,13 +19,19 @@ from fairlab.adf.discrimination import Partners, SearchMethod, SearchResult, Tra
 from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_choice, check_count, check_number
+from fairlab.checks import FRACTION, check_count, checked, one_of
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001
 STEPS_DRAWN = 1000  # at once
 
 
+@checked(
+    strategy=one_of(*STRATEGIES),
+    learning_rate=FRACTION,
+    in_flight=check_count,
+    n_walks=check_count,
+)
 class Aequitas(SearchMethod):
     """Search by walks from discriminatory random draws; the odds of all moves are shared by all walks.
 
@@ -84,6 +90,7 @@ class Aequitas(SearchMethod):
         self.n_local, self.learning_rate, self.in_flight, self.n_walks = n_local, learning_rate, in_flight, n_walks
         self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
 
+    @checked(n_samples=check_count)
     def generate(self, *, n_samples: int = 1000, max_found: int | None = None) -> SearchResult:
         """Draw `n_samples` uniform inputs and walk from those that are discriminatory.
 
@@ -93,7 +100,6 @@ class Aequitas(SearchMethod):
         max_found : int or None
             Stop after the step that reaches so many distinct discriminatory inputs.
         """
-        n_samples = check_count(n_samples, "n_samples")
         self._validate()
         rng = np.random.default_rng(self.random_state)
         [result] = self.search_runs([self.schema.sample(n_samples, random_state=rng)], [rng], max_found=max_found)
@@ -165,9 +171,7 @@ class Aequitas(SearchMethod):
         return [self.schema.check(its, "starts") for its in starts], rngs
 
     def _validate(self) -> None:
-        self._check(n_local=0, in_flight=1, n_walks=1)
-        check_choice(self.strategy, "strategy", STRATEGIES)
-        check_number(self.learning_rate, "learning_rate", above=0, below=1)
+        self._check()
         classify = wrap_model(self.model).deciding(self.decision_threshold)
         self._partners = Partners(classify, self.sensitive_features, schema=self.schema)
 

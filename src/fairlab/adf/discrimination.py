@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import check_choice, check_count, check_number, check_seed
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_parameters, check_seed, checked, one_of
 from fairlab.statistics import exact_interval
 
 CHUNK = 1 << 18  # inputs, counterparts included, that are held at once
@@ -54,6 +54,7 @@ class Fairness:
         """Of the share."""
         return float(np.sqrt(self.share * (1 - self.share) / self.n))
 
+    @checked(confidence_level=FRACTION)
     def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return the exact confidence interval of the share (Clopper and Pearson 1934).
 
@@ -62,7 +63,6 @@ class Fairness:
         ValueError
             If `confidence_level` is not between 0 and 1.
         """
-        check_number(confidence_level, "confidence_level", above=0, below=1)
         low, high = exact_interval(self.n_discriminatory, self.n, alpha=1 - confidence_level)
         return float(low), float(high)
 
@@ -172,6 +172,7 @@ def discriminatory(
     return np.concatenate([partners(X[start : start + rows]) >= 0 for start in range(0, len(X), rows)])
 
 
+@checked(n=check_count, random_state=check_seed)
 def estimate_unfairness(
     model: Any,
     *,
@@ -209,7 +210,7 @@ def estimate_unfairness(
     >>> low < 0.2 < high
     True
     """
-    X = check_schema(schema).sample(check_count(n, "n"), random_state=check_seed(random_state))
+    X = check_schema(schema).sample(n, random_state=random_state)
     found = discriminatory(model, X, sensitive_features, schema=schema, decision_threshold=decision_threshold)
     return Fairness(len(X), int(found.sum()))
 
@@ -398,6 +399,11 @@ def collect(steps: Iterable[Trace], schema: Schema, sensitive_features, max_foun
     return Trace.join(traces, len(schema.names))
 
 
+@checked(
+    n_local=COUNT_OR_ZERO,
+    variant=one_of(*VARIANTS),
+    random_state=check_seed,
+)
 class SearchMethod(BaseEstimator):
     """A search with its parameters as they were given: each verb checks them, so that they can be set and cloned."""
 
@@ -405,11 +411,8 @@ class SearchMethod(BaseEstimator):
         """Return every input that `local_search` evaluates, repeats included."""
         return Trace.join(list(self.steps(starts)), len(self.schema.names))
 
-    def _check(self, **least: int) -> None:
-        """Raise an error unless the shared parameters are in range, and counts at least so large."""
+    def _check(self) -> None:
+        """Raise an error unless the parameters are in range."""
         if len(check_schema(self.schema).positions(self.sensitive_features)) == len(self.schema.names):
             raise ValueError("sensitive_features: no attribute is left to search along")
-        check_choice(self.variant, "variant", VARIANTS)
-        for name, smallest in least.items():
-            check_count(getattr(self, name), name, least=smallest)
-        check_seed(self.random_state)
+        check_parameters(self)

@@ -35,7 +35,7 @@ from fairlab.adf.discrimination import (
 from fairlab.adf.gradients import FiniteDifferences
 from fairlab.cases.model import is_keras
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import check_count
+from fairlab.checks import COUNT_OR_ZERO, check_count, checked
 from fairlab.networks import Network
 
 PUBLISHED_SEED = 2019
@@ -195,6 +195,13 @@ def truncated_neighbours(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return neighbours, owner
 
 
+@checked(
+    n_clusters=check_count,
+    max_iter=COUNT_OR_ZERO,
+    global_step=check_count,
+    local_step=check_count,
+    refresh=check_count,
+)
 class ADF(SearchMethod):
     """Adversarial discrimination finder (section 3), many seeds at a time.
 
@@ -335,7 +342,7 @@ class ADF(SearchMethod):
 
     def _begin(self) -> tuple:
         """Return the model with its gradients, and a generator; an error where a parameter is out of range."""
-        self._check(n_clusters=1, max_iter=0, n_local=0, global_step=1, local_step=1, refresh=1)
+        self._check()
         network = with_gradients(self.model, self.schema, self.sensitive_features, self.decision_threshold)
         if network.n_features != len(self.schema.names):
             raise ValueError(

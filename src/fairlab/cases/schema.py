@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count, check_features, check_seed, check_text, is_number
+from fairlab.checks import COUNT_OR_ZERO, check_count, check_features, check_seed, check_text, checked, is_number
 
 LARGEST = 2**62  # so that sums of two values fit into 64 bits
 BINS = 10
@@ -655,10 +655,9 @@ class Schema:
             return keys.view(">u8").reshape(len(keys), -1).astype(np.int64)
         return np.column_stack(np.unravel_index(keys, self.sizes))
 
+    @checked(n=COUNT_OR_ZERO, random_state=check_seed)
     def sample_codes(self, n: int, *, random_state: int | np.random.Generator | None = 0) -> np.ndarray:
         """Draw inputs uniformly from the whole domain, as codes of shape (n, n_features)."""
-        check_seed(random_state)
-        check_count(n, "n", least=0)
         return np.random.default_rng(random_state).integers(self.sizes, size=(n, len(self.sizes)))
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:

@@ -1,12 +1,13 @@
 """Impact ratios: how often the people of each group are selected, against the group that is selected most often."""
 
 from collections.abc import Collection
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from fairlab.cases.groups import SMALLEST_SHARE
-from fairlab.checks import check_count, check_number
+from fairlab.checks import FRACTION, check_count, check_number, checked
 from fairlab.statistics import rate_bounds, ratio_bounds
 
 UNKNOWN = "(unknown)"
@@ -17,6 +18,7 @@ ERRORS = {
 SUMS = {"labelled": ("positives", "negatives"), "selected": ("true positives", "false positives")}
 
 
+@checked(smallest_share=partial(check_number, least=0, below=1), smallest_size=check_count, confidence_level=FRACTION)
 def impact_table(
     counts: pd.DataFrame,
     *,
@@ -72,9 +74,6 @@ def impact_table(
     >>> fairlab.impact_table(counts)["impact ratio"].round(3).to_dict()
     {'women': 0.75, 'men': 1.0}
     """
-    check_number(smallest_share, "smallest_share", least=0, below=1)
-    check_count(smallest_size, "smallest_size")
-    check_number(confidence_level, "confidence_level", above=0, below=1)
     if isinstance(unknown, str) or not isinstance(unknown, Collection):
         raise TypeError(f"unknown: expected names of groups, found {unknown!r}")
     counts, levels = _checked(counts)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_choice, check_count, check_flag, check_number
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_flag, check_parameters, checked, one_of
 from fairlab.fairtest.metrics import (
     NMI,
     AdditiveMetric,
@@ -28,6 +28,14 @@ MOST_CATEGORIES = 100
 SMALLEST_P_VALUE = 1e-180  # smaller ones are raised to it before correction, as in the authors' code
 
 
+@checked(
+    max_depth=COUNT_OR_ZERO,
+    min_leaf_size=check_count,
+    max_bins=check_count,
+    score_aggregation=one_of(*AGGREGATIONS),
+    top_k=check_count,
+    random_state=COUNT_OR_ZERO,
+)
 class Investigation(BaseEstimator):
     """Looks for associations of sensitive features with an output, overall and in subgroups (section 4.5).
 
@@ -187,6 +195,7 @@ class Investigation(BaseEstimator):
         other.trees_ = self.trees_
         return other
 
+    @checked(exact=check_flag, significance=FRACTION)
     def test(
         self, *others: "Investigation", exact: bool = True, significance: float = SIGNIFICANCE
     ) -> AssociationReport:
@@ -215,8 +224,6 @@ class Investigation(BaseEstimator):
             If `significance` is out of range, if an investigation is not fitted, or to another source. No test set is
             used up by an error.
         """
-        check_flag(exact, "exact")
-        check_number(significance, "significance", above=0, below=1)
         several = [self, *others]
         for one in several:
             check_is_fitted(one)
@@ -237,9 +244,7 @@ class Investigation(BaseEstimator):
         """Check the parameters against a source; return the columns of its training set that are looked at."""
         if not isinstance(source, DataSource):
             raise TypeError(f"source: expected a DataSource, found {type(source).__name__}")
-        for name, least in (("max_depth", 0), ("min_leaf_size", 1), ("max_bins", 1), ("top_k", 1), ("random_state", 0)):
-            check_count(getattr(self, name), name, least=least)
-        check_choice(self.score_aggregation, "score_aggregation", AGGREGATIONS)
+        check_parameters(self)
         if source.n_train < self.min_leaf_size:
             raise ValueError(
                 f"the training set has {source.n_train} rows, fewer than min_leaf_size={self.min_leaf_size}"

@@ -15,7 +15,7 @@ from scipy.special import chndtrinc, ndtr, ndtri
 from scipy.stats import fisher_exact
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import check_choice, check_count
+from fairlab.checks import check_count, checked, one_of
 from fairlab.fairtest.resampling import (
     EXACT_LIMIT,
     RESAMPLES,
@@ -309,8 +309,9 @@ class NMI(TableMetric):
     name = "NMI"
     needs = "categories"
 
+    @checked(variant=one_of(*VARIANTS))
     def __init__(self, *, variant: str = SOUND):
-        self.variant = check_choice(variant, "variant", VARIANTS)
+        self.variant = variant
 
     def effect(self, interval: Interval) -> Any:
         """Return the lower bound; mutual information is never below 0."""
@@ -388,8 +389,9 @@ class RateMetric(TableMetric):
 
     needs = "two categories"
 
+    @checked(variant=one_of(*VARIANTS))
     def __init__(self, *, smoothing: float | None = None, variant: str = SOUND):
-        if check_choice(variant, "variant", VARIANTS) == PUBLISHED and smoothing is None:
+        if variant == PUBLISHED and smoothing is None:
             smoothing = LATER_SMOOTHING
         if smoothing is not None and not (isinstance(smoothing, Real) and 0 <= smoothing < np.inf):
             raise ValueError(f"smoothing: expected None or a number from 0, found {smoothing!r}")
@@ -568,8 +570,9 @@ class Correlation(AdditiveMetric):
     name = "CORR"
     needs = "numbers or two categories"
 
+    @checked(variant=one_of(*VARIANTS))
     def __init__(self, *, variant: str = SOUND):
-        self.variant = check_choice(variant, "variant", VARIANTS)
+        self.variant = variant
 
     def estimate(self, sample: Sample) -> float:
         """Return the correlation, 0 where one attribute has a single value."""
@@ -664,8 +667,8 @@ class Regression(Metric):
     name = "REG"
     needs = "two categories"
 
+    @checked(top_k=check_count)
     def __init__(self, *, top_k: int = 35, label_metric: Metric | None = None):
-        check_count(top_k, "top_k")
         if label_metric is not None and not isinstance(label_metric, Metric):
             raise TypeError(f"label_metric: expected a Metric such as Difference(), found {label_metric!r}")
         self.top_k = top_k

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
-from fairlab.checks import check_choice, check_count, check_number
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, checked, one_of
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
@@ -214,6 +214,13 @@ class DataSource:
     (300, 2)
     """
 
+    @checked(
+        budget=check_count,
+        confidence_level=FRACTION,
+        train_size=FRACTION,
+        random_state=COUNT_OR_ZERO,
+        variant=one_of(*VARIANTS),
+    )
     def __init__(
         self,
         data: pd.DataFrame,
@@ -232,11 +239,7 @@ class DataSource:
         names = [str(name) for name in data.columns]
         if doubled := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"data: columns occur twice: {', '.join(doubled)}")
-        budget = check_count(budget, "budget")
-        random_state = check_count(random_state, "random_state", least=0)
-        check_number(confidence_level, "confidence_level", above=0, below=1)
-        check_number(train_size, "train_size", above=0, below=1)
-        self.variant = check_choice(variant, "variant", VARIANTS)
+        self.variant = variant
         kinds = _kinds(names, numbers=numbers, categories=categories)
         given = None if train is None else np.asarray(train)
         if given is not None and (given.dtype, given.shape) != (bool, (len(data),)):

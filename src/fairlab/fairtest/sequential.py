@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairlab.checks import check_array, check_count, check_number
+from fairlab.checks import FRACTION, check_array, check_count, checked
 from fairlab.statistics import bonferroni_level
 
 # Of a bet on a rate, in log odds: the best one after n decisions is about sqrt(log(1 / alpha) / n), so that these
@@ -17,6 +17,7 @@ ROUNDING = 1e-9  # of sums of numbers, relative to the number of decisions
 SPARED = 0.25  # A look whose p-values are all at most this spends no level.
 
 
+@checked(number=check_count, alpha=FRACTION)
 def look_level(number: int, alpha: float) -> float:
     """Return the level of a look, such that all looks together, however many, have at most `alpha`.
 
@@ -44,8 +45,6 @@ def look_level(number: int, alpha: float) -> float:
     >>> sum(look_level(number, 0.05) for number in range(1, 100_000)) < 0.05
     True
     """
-    check_count(number, "number")
-    check_number(alpha, "alpha", above=0, below=1)
     return alpha * 6 / (np.pi * number) ** 2
 
 
@@ -99,6 +98,7 @@ def adaptive_level(largest_p_values: ArrayLike, alpha: float) -> float:
     return (1 - SPARED) * look_level(1 + int((largest > SPARED).sum()), alpha)
 
 
+@checked(confidence_level=FRACTION)
 def rate_sequence(
     hits: ArrayLike, totals: ArrayLike, *, confidence_level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -145,16 +145,15 @@ def rate_sequence(
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.0, 0.193, 0.251], [1.0, 0.984, 0.352])
     """
-    hits, totals = _checked(hits, totals, confidence_level, n_axes=0)
+    hits, totals = _checked(hits, totals, n_axes=0)
     limit = -np.log1p(-confidence_level)
     flat = hits.ravel(), totals.ravel()
     low, high = (_in_parts(lambda h, n, end=end: _end(h, n, end, limit), *flat) for end in (0, 1))
     return low.reshape(hits.shape), high.reshape(hits.shape)
 
 
-def _checked(hits, totals, confidence_level, *, n_axes: int) -> tuple[np.ndarray, np.ndarray]:
+def _checked(hits, totals, *, n_axes: int) -> tuple[np.ndarray, np.ndarray]:
     """Return counts that run up along the first axis, unless the last `n_axes`, which are no moments, are all."""
-    check_number(confidence_level, "confidence_level", above=0, below=1)
     hits, totals = check_array(hits, "hits"), check_array(totals, "totals")
     if hits.shape != totals.shape:
         raise ValueError(f"totals: expected the shape of hits, {hits.shape}, found {totals.shape}")
@@ -222,6 +221,7 @@ def _best_rate(hits, totals) -> np.ndarray:
     return (left + right) / 2
 
 
+@checked(confidence_level=FRACTION)
 def difference_sequence(
     hits: ArrayLike, totals: ArrayLike, *, confidence_level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -256,7 +256,7 @@ def difference_sequence(
     >>> low.round(2).tolist(), high.round(2).tolist()
     ([-0.86, -0.24], [0.62, -0.06])
     """
-    hits, totals = _checked(hits, totals, confidence_level, n_axes=1)
+    hits, totals = _checked(hits, totals, n_axes=1)
     if hits.shape[-1:] != (2,):
         raise ValueError(f"hits and totals: expected counts of two groups, shape (..., 2), found {hits.shape}")
     flat, limit = (hits.reshape(-1, 2), totals.reshape(-1, 2)), -np.log1p(-confidence_level)
@@ -299,6 +299,7 @@ def _largest_difference(first_counts, second_counts, limit: float) -> np.ndarray
     return np.min(bounds, axis=0)
 
 
+@checked(confidence_level=FRACTION)
 def group_sequences(
     hits: ArrayLike, totals: ArrayLike, *, confidence_level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -329,7 +330,7 @@ def group_sequences(
     >>> low[-1].round(2).tolist(), high[-1].round(2).tolist()
     ([-0.19, 0.03, -0.08], [-0.03, 0.19, 0.09])
     """
-    hits, totals = _checked(hits, totals, confidence_level, n_axes=1)
+    hits, totals = _checked(hits, totals, n_axes=1)
     if hits.ndim < 2 or hits.shape[-1] < 2:
         raise ValueError(f"hits and totals: expected shape (n_moments, ..., n_groups), found {hits.shape}")
     n_groups = hits.shape[-1]

@@ -10,12 +10,13 @@ which the three are not decided alike.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from fairlab.checks import align, check_count, check_number, check_seed
+from fairlab.checks import FRACTION, align, check_count, check_seed, checked
 from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
@@ -78,6 +79,7 @@ class CounterpartTest:
         return difference_p_value(counts, [n, n], margin, factor=0.5, correlation=exclusive_correlation(*counts, n))
 
 
+@checked(confidence_level=FRACTION, random_state=check_seed, n_people=partial(check_count, least=FEWEST))
 def counterpart_test(
     tables: tuple[pd.DataFrame, pd.DataFrame],
     decisions: tuple[np.ndarray, np.ndarray],
@@ -123,12 +125,9 @@ def counterpart_test(
     for name, of_groups in (("tables", tables), ("decisions", decisions)):
         if not isinstance(of_groups, Sequence) or len(of_groups) != 2:
             raise ValueError(f"{name}: expected those of two groups, found {of_groups!r}")
-    check_number(confidence_level, "confidence_level", above=0, below=1)
-    check_seed(random_state)
     for table in tables:
         if not isinstance(table, pd.DataFrame):
             raise ValueError(f"tables: expected DataFrames, found {type(table).__name__}")
-    n_people = check_count(n_people, "n_people", least=FEWEST)
     if (smaller := min(map(len, tables))) < FEWEST:
         raise ValueError(f"tables: expected at least {FEWEST} people in each group, found {smaller}")
     decisions = _checked(decisions, tables)

@@ -9,13 +9,15 @@ import pandas as pd
 
 from fairlab.cases.model import wrap_model
 from fairlab.checks import (
+    FRACTION,
     align,
     check_count,
     check_features,
-    check_number,
     check_same_columns,
     check_seed,
+    checked,
     is_number,
+    one_of,
 )
 from fairlab.statistics import difference_bounds, exact_interval, exclusive_correlation
 from fairlab.transport.cost import check_mixed
@@ -120,6 +122,7 @@ def flipset(model: Any, X: Any, X_image: Any) -> Flipset:
     return Flipset(*(model.binary_of(table).astype(int) for table in (X, X_image)), index)
 
 
+@checked(method=one_of(*METHODS), confidence_level=FRACTION, n_resamples=check_count, random_state=check_seed)
 def flipset_intervals(
     flip: Flipset,
     *,
@@ -168,11 +171,6 @@ def flipset_intervals(
     """
     if not isinstance(flip, Flipset):
         raise TypeError(f"flip: expected a Flipset, found {type(flip).__name__}")
-    check_seed(random_state)
-    if method not in METHODS:
-        raise ValueError(f"method: unknown {method!r}, expected one of {', '.join(METHODS)}")
-    check_number(confidence_level, "confidence_level", above=0, below=1)
-    n_resamples = check_count(n_resamples, "n_resamples")
     n = len(flip.index)
     sizes = np.array([flip.n_positive, flip.n_negative])
     if method == "exact":

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count, check_features, is_number
+from fairlab.checks import check_count, check_features, checked, is_number
 from fairlab.fliptest.flipsets import Flipset, check_same_length, checked_images
 from fairlab.transport.cost import as_table, check_mixed, codes_of
 
@@ -92,6 +92,7 @@ def transparency_report(flipset: Flipset, X: Any, X_image: Any, *, scale: Any = 
     return TransparencyReport(positive, negative, flipset.n_positive, flipset.n_negative)
 
 
+@checked(n_columns=check_count)
 def differences_in_words(
     X: pd.DataFrame, X_image: pd.DataFrame, *, scale_of: pd.DataFrame | None = None, n_columns: int = 3
 ) -> str:
@@ -118,7 +119,6 @@ def differences_in_words(
     >>> differences_in_words(people, images)
     '2 people against their counterparts: age is 2.5 less on average; job differs for 50%'
     """
-    n_columns = check_count(n_columns, "n_columns")
     X, X_image = as_table(X), as_table(X_image, "X_image")
     check_mixed(X, X_image, "X", "X_image")
     check_same_length(X, X_image)

@@ -9,14 +9,16 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairlab.checks import (
+    POSITIVE,
+    ZERO_OR_MORE,
     align,
     check_array,
-    check_choice,
     check_count,
     check_features,
     check_flag,
-    check_number,
     check_same_columns,
+    checked,
+    one_of,
     optional,
 )
 from fairlab.fair_metric import FairMetric, check_over_metric
@@ -96,6 +98,7 @@ class Attack:
         return pd.DataFrame({name: getattr(self, name).ravel() for name in columns})
 
 
+@checked(regularizer=ZERO_OR_MORE, trajectory=check_flag, dtype=one_of(*_ROUNDING), variant=one_of(*VARIANTS))
 def gradient_flow_attack(
     model: Any,
     metric: FairMetric,
@@ -179,9 +182,6 @@ def gradient_flow_attack(
             raise TypeError(f"{name}: expected an object with {', '.join(methods)}, found one without {lacking[0]}")
     _check_model(model, X)
     check_over_metric(metric, X, points.shape[-1])
-    check_number(regularizer, "regularizer", least=0)
-    check_choice(variant, "variant", VARIANTS)
-    check_flag(trajectory, "trajectory")
     sizes = step_sizes(step_size, n_steps, schedule=schedule)
     wrong = _wrong(model, points, labels)
     options = {"regularizer": regularizer, "trajectory": trajectory, "dtype": dtype}
@@ -228,11 +228,10 @@ def gradient_flow_attack(
     )
 
 
+@checked(step_size=POSITIVE, n_steps=check_count, schedule=one_of(*SCHEDULES))
 def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") -> np.ndarray:
     """Return the sizes of all steps, shape (n_steps,); their sum is the stopping time."""
-    check_choice(schedule, "schedule", SCHEDULES)
-    check_number(step_size, "step_size", above=0)
-    return step_size / np.arange(1, check_count(n_steps, "n_steps") + 1) ** SCHEDULES[schedule]
+    return step_size / np.arange(1, n_steps + 1) ** SCHEDULES[schedule]
 
 
 def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtype):
@@ -316,7 +315,6 @@ def _compile(model, metric, regularizer, trajectory, arguments):
 
 
 def _check_points(X, y, dtype):
-    check_choice(dtype, "dtype", _ROUNDING)
     points = check_array(X, "X") if np.ndim(X) > 2 else check_features(X, "X")[0]
     are_indexed = isinstance(X, pd.DataFrame) and isinstance(y, pd.Series)
     labels = np.asarray(align(y, X.index, "y") if are_indexed else y)

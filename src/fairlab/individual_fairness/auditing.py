@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from fairlab.checks import align, check_array, check_choice, check_number
+from fairlab.checks import FRACTION, POSITIVE, align, check_array, checked, one_of
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness.attack import VARIANTS, Attack, StepSizeWarning, gradient_flow_attack
 from fairlab.statistics import PairedErrors
@@ -97,6 +97,7 @@ class RatioTest:
         return self.statistic - half, self.statistic + half
 
 
+@checked(max_loss_ratio=POSITIVE, alpha=FRACTION, variant=one_of(*VARIANTS))
 def loss_ratio_test(
     loss: ArrayLike,
     attacked_loss: ArrayLike,
@@ -138,8 +139,7 @@ def loss_ratio_test(
     >>> round(float(test.statistic), 2), bool(test.p_value < 0.05)
     (1.1, False)
     """
-    check_choice(variant, "variant", VARIANTS)
-    before, after = _check_pairs(loss, attacked_loss, ("loss", "attacked_loss"), max_loss_ratio, alpha)
+    before, after = _check_pairs(loss, attacked_loss, ("loss", "attacked_loss"))
     for name, values in (("loss", before), ("attacked_loss", after)):
         if (values < 0).any():
             raise ValueError(f"{name}: expected zero or more, found {values[values < 0][0]}")
@@ -164,6 +164,7 @@ def loss_ratio_test(
     return RatioTest(mean, error, n, ratio.shape[-1] - n, max_loss_ratio, alpha)
 
 
+@checked(max_loss_ratio=POSITIVE, alpha=FRACTION, variant=one_of(*VARIANTS))
 def error_rate_ratio_test(
     wrong: ArrayLike,
     attacked_wrong: ArrayLike,
@@ -206,8 +207,7 @@ def error_rate_ratio_test(
     >>> round(float(test.statistic), 2), bool(test.p_value < 0.05)
     (3.0, True)
     """
-    check_choice(variant, "variant", VARIANTS)
-    before, after = _check_pairs(wrong, attacked_wrong, ("wrong", "attacked_wrong"), max_loss_ratio, alpha)
+    before, after = _check_pairs(wrong, attacked_wrong, ("wrong", "attacked_wrong"))
     for name, values in (("wrong", before), ("attacked_wrong", after)):
         if not np.isin(values, (0, 1)).all():
             raise ValueError(f"{name}: expected 0 and 1, found {values[~np.isin(values, (0, 1))][0]}")
@@ -325,7 +325,7 @@ def audit(
     )
 
 
-def _check_pairs(before, after, names, max_loss_ratio, alpha):
+def _check_pairs(before, after, names):
     if isinstance(before, pd.Series) and isinstance(after, pd.Series):
         after = align(after, before.index, names[1])
     before, after = (
@@ -335,6 +335,4 @@ def _check_pairs(before, after, names, max_loss_ratio, alpha):
         raise ValueError(
             f"{names[0]} has shape {before.shape}, {names[1]} {after.shape}; expected the same, with 2 points or more"
         )
-    check_number(max_loss_ratio, "max_loss_ratio", above=0)
-    check_number(alpha, "alpha", above=0, below=1)
     return before, after

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from fairlab.checks import check_array, check_flag, optional
+from fairlab.checks import check_array, check_flag, checked, optional
 from fairlab.networks import logits_model
 
 tf = optional("tensorflow")
@@ -152,10 +152,9 @@ class LinearClassifier(WhiteBoxClassifier):
     ([1.5, -0.5], [1, 0])
     """
 
+    @checked(coef=check_array, intercept=check_array, rounded_loss=check_flag)
     def __init__(self, coef: ArrayLike, intercept: ArrayLike, *, rounded_loss: bool = False):
-        self.coef = check_array(coef, "coef")
-        self.intercept = check_array(intercept, "intercept")
-        self.rounded_loss = check_flag(rounded_loss, "rounded_loss")
+        self.coef, self.intercept, self.rounded_loss = coef, intercept, rounded_loss
         if self.coef.shape[:-1] != self.intercept.shape:
             raise ValueError(f"coef has shape {self.coef.shape}, intercept {self.intercept.shape}")
 

@@ -12,7 +12,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import align, check_array, check_choice, check_count, check_flag, check_number
+from fairlab.checks import (
+    COUNT_OR_ZERO,
+    FRACTION,
+    ZERO_OR_MORE,
+    align,
+    check_array,
+    check_count,
+    check_flag,
+    check_function,
+    check_parameters,
+    checked,
+    one_of,
+)
 from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import (
     RULES,
@@ -34,6 +46,16 @@ VARIANTS = ("sound", "published")
 MADE_OF = ("model", "schema", "output_distance")  # the parameters that outputs depend on
 
 
+@checked(
+    confidence_level=FRACTION,
+    error_bound=FRACTION,
+    min_samples=COUNT_OR_ZERO,
+    max_samples=check_count,
+    stop=one_of(*RULES),
+    output_distance=check_function,
+    variant=one_of(*VARIANTS),
+    random_state=COUNT_OR_ZERO,
+)
 class Themis(BaseEstimator):
     """Tests a model or a program for discrimination.
 
@@ -145,6 +167,7 @@ class Themis(BaseEstimator):
         """
         return self._estimate("causal", [sensitive_features], self._estimation())[0]
 
+    @checked(measure=one_of(*MEASURES))
     def apparent_score(
         self,
         inputs: pd.DataFrame,
@@ -173,7 +196,6 @@ class Themis(BaseEstimator):
         ValueError
             If there is no input, or the weights are not positive, finite and one for each.
         """
-        check_choice(measure, "measure", MEASURES)
         if self.output_distance is not None:
             raise TypeError("the apparent score needs binary outputs; there is an output distance")
         positions = self._program.schema.positions(sensitive_features)
@@ -193,6 +215,7 @@ class Themis(BaseEstimator):
         false = np.bincount(group, weight * ~outputs)
         return float(every[(true > 0) & (false > 0)].sum() / every.sum())
 
+    @checked(min_score=ZERO_OR_MORE, measure=one_of(*MEASURES, "both"), prune=check_flag)
     def search(
         self,
         min_score: float,
@@ -229,10 +252,8 @@ class Themis(BaseEstimator):
         DomainTooLargeError
             If a set that has to be tested has more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        if check_number(min_score, "min_score", least=0) > 1:
+        if min_score > 1:
             raise ValueError(f"min_score: expected a number between 0 and 1, found {min_score!r}")
-        check_choice(measure, "measure", (*MEASURES, "both"))
-        check_flag(prune, "prune")
         schema = self._program.schema
         if sensitive_features is None:
             sensitive_features = [name for name, size in zip(schema.names, schema.sizes, strict=True) if size > 1]
@@ -263,15 +284,8 @@ class Themis(BaseEstimator):
 
     def _estimation(self, n_scores: int = 1) -> Estimation:
         """Return how scores are estimated, such that so many of them together keep the confidence; check parameters."""
-        for name in ("confidence_level", "error_bound"):
-            check_number(getattr(self, name), name, above=0, below=1)
-        check_choice(self.variant, "variant", VARIANTS)
-        if self.stop is not None:
-            check_choice(self.stop, "stop", RULES)
-        check_count(self.max_samples, "max_samples", least=check_count(self.min_samples, "min_samples", least=0) + 1)
-        check_count(self.random_state, "random_state", least=0)
-        if not callable(self.output_distance) and self.output_distance is not None:
-            raise TypeError(f"output_distance: expected a function, found {type(self.output_distance).__name__}")
+        check_parameters(self)
+        check_count(self.max_samples, "max_samples", least=self.min_samples + 1)
         level = self.confidence_level if n_scores == 1 else 1 - (1 - self.confidence_level) / n_scores
         stop = self.stop or ("normal" if self.variant == "published" else "exact")
         limits = level, self.error_bound, self.min_samples, self.max_samples

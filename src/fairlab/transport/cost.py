@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from fairlab.checks import check_array, check_number, check_same_columns, is_number, suggestion
+from fairlab.checks import check_array, check_number, check_same_columns, checked, is_number, suggestion
 
 Cost = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Table = pd.DataFrame | np.ndarray
 KINDS = ("absolute", "squared", "mismatch")
 
 
+@checked(X_source=check_array, X_target=check_array)
 def squared_l1(X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
     """Return the square of the L1 distance of every pair, the cost of FlipTest (section 3.1).
 
@@ -42,7 +43,6 @@ def squared_l1(X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
     >>> squared_l1(np.array([[0.0, 0.0]]), np.array([[1.0, 2.0], [0.0, 1.0]])).tolist()
     [[9.0, 1.0]]
     """
-    X_source, X_target = check_array(X_source, "X_source"), check_array(X_target, "X_target")
     check_shapes(X_source, X_target)
     distance = cdist(X_source, X_target, metric="cityblock")
     return np.square(distance, out=distance)

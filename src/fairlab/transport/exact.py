@@ -4,12 +4,26 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairlab.checks import align, check_features, check_seed, estimator_features
+from fairlab.checks import (
+    align,
+    check_features,
+    check_function,
+    check_parameters,
+    check_seed,
+    checked,
+    estimator_features,
+    one_of,
+)
 from fairlab.transport.cost import ColumnCosts, Cost, as_table, check_mixed, cost_matrix, is_mixed
 from fairlab.transport.maps import TransportMap, require_memory
 from fairlab.transport.solvers import SOLVERS, Problem, network_simplex, peak_bytes, solve
 
 
+@checked(
+    solver=one_of(*SOLVERS),
+    cost=check_function,
+    random_state=check_seed,
+)
 class ExactTransport(TransportMap):
     """The plan that moves one sample onto another at the least mean cost (FlipTest, section 3.1).
 
@@ -86,9 +100,7 @@ class ExactTransport(TransportMap):
         SolverError
             If the solver does not reach an optimum, its plan misses the weights, or the duality gap is not closed.
         """
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver: expected one of {', '.join(SOLVERS)}, found {self.solver!r}")
-        check_seed(self.random_state)
+        check_parameters(self)
         source, target = self._tables(X_source, X_target)
         pairs = (X_source, source), (X_target, target)
         tables = [as_table(X if isinstance(X, pd.DataFrame) else values) for X, values in pairs]

@@ -13,14 +13,26 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
-from fairlab.checks import check_count, check_flag
+from fairlab.checks import COUNT_OR_ZERO, POSITIVE, check_count, check_flag, check_parameters, checked
 from fairlab.networks import forward, single_precision
-from fairlab.transport.maps import CHUNK, DivergenceError, TransportMap, check_options, require_memory
+from fairlab.transport.maps import CHUNK, DivergenceError, TransportMap, check_widths, require_memory
 
 # Rows that are mapped at once, so that hidden layers of a large table stay small.
 ROWS = 16_384
 
 
+@checked(
+    hidden_layers=check_widths,
+    penalty=POSITIVE,
+    n_steps=check_count,
+    batch_size=check_count,
+    critic_steps=check_count,
+    learning_rate=POSITIVE,
+    clip=POSITIVE,
+    random_state=COUNT_OR_ZERO,
+    log_every=check_count,
+    progress=check_flag,
+)
 class GANTransport(TransportMap):
     """One map from source to target, learnt by the Wasserstein GAN of FlipTest (section 3.1, equation 1).
 
@@ -153,9 +165,7 @@ class GANTransport(TransportMap):
 
     def _prepared(self, X_source, X_target):
         """Return both samples in float32, options and samples checked."""
-        counts = ("n_steps", "batch_size", "critic_steps", "log_every")
-        check_options(self, counts=counts, positive=("learning_rate", "clip", "penalty"))
-        check_flag(self.progress, "progress")
+        check_parameters(self)
         samples = self._samples(X_source, X_target, min_rows=2)
         return [single_precision(X, name) for X, name in zip(samples, ("X_source", "X_target"), strict=True)]
 
@@ -169,6 +179,7 @@ class GANTransport(TransportMap):
         return 4 * (8 * n_weights + batch * self.batch_size)
 
 
+@checked(n_threads=check_count)
 def fit_gans(maps: Sequence[GANTransport], X_source, X_target, *, n_threads: int | None = None) -> list[GANTransport]:
     """Fit independent maps side by side, a core each; each is to the last bit what its own `fit` gives.
 
@@ -211,7 +222,7 @@ def fit_gans(maps: Sequence[GANTransport], X_source, X_target, *, n_threads: int
     if not np.iterable(maps) or not len(maps) or not all(isinstance(each, GANTransport) for each in maps):
         raise ValueError(f"maps: expected at least one GANTransport, found {maps!r}")
     n_cores = int(os.environ.get("OMP_NUM_THREADS") or joblib.cpu_count())
-    n_threads = n_cores if n_threads is None else check_count(n_threads, "n_threads")
+    n_threads = n_threads or n_cores
     pairs = zip(_one_each(X_source, maps, "X_source"), _one_each(X_target, maps, "X_target"), strict=True)
     return _fitted(maps, list(pairs), n_threads=n_threads)
 

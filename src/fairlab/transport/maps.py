@@ -8,14 +8,7 @@ from scipy.stats import ks_2samp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import (
-    check_count,
-    check_features,
-    check_number,
-    check_same_columns,
-    estimator_features,
-    memory_left_gb,
-)
+from fairlab.checks import check_count, check_features, check_same_columns, estimator_features, memory_left_gb
 
 GIB = 2**30
 CHUNK = 64  # steps of a GAN whose rows are drawn at once
@@ -110,18 +103,12 @@ def marginal_distances(X_target, X_image) -> pd.Series:
     return pd.Series([ks_2samp(*pair).statistic for pair in zip(target.T, image.T, strict=True)], names, dtype=float)
 
 
-def check_options(estimator, *, counts: Iterable[str], positive: Iterable[str]) -> None:
-    """Raise a ValueError unless a network's options are whole numbers of at least 1, or finite ones above 0."""
-    for name in positive:
-        check_number(getattr(estimator, name), name, above=0)
-    for name in counts:
-        check_count(getattr(estimator, name), name)
-    layers, seed = estimator.hidden_layers, estimator.random_state
+def check_widths(layers, name: str) -> None:
+    """Raise a ValueError unless a network's hidden layers are a sequence of widths."""
     if isinstance(layers, str) or not isinstance(layers, Iterable):
-        raise ValueError(f"hidden_layers: expected a sequence of widths, found {layers!r}")
+        raise ValueError(f"{name}: expected a sequence of widths, found {layers!r}")
     for width in layers:
-        check_count(width, "hidden_layers")
-    check_count(seed, "random_state", least=0)
+        check_count(width, name)
 
 
 def require_memory(n_bytes: int, what: str, *, advice: str) -> int:

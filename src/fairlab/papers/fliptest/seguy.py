@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import ot
 
-from fairlab.checks import optional
+from fairlab.checks import COUNT_OR_ZERO, POSITIVE, check_count, check_parameters, checked, optional
 from fairlab.networks import forward, initial_network, single_precision, stacked
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
-from fairlab.transport.maps import DivergenceError, TransportMap, check_options, require_memory
+from fairlab.transport.maps import DivergenceError, TransportMap, check_widths, require_memory
 
 tf = optional("tensorflow")
 
@@ -22,6 +22,15 @@ RHO, EPSILON = 0.9, 1e-7  # of RMSprop, as Keras has it
 BYTES_PER_PAIR = 60
 
 
+@checked(
+    regularization=POSITIVE,
+    hidden_layers=check_widths,
+    n_dual_steps=check_count,
+    n_map_steps=check_count,
+    batch_size=check_count,
+    learning_rate=POSITIVE,
+    random_state=COUNT_OR_ZERO,
+)
 class SeguyTransport(TransportMap):
     """One map from source to target, learnt in two stages (Seguy et al., algorithms 1 and 2).
 
@@ -61,8 +70,7 @@ class SeguyTransport(TransportMap):
 
     def fit(self, X_source, X_target) -> "SeguyTransport":
         """Learn the map."""
-        counts = ("n_dual_steps", "n_map_steps", "batch_size")
-        check_options(self, counts=counts, positive=("regularization", "learning_rate"))
+        check_parameters(self)
         source, target = self._samples(X_source, X_target, min_rows=2)
         require_memory(
             BYTES_PER_PAIR * len(source) * len(target),
