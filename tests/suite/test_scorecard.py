@@ -343,7 +343,7 @@ def test_a_linked_number_is_that_of_the_protocol_that_its_address_names():
     row = Row(**place, published=0.3, ours=0.3, as_specified=0.27, verdict="near")
     linked = LINK.format("1%", "section-5.3:hired_share.women:as_specified")
     assert set_links(linked, [row]).startswith("[27%](")
-    with pytest.raises(KeyError, match="expected a row with a number as specified"):
+    with pytest.raises(KeyError, match=r"expected a link to a row .*hired_share.women:as_specified"):
         set_links(linked, [row.model_copy(update={"as_specified": None})])
 
 
@@ -380,7 +380,7 @@ def test_a_linked_claim_has_its_verdict_and_a_link_to_no_row_is_refused():
     own = {"paper": "fliptest", "artefact": "appendix-d", "id": "directions-agree", "kind": "claim"}
     row = Row(**own, published="They agree.", ours="fails", verdict="fails")
     assert set_links(LINK.format("holds", "appendix-d:directions-agree"), [row]).startswith("[fails](")
-    with pytest.raises(KeyError, match="fliptest:appendix-d:no"):
+    with pytest.raises(KeyError, match=r"found .*published.yaml#appendix-d:no"):
         set_links(LINK.format("holds", "appendix-d:no"), [row])
     with pytest.raises(ValueError, match="expected a number such as"):
         set_links(
@@ -421,6 +421,10 @@ def test_a_run_is_set_beside_the_committed_scorecard_with_what_moved_first():
     )
     assert moved[-1].startswith("2 of 2")
     assert beside(committed, committed, 1) == ["0 of 4 rows are other than in the committed scorecard"]
+    smaller = [row.model_copy(update={"profile": "smoke"}) for row in committed]
+    assert beside(smaller, [row.model_copy(update={"profile": "quick"}) for row in committed]) == [
+        "0 of 4 rows are other than in the committed scorecard, which is of another size (profile quick; here smoke)"
+    ]
 
 
 def test_a_run_does_not_fail_for_a_committed_scorecard_of_another_version(toy):
@@ -450,3 +454,20 @@ def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, capsys):
         "table-1:mean  published 0.50 ± 0.10, committed 0.5 (agrees), here 0.55 [-0.08531, 1.185] (not comparable)"
         in said
     )
+
+
+def test_two_runs_are_set_beside_one_another(toy, capsys):
+    places = {}
+    for n, own in ((7, 0.5), (8, 0.6)):
+        experiment = Experiment("toy/mean", n=n)
+        fill(experiment)
+        experiment.run.records[0]["values"] = [own]
+        experiment.compare()
+        places[n] = str(run_folder("toy/mean", "custom"))
+    capsys.readouterr()
+    assert main(["scorecard", places[8], places[7]]) == 0
+    said = capsys.readouterr().out
+    line = "table-1:mean  published 0.50 ± 0.10, other 0.5 (not comparable), here 0.6 (not comparable)"
+    assert said.splitlines()[-2:] == [line, "1 of 4 rows are other than in the other run"]
+    assert main(["scorecard", places[8], "toy"]) == 2
+    assert "expected a paper, or a table or figure" in capsys.readouterr().err

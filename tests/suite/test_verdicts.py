@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.suite.published import Value
-from fairlab.suite.verdicts import JUDGED, Ours, judge, relative_difference
+from fairlab.suite.verdicts import JUDGED, Ours, judge, judge_claim, relative_difference
 
 KINDS = ["count", "statistic", "coefficient", "proportion", "percent"]
 WHY = "below what themis/pruning needs at least"
@@ -23,7 +23,7 @@ def ours(*values):
 
 
 def verdict(published, *values, **about):
-    return judge(published, ours(*values) if values else None, **about)[0]
+    return judge(published, ours(*values), **about)[0]
 
 
 @pytest.mark.parametrize(
@@ -154,13 +154,18 @@ def test_a_setting_must_be_equal():
 def test_of_all_that_apply_the_first_is_given():
     """Take away, one after the other, what makes the first verdict apply: the next one shows."""
     runs = [*np.linspace(20, 180, 19), 100]
-    pair = {"surrogate": True, "size": "n 1 instead of 2", "claims_hold": True, "missing": "lost"}
-    assert judge(value(value=100, setting=True), None, **pair) == ("not run", "lost")
-    assert verdict(value(value=100, setting=True), 100, **pair) == "surrogate"
-    pair["surrogate"] = False
+    pair = {"surrogate": "not the real data", "size": "n 1 instead of 2", "claims_hold": True}
+    assert judge(value(value=100, setting=True), ours(100), **pair) == ("surrogate", "not the real data")
+    assert judge_claim(True, surrogate="not the real data", size="n 1 instead of 2")[0] == "surrogate"
+    pair["surrogate"] = ""
     assert verdict(value(value=100, setting=True), 100, **pair) == "setting"
     assert verdict(value(value=100, impossible=WHY), 100, **pair) == "not comparable"
+    assert judge_claim(True, size=pair["size"]) == (
+        "not comparable",
+        "not the size of the published protocol: n 1 instead of 2",
+    )
     pair["size"] = ""
+    assert [judge_claim(holds) for holds in (True, False)] == [("holds", ""), ("fails", "")]
     assert judge(value(value=100, impossible=WHY), ours(100), **pair) == ("impossible", WHY)
     assert verdict(value(value=100, single_run=True), *runs, **pair) == "exact"
     assert verdict(value(value=104, single_run=True), *runs, **pair) == "agrees"

@@ -1,7 +1,7 @@
 """The catalogue of experiments: one YAML file each, ``experiments/<paper>/<experiment>.yaml``."""
 
+import fnmatch
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,9 +28,8 @@ class Profiles(Entry):
 
     @model_validator(mode="after")
     def _have_the_same_parameters(self):
-        for profile in PROFILES:
-            names = list(getattr(self, profile))
-            if sorted(names) != sorted(self.quick):
+        for profile, names in self:
+            if names.keys() != self.quick.keys():
                 raise EntryError(f"has the parameters {', '.join(names)}, quick {', '.join(self.quick)}", profile)
             if reserved := {"experiment", "profile", "seed"}.intersection(names):
                 raise EntryError(f"{', '.join(sorted(reserved))} may not be a parameter of a profile", profile)
@@ -185,7 +184,7 @@ def selected(names: Iterable[str], known: list[str], mark: str) -> list[str]:
     KeyError
         For a name that is neither; the message suggests known ones.
     """
-    papers = list(dict.fromkeys(one.partition(mark)[0] for one in known))
+    papers = dict.fromkeys(one.partition(mark)[0] for one in known)
     for name in names:
         if name not in (*known, *papers):
             of_paper = [one for one in known if one.partition(mark)[0] == name.partition(mark)[0]]
@@ -222,17 +221,16 @@ def specification(name: str) -> Specification:
         raise KeyError(f"unknown experiment {name!r}{suggestion(name, names)}")
     file = project().experiments / f"{name}.yaml"
     spec = read_document(file, Specification).model_copy(update={"name": name})
-    rows = []
+    written = list(spec.artefacts)
     for artefact in map(spec.published.artefact, spec.artefacts):
-        rows += [(artefact.id, id) for id in [*artefact.values, *artefact.claims]] or [(artefact.id, "")]
+        written += [f"{artefact.id}:{id}" for id in artefact.values | artefact.claims]
     for key, patterns in [*spec.size.items(), *spec.stored.items()]:
-        for pattern in patterns:
-            if not any(_depends([pattern], *row) for row in rows):
-                raise ValueError(
-                    f"{project().short(file)}: {key}: {pattern!r} is not a table, figure or row that it writes"
-                )
+        if none := [pattern for pattern in patterns if not fnmatch.filter(written, pattern)]:
+            raise ValueError(
+                f"{project().short(file)}: {key}: {none[0]!r} is not a table, figure or row that it writes"
+            )
     return spec
 
 
 def _depends(patterns, artefact: str, id: str) -> bool:
-    return any(fnmatchcase(artefact, pattern) or fnmatchcase(f"{artefact}:{id}", pattern) for pattern in patterns)
+    return any(fnmatch.filter([artefact, f"{artefact}:{id}"], pattern) for pattern in patterns)

@@ -287,8 +287,8 @@ def describe_data(names):
 @click.argument(
     "rows",
     nargs=-1,
-    metavar="[PAPER[:ARTEFACT] | RUN]...",
-    help="show these rows instead of the summary, e.g. adf:table-4; or those of a run, by its folder",
+    metavar="[PAPER[:ARTEFACT] | RUN [OTHER]]...",
+    help="show these rows instead of the summary, e.g. adf:table-4; or a run by its folder, beside another",
 )
 @click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
 @click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
@@ -297,14 +297,15 @@ def describe_data(names):
 def scorecard(write_bars, rows, as_json, profile, write):
     """Compare published numbers with our results."""
     from fairlab.suite import scorecard
-    from fairlab.suite.comparison import Comparison
+    from fairlab.suite.comparison import Comparison, beside, compare
+    from fairlab.suite.run import Run
 
-    if len(rows) == 1 and (Path(rows[0]) / "run.json").exists():
-        from fairlab.suite.comparison import compare
-        from fairlab.suite.run import Run
-
-        one = Run.read(Path(rows[0]).resolve())
-        print("\n".join([*(row.to_text() for row in compare(one).rows), "", *scorecard.ending_of(one, most=None)]))
+    if 1 <= len(rows) <= 2 and all((Path(row) / "run.json").exists() for row in rows):
+        run, *other = (Run.read(Path(row).resolve()) for row in rows)
+        own, moved = compare(run).rows, scorecard.ending_of(run, most=None)
+        if other:
+            moved = beside(own, compare(*other).rows, before="other", of="the other run")
+        print("\n".join([*(row.to_text() for row in own), "", *moved]))
         return 0
     card = scorecard.scorecard(profile)
     unreadable = scorecard.unreadable(profile)

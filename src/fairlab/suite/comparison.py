@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -21,10 +21,10 @@ from fairlab.suite.verdicts import (
     AGREEING,
     CLAIM_VERDICTS,
     JUDGED,
-    LABELS,
     LOOKS,
     OPEN,
     judge,
+    judge_claim,
     label_of,
     relative_difference,
 )
@@ -120,6 +120,11 @@ class Row(Entry):
     reason: str | None = None
 
     @property
+    def place(self) -> tuple[str, str, str]:
+        """What names the row: paper, table or figure, and id."""
+        return self.paper, self.artefact, self.id
+
+    @property
     def is_inferred(self) -> bool:
         """Whether the row was judged by a protocol that was inferred from the published values."""
         return self.reading == INFERRED and self.verdict in JUDGED + CLAIM_VERDICTS
@@ -136,12 +141,17 @@ class Row(Entry):
 
     @property
     def shown(self) -> str:
-        """Our result as text."""
+        """Our result as text, with its interval."""
         if self.ours is None or isinstance(self.ours, str):
             return self.ours or ""
-        if isinstance(self.ours, tuple):
-            return _interval_text(*self.ours)
-        return _digits(self.ours) + ("" if self.low is None else f" {_interval_text(self.low, self.high)}")
+        mean = [] if isinstance(self.ours, tuple) else [_digits(self.ours)]
+        interval = [] if self.low is None else [f"[{_digits(self.low)}, {_digits(self.high)}]"]
+        return " ".join(mean + interval)
+
+    @property
+    def result(self) -> str:
+        """Our result and its verdict as text."""
+        return f"{self.shown or 'no result'} ({label_of(self.verdict)})"
 
     @property
     def difference(self) -> str:
@@ -191,9 +201,12 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per published value or claim, with the numbers as they are shown."""
-        rows = [dict(row) | {"ours": row.shown, "difference": row.difference} for row in self.rows]
-        texts = [row.printed or str(row.published) for row in self.rows]
-        return pd.DataFrame(rows, columns=[*Row.model_fields, "difference"]).assign(published=texts)
+        texts = [
+            {"published": row.printed or str(row.published), "ours": row.shown, "difference": row.difference}
+            for row in self.rows
+        ]
+        rows = [dict(row) | own for row, own in zip(self.rows, texts, strict=True)]
+        return pd.DataFrame(rows, columns=[*Row.model_fields, "difference"])
 
     def of(self, paper: str) -> "Comparison":
         """Return the rows of one paper."""
@@ -209,9 +222,9 @@ class Comparison:
 
     def median_difference(self) -> float | None:
         """Return the median absolute relative difference of the judged numbers, None if there are none."""
-        judged = (row.relative_difference for row in self.rows if row.column in JUDGED)
-        sizes = [abs(difference) for difference in judged if difference is not None]
-        return float(np.median(sizes)) if sizes else None
+        judged = [row.relative_difference for row in self.rows if row.column in JUDGED]
+        median = pd.Series(judged, dtype=float).abs().median()
+        return None if np.isnan(median) else float(median)
 
     def __repr__(self) -> str:
         return "\n".join([*self.remarks, self.headline()])
@@ -236,14 +249,16 @@ class Comparison:
         if not self.rows:
             return "nothing published"
         counts, median, bases = self.counts(), self.median_difference(), self.bases()
-        off = Counter(row.verdict for row in self.rows if row.is_inferred and row.verdict in OPEN)
-        verdicts = {
-            column: f"{counts[column]} {_counted(column, counts[column])}" for column in COLUMNS if counts[column]
-        }
-        verdicts |= {verdict: f"{verdicts[verdict]} ({n} inferred)" for verdict, n in off.items()}
+        inferred = Counter(row.verdict for row in self.rows if row.is_inferred and row.verdict in OPEN)
+        verdicts = [
+            f"{counts[column]} {_counted(column, counts[column])}"
+            + (f" ({inferred[column]} inferred)" if inferred[column] else "")
+            for column in COLUMNS
+            if counts[column]
+        ]
         rest = [f"{bases[basis]} {words}" for basis, words in BASES.items() if bases[basis]]
         parts = [
-            f"{len(self.rows):,} published numbers and claims: {', '.join(verdicts.values())}",
+            f"{len(self.rows):,} published numbers and claims: {', '.join(verdicts)}",
             "" if median is None else f"median difference {median:.1%}",
             f"of the exact numbers {', '.join(rest)}" if rest else "",
         ]
@@ -279,55 +294,164 @@ def percent(share: float) -> str:
     return "0%" if share == 0 else f"{100 * share:+.2g}%" if abs(share) < 0.1 else f"{share:+.0%}"
 
 
-def beside(rows: Iterable[Row], committed: Iterable[Row], most: int | None = None) -> list[str]:
-    """Return a line for every row that is other than in the committed scorecard, and one that counts them.
+def beside(
+    rows: Iterable[Row],
+    others: Iterable[Row],
+    most: int | None = None,
+    *,
+    before: str = "committed",
+    of: str = "the committed scorecard",
+) -> list[str]:
+    """Return a line for every row that is other than among `others`, and one that counts them.
 
-    Other verdicts come first, then the largest changes; at most so many rows.
+    Other verdicts come first, then the largest changes; at most so many rows. `before` and `of` say whose rows the
+    others are.
     """
-    rows, known = list(rows), {(row.paper, row.artefact, row.id): row for row in committed}
-    pairs = [(row, known[key]) for row in rows if (key := (row.paper, row.artefact, row.id)) in known]
+    rows, known = list(rows), {row.place: row for row in others}
+    pairs = [(row, known[row.place]) for row in rows if row.place in known]
     moved = sorted((pair for pair in pairs if any(_moved(*pair))), key=lambda pair: _moved(*pair), reverse=True)
-    lines = []
-    for row, old in moved[:most]:
-        what = "claim" if row.kind == "claim" else f"published {row.printed}"
-        sides = [f"{side.shown or 'no result'} ({label_of(side.verdict)})" for side in (old, row)]
-        lines.append(f"{row.artefact}:{row.id}  {what}, committed {sides[0]}, here {sides[1]}")
+    lines = [
+        f"{row.artefact}:{row.id}  {'claim' if row.kind == 'claim' else f'published {row.printed}'}, "
+        f"{before} {old.result}, here {row.result}"
+        for row, old in moved[:most]
+    ]
+    sizes = {(old.profile, row.profile) for row, old in pairs if old.profile and row.profile}
+    size = "".join(
+        f", which is of another size (profile {there}; here {here})" for there, here in sorted(sizes) if here != there
+    )
     new = f"; not in it: {len(rows) - len(pairs)}" if len(rows) > len(pairs) else ""
-    return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in the committed scorecard{new}"]
+    return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in {of}{size}{new}"]
 
 
 def _moved(row, old) -> tuple[bool, float]:
-    """Return whether the verdict is another, and by how much the number changed, relative to the committed one."""
-    other, kinds = row.verdict != old.verdict, {type(row.ours), type(old.ours)}
-    if kinds <= {str, type(None)} or len(kinds) == 2:
-        return other, 0.0 if row.ours == old.ours else np.inf
-    ours, before = np.asarray(row.ours), np.asarray(old.ours)
-    change = float((np.abs(ours - before) / np.maximum(np.abs(before), LEAST)).max())
-    return other, change if change > ROUNDED else 0.0  # the committed ones are rounded
+    """Return whether the verdict is another, and by how much the number changed, relative to the old one."""
+    change = 0.0 if row.ours == old.ours else np.inf
+    if change and {type(row.ours), type(old.ours)} in ({float}, {tuple}):
+        ours, before = np.asarray(row.ours), np.asarray(old.ours)
+        change = float((np.abs(ours - before) / np.maximum(np.abs(before), LEAST)).max())
+    return row.verdict != old.verdict, change if change > ROUNDED else 0.0  # the committed ones are rounded
 
 
-def compare(run: Run) -> Comparison:
-    """Compare a run with all published values and claims of its tables and figures."""
+def compare(run: Run, reading: str = "as_published") -> Comparison:
+    """Compare a run with all published values and claims of its tables and figures.
+
+    With ``as_specified`` as `reading`, numbers that the run has by that protocol variant are judged instead.
+    """
     artefacts = map(run.specification.published.artefact, run.specification.artefacts)
-    return Comparison(row for artefact in artefacts for row in compare_artefact(artefact, run))
+    return Comparison(row for artefact in artefacts for row in _rows_of(artefact, run, reading))
 
 
-def compare_artefact(artefact: Artefact, run: Run) -> Iterable[Row]:
-    """Yield the rows of one artefact from the run that writes it: its numbers, then its claims."""
-    recorded = {claim["id"]: claim for claim in run.claims if claim["artefact"] == artefact.id}
-    claims = [_claim_row(artefact, claim, run, recorded.get(id)) for id, claim in artefact.claims.items()]
+def published_row(paper: str, artefact: Artefact, item: Value | Claim, **found) -> Row:
+    """Return the row of a published number or claim: not run, unless `found` has more of its fields."""
+    if isinstance(item, Claim):
+        published = {"kind": "claim", "published": item.text}
+    else:
+        published = {"kind": "number", "published": item.number, "printed": item.printed, "source": item.source}
+    return Row(paper=paper, artefact=artefact.id, id=item.id, **published, **found)
+
+
+def _rows_of(artefact, run, reading) -> Iterable[Row]:
+    """Yield the rows of one table or figure of a run: its numbers, then its claims."""
+    claims = [_claim_row(artefact, claim, run) for claim in artefact.claims.values()]
     # A claim from surrogate data or a smaller run supports no number.
     all_hold = all(row.verdict == "holds" for row in claims)
     for value in artefact.values.values():
-        judged_on = any(claim.is_judged_on(value) for claim in artefact.claims.values())
-        yield _value_row(artefact, value, run, all_hold and judged_on)
+        yield _value_row(artefact, value, run, reading, all_hold and value.id in artefact.judged)
     yield from claims
 
 
-def not_run(paper: str, artefact: Artefact, reason: str) -> Iterable[Row]:
-    """Yield the rows of a table or figure that no run has written."""
-    for item in [*artefact.values.values(), *artefact.claims.values()]:
-        yield Row(**_published(paper, artefact, item), reason=reason)
+def _value_row(artefact, value, run, reading, claims_hold) -> Row:
+    record = run.record(artefact.id, value.id, reading) or run.record(artefact.id, value.id)
+    if record is None:
+        return published_row(run.paper, artefact, value, reason=_reason_left_out(run, artefact, value))
+    ours, specified = (run.ours(artefact.id, value.id, one) for one in (record["reading"], "as_specified"))
+    inferred = value.inferred or artefact.inferred or not value.verified
+    # Claims are judged as published, and say nothing of a number as specified.
+    claims_hold = claims_hold and not inferred and record["reading"] == "as_published"
+    verdict, reason = judge(value, ours, claims_hold=claims_hold, **_limits(run, artefact, value, record))
+    as_specified = specified and published_row(run.paper, artefact, value, **_numbers(specified, value.kind))
+    reasons = [
+        reason,
+        record["note"],
+        as_specified and f"as specified: {as_specified.shown}",
+        value.exact and verdict in JUDGED[1:] and "deterministic: an exact rerun gives the published digits",
+        isinstance(inferred, str) and f"the protocol was inferred: {inferred}",
+        not value.verified and f"the published number is in doubt: {value.note}",
+    ]
+    return published_row(
+        run.paper,
+        artefact,
+        value,
+        as_specified=as_specified and as_specified.ours,
+        relative_difference=relative_difference(value, ours),
+        verdict=verdict,
+        reading=INFERRED if inferred and reading == "as_published" else "as_published",
+        evidence=run.specification.evidence(artefact.id, value.id),
+        reason="; ".join(filter(None, reasons)),
+        **_numbers(ours, value.kind),
+        **_provenance(run, record),
+    )
+
+
+def _claim_row(artefact, claim, run) -> Row:
+    entry = next(_about(run.claims, artefact, claim), None)
+    if entry is None:
+        return published_row(run.paper, artefact, claim, reason=_reason_left_out(run, artefact, claim))
+    verdict, reason = judge_claim(entry["holds"], **_limits(run, artefact, claim, entry))
+    return published_row(
+        run.paper,
+        artefact,
+        claim,
+        ours="holds" if entry["holds"] else "fails",
+        verdict=verdict,
+        reading=INFERRED if artefact.inferred else None,
+        reason="; ".join(filter(None, [reason, entry["detail"]])) or None,
+        **_provenance(run, entry),
+    )
+
+
+def _about(entries, artefact, item) -> Iterator[dict]:
+    """Return the entries of a run about a published number or claim."""
+    return (each for each in entries if (each["artefact"], each["id"]) == (artefact.id, item.id))
+
+
+def _limits(run, artefact, item, entry) -> dict[str, str]:
+    """Return what limits the verdict on an entry of a run: that it rests on surrogate data, or has another size."""
+    return {
+        "surrogate": _surrogate_data(run, entry["data"]),
+        "size": run.specification.other_size(run.parameters, artefact.id, item.id),
+    }
+
+
+def _provenance(run, entry) -> dict:
+    return {
+        "profile": run.profile,
+        "seed": run.seed,
+        "commit": run.about.get("commit"),
+        "data": run.source(entry["data"]),
+    }
+
+
+def _surrogate_data(run, variants=None) -> str:
+    """Return the missing real data, and how to get it; empty if nothing is missing."""
+    missing = " ".join(run.missing(variants))
+    return f"surrogate data: fairlab data fetch {missing} gets the real data or explains how" if missing else ""
+
+
+def _reason_left_out(run, artefact, item) -> str:
+    reasons = (each["reason"] for each in _about(run.skipped, artefact, item))
+    reason = next(reasons, f"{run.name} does not record it")
+    return "; ".join(filter(None, [reason, _surrogate_data(run)]))
+
+
+def _numbers(ours, kind) -> dict:
+    """Return our result for a row, its interval cut at what the quantity can be."""
+    low, high = (None, None) if kind == "p-value" else ours.interval or (None, None)
+    least, most = RANGES.get(kind, (-np.inf, np.inf))
+    if low is not None and least <= np.mean(ours.mean) <= most:
+        low, high = max(low, least), min(high, most)
+    mean = (low, high) if kind == "interval" else float(ours.mean)
+    return {"ours": mean, "low": low, "high": high, "n_trials": ours.n}
 
 
 def render(template: str, **content) -> str:
@@ -342,106 +466,12 @@ def render(template: str, **content) -> str:
     return environment.get_template(template).render(content)
 
 
-def _published(paper, artefact, item: Value | Claim):
-    row = {"paper": paper, "artefact": artefact.id, "id": item.id}
-    if isinstance(item, Claim):
-        return row | {"kind": "claim", "published": item.text}
-    number = (float(item.low), float(item.high)) if item.kind == "interval" else float(item.value)
-    return row | {"kind": "number", "published": number, "printed": item.printed, "source": item.source}
-
-
-def _provenance(run, data):
-    return {
-        "profile": run.profile,
-        "seed": run.seed,
-        "commit": run.about.get("commit"),
-        "data": run.source(data),
-    }
-
-
-def _value_row(artefact, value, run, claims_hold):
-    row = _published(run.paper, artefact, value)
-    record, ours = run.record(artefact.id, value.id), run.ours(artefact.id, value.id)
-    if ours is None:
-        verdict, reason = judge(value, None, missing=_reason_left_out(run, artefact, value))
-        return Row(**row, verdict=verdict, reason=reason)
-    inferred = value.inferred or artefact.inferred or not value.verified
-    row |= _provenance(run, record["data"]) | _numbers(ours, value.kind)
-    row |= {
-        "relative_difference": relative_difference(value, ours),
-        "reading": INFERRED if inferred else "as_published",
-        "evidence": run.specification.evidence(artefact.id, value.id),
-    }
-    specified = run.ours(artefact.id, value.id, "as_specified")
-    if specified:
-        specified = Row(**row | _numbers(specified, value.kind))
-        row["as_specified"] = specified.ours
-    verdict, reason = judge(
-        value,
-        ours,
-        surrogate=row["data"] == "surrogate",
-        size=run.specification.other_size(run.parameters, artefact.id, value.id),
-        claims_hold=claims_hold and not inferred,
-    )
-    is_off = value.exact and verdict in JUDGED[1:]
-    reasons = [
-        _surrogate_data(run, record["data"]) if verdict == "surrogate" else reason,
-        record["note"],
-        specified and f"as specified: {specified.shown}",
-        "deterministic: an exact rerun gives the published digits" if is_off else "",
-        f"the protocol was inferred: {inferred}" if isinstance(inferred, str) else "",
-        "" if value.verified else f"the published number is in doubt: {value.note}",
-    ]
-    return Row(**row, verdict=verdict, reason="; ".join(filter(None, reasons)))
-
-
-def _claim_row(artefact, claim, run, entry):
-    row = _published(run.paper, artefact, claim)
-    if entry is None:
-        return Row(**row, reason=_reason_left_out(run, artefact, claim))
-    verdict, reason = "holds" if entry["holds"] else "fails", ""
-    row |= _provenance(run, entry["data"]) | {"ours": verdict, "reading": INFERRED if artefact.inferred else None}
-    size = run.specification.other_size(run.parameters, artefact.id, claim.id)
-    if row["data"] == "surrogate":
-        verdict, reason = "surrogate", _surrogate_data(run, entry["data"])
-    elif size:
-        verdict, reason = "not comparable", f"not the size of the published protocol: {size}"
-    return Row(**row, verdict=verdict, reason="; ".join(filter(None, [reason, entry["detail"]])) or None)
-
-
-def _surrogate_data(run, variants):
-    """Return the missing real data, and how to get it."""
-    return f"surrogate data: fairlab data fetch {' '.join(run.missing(variants))} gets the real data or explains how"
-
-
-def _reason_left_out(run, artefact, item):
-    reasons = [s["reason"] for s in run.skipped if (s["artefact"], s["id"]) == (artefact.id, item.id)]
-    reason = reasons[0] if reasons else f"{run.name} does not record it"
-    return f"{reason}; {_surrogate_data(run, None)}" if run.missing() else reason
-
-
-def _numbers(ours, kind) -> dict:
-    if ours.values.ndim == 2:
-        low, high = map(float, ours.mean)
-        return {"ours": (low, high), "low": low, "high": high, "n_trials": ours.n}
-    low, high = (None, None) if kind == "p-value" else ours.interval or (None, None)
-    least, most = RANGES.get(kind, (-np.inf, np.inf))
-    if low is not None and least <= ours.mean <= most:
-        low, high = max(low, least), min(high, most)
-    return {"ours": float(ours.mean), "low": low, "high": high, "n_trials": ours.n}
-
-
 def _counted(column, n) -> str:
     """Return the words for `n` rows of a column: 1 agrees, 2 agree."""
-    if column == INFERRED:
-        return "inferred and not differing"
-    if column in LABELS:
-        return label_of(column) + "s" * (column == "setting" and n > 1)
-    return column if n == 1 else column.removesuffix("s")
-
-
-def _interval_text(low, high) -> str:
-    return f"[{_digits(low)}, {_digits(high)}]"
+    label = "inferred and not differing" if column == INFERRED else label_of(column)
+    if n == 1:
+        return label
+    return f"{label}s" if column == "setting" else label.removesuffix("s")
 
 
 def _digits(number) -> str:

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
+from itertools import groupby, product
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -25,7 +26,7 @@ FORMATS = ("csv", "png", "svg")
 INDEX = "index.json"
 MARKED = ("reconstructed", "surrogate")  # data whose provenance is written into the picture
 MARK_COLUMN = "data"  # column of tables from surrogates
-FIRST_SENTENCE = re.compile(r"^.*?[.!?](?=\s|$)", re.DOTALL)
+AFTER_SENTENCE = r"(?<=[.!?])\s"
 
 
 def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd.DataFrame) -> dict:
@@ -34,17 +35,16 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
         raise TypeError(f"figure: expected a matplotlib Figure, found {figure!r}")
     if not isinstance(caption, str):
         raise TypeError(f"caption: expected text, found {caption!r}")
-    titles = [figure.get_suptitle(), *(axes.get_title(loc) for axes in figure.axes for loc in ("left", "center"))]
-    sentence = next(filter(None, [titles[0], "; ".join(dict.fromkeys(filter(None, titles)))]), "")
+    titles = [axes.get_title(loc) for axes in figure.axes for loc in ("left", "center")]
+    sentence = figure.get_suptitle() or "; ".join(dict.fromkeys(filter(None, titles)))
     if not sentence:
         raise ValueError("figure: expected a title that says what it shows (fig.suptitle or ax.set_title), found none")
     marks = [plotting.SOURCE_MARKS[source]] if source in MARKED else []
     plotting.save(figure, stem, salt=run.name, marks=marks, title=sentence)
     plt.close(figure)  # or a notebook would show it a second time
     caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
-    found = FIRST_SENTENCE.match(caption)
-    first = " ".join((found[0] if found else caption).replace("*", "").replace("`", "").split())
-    alternative = " ".join(filter(None, [first, sentence]))
+    first = re.split(AFTER_SENTENCE, caption, maxsplit=1)[0].replace("*", "").replace("`", "")
+    alternative = " ".join([*first.split(), sentence])
     return {"data": source, "caption": caption, "sentence": sentence, "alternative": alternative}
 
 
@@ -98,15 +98,12 @@ def copy_figures(names: Sequence[str], target: Path) -> list[str]:
         The figures.
     """
     known = {f"{paper}/{stem}": figure for paper in paper_keys() for stem, figure in figures(paper).items()}
-    chosen, entries = selected(names, list(known), "/"), {}
-    for name in chosen:
-        folder, entry = known[name]
-        paper, stem = name.split("/")
-        for suffix in FORMATS:
-            with atomic_path(target / paper / f"{stem}.{suffix}") as temporary:
-                shutil.copyfile(folder / f"{stem}.{suffix}", temporary)
-        entries.setdefault(paper, {})[stem] = entry
-    for paper, own in entries.items():
+    chosen = selected(names, list(known), "/")
+    for name, suffix in product(chosen, FORMATS):
+        with atomic_path(target / f"{name}.{suffix}") as temporary:
+            shutil.copyfile(known[name][0] / f"{Path(name).name}.{suffix}", temporary)
+    for paper, of_paper in groupby(chosen, lambda name: name.partition("/")[0]):
+        own = {Path(name).name: known[name][1] for name in of_paper}
         index = dict(sorted((read_index(target / paper) | own).items()))
         write_text(target / paper / INDEX, json.dumps(index, indent=1) + "\n")
     return chosen

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from fairlab.paths import project, write_text
-from fairlab.suite.comparison import Row
+from fairlab.paths import project
+from fairlab.suite.comparison import Numbers, Row
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import label_of
 
@@ -32,17 +32,16 @@ def set_links(text: str, rows: Iterable[Row]) -> str:
     Raises
     ------
     KeyError
-        If a link leads to no row.
+        If a link leads to no row, or asks for what a row does not have.
     """
-    known = {(row.paper, row.artefact, row.id): row for row in rows}
+    known = {row.place: row for row in rows}
 
     def write(link):
-        place = link["paper"], link["artefact"], link["id"]
-        if place not in known:
-            raise KeyError(f"expected a link to a row of the scorecard, found {':'.join(place)}")
-        row, asked = known[place], link["asked"]
+        row, asked = known.get((link["paper"], link["artefact"], link["id"])), link["asked"]
+        if row is None or (asked == "as_specified" and row.as_specified is None):
+            raise KeyError(f"expected a link to a row of the scorecard, found {link[0]}")
         if asked in (None, "as_specified"):
-            number = in_digits_of(link["text"], row, asked is not None)
+            number = in_digits_of(link["text"], row, row.as_specified if asked else row.ours)
         else:
             number = number_after(asked, row)
         return f"[{number}]{link[0][len(link['text']) + 2 :]}"
@@ -55,35 +54,27 @@ def number_after(words: str, row: Row) -> str:
     pattern = re.escape(words).replace(r"\-", r"\W{1,3}")
     found = re.findall(rf"(?<!\w){pattern}\W{{1,3}}(?<![−+-]){STATED}", row.reason or "")
     if len(found) != 1:
-        place = f"{row.paper}:{row.artefact}:{row.id}"
+        place = ":".join(row.place)
         raise KeyError(f"expected one number after {words!r} in the reason of {place}, found {found} in {row.reason!r}")
     return found[0].replace("-", "−")
 
 
-def in_digits_of(text: str, row: Row, is_specified: bool = False) -> str:
+def in_digits_of(text: str, row: Row, ours: Numbers | str | None) -> str:
     """Return our result for a row in the form of a text, such as ``30%``, ``−1.37`` or ``1,086``; a claim's verdict."""
-    ours = row.as_specified if is_specified else row.ours
-    if is_specified and ours is None:
-        raise KeyError(f"expected a row with a number as specified, found {row.paper}:{row.artefact}:{row.id}")
-    if row.kind == "claim" or ours is None or isinstance(ours, str):
+    if row.kind == "claim" or ours is None:
         return label_of(row.verdict)
     form = NUMBER.fullmatch(text)
     if form is None:
         raise ValueError(f"{row.artefact}:{row.id}: expected a number such as 30%, −1.37 or 1,086, found {text!r}")
     kind = load_paper(row.paper).artefact(row.artefact).values[row.id].kind
     factor = 100 if form["unit"] and kind != "percent" else 1
+    digits = f"{form['sign'].replace('−', '')},.{len(form['decimals'] or '')}f"
     ends = ours if isinstance(ours, tuple) else (ours,)
-    sign = "+" if form["sign"] == "+" else ""
-    written = [f"{factor * end:{sign},.{len(form['decimals'] or '')}f}{form['unit']}" for end in ends]
-    return " to ".join(written).replace("-", "−")
+    return " to ".join(f"{factor * end:{digits}}{form['unit']}" for end in ends).replace("-", "−")
 
 
-def write_links(rows: Iterable[Row]) -> list[Path]:
-    """Set the links in all notebooks of the papers, and return those that changed."""
-    rows, changed = list(rows), []
-    for file in sorted(project().notebooks.glob("*/*.ipynb")):
-        before = file.read_text(encoding="utf-8")
-        if (after := set_links(before, rows)) != before:
-            write_text(file, after)
-            changed.append(file)
-    return changed
+def changed_notebooks(rows: Iterable[Row]) -> dict[Path, str]:
+    """Return the notebooks of the papers in which a link has another text than its row, with the links set."""
+    rows = list(rows)
+    texts = {file: file.read_text(encoding="utf-8") for file in sorted(project().notebooks.glob("*/*.ipynb"))}
+    return {file: new for file, text in texts.items() if (new := set_links(text, rows)) != text}

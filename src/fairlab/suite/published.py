@@ -3,11 +3,9 @@
 Numbers keep their text, because the digits show the published precision.
 """
 
-import math
-import re
+import fnmatch
 from collections.abc import Iterable
 from decimal import Decimal
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -16,8 +14,6 @@ from pydantic import AfterValidator, Field, Strict, model_validator
 
 from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document
 from fairlab.paths import project
-
-NAMES_A_NOTEBOOK = re.compile(r"\b[a-z_]+/[a-z_]+\b")
 
 
 def _by_id(items) -> dict:
@@ -84,7 +80,7 @@ class Value(Entry):
     exact: bool = False
     less_than: bool = False
     setting: bool = False
-    impossible: str = ""
+    impossible: str = Field("", pattern="[a-z_]+/[a-z_]+")
     single_run: bool = False
     inferred: str | bool = False
     verified: bool = True
@@ -94,23 +90,17 @@ class Value(Entry):
 
     @model_validator(mode="after")
     def _fits_together(self):
-        names = ("low", "high") if self.kind == "interval" else ("value",)
-        given = [getattr(self, name) for name in names]
-        if any(number is None or not math.isfinite(number) for number in given):
-            raise EntryError(f"{self.id}: expected finite {' and '.join(names)}, found {', '.join(map(str, given))}")
+        ends = {"low": self.low, "high": self.high} if self.kind == "interval" else {"value": self.value}
+        if None in ends.values():
+            raise EntryError(f"{self.id}: expected {' and '.join(ends)}, found {', '.join(map(str, ends.values()))}")
         if self.kind == "interval" and self.low > self.high:
             raise EntryError(f"{self.id}: low {self.low} above high {self.high}")
-        marks = [name for name in ("setting", "impossible", "single_run", "inferred") if getattr(self, name)]
-        if self.setting and len(marks) > 1:
-            raise EntryError(f"{self.id}: a fixed parameter (setting) cannot be {marks[1]}, too", marks[1])
+        if self.setting and (self.impossible or self.single_run or self.inferred):
+            raise EntryError(
+                f"{self.id}: a fixed parameter cannot be impossible, single_run or inferred, too", "setting"
+            )
         if self.single_run and (self.std is not None or self.kind == "interval"):
             raise EntryError(f"{self.id}: expected one number without std of a single run", "single_run")
-        if "impossible" in self.model_fields_set and not NAMES_A_NOTEBOOK.search(self.impossible):
-            raise EntryError(
-                f"{self.id}: expected a reason, and the notebook that computes the bound, as in 'fewer than "
-                f"themis/pruning needs'; found {self.impossible!r}",
-                "impossible",
-            )
         return self
 
     value, low, high, std = (
@@ -127,9 +117,14 @@ class Value(Entry):
         return f"{'<' * self.less_than}{self.printed_value}{spread}".lower()
 
     @property
+    def number(self) -> float | tuple[float, float]:
+        """The number, or the ends of an interval."""
+        return (float(self.low), float(self.high)) if self.kind == "interval" else float(self.value)
+
+    @property
     def centre(self) -> float:
         """The number, or the middle of an interval."""
-        return (self.low + self.high) / 2 if self.kind == "interval" else float(self.value)
+        return (self.low + self.high) / 2 if self.kind == "interval" else self.number
 
 
 class Claim(Entry):
@@ -146,10 +141,6 @@ class Claim(Entry):
     id: str
     text: str
     rows: Several[str] = ()
-
-    def is_judged_on(self, value: Value) -> bool:
-        """Return whether the claim is judged from our values of a number."""
-        return any(fnmatchcase(value.id, pattern) for pattern in self.rows)
 
 
 class Difference(Entry):
@@ -199,14 +190,20 @@ class Artefact(Entry):
     def _explains_its_own_rows(self):
         for number, difference in enumerate(self.differs):
             for pattern in difference.rows:
-                if not matches_any(pattern, [*self.values, *self.claims]):
+                if not fnmatch.filter([*self.values, *self.claims], pattern):
                     raise EntryError(f"{self.id} has no {pattern}", "differs", number, "rows")
         return self
+
+    @property
+    def judged(self) -> set[str]:
+        """Ids of the numbers from our values of which a claim is judged."""
+        patterns = [pattern for claim in self.claims.values() for pattern in claim.rows]
+        return {id for pattern in patterns for id in fnmatch.filter(self.values, pattern)}
 
     def reasons(self, ids: Iterable[str]) -> list[str]:
         """Return why rows with these ids differ, one sentence for each entry that explains any of them."""
         ids = list(ids)
-        return [each.why for each in self.differs if any(matches_any(pattern, ids) for pattern in each.rows)]
+        return [each.why for each in self.differs if any(fnmatch.filter(ids, pattern) for pattern in each.rows)]
 
 
 class About(Entry):
@@ -262,11 +259,6 @@ def paper_keys() -> list[str]:
 def half_step(number: Decimal | int) -> float:
     """Return half a unit of the last published digit of a number."""
     return 0.5 * 10.0 ** Decimal(number).as_tuple().exponent
-
-
-def matches_any(pattern: str, ids: Iterable[str]) -> bool:
-    """Return whether one of some ids is as a pattern says."""
-    return any(fnmatchcase(id, pattern) for id in ids)
 
 
 def _plain(number):

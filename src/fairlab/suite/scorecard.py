@@ -17,15 +17,14 @@ from fairlab.suite.comparison import (
     Row,
     beside,
     compare,
-    compare_artefact,
-    not_run,
     off_most,
+    published_row,
     render,
 )
-from fairlab.suite.links import write_links
+from fairlab.suite.links import changed_notebooks
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, run_folder
-from fairlab.suite.verdicts import LABELS, OPEN
+from fairlab.suite.verdicts import OPEN, label_of
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 NAME = "REPRODUCTION"
@@ -67,18 +66,18 @@ def scorecard(profile: str | None = None) -> Comparison:
     profile : str or None
         Only runs of this profile; None takes the best available.
     """
-    runs, writing = published_runs(profile), writers()
-    rows = []
-    for key in paper_keys():
-        for artefact in load_paper(key).artefacts.values():
-            names = writing.get((key, artefact.id), [])
-            tables = [list(compare_artefact(artefact, runs[name])) for name in names if name in runs]
-            if tables:
-                rows += _merge(tables)
-            else:
-                reason = _why_not(names[0], profile) if names else "no experiment produces it yet"
-                rows += not_run(key, artefact, reason)
-    return Comparison(rows)
+    runs, found = published_runs(profile), {}
+    rows = [row for run in runs.values() for row in compare(run).rows]
+    for row in sorted(rows, key=lambda row: row.verdict == "not run"):  # of several runs, the first one that has it
+        found.setdefault(row.place, row)
+    reasons = {place: _why_not(names[0], profile) for place, names in writers().items() if names[0] not in runs}
+    published = [
+        published_row(key, artefact, item, reason=reasons.get((key, artefact.id), "no experiment produces it yet"))
+        for key in paper_keys()
+        for artefact in load_paper(key).artefacts.values()
+        for item in (artefact.values | artefact.claims).values()
+    ]
+    return Comparison(found.get(row.place, row) for row in published)
 
 
 def writers() -> dict[tuple[str, str], list[str]]:
@@ -88,11 +87,6 @@ def writers() -> dict[tuple[str, str], list[str]]:
         for artefact in specification(name).artefacts:
             writing.setdefault((specification(name).paper, artefact), []).append(name)
     return writing
-
-
-def _merge(tables):
-    """Merge the rows of several experiments that share a table or figure: for each number, the row that was run."""
-    return [next((row for row in rows if row.verdict != "not run"), rows[0]) for rows in zip(*tables, strict=True)]
 
 
 def _why_not(name, profile) -> str:
@@ -112,9 +106,8 @@ def committed_rows() -> tuple[Row, ...]:
 
 def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS) -> list[str]:
     """Return what a run ends with: its rows that are other than in the committed scorecard, and where it is stored."""
-    rows = compare(run).rows
     try:
-        lines = beside(rows, committed_rows(), most)
+        lines = beside(compare(run).rows, committed_rows(), most)
     except ValueError:  # of another version; a run must not fail for it
         lines = [f"not compared: the committed {NAME}.json cannot be read; fairlab scorecard --write writes it anew"]
     if stored:
@@ -126,29 +119,29 @@ def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS
 
 def table(card: Comparison) -> pd.DataFrame:
     """Count the verdicts per paper and in total, with the median difference."""
-    cards = _by_paper(card)
-    frame = pd.DataFrame({key: one.counts() for key, one in cards.items()}).T.reindex(columns=COLUMNS)
+    cards = by_paper(card)
+    counts = pd.DataFrame([one.counts() for one in cards.values()], index=pd.Index(cards, name="paper"))
     medians = [one.median_difference() for one in cards.values()]
     texts = ["" if median is None else f"{median:.1%}" for median in medians]
-    return frame.fillna(0).astype(int).rename_axis("paper").assign(**{MEDIAN: texts})
+    return counts.reindex(columns=COLUMNS).fillna(0).astype(int).assign(**{MEDIAN: texts})
 
 
-def _by_paper(card) -> dict[str, Comparison]:
+def by_paper(card: Comparison) -> dict[str, Comparison]:
+    """Return the rows of each paper, and ``all`` of them."""
     return {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
 
 
 def chosen(card: Comparison, names: Sequence[str]) -> list[Row]:
     """Return the rows of papers, or of tables and figures as in ``adf:table-4``; a KeyError suggests a known name."""
-    known = dict.fromkeys(f"{row.paper}:{row.artefact}" for row in card.rows)
-    named = selected(names, list(known), ":")
-    return [row for row in card.rows if f"{row.paper}:{row.artefact}" in named]
+    rows = {place: list(own) for place, own in groupby(card.rows, lambda row: ":".join(row.place[:2]))}
+    return [row for name in selected(names, list(rows), ":") for row in rows[name]]
 
 
 def ending(card: Comparison) -> str:
     """Return the summary that ends a batch or the command: table of verdicts, next steps."""
     frame = table(card)
-    frame = frame[[name for name in frame if name == MEDIAN or frame[name].any()]]
-    parts = [frame.rename(columns=LABELS).replace(0, "·").to_string()]
+    frame = frame.loc[:, frame.astype(bool).any()].rename(columns=label_of)
+    parts = [frame.replace(0, "·").to_string()]
     if lost := len(unexplained(card)):
         parts.append(f"{lost} rows differ or fail without a reason in experiments/<paper>/published.yaml (`differs`).")
     parts.append(
@@ -160,16 +153,13 @@ def ending(card: Comparison) -> str:
 
 def unexplained(card: Comparison) -> list[Row]:
     """Return the rows that differ or fail and have no reason in ``published.yaml``."""
-    off = [row for row in card.rows if row.verdict in OPEN]
-    return [row for row in off if not load_paper(row.paper).artefact(row.artefact).reasons([row.id])]
+    return [row for row in card.rows if row.verdict in OPEN and not reasons_of([row])]
 
 
-def reason_of(rows: Sequence[Row]) -> str:
-    """Return why rows of a table or figure differ or fail, and a link to more, as Markdown; empty without a reason."""
-    paper, artefact = rows[0].paper, rows[0].artefact
-    reasons = load_paper(paper).artefact(artefact).reasons(row.id for row in rows if row.verdict in OPEN)
-    notebooks = [f"[more](notebooks/{name}.ipynb)" for name in writers().get((paper, artefact), ())]
-    return " ".join(reasons + notebooks[:1]) if reasons else ""
+def reasons_of(rows: Sequence[Row]) -> list[str]:
+    """Return why rows of a table or figure differ or fail, one sentence each."""
+    artefact = load_paper(rows[0].paper).artefact(rows[0].artefact)
+    return artefact.reasons(row.id for row in rows if row.verdict in OPEN)
 
 
 def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
@@ -177,15 +167,16 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
     return render(
         "reproduction.md",
         card=card,
-        papers=_by_paper(card),
+        table=table(card),
+        papers=by_paper(card),
         artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
         runs=list(runs.values()),
-        columns=COLUMNS,
-        labels=LABELS,
+        label_of=label_of,
         bases=BASES,
         open=OPEN,
         off_most=off_most,
-        reason_of=reason_of,
+        reasons_of=reasons_of,
+        writers=writers(),
         data_of=_data_of,
     )
 
@@ -208,13 +199,10 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
     publish : bool
         Whether to write the two committed files, too, and the numbers that notebooks link to.
     """
+    texts = {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
     folders = [project().results, project().root] if publish else [project().results]
-    written = {folder / name: text for folder in folders for name, text in written_files(card, profile).items()}
+    written = {folder / name: text for folder in folders for name, text in texts.items()}
+    written |= changed_notebooks(card.rows) if publish else {}
     for file, text in written.items():
         write_text(file, text)
-    return [*written, *(write_links(card.rows) if publish else ())]
-
-
-def written_files(card: Comparison, profile: str | None = None) -> dict[str, str]:
-    """Return the content of ``REPRODUCTION.json`` and ``REPRODUCTION.md`` by their names."""
-    return {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
+    return [*written]

@@ -49,7 +49,9 @@ class Ours:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95% t-interval of the mean over trials, None for a single one."""
+        """95% t-interval of the mean over trials, None for a single one; the mean ends of intervals."""
+        if self.values.ndim == 2:
+            return tuple(map(float, self.mean))
         if self.std is None:
             return None
         from scipy.special import stdtrit
@@ -59,25 +61,16 @@ class Ours:
 
 
 def judge(
-    published: Value,
-    ours: Ours | None,
-    *,
-    missing: str = "",
-    surrogate: bool = False,
-    size: str = "",
-    claims_hold: bool = False,
+    published: Value, ours: Ours, *, surrogate: str = "", size: str = "", claims_hold: bool = False
 ) -> tuple[str, str]:
     """Return the verdict on our result for a published number and the reason for it; the first rule that applies wins.
 
     Parameters
     ----------
     published : Value
-    ours : Ours or None
-        None if nothing was recorded.
-    missing : str
-        The reason why nothing was recorded.
-    surrogate : bool
-        Whether our result is computed from surrogate data.
+    ours : Ours
+    surrogate : str
+        That our result is computed from surrogate data, and how to get the real data; empty if it is not.
     size : str
         How the run is smaller than the published protocol in a way on which this number depends; empty if it is not.
     claims_hold : bool
@@ -89,35 +82,38 @@ def judge(
         One of `VERDICTS`.
     reason : str
     """
-    if ours is None:
-        return "not run", missing or "not recorded"
-    if surrogate:
-        return "surrogate", "surrogate data"
-    is_equal = _equals_as_printed(published, ours)
-    if published.setting and is_equal:
-        return "setting", "a fixed parameter of the protocol"
-    if published.kind == "seconds":
-        return "not comparable", "seconds depend on the machine"
-    if size:
-        return "not comparable", f"not the size of the published protocol: {size}"
-    if published.impossible:
-        return "impossible", published.impossible
-    if published.setting:
-        used = f"published {published.printed}, used {float(ours.mean):g}"
-        return "differs", f"a fixed parameter of the protocol: {used}"
-    if is_equal:
-        return "exact", "equal at the published precision"
-    agrees, rule = _agrees(published, ours)
-    if agrees:
-        return "agrees", rule
-    if _is_near(published, ours):
-        return "near", f"within {NEAR:.0%}"
-    if _is_compatible(published, ours):
-        runs = f"within the central {CENTRAL:.0%} of our {ours.n} runs"
-        return "compatible", f"a single published run, {runs}"
-    if claims_hold:
-        return "same conclusion", f"not {rule}, but every claim of its table or figure holds"
-    return "differs", f"not {rule}"
+    is_equal, (agrees, rule) = _equals_as_printed(published, ours), _agrees(published, ours)
+    used = f"published {published.printed}, used {np.mean(ours.mean):g}"
+    runs = f"within the central {CENTRAL:.0%} of our {ours.n} runs"
+    return _first(
+        ("surrogate", surrogate, surrogate),
+        ("setting", published.setting and is_equal, "a fixed parameter of the protocol"),
+        ("not comparable", published.kind == "seconds", "seconds depend on the machine"),
+        ("not comparable", size, f"not the size of the published protocol: {size}"),
+        ("impossible", published.impossible, published.impossible),
+        ("differs", published.setting, f"a fixed parameter of the protocol: {used}"),
+        ("exact", is_equal, "equal at the published precision"),
+        ("agrees", agrees, rule),
+        ("near", _is_near(published, ours), f"within {NEAR:.0%}"),
+        ("compatible", _is_compatible(published, ours), f"a single published run, {runs}"),
+        ("same conclusion", claims_hold, f"not {rule}, but every claim of its table or figure holds"),
+        ("differs", True, f"not {rule}"),
+    )
+
+
+def judge_claim(holds: bool, *, surrogate: str = "", size: str = "") -> tuple[str, str]:
+    """Return the verdict on a claim that holds or fails in a run, and a reason if it is neither; see `judge`."""
+    return _first(
+        ("surrogate", surrogate, surrogate),
+        ("not comparable", size, f"not the size of the published protocol: {size}"),
+        ("holds", holds, ""),
+        ("fails", True, ""),
+    )
+
+
+def _first(*rules) -> tuple[str, str]:
+    """Return verdict and reason of the first rule that applies, from the top."""
+    return next((verdict, reason) for verdict, applies, reason in rules if applies)
 
 
 def relative_difference(published: Value, ours: Ours) -> float | None:
@@ -156,14 +152,8 @@ def _is_compatible(published, ours) -> bool:
     return low <= published.value <= high
 
 
-JUDGED = (
-    "exact",
-    "agrees",
-    "near",
-    "compatible",
-    "same conclusion",
-    "differs",
-)  # how a number came out, the best first
+# How a number came out, the best first.
+JUDGED = ("exact", "agrees", "near", "compatible", "same conclusion", "differs")
 VERDICTS = ("not run", "surrogate", "setting", "not comparable", "impossible", *JUDGED)
 CLAIM_VERDICTS = ("holds", "fails")
 AGREEING = ("exact", "agrees")
@@ -265,12 +255,10 @@ def _limit(published, ours) -> tuple[float, str]:
         combined = math.hypot(published.std / math.sqrt(published.n or 1), ours.error)
         limit = max(STANDARD_ERRORS * combined, published.std)
         return limit, f"within {limit:.3g} (three standard errors or one published std)"
-    size, words = abs(published.value), [f"{AGREES:.0%}"]
-    limits = [AGREES * size]
+    size, errors = abs(published.value), STANDARD_ERRORS * ours.error
+    limits = {f"{AGREES:.0%}": AGREES * size}
     if published.kind in POINTS:
-        limits.append(POINTS[published.kind])
-        words.append("half a percentage point")
-    if ours.n >= TRIALS_FOR_ERRORS and 0 < STANDARD_ERRORS * ours.error <= WIDEST_ERRORS * size:
-        limits.append(STANDARD_ERRORS * ours.error)
-        words.append(f"three of our standard errors ({limits[-1]:.3g})")
-    return max(limits), f"within {' or '.join(words)}"
+        limits["half a percentage point"] = POINTS[published.kind]
+    if ours.n >= TRIALS_FOR_ERRORS and 0 < errors <= WIDEST_ERRORS * size:
+        limits[f"three of our standard errors ({errors:.3g})"] = errors
+    return max(limits.values()), f"within {' or '.join(limits)}"
