@@ -13,12 +13,10 @@ from fairlab.models import as_network
 from fairlab.networks import (
     FeedForward,
     Network,
-    Training,
     forward,
     initial_network,
-    member,
-    stacked,
 )
+from fairlab.papers.training import Training, member, stacked
 
 network, schema, weights = small_network.network, small_network.schema, small_network.weights  # fixtures
 

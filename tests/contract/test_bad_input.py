@@ -45,7 +45,7 @@ KINDS = {
         (0, -1, 1.5, NAN, "many", True),
         "batch_size bins budget critic_steps in_flight log_every max_bins max_found max_rows max_samples max_size "
         "min_leaf_size n n_clusters n_columns n_epochs n_jobs n_people n_resamples n_rows n_samples n_seeds n_steps "
-        "n_threads n_walks refresh smallest_size top_k global_step local_step",
+        "n_walks refresh smallest_size top_k global_step local_step",
     ),
     "count or zero": ((-1, 1.5, NAN, "many", True), "index max_depth max_iter min_samples n_local n_discriminatory"),
     "fraction": ((-0.5, 0, 1, 95, NAN, "high"), "alpha confidence_level error_bound significance train_size"),
@@ -336,11 +336,6 @@ USES = [
     ),
     Use(FITTED.transform, {"X": AGES}, bad={"X": (3, MOVED)}),
     Use(transport.GANTransport, {"n_steps": 1}, fits, {"hidden_layers": (3, (0,), "wide")}),
-    Use(
-        transport.fit_gans,
-        {"maps": [transport.GANTransport(n_steps=1)], "X_source": AGES, "X_target": MOVED},
-        bad={"maps": (3, [], [3])},
-    ),
     Use(transport.marginal_distances, {"X_target": AGES, "X_image": MOVED}),
     Use(
         transport.squared_l1,

@@ -54,8 +54,8 @@ def sensr_like_adult(n_networks: int, n_steps: int) -> list[tuple]:
 def dense_attack(directions, settings):
     """Attack as `fairlab.papers.individual_fairness.sensr.compiled_attack`, asking the network at every step."""
     from fairlab.fair_metric import FairMetric
-    from fairlab.networks import adam
     from fairlab.papers.individual_fairness.sensr import EPSILON
+    from fairlab.papers.training import adam
 
     directions = np.asarray(directions, np.float32)
     projection = FairMetric.from_directions(directions).projection.astype(np.float32)

@@ -81,7 +81,7 @@ def test_a_map_depends_on_its_trial_and_its_stream_only():
     options = {"source": IMAGE, "target": TARGET, "gan": GANTransport(hidden_layers=(8,), n_steps=4, batch_size=8)}
 
     def images(trials, **own):
-        return [GANTransport.from_arrays(a).transform(IMAGE) for a in maps.train_maps(trials, **options | own)]
+        return [maps.gan_of(a).transform(IMAGE) for a in maps.train_maps(trials, **options | own)]
 
     first, second = images(TRIALS)
     [alone], [other] = images(TRIALS[1:]), images(TRIALS[1:], stream="other")

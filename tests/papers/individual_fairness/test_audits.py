@@ -16,7 +16,7 @@ from fairlab.benchmarks.individual_fairness import dense_attack
 from fairlab.data.variants.individual_simulation import draw
 from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.individual_fairness import audit
-from fairlab.networks import BETA_1, BETA_2, forward, initial_network
+from fairlab.networks import forward, initial_network
 from fairlab.papers.individual_fairness import sensr, splits, stored
 from fairlab.papers.individual_fairness.learners import (
     METHODS,
@@ -32,6 +32,7 @@ from fairlab.papers.individual_fairness.learners import (
 )
 from fairlab.papers.individual_fairness.measures import average_odds_difference, group_fairness
 from fairlab.papers.individual_fairness.simulation import fitted_intercepts
+from fairlab.papers.training import BETA_1, BETA_2
 from fairlab.seeds import Trial
 from fairlab.suite import cache
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from fairlab.cases.model import wrap_model
 from fairlab.checks import check_count, check_features, check_seed
-from fairlab.networks import Training
+from fairlab.papers.training import Training
 
 HIDDEN = (64, 32, 16, 8, 4)
 LEARNING_RATE, EPSILON = 0.01, 1e-8  # of Adam, as TensorFlow 1 has it

@@ -10,7 +10,8 @@ import numpy as np
 import ot
 
 from fairlab.checks import COUNT_OR_ZERO, POSITIVE, check_count, check_parameters, checked, optional
-from fairlab.networks import forward, initial_network, single_precision, stacked
+from fairlab.networks import forward, initial_network, single_precision
+from fairlab.papers.training import stacked
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
 from fairlab.transport.maps import DivergenceError, TransportMap, check_widths, require_memory
 

@@ -13,8 +13,9 @@ from fairlab.checks import optional
 from fairlab.data import Dataset
 from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.models.classifiers import HiddenUnits, Votes, WhiteBoxClassifier, like
-from fairlab.networks import Training, initial_network, layer_inputs
+from fairlab.networks import initial_network, layer_inputs
 from fairlab.papers.individual_fairness.splits import DIVIDE, SEEDS
+from fairlab.papers.training import Training
 from fairlab.seeds import Trial
 
 reductions, tf = optional("fairlearn.reductions"), optional("tensorflow")

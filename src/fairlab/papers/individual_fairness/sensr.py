@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from fairlab.checks import required
 from fairlab.fair_metric import FairMetric
 from fairlab.models.loops import compiled
-from fairlab.networks import BETA_1, BETA_2, Training
+from fairlab.papers.training import BETA_1, BETA_2, Training
 
 EPSILON = 1e-8  # of Adam, in the authors' TensorFlow
 PENALTY_RANGE = (1e-5, 10.0)
