@@ -332,9 +332,10 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     for sentence in [*reasons(report), *report.warnings]:
         print(sentence)
     if len(report.findings):
-        frame = report.to_frame()[SHOWN]
+        frame = report.frame.assign(sensitive_features=report.frame["who"])[SHOWN]
         frame["p_value"] = frame["p_value"].map(p_value)
         print(frame.to_string(index=False, float_format="{:.3g}".format))
+        print("Intervals are not adjusted; p-values are corrected together, by Holm's method.")
     for method, reason in report.skipped:
         print(f"not assessed: {method}: {reason}")
     for name, path in files.items():

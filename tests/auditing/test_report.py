@@ -101,8 +101,8 @@ def test_people_decide_the_verdict_and_generated_inputs_on_request():
     both = MethodResult("Themis", (inputs, finding(people(), 0.03), finding(people(), 0.6)), (), 0, 0)
     apart, together = report(both), report(both, verdict_on="all")
     # Holm by hand in families of two and one, or of three.
-    assert apart.corrected_p_values == pytest.approx([0.06, 0.6, 0.001])
-    assert together.corrected_p_values == pytest.approx([0.06, 0.6, 0.003])
+    assert apart.frame["p_value"].tolist() == pytest.approx([0.06, 0.6, 0.001])
+    assert together.frame["p_value"].tolist() == pytest.approx([0.06, 0.6, 0.003])
     assert [finding.population for finding in apart.findings] == ["people", "people", "generated inputs"]
     assert (apart.verdict, apart.n_tests, apart.significant) == ("no difference found", 2, ())
     assert (together.verdict, together.n_tests, len(together.significant)) == ("difference found", 3, 1)
@@ -114,7 +114,7 @@ def test_people_decide_the_verdict_and_generated_inputs_on_request():
 def test_tests_are_against_the_margin():
     tests = {0: 0.001, 0.005: 0.04, 0.05: 0.8}
     found = MethodResult("group rates", (finding(people(), 0.001, test=tests.get),), (), 0, 0)
-    assert {margin: report(found, margin=margin).corrected_p_values.item() for margin in tests} == tests
+    assert {margin: report(found, margin=margin).frame["p_value"].item() for margin in tests} == tests
 
 
 def test_the_order_is_by_kind_then_size_and_an_intersection_counts_as_it_is_proved():

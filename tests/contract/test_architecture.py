@@ -4,6 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 import fairlab
 from fairlab.paths import project
 
@@ -27,3 +30,44 @@ def test_imports_keep_to_the_layers(tmp_path):
     command = [sys.executable, "-c", code, "--no-cache", "--config", str(tmp_path / "contracts.toml")]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+# Whose code computes the numbers of each method, in an audit and in no other package.
+PACKAGES = {
+    "group rates": "fairtest",
+    "FlipTest": "fliptest",
+    "FairTest": "fairtest",
+    "individual fairness": "individual_fairness",
+    "Themis": "themis",
+    "ADF": "adf",
+    "AEQUITAS": "adf",
+}
+
+
+def traced(call):
+    """Return what a call returns, and the modules of fairlab whose functions it entered."""
+    entered = set()
+
+    def note(frame, *_):
+        if (name := frame.f_globals.get("__name__", "")).startswith("fairlab."):
+            entered.add(name)
+
+    sys.setprofile(note)
+    try:
+        return call(), entered
+    finally:
+        sys.setprofile(None)
+
+
+def test_an_audit_computes_every_methods_numbers_in_its_package():
+    people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    score = lambda rows: rows["points"] / 50 + 0.2 * (rows["sex"] == "m")  # noqa: E731
+    case = fairlab.Case(score, people, sensitive_features="sex", y_true=people["points"] > 20, decision_threshold=0.5)
+    fairlab.audit(case, budget=5_000, progress=False)  # imports are no numbers
+    for title, package in PACKAGES.items():
+        report, entered = traced(lambda title=title: fairlab.audit(case, methods=[title], budget=5_000, progress=False))
+        assert len(report.findings) > 0
+        methods = {name.split(".")[1] for name in entered} & {*PACKAGES.values()}
+        assert methods - {"fairtest"} == {package} - {"fairtest"}, title  # rates by group are in every report
+        _, entered = traced(report.to_html)
+        assert not {name for name in entered if name.startswith(("fairlab.statistics", "fairlab.fairtest"))}

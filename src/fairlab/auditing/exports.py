@@ -36,13 +36,11 @@ def junit(report) -> str:
     """
     cases, n_missed = [], len(report.not_assessed)
     counts = {"failures": len(report.significant), "errors": 0 if report.n_tests else n_missed}
-    for finding, p_value, decides, is_significant in _rows(report):
-        if not decides:
-            continue
-        case = _test_case(finding.method, f"{finding.who}, {finding.where}: {finding.effect}")
-        if is_significant:
-            text = f"{wording.line(finding)}. Next: {wording.next_step(finding)}"
-            ElementTree.SubElement(case, "failure", message=f"p = {p_value:.2g}", type=finding.measure).text = text
+    for row in report.frame[report.frame["decides"]].itertuples():
+        case = _test_case(row.method, f"{row.who}, {row.where}: {row.effect}")
+        if row.significant:
+            text = f"{wording.line(row.finding)}. Next: {wording.next_step(row.measure)}"
+            ElementTree.SubElement(case, "failure", message=f"p = {row.p_value:.2g}", type=row.measure).text = text
         cases.append(case)
     for name, reasons in report.not_assessed.items():
         case = _test_case("not assessed", name)
@@ -66,25 +64,23 @@ def junit(report) -> str:
 def sarif(report) -> str:
     """Return SARIF 2.1.0: a result for each significant finding, an error where it decides the verdict, else a note."""
     results, rules = [], {}
-    for finding, p_value, decides, is_significant in _rows(report):
-        if not is_significant:
-            continue
-        rules[finding.measure] = {
-            "id": finding.measure,
-            "shortDescription": {"text": finding.measure.replace("_", " ")},
-            "help": {"text": wording.next_step(finding)},
+    for row in report.frame[report.frame["significant"]].itertuples():
+        rules[row.measure] = {
+            "id": row.measure,
+            "shortDescription": {"text": row.measure.replace("_", " ")},
+            "help": {"text": wording.next_step(row.measure)},
         }
         results.append(
             {
-                "ruleId": finding.measure,
-                "level": "error" if decides else "note",
-                "message": {"text": f"{wording.line(finding)}."},
-                "logicalLocations": [{"name": finding.who, "kind": "sensitive features"}],
+                "ruleId": row.measure,
+                "level": "error" if row.decides else "note",
+                "message": {"text": f"{wording.line(row.finding)}."},
+                "logicalLocations": [{"name": row.who, "kind": "sensitive features"}],
                 "properties": {
-                    "where": finding.where,
-                    "effect": finding.effect,
-                    "population": finding.population,
-                    "pValue": float(p_value),
+                    "where": row.where,
+                    "effect": row.effect,
+                    "population": row.population,
+                    "pValue": float(row.p_value),
                 },
             }
         )
@@ -117,10 +113,10 @@ def model_card(report) -> str:
         "## Rates by group",
         *(_markdown(table.reset_index(names=name)) for name, table in report.groups.items()),
         "## Findings",
-        _markdown(report.to_frame()[MEASURES]),
+        _markdown(report.frame.assign(sensitive_features=report.frame["who"])[MEASURES]),
         "## What to do next",
         "\n".join(
-            f"- {_plain(finding.sentence or finding.effect)}. {wording.next_step(finding)}"
+            f"- {_plain(finding.sentence or finding.effect)}. {wording.next_step(finding.measure)}"
             for finding in report.significant
         )
         or "Nothing follows from this audit.",
@@ -137,10 +133,6 @@ def _limits(report) -> list[str]:
         *(f"{method}: {reason}" for method, reason in report.skipped),
         "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",
     ]
-
-
-def _rows(report):
-    return zip(report.findings, report.corrected_p_values, report.decides, report.is_significant, strict=True)
 
 
 def _test_case(method: str, name: str) -> ElementTree.Element:

@@ -26,11 +26,9 @@ def forest(report) -> "Figure":
     """
     from matplotlib.lines import Line2D
 
-    shown: dict[str, list] = {finding.method: [] for result in report.results for finding in result.findings}
-    for finding, is_significant in zip(report.findings, report.is_significant, strict=True):
-        if np.isfinite(finding.low):
-            shown[finding.method].append((finding, is_significant))
-    shown = {method: rows for method, rows in shown.items() if rows}
+    known = report.frame[np.isfinite(report.frame["low"].astype(float))]
+    as_they_ran = dict.fromkeys(finding.method for result in report.results for finding in result.findings)
+    shown = {method: rows for method in as_they_ran if len(rows := known[known["method"] == method])}
     if not shown:
         return _nothing("no findings")
     heights = [min(len(rows), MOST_SHOWN) for rows in shown.values()]
@@ -119,16 +117,15 @@ def _nothing(text) -> "Figure":
 
 def _panel(axis, method, rows):
     left_out = len(rows) - MOST_SHOWN
-    rows = rows[:MOST_SHOWN]
-    findings, significant = zip(*rows, strict=True)
+    rows = rows.head(MOST_SHOWN)
     interval_lines(
         axis,
-        [_label(finding) for finding in findings],
-        *([getattr(finding, name) for finding in findings] for name in ("estimate", "low", "high")),
-        colors=[VERMILION if is_so else GREY for is_so in significant],
-        faces=[VERMILION if is_so else "white" for is_so in significant],
+        [_label(row) for row in rows.itertuples()],
+        *(rows[name] for name in ("estimate", "low", "high")),
+        colors=[VERMILION if is_so else GREY for is_so in rows["significant"]],
+        faces=[VERMILION if is_so else "white" for is_so in rows["significant"]],
     )
-    if limits := {finding.limit for finding in findings} - {0.0}:
+    if limits := {finding.limit for finding in rows["finding"]} - {0.0}:
         axis.axvline(max(limits), color=BLACK, linewidth=0.8, linestyle=":")
     low, high = axis.get_xlim()
     if low <= 0 <= high or min(abs(low), abs(high)) < high - low:
@@ -136,9 +133,9 @@ def _panel(axis, method, rows):
     axis.set_title(legal(method) + f" ({left_out} more not shown)" * (left_out > 0), loc="left", fontsize=10)
 
 
-def _label(finding) -> str:
-    where = "" if finding.where == "everyone" else f", {finding.where}"
-    return _wrapped(f"{finding.who}{where}: {finding.effect}")
+def _label(row) -> str:
+    where = "" if row.where == "everyone" else f", {row.where}"
+    return _wrapped(f"{row.who}{where}: {row.effect}")
 
 
 def _wrapped(text):

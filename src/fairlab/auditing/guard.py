@@ -143,8 +143,7 @@ def _compared(table) -> list[str]:
 
 def _tested(report: Report, measure: str) -> list[Finding]:
     """Return the findings of a measure that have a test and decide the verdict, and tests of everyone's error rates."""
-    decides = zip(report.findings, report.decides, strict=True)
-    found = [finding for finding, is_so in decides if is_so and finding.measure == measure]
+    found = list(report.frame.loc[report.frame["decides"] & report.frame["measure"].eq(measure), "finding"])
     if measure == ERRORS and report.case.y_true is not None and report.case.task != "numbers":
         found += run("rates", report.case, confidence_level=report.confidence_level, rates=["error rate"]).findings
     return found
@@ -366,10 +365,9 @@ def _is_whole(row: Mapping) -> bool:
 
 def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
     found, then = [], {_key(row): row for row in before}
-    for row, finding in zip(report.to_frame().to_dict(orient="records"), report.findings, strict=True):
-        if finding not in report.significant:
-            continue
-        old = then.get(_key(row))
+    frame = report.frame[report.frame["significant"] & report.frame["decides"]]
+    for row in frame.assign(sensitive_features=frame["who"]).to_dict(orient="records"):
+        old, finding = then.get(_key(row)), row["finding"]
         if old is None or not old["significant"]:
             found.append((_subject(finding), f"new: {line(finding)}"))
         elif finding.where == old["where"] and _is_worse(finding, old):

@@ -134,52 +134,40 @@ def _shares(table, name, low=None, high=None) -> list[str]:
 
 
 def _findings(report) -> str:
-    rows = list(
-        zip(
-            report.findings,
-            report.corrected_p_values,
-            report.is_significant,
-            report.limits,
-            report.smallest_effects,
-            strict=True,
-        )
-    )
     parts = []
     for population, title in (("people", "What was found among people"), ("generated inputs", "On generated inputs")):
-        of_these = [row for row in rows if row[0].population == population]
-        clear, other = [row for row in of_these if row[2]], [row for row in of_these if not row[2]]
-        if not of_these:
+        of_these = report.frame[report.frame["population"] == population]
+        clear, other = of_these[of_these["significant"]], of_these[~of_these["significant"]]
+        if of_these.empty:
             continue
         parts.append(f"<h2>{title}</h2>")
         if population != "people":
             decides = "decide the verdict, too" if report.verdict_on == "all" else "do not decide the verdict"
             parts.append(f"<p>{GENERATED} These findings {decides}.</p>")
-        parts += [_table_of(clear)] * bool(clear)
-        if other:
-            summary = f"{wording.count(len(other), 'finding')} that could be chance, or were not tested"
-            parts.append(f"<details{' open' * (not clear)}><summary>{summary}</summary>\n{_table_of(other)}</details>")
+        parts += [_table_of(clear)] * (not clear.empty)
+        if not other.empty:
+            were = "was" if len(other) == 1 else "were"
+            summary = f"{wording.count(len(other), 'finding')} that could be chance, or {were} not tested"
+            parts.append(f"<details{' open' * clear.empty}><summary>{summary}</summary>\n{_table_of(other)}</details>")
     return "\n".join(parts)
 
 
-def _table_of(rows) -> str:
-    findings = [finding for finding, *_ in rows]
-    frame = pd.DataFrame(
-        {
-            "sensitive features": [finding.who for finding in findings],
-            "where": [finding.where for finding in findings],
-            "effect": [finding.effect for finding in findings],
-            "estimate": [wording.number(finding.estimate) for finding in findings],
-            "interval": [wording.interval(finding) for finding in findings],
-            "p": [wording.p_value(p) for _, p, *_ in rows],
-            "against": [wording.number(limit) for *_, limit, _ in rows],
-            "smallest found": [wording.number(smallest) for *_, smallest in rows],
-            "n": [f"{finding.n:,}" for finding in findings],
-            "method": [finding.method for finding in findings],
-        }
-    )
-    if frame["smallest found"].eq("").all():
-        frame = frame.drop(columns="smallest found")
-    return _table(frame, row_class=["significant" if is_significant else "" for _, _, is_significant, *_ in rows])
+def _table_of(rows: pd.DataFrame) -> str:
+    shown = {
+        "sensitive features": rows["who"],
+        "where": rows["where"],
+        "effect": rows["effect"],
+        "estimate": rows["estimate"].map(wording.number),
+        "interval": rows["finding"].map(wording.interval),
+        "p": rows["p_value"].map(wording.p_value),
+        "against": rows["limit"].map(wording.number),
+        "smallest found": rows["smallest"].map(wording.number),
+        "n": rows["n"].map("{:,}".format),
+        "method": rows["method"],
+    }
+    if rows["smallest"].isna().all():
+        del shown["smallest found"]
+    return _table(pd.DataFrame(shown), row_class=["significant" if is_so else "" for is_so in rows["significant"]])
 
 
 def _directions(report) -> str:
@@ -189,7 +177,7 @@ def _directions(report) -> str:
     for measure in measures:
         found = [finding for finding in report.significant if finding.measure == measure]
         parts.append(f"<h3>{escape(measure.replace('_', ' ').capitalize() or 'Others')}</h3>")
-        parts.append(f"<p>Next: {escape(wording.next_step(found[0]))}</p>")
+        parts.append(f"<p>Next: {escape(wording.next_step(measure))}</p>")
         parts += map(_direction, found[:MOST_TOLD])
         if rest := found[MOST_TOLD:]:
             more = "\n".join(map(_direction, rest))

@@ -50,7 +50,7 @@ class Report(Result):
     """What an audit found, how sure that is, and what it did not look at.
 
     Findings about people of the table with a p-value form one family, over all methods and sensitive features, whose
-    p-values are corrected by Holm's method: if no effect were larger than what its test is against (`limits`), the
+    p-values are corrected by Holm's method: if no effect were larger than what its test is against (`limit`), the
     chance of one significant finding or more is at most ``1 - confidence_level``. They decide the verdict. Findings
     about generated inputs form a family of their own, unless they are to decide as well. Intervals are those of single
     findings, not corrected.
@@ -81,6 +81,11 @@ class Report(Result):
         Which findings decide the verdict.
     model_name, model_version : str
     date : datetime
+    frame : DataFrame
+        One row for each finding: what `to_frame` returns, ``decides`` (whether its test decides the verdict), ``who``
+        (the sensitive features in words) and the ``finding`` itself.
+    groups : dict of str to DataFrame
+        Impact tables of each sensitive feature and of each two, by name; see `fairlab.impact_table`.
 
     Examples
     --------
@@ -112,78 +117,66 @@ class Report(Result):
     model_version: str = ""
     date: datetime | None = None
 
-    @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings: people before generated inputs, the significant ones first, by kind and size of the effect.
+    def __post_init__(self):
+        object.__setattr__(self, "frame", self._frame())
+        object.__setattr__(self, "groups", self.impact_tables(self.confidence_level))
 
-        Those without a test are last. Kinds are rates of groups and of intersections, decisions that flip, losses and
-        correlations, and subgroups. The size of an effect on an intersection is what its interval proves.
+    def _frame(self) -> pd.DataFrame:
+        """Return all findings with what is tested: people before generated inputs, the significant ones first.
+
+        Those without a test are last. Then they go by kind (rates of groups and of intersections, decisions that flip,
+        losses and correlations, subgroups) and by size of the effect; that of an intersection is what its interval
+        proves.
         """
         found = [finding for result in self.results for finding in result.findings]
-        corrected = self._corrected(found)
-        state = np.where(corrected <= 1 - self.confidence_level, 0, np.where(np.isnan(corrected), 2, 1))
-        order = sorted(range(len(found)), key=lambda place: (state[place], *_rank(found[place])))
-        order.sort(key=lambda place: POPULATIONS.index(found[place].population))
-        return tuple(found[place] for place in order)
-
-    @cached_property
-    def p_values(self) -> np.ndarray:
-        """P-values of `findings` before correction, each against its `limits`, shape (n_findings,); nan for no test."""
-        return self._raw(self.findings)
+        names = ["sensitive_features", "who", "where", "effect", "estimate", "low", "high", "population", "method", "n"]
+        names += ["measure", "sentence"]
+        frame = pd.DataFrame({name: [getattr(finding, name) for finding in found] for name in names})
+        frame["finding"] = pd.Series(found, dtype=object)
+        limits = [finding.against(self.margin) for finding in found]
+        frame["limit"] = np.array(limits, dtype=float)
+        pairs = zip(found, limits, strict=True)
+        frame["raw_p_value"] = np.array([finding.p_value_beyond(limit) for finding, limit in pairs], dtype=float)
+        on_people = frame["population"].eq("people").to_numpy(dtype=bool)
+        frame["p_value"] = np.nan
+        for family in [on_people | True] if self.verdict_on == "all" else [on_people, ~on_people]:
+            frame.loc[family, "p_value"] = holm(frame.loc[family, "raw_p_value"].to_numpy())
+        alpha = 1 - self.confidence_level
+        frame["significant"] = frame["p_value"] <= alpha
+        frame["decides"] = frame["p_value"].notna() & (on_people | (self.verdict_on == "all"))
+        level = alpha / max(int(frame["decides"].sum()), 1)  # of the first step of the correction: whatever others are
+        silent = frame["decides"] & ~frame["significant"]
+        frame["smallest"] = np.array(
+            [
+                finding.smallest(level, limit) if is_silent and finding.smallest else np.nan
+                for finding, limit, is_silent in zip(found, limits, silent, strict=True)
+            ],
+            dtype=float,
+        )
+        state = np.where(frame["significant"], 0, np.where(frame["p_value"].isna(), 2, 1))
+        ranks = [_rank(finding) for finding in found]
+        order = sorted(range(len(found)), key=lambda k: (POPULATIONS.index(found[k].population), state[k], *ranks[k]))
+        return frame.iloc[order].reset_index(drop=True)
 
     @property
-    def limits(self) -> np.ndarray:
-        """What the test of each of `findings` is against, shape (n_findings,): the margin, or its own; nan without."""
-        return np.array([each.against(self.margin) for each in self.findings], dtype=float)
-
-    @cached_property
-    def corrected_p_values(self) -> np.ndarray:
-        """Holm's p-values of `findings`, shape (n_findings,); nan for a finding without a test."""
-        return self._corrected(self.findings)
-
-    @property
-    def is_significant(self) -> np.ndarray:
-        """Which of `findings` are significant after correction within their family, shape (n_findings,)."""
-        return self.corrected_p_values <= 1 - self.confidence_level
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, in the order of `frame`."""
+        return tuple(self.frame["finding"])
 
     @property
     def significant(self) -> tuple[Finding, ...]:
         """The significant findings that decide the verdict."""
-        chosen = zip(self.findings, self.is_significant & self.decides, strict=True)
-        return tuple(finding for finding, is_so in chosen if is_so)
-
-    @property
-    def decides(self) -> np.ndarray:
-        """Which of `findings` decide the verdict, shape (n_findings,): those with a test, on people or on all."""
-        is_on = [self.verdict_on == "all" or finding.population == "people" for finding in self.findings]
-        return np.array(is_on, dtype=bool) & np.isfinite(self.corrected_p_values)
+        return tuple(self.frame.loc[self.frame["significant"] & self.frame["decides"], "finding"])
 
     @property
     def n_tests(self) -> int:
         """How many tests decide the verdict: the size of their family."""
-        return int(self.decides.sum())
+        return int(self.frame["decides"].sum())
 
     @property
     def verdict(self) -> str:
         """One of "difference found", "no difference found", "not assessed" (without any test)."""
         return FOUND if self.significant else NOT_FOUND if self.n_tests else NOT_ASSESSED
-
-    @cached_property
-    def smallest_effects(self) -> np.ndarray:
-        """The smallest effects that would have been found with a power of 80%, shape (n_findings,).
-
-        At the level of the first step of Holm's correction, so that it holds whatever the other findings are; nan for
-        significant findings and where it is not known.
-        """
-        alpha = (1 - self.confidence_level) / max(self.n_tests, 1)
-        silent = ~self.is_significant & self.decides
-        return np.array(
-            [
-                finding.smallest(alpha, limit) if is_silent and finding.smallest else np.nan
-                for finding, limit, is_silent in zip(self.findings, self.limits, silent, strict=True)
-            ],
-            dtype=float,
-        )
 
     @property
     def expected_false_alarms(self) -> float:
@@ -198,13 +191,8 @@ class Report(Result):
         """
         return None if self.case.task == "numbers" else without_tiny(group_counts(self.case))
 
-    @cached_property
-    def groups(self) -> dict[str, pd.DataFrame]:
-        """Impact tables of each sensitive feature and of each two, by name; see `fairlab.impact_table`."""
-        return self.impact_tables(self.confidence_level)
-
     def impact_tables(self, confidence_level: float) -> dict[str, pd.DataFrame]:
-        """Return `groups` with intervals at another confidence level, as a correction asks for."""
+        """Return `groups` with intervals at a confidence level of their own, as a correction asks for."""
         if self.group_counts is None:
             return {}
         tables, names = {}, ["people", "selected"] if self.case.y_true is None else list(self.group_counts)
@@ -222,7 +210,7 @@ class Report(Result):
     @property
     def not_assessed(self) -> dict[str, tuple[str, ...]]:
         """Sensitive features that no statistical test is about, with the reasons that the methods give."""
-        tested = {f.sensitive_features for f, is_so in zip(self.findings, self.decides, strict=True) if is_so}
+        tested = set(self.frame.loc[self.frame["decides"], "sensitive_features"])
         missed = [name for name in self.case.sensitive_features if (name,) not in tested]
         return {name: self.reasons(name) for name in missed}
 
@@ -262,17 +250,6 @@ class Report(Result):
         """The verdict in a few sentences: what was found or not, how sure, what was not assessed."""
         return wording.summary(self)
 
-    def _raw(self, findings) -> np.ndarray:
-        return np.array([each.p_value_beyond(each.against(self.margin)) for each in findings], dtype=float)
-
-    def _corrected(self, findings) -> np.ndarray:
-        raw, corrected = self._raw(findings), np.full(len(findings), np.nan)
-        is_people = np.array([finding.population == "people" for finding in findings], dtype=bool)
-        families = [is_people | True] if self.verdict_on == "all" else [is_people, ~is_people]
-        for family in families:
-            corrected[family] = holm(raw[family])
-        return corrected
-
     def __repr__(self) -> str:
         found = f"{len(self.significant)} of {self.n_tests} tests are significant at {self.confidence_level:g}; "
         missed = f"not assessed: {wording.listed(self.not_assessed)}; " if self.not_assessed else ""
@@ -284,25 +261,14 @@ class Report(Result):
         Returns
         -------
         DataFrame
-            ``sensitive_features``, ``where``, ``effect`` (the measure, in words), ``estimate``, the interval ``low`` to
-            ``high``, ``p_value`` of "at most ``limit`` in size", after correction within the family, ``significant``,
-            ``population`` ("people" or "generated inputs"), ``method``, ``n``, the people or inputs that it rests on,
-            ``measure`` (its name as one word), ``raw_p_value`` before correction, ``limit``, what the test is against
-            (the margin, of a loss ratio 1.25; nan without a test), ``smallest``, the smallest effect that would have
-            been found with a power of 80% (of findings that are not significant), and ``sentence``.
+            ``sensitive_features`` (a tuple), ``where``, ``effect`` (the measure, in words), ``estimate``, the interval
+            ``low`` to ``high``, ``p_value`` of "at most ``limit`` in size", after correction within the family,
+            ``significant``, ``population`` ("people" or "generated inputs"), ``method``, ``n``, the people or inputs
+            that it rests on, ``measure`` (its name as one word), ``raw_p_value`` before correction, ``limit``, what the
+            test is against (the margin, of a loss ratio 1.25; nan without a test), ``smallest``, the smallest effect
+            that would have been found with a power of 80% (of findings that are not significant), and ``sentence``.
         """
-        columns = {
-            "p_value": self.corrected_p_values,
-            "significant": self.is_significant,
-            "raw_p_value": self.p_values,
-            "limit": self.limits,
-            "smallest": self.smallest_effects,
-        }
-        names = [*SHOWN, "measure", "raw_p_value", "limit", "smallest", "sentence"]
-        of_findings = {
-            name: [getattr(finding, name) for finding in self.findings] for name in names if name not in columns
-        } | {"sensitive_features": [finding.who for finding in self.findings]}
-        return pd.DataFrame(of_findings | columns)[names]
+        return self.frame[[*SHOWN, "measure", "raw_p_value", "limit", "smallest", "sentence"]]
 
     def plot(self) -> "Figure":
         """Return a forest plot: one line for each finding with its interval, one panel for each method."""
@@ -329,9 +295,9 @@ class Report(Result):
     def to_json(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as JSON, and write it to `path`; the parameters are those of `to_html`."""
         check_choice(rows, "rows", ROWS)
-        findings = self.to_frame().to_dict(orient="records")
-        for row, finding in zip(findings, self.findings, strict=True):
-            row["next_step"] = wording.next_step(finding)
+        findings = self.to_frame().assign(sensitive_features=self.frame["who"]).to_dict(orient="records")
+        for row, finding in zip(findings, self.frame["finding"], strict=True):
+            row["next_step"] = wording.next_step(finding.measure)
             if finding.by_group is not None:
                 row["by_group"] = finding.by_group.reset_index().to_dict(orient="records")
             evidence = shown_rows(finding, self.case.table, rows)

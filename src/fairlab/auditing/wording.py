@@ -7,6 +7,7 @@ import numpy as np
 from fairlab.cases import Case, Finding
 from fairlab.cases.finding import listed
 
+OF_OWN_UNITS = ("loss_ratio", "correlation")  # measures that are no shares
 # What to do about a finding, by its measure; the last is for all others.
 NEXT_STEPS = {
     "selection_rate_difference": "Ask whether the groups differ in what the decision is meant to depend on; compare "
@@ -40,9 +41,9 @@ def summary(report) -> str:
     return " ".join(filter(None, parts))
 
 
-def next_step(finding: Finding) -> str:
-    """Return what to do about a finding, in a sentence."""
-    return NEXT_STEPS.get(finding.measure, NEXT_STEPS[""])
+def next_step(measure: str) -> str:
+    """Return what to do about a finding of a measure, in a sentence."""
+    return NEXT_STEPS.get(measure, NEXT_STEPS[""])
 
 
 def name_of(case: Case) -> str:
@@ -124,15 +125,11 @@ def _verdict(report) -> str:
 
 def _margins(report) -> str:
     """Return what the tests that decide are against: percentage points of rates, and measures with their own units."""
-    of_rates: set[float] = set()
-    others: dict[str, None] = {}
-    for finding, limit, decides in zip(report.findings, report.limits, report.decides, strict=True):
-        if decides and (finding.limit or finding.measure == "correlation"):
-            others[f"a {finding.measure.replace('_', ' ')} of {limit:g}"] = None
-        elif decides:
-            of_rates.add(limit)
-    points = listed(f"{100 * limit:g}" for limit in sorted(of_rates))
-    return listed([*[f"the margin of {points} percentage points"] * bool(of_rates), *others])
+    tested = report.frame[report.frame["decides"]]
+    has_own = tested["measure"].isin(OF_OWN_UNITS)
+    others = [f"a {row.measure.replace('_', ' ')} of {row.limit:g}" for row in tested[has_own].itertuples()]
+    points = listed(f"{100 * limit:g}" for limit in np.unique(tested["limit"][~has_own]))
+    return listed([*[f"the margin of {points} percentage points"] * bool(points), *dict.fromkeys(others)])
 
 
 def _clearest(report) -> str:
@@ -141,30 +138,20 @@ def _clearest(report) -> str:
 
 def _unseen(report) -> str:
     """Return how small a difference of selection rates, and a flip rate, could not have been seen."""
-    smallest: dict[str, dict] = {}
-    for finding, effect in zip(report.findings, report.smallest_effects, strict=True):
-        if np.isfinite(effect) and finding.where == "everyone":
-            known = smallest.setdefault(finding.measure, {})
-            known[finding.who] = max(effect, known.get(finding.who, 0.0))
+    everyone = report.frame[report.frame["where"].eq("everyone") & np.isfinite(report.frame["smallest"])]
+    smallest = everyone.groupby(["measure", "who"])["smallest"].max()
     said = []
-    for measure, what in (("selection_rate_difference", "selection rate difference"),
-                          ("counterfactual_flip_rate", "counterfactual flip rate")):  # fmt: skip
-        by_feature = smallest.get(measure, {})
-        shown = [
-            f"{100 * by_feature[name]:.1f} ({name})" for name in report.case.sensitive_features if name in by_feature
-        ]
-        if shown:
-            said.append(f"a {what} of {listed(shown)}")
+    for measure in ("selection_rate_difference", "counterfactual_flip_rate"):
+        known = [name for name in report.case.sensitive_features if (measure, name) in smallest.index]
+        if shown := [f"{100 * smallest[measure, name]:.1f} ({name})" for name in known]:
+            said.append(f"a {measure.replace('_', ' ')} of {listed(shown)}")
     if not said:
         return ""
     return f"Where it is silent, it would have found with 80% power {' and '.join(said)} percentage points or more."
 
 
 def _on_inputs(report) -> str:
-    found = sum(
-        bool(is_so) and finding.population != "people"
-        for finding, is_so in zip(report.findings, report.is_significant, strict=True)
-    )
+    found = int((report.frame["significant"] & report.frame["population"].ne("people")).sum())
     if not found or report.verdict_on == "all":
         return ""
     are = "is" if found == 1 else "are"
