@@ -58,6 +58,11 @@ CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return the tail of an error about an unknown name: the nearest known ones and the whole list.
 
+    Parameters
+    ----------
+    name : str
+    known : iterable of str
+
     Examples
     --------
     >>> "unknown profile 'quik'" + suggestion("quik", ["smoke", "quick", "paper"])
@@ -71,6 +76,13 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def check_count(value, name: str, *, least: int = 1) -> int:
     """Return a whole number of at least `least` as an integer.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What to call it in an error.
+    least : int
 
     Raises
     ------
@@ -126,28 +138,57 @@ def _number_within(least, above, below, infinite) -> str:
 
 
 def check_choice(value, name: str, known: Iterable[str]):
-    """Return a value that is one of those known; raise a ValueError if it is none of them."""
+    """Return a value that is one of those known; raise a ValueError if it is none of them.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What to call it in an error.
+    known : iterable of str
+    """
     if value not in known:
         raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")
     return value
 
 
 def check_flag(value, name: str) -> bool:
-    """Return True or False; raise a ValueError for anything else, as text such as "no" would count as True."""
+    """Return True or False; raise a ValueError for anything else, as text such as "no" would count as True.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What to call it in an error.
+    """
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name}: expected True or False, found {value!r}")
     return bool(value)
 
 
 def check_function(value, name: str):
-    """Return something callable as it is; raise a TypeError if it is not."""
+    """Return something callable as it is; raise a TypeError if it is not.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What to call it in an error.
+    """
     if not callable(value):
         raise TypeError(f"{name}: expected a function, found {type(value).__name__}")
     return value
 
 
 def check_text(value, name: str) -> str:
-    """Return a text as it is; raise a ValueError for anything else."""
+    """Return a text as it is; raise a ValueError for anything else.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What to call it in an error.
+    """
     if not isinstance(value, str):
         raise ValueError(f"{name}: expected a text, found {value!r}")
     return value
@@ -155,6 +196,12 @@ def check_text(value, name: str) -> str:
 
 def check_seed(value, name: str = "random_state"):
     """Return what starts a generator as it is: a whole number of at least 0, None, or a generator.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What to call it in an error.
 
     Raises
     ------
@@ -234,6 +281,14 @@ def check_parameters(estimator) -> None:
 
 def check_array(values, name: str, *, finite: bool = True) -> np.ndarray:
     """Return numbers as an array of floats, of any shape.
+
+    Parameters
+    ----------
+    values : array-like
+    name : str
+        What to call them in an error.
+    finite : bool
+        Whether missing and infinite values are errors.
 
     Raises
     ------
@@ -359,7 +414,15 @@ def estimator_features(
 
 
 def check_same_columns(first: list[str], second: list[str], first_name: str, second_name: str) -> None:
-    """Raise a ValueError that lists the difference unless both have the same columns in the same order."""
+    """Raise a ValueError that lists the difference unless both have the same columns in the same order.
+
+    Parameters
+    ----------
+    first, second : list of str
+        Names of columns.
+    first_name, second_name : str
+        What to call the tables in an error.
+    """
     if first == second:
         return
     if len(first) != len(second) and {*first, *second} <= {f"x{j}" for j in range(len(first) + len(second))}:

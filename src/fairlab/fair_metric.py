@@ -118,8 +118,14 @@ class FairMetric:
     ) -> "FairMetric":
         """Learn the sensitive subspace from data by logistic regressions; see `sensitive_directions`.
 
-        With `scaled`, the metric divides by standard deviations, so that units do not matter. If the features show none
-        of the attributes, no move is free.
+        If the features show none of the attributes, no move is free.
+
+        Parameters
+        ----------
+        X, sensitive_features, solver, confidence_level
+            As for `sensitive_directions`.
+        scaled : bool
+            Whether the metric divides by standard deviations, so that units do not matter.
         """
         directions = sensitive_directions(
             X, sensitive_features, solver=solver, scaled=scaled, confidence_level=confidence_level
@@ -154,7 +160,12 @@ class FairMetric:
         return self.n_features - round(np.trace(self.projection))
 
     def squared_distance(self, first, second) -> np.ndarray:
-        """Return d_x^2 of each row of one array to the same row of the other, shape (..., n_points)."""
+        """Return d_x^2 of each row of one array to the same row of the other, shape (..., n_points).
+
+        Parameters
+        ----------
+        first, second : array-like of shape (..., n_points, n_features)
+        """
         first, second = np.asarray(first), np.asarray(second)
         if first.shape[-1:] != (self.n_features,) or first.shape[-1:] != second.shape[-1:]:
             found = f"{first.shape} and {second.shape}"
@@ -165,7 +176,12 @@ class FairMetric:
         return np.square(apart @ self.projection).sum(axis=-1)
 
     def gradient(self, X, X_start):
-        """Return the gradient of d_x^2(x, x_start) by x, shape (..., n_points, n_features); arrays or tensors."""
+        """Return the gradient of d_x^2(x, x_start) by x, in the shape of `X`.
+
+        Parameters
+        ----------
+        X, X_start : array or tensor of shape (..., n_points, n_features)
+        """
         dtype = getattr(X.dtype, "as_numpy_dtype", X.dtype)
         if self.scale is None:
             return 2 * (X - X_start) @ self.projection.astype(dtype)

@@ -46,7 +46,13 @@ def initial_network(rng: np.random.Generator, widths: Sequence[int], *, bias: fl
 
 
 def layer_inputs(network, X):
-    """Yield what enters each layer: `X`, then the output of every hidden layer."""
+    """Yield what enters each layer: `X`, then the output of every hidden layer.
+
+    Parameters
+    ----------
+    network : sequence of arrays or tensors
+    X : array or tensor of shape (..., n_rows, n_in)
+    """
     yield X
     for kernel, bias in zip(network[:-2:2], network[1:-2:2], strict=True):
         X = X @ kernel

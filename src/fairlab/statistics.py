@@ -1,8 +1,9 @@
 """Confidence intervals and corrections for multiple testing, each in one place.
 
-Intervals hold the truth at their stated rate, also in small groups, of rare outcomes, and of no effect at all. Each
-function works on arrays of counts, of tables, or on one sample of pairs. The formulas are held to those of statsmodels
-and SciPy by tests; statsmodels itself takes half a second to import and does not take arrays of levels.
+Intervals hold the truth at their stated rate, also in small groups, of rare outcomes, and of no effect at all. Those of
+rates and of tables are for arrays of counts; p-values of a margin and smallest effects are for one test, and what is
+said of a correlation for one sample of pairs. The formulas are held to those of statsmodels and SciPy by tests;
+statsmodels itself takes half a second to import and does not take arrays of levels.
 """
 
 from dataclasses import dataclass
@@ -38,14 +39,28 @@ def holm(p_values) -> np.ndarray:
 
 
 def bonferroni_level(confidence_level: float, n: int) -> float:
-    """Return the confidence level of each of `n` intervals that together have `confidence_level`."""
+    """Return the confidence level of each of several intervals that together have a level.
+
+    Parameters
+    ----------
+    confidence_level : float
+        Of all together.
+    n : int
+        How many there are.
+    """
     return 1 - (1 - confidence_level) / n
 
 
 def wilson_interval(count, n_samples, *, alpha=None, z=None) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's interval of a proportion at the confidence level 1 - `alpha`, or for a normal quantile `z`.
+    """Return Wilson's interval of a proportion; without any sample it is 0 and 1.
 
-    Without any sample it is 0 and 1.
+    Parameters
+    ----------
+    count, n_samples : array-like
+    alpha : float or array-like, optional
+        One minus the confidence level.
+    z : float or array-like, optional
+        Quantile of the standard normal distribution, in place of `alpha`.
     """
     count, n = np.asarray(count, dtype=float), np.asarray(n_samples, dtype=float)
     z = -ndtri(np.asarray(alpha) / 2) if z is None else z
@@ -83,18 +98,30 @@ def exact_interval(count, n_samples, *, alpha, binary: bool = True) -> tuple[np.
 
 def _unlikely(share, end, surprise) -> np.ndarray:
     """Return, between a share and an end, the furthest mean that does not make the share too surprising."""
-    near, far = share.copy(), end.copy()
+    _, far = _halved(lambda mean: rel_entr(share, mean) + rel_entr(1 - share, 1 - mean) <= surprise, share, end)
+    return np.where(share == end, end, far)
+
+
+def _halved(holds, near, far) -> tuple[np.ndarray, np.ndarray]:
+    """Return two numbers next to each other between which a condition ceases to hold, from one where it does on."""
     for _ in range(HALVINGS):
         middle = (near + far) / 2
-        likely = rel_entr(share, middle) + rel_entr(1 - share, 1 - middle) <= surprise
-        near, far = np.where(likely, middle, near), np.where(likely, far, middle)
-    return np.where(share == end, end, far)
+        does = holds(middle)
+        near, far = np.where(does, middle, near), np.where(does, far, middle)
+    return near, far
 
 
 def rate_bounds(
     hits: ArrayLike, totals: ArrayLike, *, confidence_level: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rates with the exact bounds of Clopper and Pearson; in an empty group 0, with bounds 0 and 1."""
+    """Return rates with the exact bounds of Clopper and Pearson; in an empty group 0, with bounds 0 and 1.
+
+    Parameters
+    ----------
+    hits, totals : array-like of one shape
+    confidence_level : float
+        Of each interval by itself.
+    """
     hits, totals = np.asarray(hits), np.asarray(totals)
     low, high = exact_interval(hits, totals, alpha=1 - confidence_level)
     return hits / np.maximum(totals, 1), low, high
@@ -139,6 +166,11 @@ def share_p_value(hits: int, n: int, margin: float = 0.0) -> float:
     """Return the p-value of "the share is at most `margin`", which is below alpha where the exact interval is above it.
 
     Without a margin it is 0 with the first hit, which disproves a share of 0, and 1 without any.
+
+    Parameters
+    ----------
+    hits, n : int
+    margin : float
     """
     return 1.0 if hits == 0 else float(min(1.0, 2 * bdtrc(hits - 1, n, margin)))
 
@@ -160,15 +192,21 @@ def difference_p_value(hits, totals, margin: float = 0.0, **options) -> float:
 
     if not is_beyond(1 - SMALLEST_LEVEL):
         return 1.0
-    low, high = np.log(SMALLEST_LEVEL), 0.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_beyond(np.exp(middle)) else (middle, high)
-    return float(np.exp(high))
+    return float(np.exp(_halved(lambda log_alpha: is_beyond(np.exp(log_alpha)), 0.0, np.log(SMALLEST_LEVEL))[0]))
 
 
 def smallest_share(n: int, alpha: float, margin: float = 0.0, *, power: float = 0.8) -> float:
-    """Return the smallest share that `share_p_value` finds among so many with this power; nan for none."""
+    """Return the smallest share that `share_p_value` finds among so many; nan for none.
+
+    Parameters
+    ----------
+    n : int
+    alpha : float
+        Level of the test.
+    margin : float
+    power : float
+        With what probability it is found.
+    """
     hits = np.arange(1, n + 1)
     found = 2 * bdtrc(hits - 1, n, margin) <= alpha
     return float(betaincinv(hits[found][0], n - hits[found][0] + 1, power)) if found.any() else np.nan
@@ -204,7 +242,16 @@ def smallest_difference(hits, totals, alpha: float, margin: float = 0.0, *, powe
 
 
 def smallest_effect(low: float, high: float, confidence_level: float, alpha: float, margin: float = 0.0) -> float:
-    """Return the smallest effect that a normal test as precise as a two-sided interval finds with a power of 80%."""
+    """Return the smallest effect that a normal test as precise as a two-sided interval finds with a power of 80%.
+
+    Parameters
+    ----------
+    low, high, confidence_level : float
+        The interval.
+    alpha : float
+        Level of the test.
+    margin : float
+    """
     error = (high - low) / 2 / ndtri((1 + confidence_level) / 2)
     return float(margin + (ndtri(1 - alpha / 2) + ndtri(0.8)) * error)
 
@@ -214,6 +261,10 @@ def exclusive_correlation(first, second, n):
 
     Half a person is added to both kinds and to the others: where one kind was not seen, the correlation is not 0, and
     an interval that took it for 0 would be too narrow in small samples.
+
+    Parameters
+    ----------
+    first, second, n : int or array
     """
     first, second, n = first + ADDED, second + ADDED, n + 3 * ADDED
     return -np.sqrt(first * second / ((n - first) * (n - second)))
@@ -251,6 +302,12 @@ def ratio_bounds(hits: ArrayLike, totals: ArrayLike, *, confidence_level: float)
 
 def information_bounds(tables: np.ndarray, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return bounds of the mutual information over the smaller entropy, and the p-value of the G test.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (..., n_rows, n_columns)
+        Counts.
+    confidence_level : float
 
     Returns
     -------
@@ -293,6 +350,11 @@ def _information_error(tables):
 def correlation_bounds(x: np.ndarray, y: np.ndarray, *, confidence_level: float) -> tuple[float, float, float]:
     """Return bounds of Pearson's correlation, and the p-value of there being none.
 
+    Parameters
+    ----------
+    x, y : ndarray of shape (n,)
+    confidence_level : float
+
     Notes
     -----
     The wider of two intervals on Fisher's scale, and the larger of their p-values: with the error ``1 / sqrt(n - 3)``,
@@ -310,7 +372,13 @@ def correlation_bounds(x: np.ndarray, y: np.ndarray, *, confidence_level: float)
 
 
 def correlation_p_value(x: np.ndarray, y: np.ndarray, margin: float = 0.0) -> float:
-    """Return the p-value of "the correlation is at most `margin` in size": where its bounds reach it."""
+    """Return the p-value of "the correlation is at most `margin` in size": where its bounds reach it.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (n,)
+    margin : float
+    """
     if margin >= 1 or (known := _on_fishers_scale(x, y)) is None:
         return 1.0
     z, errors, freedoms = known
@@ -395,12 +463,12 @@ class PairedErrors:
         """Return the probability of as large a ratio if the true one is at most `max_ratio`."""
         # The limits grow apart with the quantile: halve where the max_ratio lies among them.
         above = self.after > max_ratio * self.before
-        small, large = np.zeros(above.shape), np.full(above.shape, LARGEST_QUANTILE)
-        for _ in range(HALVINGS):
-            middle = (small + large) / 2
-            low, high = self._hybrid(middle)
-            beyond = np.where(above, low <= max_ratio, high >= max_ratio)
-            small, large = np.where(beyond, small, middle), np.where(beyond, middle, large)
+
+        def is_beside(quantile):
+            low, high = self._hybrid(quantile)
+            return ~np.where(above, low <= max_ratio, high >= max_ratio)
+
+        small, _ = _halved(is_beside, np.zeros(above.shape), np.full(above.shape, LARGEST_QUANTILE))
         hybrid = ndtr(np.where(above, -small, small))
         exact = (max_ratio / (1 + max_ratio)) ** self.new.astype(float)
         return np.where(self.both + self.mended == 0, exact, hybrid)[()]

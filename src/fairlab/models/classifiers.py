@@ -88,12 +88,26 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__}: expected a subclass that defines log_odds, found none")
 
     def loss(self, X: Any, y: ArrayLike) -> Any:
-        """Return the cross-entropy of every point, shape (..., n_points)."""
+        """Return the cross-entropy of every point, shape (..., n_points).
+
+        Parameters
+        ----------
+        X : array or tensor of shape (..., n_points, n_features)
+        y : array-like of shape (n_points,) or (..., n_points)
+            Labels 0 and 1.
+        """
         X = _points(X)
         return self.loss_at(self.log_odds(X), _labels(y, X))
 
     def loss_at(self, log_odds: Any, y: ArrayLike) -> Any:
-        """Return the cross-entropy of every point whose log odds are known."""
+        """Return the cross-entropy of every point whose log odds are known.
+
+        Parameters
+        ----------
+        log_odds : array or tensor of shape (..., n_points)
+        y : array-like of shape (n_points,) or (..., n_points)
+            Labels 0 and 1.
+        """
         margin = _signs(y, log_odds) * log_odds
         if _is_tensor(margin):
             return -tf.math.log(tf.sigmoid(margin)) if self.rounded_loss else tf.nn.softplus(-margin)
@@ -101,7 +115,14 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
             return -np.log(expit(margin)) if self.rounded_loss else -log_expit(margin)
 
     def loss_gradient(self, X: Any, y: ArrayLike) -> Any:
-        """Return the gradient of every point's cross-entropy by its features, in the shape of `X`."""
+        """Return the gradient of every point's cross-entropy by its features, in the shape of `X`.
+
+        Parameters
+        ----------
+        X : array or tensor of shape (..., n_points, n_features)
+        y : array-like of shape (n_points,) or (..., n_points)
+            Labels 0 and 1.
+        """
         X = _points(X)
         if self.units is not None and not _is_tensor(X):
             sign = _signs(_labels(y, X), X)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from fairlab.checks import check_array, check_number, check_same_columns, checked, is_number, suggestion
+from fairlab.checks import check_array, check_flag, check_number, check_same_columns, checked, is_number, suggestion
 
 Cost = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Table = pd.DataFrame | np.ndarray
@@ -49,7 +49,12 @@ def squared_l1(X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
 
 
 def check_shapes(X_source, X_target) -> None:
-    """Raise a ValueError unless both samples have two dimensions, and as many columns."""
+    """Raise a ValueError unless both samples have two dimensions, and as many columns.
+
+    Parameters
+    ----------
+    X_source, X_target : array or DataFrame
+    """
     for name, X in (("X_source", X_source), ("X_target", X_target)):
         if np.ndim(X) != 2:
             raise ValueError(f"{name}: expected shape (n_rows, n_features), found {np.shape(X)}")
@@ -59,6 +64,11 @@ def check_shapes(X_source, X_target) -> None:
 
 def cost_matrix(cost: Cost, X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
     """Return the costs of all pairs as a C-ordered float array, checked.
+
+    Parameters
+    ----------
+    cost : callable
+    X_source, X_target : array or DataFrame of shape (n_source, n_features) and (n_target, n_features)
 
     Raises
     ------
@@ -118,8 +128,7 @@ class ColumnCosts:
         for argument in ("columns", "weights"):
             if not isinstance(getattr(self, argument), Mapping):
                 raise ValueError(f"{argument}: expected a dict by column, found {getattr(self, argument)!r}")
-        if not isinstance(self.squared, bool | np.bool_):
-            raise ValueError(f"squared: expected True or False, found {self.squared!r}")
+        check_flag(self.squared, "squared")
         kinds = {f"columns[{name!r}]": kind for name, kind in self.columns.items() if not callable(kind)}
         for what, kind in (kinds | {"number": self.number}).items():
             if not isinstance(kind, str) or kind not in KINDS:
@@ -184,7 +193,14 @@ class ColumnCosts:
 
 
 def as_table(X: Table, name: str = "X") -> pd.DataFrame:
-    """Return a table as a DataFrame; columns of an array are called ``x0``, ``x1``, ..."""
+    """Return a table as a DataFrame; columns of an array are called ``x0``, ``x1``, ...
+
+    Parameters
+    ----------
+    X : DataFrame or array of shape (n_rows, n_features)
+    name : str
+        What to call it in an error.
+    """
     if isinstance(X, pd.DataFrame):
         return X
     values = np.asarray(X)
@@ -194,7 +210,12 @@ def as_table(X: Table, name: str = "X") -> pd.DataFrame:
 
 
 def is_mixed(X_source: Table, X_target: Table) -> bool:
-    """Whether two DataFrames have columns that are no numbers, or miss values."""
+    """Return whether two DataFrames have columns that are no numbers, or miss values.
+
+    Parameters
+    ----------
+    X_source, X_target : DataFrame or array
+    """
     tables = (X_source, X_target)
     if not all(isinstance(X, pd.DataFrame) for X in tables):
         return False
@@ -205,7 +226,14 @@ def is_mixed(X_source: Table, X_target: Table) -> bool:
 
 
 def check_mixed(X_source: pd.DataFrame, X_target: pd.DataFrame, *names: str) -> None:
-    """Raise a ValueError unless both tables have rows and the same columns, of numbers in both or in neither."""
+    """Raise a ValueError unless both tables have rows and the same columns, of numbers in both or in neither.
+
+    Parameters
+    ----------
+    X_source, X_target : DataFrame
+    *names : str
+        What to call them in an error.
+    """
     names = names or ("X_source", "X_target")
     for name, X in zip(names, (X_source, X_target), strict=True):
         if not len(X):
@@ -253,6 +281,10 @@ def _difference(x, y, *, squared):
 
 def codes_of(source, target):
     """Return both columns as codes of their distinct values, a missing value being one of them.
+
+    Parameters
+    ----------
+    source, target : Series
 
     Raises
     ------

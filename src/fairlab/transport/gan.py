@@ -140,6 +140,11 @@ class GANTransport(TransportMap):
 
         The function takes another one, which gets the number of steps after each record, and returns whether all
         weights stayed finite.
+
+        Parameters
+        ----------
+        X_source, X_target
+            As for `fit`.
         """
         from fairlab.transport.gan_training import train_map  # with numba, which only training needs
 

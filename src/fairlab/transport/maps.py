@@ -104,7 +104,14 @@ def marginal_distances(X_target, X_image) -> pd.Series:
 
 
 def check_widths(layers, name: str) -> None:
-    """Raise a ValueError unless a network's hidden layers are a sequence of widths."""
+    """Raise a ValueError unless a network's hidden layers are a sequence of widths.
+
+    Parameters
+    ----------
+    layers : object
+    name : str
+        What to call them in an error.
+    """
     if isinstance(layers, str) or not isinstance(layers, Iterable):
         raise ValueError(f"{name}: expected a sequence of widths, found {layers!r}")
     for width in layers:
@@ -112,7 +119,16 @@ def check_widths(layers, name: str) -> None:
 
 
 def require_memory(n_bytes: int, what: str, *, advice: str) -> int:
-    """Return the free memory in bytes; raise a MemoryError with advice if `n_bytes` exceed it."""
+    """Return the free memory in bytes; raise a MemoryError with advice if `n_bytes` exceed it.
+
+    Parameters
+    ----------
+    n_bytes : int
+    what : str
+        Needs them.
+    advice : str
+        What to do instead.
+    """
     free = int(memory_left_gb() * 1e9)
     if n_bytes > free:
         raise MemoryError(f"{what} needs about {n_bytes / GIB:.2g} GiB, found {free / GIB:.2g} GiB free; {advice}")
