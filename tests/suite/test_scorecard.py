@@ -421,10 +421,12 @@ def test_a_run_is_set_beside_the_committed_scorecard_with_what_moved_first():
     )
     assert moved[-1].startswith("2 of 2")
     assert beside(committed, committed, 1) == ["0 of 4 rows are other than in the committed scorecard"]
-    smaller = [row.model_copy(update={"profile": "smoke"}) for row in committed]
-    assert beside(smaller, [row.model_copy(update={"profile": "quick"}) for row in committed]) == [
-        "0 of 4 rows are other than in the committed scorecard, which is of another size (profile quick; here smoke)"
-    ]
+    quick, smoke, custom = (
+        [row.model_copy(update={"profile": profile}) for row in committed] for profile in ("quick", "smoke", "custom")
+    )
+    same = "0 of 4 rows are other than in the committed scorecard"
+    assert beside(smoke, quick) == [f"{same}, which is of another size (profile quick; here smoke)"]
+    assert beside(quick, quick) == beside(custom, quick) == [same]
 
 
 def test_a_run_does_not_fail_for_a_committed_scorecard_of_another_version(toy):

@@ -14,7 +14,7 @@ from fairlab.checks import optional
 from fairlab.data.dataset import SOURCES
 from fairlab.data.documents import Entry
 from fairlab.plotting import TINTS
-from fairlab.suite.catalogue import EVIDENCE
+from fairlab.suite.catalogue import EVIDENCE, PROFILES
 from fairlab.suite.published import Artefact, Claim, Value
 from fairlab.suite.run import Run
 from fairlab.suite.verdicts import (
@@ -155,8 +155,11 @@ class Row(Entry):
 
     @property
     def difference(self) -> str:
-        """The relative difference as text."""
-        return "" if self.relative_difference is None else percent(self.relative_difference)
+        """The relative difference as text: with its sign, large ones as multiples."""
+        share = self.relative_difference
+        if share is None or share >= MULTIPLES:
+            return "" if share is None else f"{1 + share:,.0f} times"
+        return "0%" if share == 0 else f"{100 * share:+.2g}%" if abs(share) < 0.1 else f"{share:+.0%}"
 
     def to_text(self) -> str:
         """Return the row in one line."""
@@ -287,13 +290,6 @@ def off_most(rows: Iterable[Row]) -> Row | None:
     return max(off, key=lambda row: abs(row.relative_difference or 0), default=None)
 
 
-def percent(share: float) -> str:
-    """Return a relative difference as text: with its sign, large ones as multiples."""
-    if share >= MULTIPLES:
-        return f"{1 + share:,.0f} times"
-    return "0%" if share == 0 else f"{100 * share:+.2g}%" if abs(share) < 0.1 else f"{share:+.0%}"
-
-
 def beside(
     rows: Iterable[Row],
     others: Iterable[Row],
@@ -315,10 +311,9 @@ def beside(
         f"{before} {old.result}, here {row.result}"
         for row, old in moved[:most]
     ]
-    sizes = {(old.profile, row.profile) for row, old in pairs if old.profile and row.profile}
-    size = "".join(
-        f", which is of another size (profile {there}; here {here})" for there, here in sorted(sizes) if here != there
-    )
+    sizes = {(old.profile, row.profile) for row, old in pairs if {old.profile, row.profile} <= {*PROFILES}}
+    apart = sorted(size for size in sizes if len({*size}) > 1)
+    size = "".join(f", which is of another size (profile {there}; here {here})" for there, here in apart)
     new = f"; not in it: {len(rows) - len(pairs)}" if len(rows) > len(pairs) else ""
     return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in {of}{size}{new}"]
 

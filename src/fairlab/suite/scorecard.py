@@ -82,11 +82,9 @@ def scorecard(profile: str | None = None) -> Comparison:
 
 def writers() -> dict[tuple[str, str], list[str]]:
     """Return the experiments that write each table or figure, by paper and artefact id."""
-    writing = {}
-    for name in experiment_names():
-        for artefact in specification(name).artefacts:
-            writing.setdefault((specification(name).paper, artefact), []).append(name)
-    return writing
+    specifications = map(specification, experiment_names())
+    writing = [((spec.paper, artefact), spec.name) for spec in specifications for artefact in spec.artefacts]
+    return {place: [name for other, name in writing if other == place] for place, _ in writing}
 
 
 def _why_not(name, profile) -> str:
