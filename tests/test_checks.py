@@ -18,12 +18,14 @@ from sklearn.base import BaseEstimator
 from fairlab import paths, plotting
 from fairlab.checks import (
     EXTRAS,
+    FRACTION,
     MissingExtraError,
     align,
     check_array,
     check_features,
     check_number,
     check_same_columns,
+    checked,
     estimator_features,
     is_number,
     optional,
@@ -502,3 +504,13 @@ def test_lines_can_be_distinguished_without_colour():
     assert len(set(marks)) == len(plotting.LINES)
     seen = [_seen_without_green(kind["color"]) for kind in plotting.LINES]
     assert min(np.abs(a - b).max() for k, a in enumerate(seen) for b in seen[:k]) > 0.1
+
+
+def test_a_parameter_may_be_none_where_its_default_or_its_annotation_says_so():
+    @checked(by_default=FRACTION, by_annotation=FRACTION, never=FRACTION)
+    def called(by_default=None, by_annotation: float | None = 0.5, never: float = 0.5):
+        return by_default, by_annotation, never
+
+    assert called(by_annotation=None) == (None, None, 0.5)
+    with pytest.raises(ValueError, match="never: expected a number between 0 and 1, found None"):
+        called(never=None)

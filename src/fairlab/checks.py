@@ -227,9 +227,10 @@ def one_of(*known) -> Callable:
 def checked(**constraints: Callable) -> Callable[[Function], Function]:
     """Return a decorator of functions whose arguments are checked before each call.
 
-    A parameter whose default is None may be None. What a constraint returns is what the function gets. A class of
-    estimators, which take their parameters as they are, only keeps the constraints, for `check_parameters`. They stand
-    in the attribute ``constraints``, of which a test is made for everything that is public.
+    A parameter whose default is None, or whose annotation allows it, may be None. What a constraint returns is what the
+    function gets. A class of estimators, which take their parameters as they are, only keeps the constraints, for
+    `check_parameters`. They stand in the attribute ``constraints``, of which a test is made for everything that is
+    public.
 
     Parameters
     ----------
@@ -253,7 +254,7 @@ def checked(**constraints: Callable) -> Callable[[Function], Function]:
             function.constraints = getattr(function, "constraints", {}) | constraints
             return function
         signature = inspect.signature(function)
-        may_be_none = {name for name, parameter in signature.parameters.items() if parameter.default is None}
+        may_be_none = {name for name, parameter in signature.parameters.items() if _may_be_none(parameter)}
 
         @wraps(function)
         def checking(*args, **kwargs):
@@ -275,8 +276,12 @@ def check_parameters(estimator) -> None:
     defaults = inspect.signature(type(estimator)).parameters
     for name, constraint in type(estimator).constraints.items():
         value = getattr(estimator, name)
-        if value is not None or defaults[name].default is not None:
+        if value is not None or not _may_be_none(defaults[name]):
             constraint(value, name)
+
+
+def _may_be_none(parameter: inspect.Parameter) -> bool:
+    return parameter.default is None or "None" in str(parameter.annotation)
 
 
 def check_array(values, name: str, *, finite: bool = True) -> np.ndarray:

@@ -300,7 +300,7 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     """Audit your model with all methods."""
     from fairlab.auditing import audit, forecast
     from fairlab.auditing.guard import Accepted, Rule, judge, read_baseline
-    from fairlab.auditing.report import SHOWN
+    from fairlab.auditing.report import COLUMNS_SHOWN
     from fairlab.auditing.wording import p_value, reasons
 
     files = {"html": html, "json": json, "junit": junit, "sarif": sarif, "model_card": model_card}
@@ -332,7 +332,7 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     for sentence in [*reasons(report), *report.warnings]:
         print(sentence)
     if len(report.findings):
-        frame = report.frame.assign(sensitive_features=report.frame["who"])[SHOWN]
+        frame = report.frame.assign(sensitive_features=report.frame["who"])[COLUMNS_SHOWN]
         frame["p_value"] = frame["p_value"].map(p_value)
         print(frame.to_string(index=False, float_format="{:.3g}".format))
         print("Intervals are not adjusted; p-values are corrected together, by Holm's method.")

@@ -3,7 +3,7 @@ import pandas as pd
 
 from fairlab.auditing import run
 from fairlab.cases import Case
-from fairlab.fliptest.counterparts import FEWEST
+from fairlab.fliptest.counterparts import LEAST_MATCHED
 
 RNG, N = np.random.default_rng(0), 400
 TABLE = pd.DataFrame(
@@ -65,11 +65,11 @@ def test_more_groups_than_two():
     ]
     assert effects.tolist() == ["a and everyone else", "b and everyone else"]
     n = (TABLE["race"] == "c").sum()
-    assert n < FEWEST
-    assert result.skipped == (f"race: fewer than {FEWEST} people are c ({n}).",)
+    assert n < LEAST_MATCHED
+    assert result.skipped == (f"race: fewer than {LEAST_MATCHED} people are c ({n}).",)
 
 
 def test_of_many_small_groups_three_are_named():
     table = TABLE.assign(town=np.r_[["a"] * 180, ["b"] * 180, list("cdef") * 10])
     (reason,) = examined(lambda rows: rows["age"] > 40, "town", table=table).skipped
-    assert reason == f"town: fewer than {FEWEST} people are c (10), d (10), e (10) and 1 more."
+    assert reason == f"town: fewer than {LEAST_MATCHED} people are c (10), d (10), e (10) and 1 more."

@@ -16,7 +16,7 @@ from fairlab.individual_fairness import (
     gradient_flow_attack,
     loss_ratio_test,
 )
-from fairlab.individual_fairness.counterparts import (
+from fairlab.individual_fairness.linearised import (
     CERTAIN,
     LIMIT,
     Scorer,

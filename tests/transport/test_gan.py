@@ -242,7 +242,7 @@ def test_products_in_parts_are_products(n_out, n_in, size):
 def test_the_map_does_not_depend_on_how_its_steps_are_cut(monkeypatch):
     whole, losses = train_map(*samples(2), **RECIPE, n_steps=10)
     told = []
-    monkeypatch.setattr(gan_training, "CHUNK", 3)
+    monkeypatch.setattr(gan_training, "STEPS_AT_ONCE", 3)
     cut, more = train_map(*samples(2), **RECIPE | {"log_every": 4}, n_steps=10, done=told.append)
     for one, other in zip(whole, cut, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -19,7 +19,7 @@ from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_parameters, check_seed, checked, one_of
 from fairlab.statistics import exact_interval
 
-CHUNK = 1 << 18  # inputs, counterparts included, that are held at once
+INPUTS_AT_ONCE = 1 << 18  # inputs, counterparts included, that are held at once
 VARIANTS = ("sound", "published")
 
 
@@ -67,7 +67,7 @@ class Fairness:
         return float(low), float(high)
 
 
-def counterparts(X: np.ndarray, sensitive_features, *, schema: Schema) -> np.ndarray:
+def with_every_value(X: np.ndarray, sensitive_features, *, schema: Schema) -> np.ndarray:
     """Return every input with each combination of sensitive values in turn, its own among them.
 
     Returns
@@ -168,7 +168,7 @@ def discriminatory(
     """
     X, classify = check_schema(schema).check(X), wrap_model(model).deciding(decision_threshold)
     partners = Partners(classify, sensitive_features, schema=schema)
-    rows = max(1, CHUNK // len(partners.values))
+    rows = max(1, INPUTS_AT_ONCE // len(partners.values))
     return np.concatenate([partners(X[start : start + rows]) >= 0 for start in range(0, len(X), rows)])
 
 

@@ -29,8 +29,8 @@ from fairlab.adf.discrimination import (
     SearchResult,
     Trace,
     collect,
-    counterparts,
     repeated,
+    with_every_value,
 )
 from fairlab.adf.gradients import FiniteDifferences
 from fairlab.cases.model import is_keras
@@ -101,7 +101,7 @@ def choose_partner(network, X, *, schema: Schema, sensitive_features, variant: s
     The first combination of another class; without one, that of the largest difference of probability (equation 3). As
     published, -1 if every difference is exactly 0.
     """
-    every = counterparts(X, sensitive_features, schema=schema)
+    every = with_every_value(X, sensitive_features, schema=schema)
     logits = network.logits(every.reshape(-1, X.shape[1])).reshape(*every.shape[:2], -1)
     own_logits = network.logits(X)
     if variant == "sound":

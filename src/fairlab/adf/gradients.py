@@ -10,7 +10,7 @@ from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import check_function, check_number
 
-CHUNK = 1 << 18  # rows in one query
+NEIGHBOURS_AT_ONCE = 1 << 18  # rows in one query
 LEAST = 1e-12  # margin of a score that is just its threshold, so that it has a side
 
 
@@ -86,7 +86,7 @@ class FiniteDifferences:
     def margin_gradient(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the margin of every row's class, shape (n_rows,), and its slope along every attribute."""
         X = np.asarray(X)
-        rows = max(1, CHUNK // (2 * self.n_features))
+        rows = max(1, NEIGHBOURS_AT_ONCE // (2 * self.n_features))
         lead = self.lead(X)  # which checks X
         slopes = [self._slopes(X[start : start + rows]) for start in range(0, len(X), rows)]
         slope = np.concatenate([np.zeros((0, self.n_features)), *slopes])

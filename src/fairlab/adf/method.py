@@ -25,9 +25,9 @@ from fairlab.seeds import derive_seed
 SAMPLE, PEOPLE = 0.3, 0.3  # of the budget of a sensitive feature; what is left is for the search
 N_CLUSTERS, MAX_ITER = 4, 10  # as in the paper
 MOST_CLUSTERED = 10_000  # people among whom clusters are looked for
-MOST_ROWS = 1000  # of evidence
+ROWS_OF_EVIDENCE = 1000  # of evidence
 EFFECT = "discriminatory inputs found per 1,000 queries"
-FEWEST = 20  # inputs or people that a share may rest on
+LEAST_SAMPLED = 20  # inputs or people that a share may rest on
 MOST_STEPS = 1000  # of a walk
 MOST_WALKS = 128  # at a time
 REFRESH = 25  # steps of ADF's walks by differences
@@ -138,7 +138,7 @@ class _Search:
         """
         schema, n_groups = self.case.schema, self.case.schema.n_inputs // self.n_values
         n = min(int(SAMPLE * self.budget) // self.n_values, n_groups)
-        if n < min(FEWEST, n_groups):
+        if n < min(LEAST_SAMPLED, n_groups):
             many = f"inputs with each of {self.n_values} values"
             self.examination.skip(f"{self.name}: a budget of {self.budget} rows does not suffice for {many}.")
             return None
@@ -148,7 +148,7 @@ class _Search:
 
     def shown(self, pairs: DiscriminatoryPairs) -> pd.DataFrame:
         """Return the first pairs found as a table: the input, the value that changes its decision, the decision."""
-        inputs, other, favourable = (part[:MOST_ROWS] for part in pairs)
+        inputs, other, favourable = (part[:ROWS_OF_EVIDENCE] for part in pairs)
         changed = inputs.copy()
         changed[:, self.column] = other
         own, changed = (self.case.decode(codes) for codes in (inputs, changed))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BETTER, WORSE, UNCLEAR = "better", "worse", "no clear difference"
-FEWEST = 10  # people of a group in each case, below which it is not compared
+LEAST_COMPARED = 10  # people of a group in each case, below which it is not compared
 COLUMNS = [
     "sensitive_features",
     "where",
@@ -256,8 +256,8 @@ def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) ->
     ]
     for name, where, members in places:
         members = [some & known for some, known in zip(members, pairs.labelled, strict=True)]
-        if min(map(np.sum, members)) < FEWEST:
-            not_compared.append(f"{where}, with fewer than {FEWEST} people.")
+        if min(map(np.sum, members)) < LEAST_COMPARED:
+            not_compared.append(f"{where}, with fewer than {LEAST_COMPARED} people.")
             continue
         first, second = (values[chosen] for values, chosen in zip(wrong, members, strict=True))
         change, variance = difference(first, second, is_paired=pairs.is_paired)
@@ -287,8 +287,8 @@ def _gaps(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> I
                 inside = [some & chosen for some, chosen in zip(among, members, strict=True)]
                 outside = [some & ~chosen for some, chosen in zip(among, members, strict=True)]
                 where = f"{name}: {group} minus {groups[1][0] if len(groups) == 2 else 'all others'}"
-                if min(map(np.sum, inside + outside)) < FEWEST:
-                    not_compared.append(f"{measure}, {where}, with fewer than {FEWEST} people in a group.")
+                if min(map(np.sum, inside + outside)) < LEAST_COMPARED:
+                    not_compared.append(f"{measure}, {where}, with fewer than {LEAST_COMPARED} people in a group.")
                     continue
                 yield {"sensitive_features": name, "where": where, "measure": measure} | gap(
                     pairs.decisions, inside, outside, is_paired=pairs.is_paired, confidence_level=confidence_level

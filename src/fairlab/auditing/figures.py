@@ -12,7 +12,7 @@ from fairlab.plotting import BLACK, BLUE, GREEN, GREY, VERMILION, interval_lines
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_SHOWN = 12  # findings of one method, the first ones of the report
+FINDINGS_SHOWN = 12  # findings of one method, the first ones of the report
 FOUR_FIFTHS = 0.8
 WIDTH_OF_LABELS = 62  # letters
 MARKS = {"better": "s", "worse": "^"}
@@ -31,7 +31,7 @@ def forest(report) -> "Figure":
     shown = {method: rows for method in as_they_ran if len(rows := known[known["method"] == method])}
     if not shown:
         return _nothing("no findings")
-    heights = [min(len(rows), MOST_SHOWN) for rows in shown.values()]
+    heights = [min(len(rows), FINDINGS_SHOWN) for rows in shown.values()]
     size = (0.42 * sum(heights) + 0.55 * len(heights)) / len(heights)
     figure, axes = panels(len(shown), 1, width=9, height=max(size, 1.0), height_ratios=[h + 1.3 for h in heights])
     for axis, (method, rows) in zip(axes, shown.items(), strict=True):
@@ -51,10 +51,10 @@ def impact(groups: dict[str, pd.DataFrame]) -> "Figure":
     Parameters
     ----------
     groups : dict of str to DataFrame
-        As of `Report.groups`. Small groups are not shown, and at most `MOST_SHOWN` others, the lowest ratios first.
+        As of `Report.groups`. Small groups are not shown, and at most `FINDINGS_SHOWN` others, the lowest ratios first.
     """
     shown = {
-        name: table[table["impact ratio"].notna() & ~table["small"]].sort_values("impact ratio").head(MOST_SHOWN)
+        name: table[table["impact ratio"].notna() & ~table["small"]].sort_values("impact ratio").head(FINDINGS_SHOWN)
         for name, table in groups.items()
     }
     shown = {name: table for name, table in shown.items() if len(table)}
@@ -116,8 +116,8 @@ def _nothing(text) -> "Figure":
 
 
 def _panel(axis, method, rows):
-    left_out = len(rows) - MOST_SHOWN
-    rows = rows.head(MOST_SHOWN)
+    left_out = len(rows) - FINDINGS_SHOWN
+    rows = rows.head(FINDINGS_SHOWN)
     interval_lines(
         axis,
         [_label(row) for row in rows.itertuples()],

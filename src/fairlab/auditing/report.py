@@ -30,7 +30,7 @@ MARGIN = 0.005  # half a percentage point
 POPULATIONS = ("people", "generated inputs")
 VERDICT_ON = ("people", "all")
 FOUND, NOT_FOUND, NOT_ASSESSED = "difference found", "no difference found", "not assessed"
-SHOWN = [
+COLUMNS_SHOWN = [
     "sensitive_features",
     "where",
     "effect",
@@ -268,7 +268,7 @@ class Report(Result):
             test is against (the margin, of a loss ratio 1.25; nan without a test), ``smallest``, the smallest effect
             that would have been found with a power of 80% (of findings that are not significant), and ``sentence``.
         """
-        return self.frame[[*SHOWN, "measure", "raw_p_value", "limit", "smallest", "sentence"]]
+        return self.frame[[*COLUMNS_SHOWN, "measure", "raw_p_value", "limit", "smallest", "sentence"]]
 
     def plot(self) -> "Figure":
         """Return a forest plot: one line for each finding with its interval, one panel for each method."""

@@ -13,8 +13,8 @@ from fairlab.fairtest.rates import BETWEEN, RATES, feature_sets, group_counts, p
 from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference
 
 TESTED = ("selection rate", "true positive rate", "false positive rate")
-FEWEST = 30  # people of a group, or people with such a true label
-MOST_GROUPS = 12  # of one feature, or of two, that are compared, the largest first
+LEAST_RATED = 30  # people of a group, or people with such a true label
+MOST_RATED = 12  # of one feature, or of two, that are compared, the largest first
 MEANS = {
     "positives": "true label is favourable",
     "negatives": "true label is not favourable",
@@ -75,9 +75,9 @@ class GroupRates(Method):
         hits, totals = ([int(counts[name]) for counts in (own, rest)] for name in RATES[rate])
         if rate != "selection rate" and not own["labelled"] + rest["labelled"]:
             return
-        if min(totals) < FEWEST:
+        if min(totals) < LEAST_RATED:
             who = names[int(np.argmin(totals))]
-            few_people = f"fewer than {FEWEST} people are {who} and their {MEANS[RATES[rate][1]]} ({min(totals)})"
+            few_people = f"fewer than {LEAST_RATED} people are {who} and their {MEANS[RATES[rate][1]]} ({min(totals)})"
             examination.skip(f"{listed(features)}: {few_people}.")
             return
         low, high = map(float, difference_bounds(hits, totals, confidence_level=self.confidence_level))
@@ -106,12 +106,10 @@ class GroupRates(Method):
 def _compared(examination: Examination, features: tuple[str, ...], groups: pd.DataFrame) -> list[str]:
     """Return the groups that are large enough, and note the others."""
     sizes = groups["people"]
-    if small := [f"{name} ({size})" for name, size in sizes[sizes < FEWEST].items()]:
-        examination.skip(f"{listed(features)}: fewer than {FEWEST} people are {few(small)}.")
-    large = sizes[sizes >= FEWEST]
-    kept = set(large.sort_values(ascending=False, kind="stable").index[:MOST_GROUPS])
+    if small := [f"{name} ({size})" for name, size in sizes[sizes < LEAST_RATED].items()]:
+        examination.skip(f"{listed(features)}: fewer than {LEAST_RATED} people are {few(small)}.")
+    large = sizes[sizes >= LEAST_RATED]
+    kept = set(large.sort_values(ascending=False, kind="stable").index[:MOST_RATED])
     if left_out := [name for name in large.index if name not in kept]:
-        examination.skip(
-            f"{listed(features)}: only the {MOST_GROUPS} largest groups are compared, not {few(left_out)}."
-        )
-    return [name for name in large.index if name in kept and sizes.sum() - sizes[name] >= FEWEST]
+        examination.skip(f"{listed(features)}: only the {MOST_RATED} largest groups are compared, not {few(left_out)}.")
+    return [name for name in large.index if name in kept and sizes.sum() - sizes[name] >= LEAST_RATED]

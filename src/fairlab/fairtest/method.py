@@ -25,7 +25,7 @@ from fairlab.statistics import (
     smallest_effect,
 )
 
-FEWEST = 20  # people in a group
+LEAST_TESTED = 20  # people in a group
 LEAST_LEAF, MOST_LEAF = 30, 100  # people in a subgroup in training, by the size of the table
 MOST_TRAINED = 100_000  # people that subgroups are looked for among
 MOST_SUBGROUPS, MAX_DEPTH = 5, 3  # that are reported of each association, and conditions of each
@@ -88,8 +88,8 @@ class FairTest(Method):
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield correlations among everyone, and what is found in subgroups."""
         case, n = examination.case, len(examination.case.table)
-        if n < 2 * FEWEST:
-            examination.skip(f"FairTest needs {2 * FEWEST} people, there are {n}.")
+        if n < 2 * LEAST_TESTED:
+            examination.skip(f"FairTest needs {2 * LEAST_TESTED} people, there are {n}.")
             return
         halves = train_test_split(
             np.arange(n),
@@ -158,9 +158,9 @@ def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterato
         yield _Target(rows, sample, Correlation(), f"correlation ({what}, {name})")
         return
     groups = examination.case.groups(name)
-    large = examination.large_groups(name, groups[known], FEWEST)
+    large = examination.large_groups(name, groups[known], LEAST_TESTED)
     if len(large) < 2:
-        examination.skip(f"{name}: fewer than two groups have {FEWEST} people.")
+        examination.skip(f"{name}: fewer than two groups have {LEAST_TESTED} people.")
         return
     rows = np.flatnonzero(groups.isin(large) & known)
     codes = groups.iloc[rows].cat.set_categories(large).cat.codes.to_numpy().astype(np.intp)
@@ -197,7 +197,7 @@ def _answers(examination, level, question: _Target, columns, train_rows, test_ro
     for node in nodes:
         where = _words(node.conditions, examination.case)
         trained, members = (half[_holds(node.conditions, here, half)] for half in (train, test))
-        if len(members) < FEWEST:
+        if len(members) < LEAST_TESTED:
             examination.skip(f"FairTest did not test {name} where {where}: {len(members)} people of the test half.")
         elif isinstance(question.metric, Correlation):
             yield _correlation(examination, level, question, members, where)

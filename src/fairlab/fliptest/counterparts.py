@@ -23,7 +23,7 @@ from fairlab.transport.cost import cost_matrix
 from fairlab.transport.exact import best_match
 
 # The fewest people of a group that can be shared out to sources and two sets of counterparts and still say anything.
-FEWEST = 30
+LEAST_MATCHED = 30
 # The most that are: exact transport grows with the cube.
 MOST = 2_100
 
@@ -79,7 +79,7 @@ class CounterpartTest:
         return difference_p_value(counts, [n, n], margin, factor=0.5, correlation=exclusive_correlation(*counts, n))
 
 
-@checked(confidence_level=FRACTION, random_state=check_seed, n_people=partial(check_count, least=FEWEST))
+@checked(confidence_level=FRACTION, random_state=check_seed, n_people=partial(check_count, least=LEAST_MATCHED))
 def counterpart_test(
     tables: tuple[pd.DataFrame, pd.DataFrame],
     decisions: tuple[np.ndarray, np.ndarray],
@@ -110,7 +110,7 @@ def counterpart_test(
     Raises
     ------
     ValueError
-        If a group has fewer than `FEWEST` people, decisions are not one boolean each, or an option is out of its
+        If a group has fewer than `LEAST_MATCHED` people, decisions are not one boolean each, or an option is out of its
         range.
 
     Examples
@@ -128,8 +128,8 @@ def counterpart_test(
     for table in tables:
         if not isinstance(table, pd.DataFrame):
             raise ValueError(f"tables: expected DataFrames, found {type(table).__name__}")
-    if (smaller := min(map(len, tables))) < FEWEST:
-        raise ValueError(f"tables: expected at least {FEWEST} people in each group, found {smaller}")
+    if (smaller := min(map(len, tables))) < LEAST_MATCHED:
+        raise ValueError(f"tables: expected at least {LEAST_MATCHED} people in each group, found {smaller}")
     decisions = _checked(decisions, tables)
     size = min(smaller, n_people) // 3
     rng = np.random.default_rng(random_state)

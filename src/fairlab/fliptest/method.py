@@ -10,14 +10,14 @@ from fairlab.cases import Finding
 from fairlab.cases.finding import few
 from fairlab.cases.groups import losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
-from fairlab.fliptest.counterparts import FEWEST, CounterpartTest, counterpart_test
+from fairlab.fliptest.counterparts import LEAST_MATCHED, CounterpartTest, counterpart_test
 from fairlab.fliptest.transparency import differences_in_words
 from fairlab.statistics import smallest_effect
 
 # Groups of one sensitive column that are looked at, the largest first.
-MOST_GROUPS = 10
+MOST_MATCHED = 10
 # People with their counterparts in the evidence of one finding.
-MOST_SHOWN = 20
+PAIRS_SHOWN = 20
 
 
 class FlipTest(Method):
@@ -81,18 +81,18 @@ def _pairs(examination, sensitive_features):
     """Yield the groups to compare."""
     groups = examination.case.groups(sensitive_features)
     sizes = groups.value_counts()
-    large = examination.large_groups(sensitive_features, groups, FEWEST)
-    if len(large) > MOST_GROUPS:
-        kept = set(sizes.index[:MOST_GROUPS])
+    large = examination.large_groups(sensitive_features, groups, LEAST_MATCHED)
+    if len(large) > MOST_MATCHED:
+        kept = set(sizes.index[:MOST_MATCHED])
         left_out = [str(group) for group in large if group not in kept]
-        examination.skip(f"{sensitive_features}: only its {MOST_GROUPS} largest groups, not {few(left_out)}.")
+        examination.skip(f"{sensitive_features}: only its {MOST_MATCHED} largest groups, not {few(left_out)}.")
         large = [group for group in large if group in kept]
     if (sizes > 0).sum() == 2 and len(large) == 2:
         yield _Pair(sensitive_features, tuple(map(str, large)), tuple((groups == group).to_numpy() for group in large))
         return
     for group in large:
         members = (groups == group).to_numpy()
-        if (~members).sum() >= FEWEST:
+        if (~members).sum() >= LEAST_MATCHED:
             yield _Pair(sensitive_features, (str(group), "everyone else"), (members, ~members))
 
 
@@ -143,7 +143,7 @@ def _flips(case, pair, matched: CounterpartTest):
 def _evidence(case, odd, pair):
     """Return people and their counterparts, the closest first, and in words where they differ."""
     roles = ("person", "counterpart", "second_counterpart")
-    shown = odd.sort_values("favourable", kind="stable").head(MOST_SHOWN)  # those who lose first
+    shown = odd.sort_values("favourable", kind="stable").head(PAIRS_SHOWN)  # those who lose first
     positions = shown[list(roles)].to_numpy(dtype=np.int64).ravel()
     evidence = case.table.iloc[positions].copy()
     own = {

@@ -16,7 +16,7 @@ from fairlab.checks import check_number
 from fairlab.fair_metric import FairMetric, direction_p_values, sensitive_directions
 from fairlab.individual_fairness.attack import StepSizeWarning, gradient_flow_attack
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest, loss_ratio_test
-from fairlab.individual_fairness.counterparts import (
+from fairlab.individual_fairness.linearised import (
     LIMIT,
     Scorer,
     Sums,
@@ -33,10 +33,10 @@ from fairlab.statistics import smallest_effect
 MOST_PEOPLE = 500  # whose slopes are asked for, or who are attacked
 N_STEPS = 40  # of the attack
 MOST_ROWS = 10_000  # of the table, that the directions are learned from
-FEWEST = 30  # people, and members of a group
+LEAST_ASKED = 30  # people, and members of a group
 N_FOLDS = 20  # of the jackknife
 N_PERMUTATIONS = 999
-N_ASKED, N_SHOWN = 50, 10  # counterparts that are asked about, and the people in the evidence
+N_ASKED, PEOPLE_SHOWN = 50, 10  # counterparts that are asked about, and the people in the evidence
 
 
 class IndividualFairness(Method):
@@ -105,8 +105,8 @@ class IndividualFairness(Method):
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield the mean loss ratio of each sensitive column."""
         case, budget = examination.case, examination.budget
-        if len(case.table) < 2 * FEWEST:
-            examination.skip(f"Individual fairness needs {2 * FEWEST} people, the table has {len(case.table)}.")
+        if len(case.table) < 2 * LEAST_ASKED:
+            examination.skip(f"Individual fairness needs {2 * LEAST_ASKED} people, the table has {len(case.table)}.")
             return
         groups = {name: case.groups(name) for name in case.sensitive_features}
         own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
@@ -114,11 +114,13 @@ class IndividualFairness(Method):
         each += (N_STEPS + 5) * len(case.sensitive_features) if case.has_gradients else 0
         labelled = len(case.table) if case.y_true is None else int(case.labelled.sum())
         n_people = int(min(labelled, MOST_PEOPLE, (budget - spare) // each))
-        if labelled < FEWEST:
-            examination.skip(f"Individual fairness needs {FEWEST} people with a true label, the table has {labelled}.")
+        if labelled < LEAST_ASKED:
+            examination.skip(
+                f"Individual fairness needs {LEAST_ASKED} people with a true label, the table has {labelled}."
+            )
             return
-        if n_people < FEWEST:
-            needed = FEWEST * each + spare
+        if n_people < LEAST_ASKED:
+            needed = LEAST_ASKED * each + spare
             examination.skip(
                 f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}."
             )
@@ -132,9 +134,9 @@ class IndividualFairness(Method):
             )
         for name in case.sensitive_features:
             members = groups[name].iloc[people.learned]
-            large = examination.large_groups(name, members, FEWEST)
+            large = examination.large_groups(name, members, LEAST_ASKED)
             if len(large) < 2:
-                examination.skip(f"{name}: fewer than two groups have {FEWEST} people.")
+                examination.skip(f"{name}: fewer than two groups have {LEAST_ASKED} people.")
                 continue
             membership = np.column_stack([members == group for group in large]).astype(float)
             membership = membership[:, 1:] if len(large) == 2 else membership
@@ -381,5 +383,5 @@ def _evidence(case, scorer, people, images, ratios, worst, name) -> pd.DataFrame
     for feature in features:
         if not counterpart[feature].astype(object).equals(shown[feature].astype(object)):
             columns[f"other {feature}"] = counterpart[feature].array
-    order = np.argsort(-ratio, kind="stable")[:N_SHOWN]
+    order = np.argsort(-ratio, kind="stable")[:PEOPLE_SHOWN]
     return pd.DataFrame(columns, index=shown.index).iloc[order[ratio[order] > 1]]

@@ -19,7 +19,7 @@ from fairlab.statistics import share_p_value, smallest_share
 from fairlab.themis.noisy import QUERIES_EACH, RepeatedPairs
 from fairlab.themis.varied import SHOWN, Varied, over_inputs, over_people, proxies_of
 
-FEWEST = 20  # inputs or people that a score may rest on
+LEAST_ANSWERED = 20  # inputs or people that a score may rest on
 ENOUGH = 10_000  # inputs: within about 0.01 at 95%
 PEOPLE_PART = 0.75  # of the rows of a question
 FLIPS = "counterfactual flip rate"
@@ -183,7 +183,7 @@ class _Run:
         case = self.examination.case
         n_people = min(len(case.table), self.examination.budget // (QUERIES_EACH * max(1, len(questions))))
         for question in questions:
-            if n_people < min(FEWEST, len(case.table)):
+            if n_people < min(LEAST_ANSWERED, len(case.table)):
                 reason = f"{n_people} people are too few; a larger budget would do"
                 self.examination.skip(f"{question.who}: {reason}.")
                 continue
@@ -249,10 +249,10 @@ class _Run:
         case, n_values = self.examination.case, question.n_values
         n_there = len(case.table)
         n_inputs = min(rows // n_values, ENOUGH)
-        if n_people < min(FEWEST, n_there) or n_inputs < FEWEST:
+        if n_people < min(LEAST_ANSWERED, n_there) or n_inputs < LEAST_ANSWERED:
             advice = "a larger budget, or fewer bins in the schema, would do"
             self.examination.skip(
-                f"{question.who}: {n_values:,} combinations of values on {FEWEST} inputs and people "
+                f"{question.who}: {n_values:,} combinations of values on {LEAST_ANSWERED} inputs and people "
                 f"are more than its part of the budget, {rows + n_people * self._cost(question):,} rows; {advice}."
             )
             return 0.0, 1.0

@@ -9,7 +9,7 @@ from tqdm.auto import tqdm
 
 from fairlab.checks import COUNT_OR_ZERO, POSITIVE, check_count, check_flag, check_parameters, checked
 from fairlab.networks import forward, single_precision
-from fairlab.transport.maps import CHUNK, DivergenceError, TransportMap, check_widths, require_memory
+from fairlab.transport.maps import STEPS_AT_ONCE, DivergenceError, TransportMap, check_widths, require_memory
 
 # Rows that are mapped at once, so that hidden layers of a large table stay small.
 ROWS = 16_384
@@ -169,5 +169,5 @@ class GANTransport(TransportMap):
         n_weights = sum((n_in + 1) * n_out for n_in, n_out in pairwise(layers))
         # Two networks with mean squared gradients, a gradient and copies; their layers for a batch, there and back; the
         # rows that are drawn for a chunk of steps.
-        batch = 2 * (len(layers) + 1) * max(layers) + 2 * CHUNK * (2 * self.critic_steps + 1)
+        batch = 2 * (len(layers) + 1) * max(layers) + 2 * STEPS_AT_ONCE * (2 * self.critic_steps + 1)
         return 4 * (8 * n_weights + batch * self.batch_size)

@@ -13,7 +13,7 @@ import scipy.linalg.cython_blas  # noqa: F401  whose products the compiled code 
 
 from fairlab import networks
 from fairlab.checks import MissingExtraError, required
-from fairlab.transport.maps import CHUNK
+from fairlab.transport.maps import STEPS_AT_ONCE
 
 try:
     compiled = required("numba").njit(
@@ -83,9 +83,9 @@ def train_map(
     losses = np.full((len(ends), len(LOSSES)), np.nan)
     for record, (start, end) in enumerate(pairwise([0, *ends])):
         total = np.zeros(len(LOSSES))
-        for step in range(start, end, CHUNK):
+        for step in range(start, end, STEPS_AT_ONCE):
             # Draws of one generator follow each other: in how many pieces they are made does not matter.
-            size = min(CHUNK, end - step), critic_steps, batch_size
+            size = min(STEPS_AT_ONCE, end - step), critic_steps, batch_size
             to_critic = of_target.integers(len(target), size=size)
             to_generator = of_source.integers(len(source), size=(size[0], size[1] + 1, size[2]))
             total += _steps(source, target, to_generator, to_critic, generator, critic, *options)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairlab.checks import check_count, check_features, check_same_columns, estimator_features, memory_left_gb
 
 GIB = 2**30
-CHUNK = 64  # steps of a GAN whose rows are drawn at once
+STEPS_AT_ONCE = 64  # steps of a GAN whose rows are drawn at once
 
 
 class TransportMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
