@@ -219,9 +219,9 @@ class Comparison:
         """Count the rows by verdict, inferred rows separately unless they differ or fail; every row counts once."""
         return Counter(row.column for row in self.rows)
 
-    def bases(self, verdict: str = "exact") -> Counter:
-        """Count what the numbers of a verdict rest on; inferred ones are left out."""
-        return Counter(row.basis for row in self.rows if row.kind == "number" and row.column == verdict)
+    def bases(self) -> Counter:
+        """Count what the exact numbers rest on; inferred ones are left out."""
+        return Counter(row.basis for row in self.rows if row.column == "exact")
 
     def median_difference(self) -> float | None:
         """Return the median absolute relative difference of the judged numbers, None if there are none."""
@@ -311,11 +311,10 @@ def beside(
         f"{before} {old.result}, here {row.result}"
         for row, old in moved[:most]
     ]
-    sizes = {(old.profile, row.profile) for row, old in pairs if {old.profile, row.profile} <= {*PROFILES}}
-    apart = sorted(size for size in sizes if len({*size}) > 1)
-    size = "".join(f", which is of another size (profile {there}; here {here})" for there, here in apart)
+    profiles = sorted({(old.profile, row.profile) for row, old in pairs if {old.profile, row.profile} <= {*PROFILES}})
+    sizes = [f", which is of another size (profile {old}; here {own})" for old, own in profiles if old != own]
     new = f"; not in it: {len(rows) - len(pairs)}" if len(rows) > len(pairs) else ""
-    return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in {of}{size}{new}"]
+    return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in {of}{''.join(sizes)}{new}"]
 
 
 def _moved(row, old) -> tuple[bool, float]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairlab.data.dataset import SOURCES
 from fairlab.paths import project, write_text
-from fairlab.suite.catalogue import experiment_names, selected, specification
+from fairlab.suite.catalogue import PROFILES, experiment_names, selected, specification
 from fairlab.suite.comparison import (
     BASES,
     COLUMNS,
@@ -26,7 +26,7 @@ from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, run_folder
 from fairlab.suite.verdicts import OPEN, label_of
 
-RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
+RANKED_PROFILES = PROFILES[::-1]  # the best first
 NAME = "REPRODUCTION"
 MEDIAN = "median difference"
 MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends

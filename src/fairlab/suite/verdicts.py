@@ -63,7 +63,9 @@ class Ours:
 def judge(
     published: Value, ours: Ours, *, surrogate: str = "", size: str = "", claims_hold: bool = False
 ) -> tuple[str, str]:
-    """Return the verdict on our result for a published number and the reason for it; the first rule that applies wins.
+    """Return the verdict on our result for a published number and the reason for it: the first rule that applies.
+
+    A number without a result of ours is not judged: its row has the verdict *not run*.
 
     Parameters
     ----------
