@@ -303,9 +303,14 @@ def test_reasons_are_of_the_rows_that_they_name(toy):
     assert artefact.reasons(["positive"]) == []
 
 
-def test_a_reason_for_no_row_is_refused(toy):
+def test_a_reason_or_claim_that_names_no_row_is_refused(toy):
+    file = toy / "experiments" / "toy" / "published.yaml"
+    text = file.read_text()
     explain(toy, "[meen]", "Our mean is another one.")
-    with pytest.raises(ValueError, match=r"published.yaml:8: .*table-1 has no meen"):
+    with pytest.raises(ValueError, match=r"published.yaml:8: .*differs.*table-1 has no meen"):
+        load_paper("toy")
+    file.write_text(text.replace("rows: [mean]", "rows: [positive]"))
+    with pytest.raises(ValueError, match=r"published.yaml:9: .*claims.*table-1 has no positive"):
         load_paper("toy")
 
 

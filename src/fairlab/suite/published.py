@@ -187,11 +187,12 @@ class Artefact(Entry):
     claims: ById[Claim] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _explains_its_own_rows(self):
-        for number, difference in enumerate(self.differs):
-            for pattern in difference.rows:
-                if not fnmatch.filter([*self.values, *self.claims], pattern):
-                    raise EntryError(f"{self.id} has no {pattern}", "differs", number, "rows")
+    def _names_its_own_rows(self):
+        claims = self.claims.values()
+        for key, entries, ids in ("differs", self.differs, self.values | self.claims), ("claims", claims, self.values):
+            for number, entry in enumerate(entries):
+                if strange := [pattern for pattern in entry.rows if not fnmatch.filter(ids, pattern)]:
+                    raise EntryError(f"{self.id} has no {strange[0]}", key, number, "rows")
         return self
 
     @property
