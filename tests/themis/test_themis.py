@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from fairlab.cases import CaseError, Schema, queries, wrap_model
 from fairlab.models import CommandSoftware, SoftwareError
+from fairlab.papers.themis.stopping import Normal, Wilson
 from fairlab.themis import (
     DomainTooLargeError,
     Themis,
@@ -28,11 +29,9 @@ from fairlab.themis.estimation import (
     Program,
     corrected_spread,
     error,
-    half_width,
     look_sizes,
     outputs_of,
     spread_interval,
-    z_value,
 )
 
 PROGRAMS = arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3))
@@ -66,7 +65,7 @@ def test_small_groups_are_enumerated(names, expected):
     scores = themis.causal_score(names), themis.group_score(names)
     assert [(s.score, s.low, s.high, s.samples) for s in scores] == [(*[expected] * 3, 8)] * 2
     assert (themis.model_runs, scores[1].tests, scores[1].distinct_inputs, scores[1].model_runs) == (8, 8, 8, 0)
-    sampled = Themis(*RED_MEN, stop="normal", error_bound=0.02, random_state=1).causal_score(names)
+    sampled = Themis(*RED_MEN, stop=Normal, error_bound=0.02, random_state=1).causal_score(names)
     assert sampled.score == pytest.approx(expected, abs=0.02)
     assert sampled.samples > 8
 
@@ -128,16 +127,18 @@ def test_too_many_groups_are_refused_before_anything_is_run():
             score(schema.names)
 
 
-def test_the_published_reading_takes_the_papers_rule_and_the_plain_spread():
+def test_the_published_reading_takes_the_plain_spread_and_rules_are_objects():
     schema, program = as_program(np.random.default_rng(0).random((3, 40, 40)) < 0.5)
-    published, plain, described = (
+    published, by_rule, sound = (
         Themis(program, schema, **options).group_score("x0")
-        for options in ({"variant": "published"}, {"variant": "published", "stop": "normal"}, {})
+        for options in ({"variant": "published"}, {"variant": "published", "stop": Normal}, {})
     )
-    assert published.to_dict() == plain.to_dict()
     assert published.score == np.ptp(published.evidence["share"])
-    assert described.score < np.ptp(described.evidence["share"])
-    assert described.low == 0
+    assert by_rule.samples != published.samples == sound.samples
+    assert sound.score < np.ptp(sound.evidence["share"])
+    assert sound.low == 0
+    with pytest.raises(TypeError, match="stop: expected a function, found str"):
+        Themis(program, schema, stop="normal").group_score("x0")
 
 
 def test_parameters_are_kept_and_what_is_known_of_another_model_is_forgotten():
@@ -166,7 +167,9 @@ def test_a_score_says_who_where_and_how_much():
     assert (score.who, score.where, score.effect, score.interval) == ("sex and race", where, 1, (1, 1))
     assert repr(score) == f"Score: sex and race, {where}: 1 [1, 1]"
     [axis] = score.plot().axes
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["sex, race"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == [
+        "Themis: sex and race, generated inputs\ndemographic parity difference (largest − smallest)"
+    ]
 
 
 def test_evidence_of_a_group_score_is_the_extreme_groups():
@@ -225,7 +228,7 @@ def test_pruned_and_unpruned_searches_find_the_same_sets(table, threshold, seed)
 
 
 def test_both_measures_are_searched_one_after_the_other():
-    found = Themis(*RED_MEN, stop="wilson").search(0.4, measure="both")
+    found = Themis(*RED_MEN, stop=Wilson).search(0.4, measure="both")
     assert found.found == {"group": (("race",),), "causal": (("race",),)}
     assert found.skipped == {"group": 1, "causal": 1}
     minimal = found.to_frame().query("minimal")[["measure", "sensitive_features"]]
@@ -318,42 +321,6 @@ def test_bad_settings(tmp_path, old, new, message):
 # estimation
 
 
-def algorithm_2(table, bases, positions, *, z, error_bound, stop):
-    """Look at one input after the other, as the paper does; return share, samples and tests."""
-    count = tests = 0
-    for r, base in enumerate(bases, start=1):
-        tests += 1
-        for values in product(*(range(table.shape[p]) for p in positions)):
-            other = base.copy()
-            other[list(positions)] = values
-            tests += (other != base).any()
-            if table[tuple(other)] != table[tuple(base)]:
-                count += 1
-                break
-        if r > 10 and half_width(count, r, z, rule=stop) < error_bound:
-            return count / r, r, tests
-    raise AssertionError("not enough inputs")
-
-
-@settings(max_examples=60, deadline=None)
-@given(table=PROGRAMS, stop=st.sampled_from(["normal", "wilson"]), seed=st.integers(0, 9))
-def test_batches_do_what_algorithm_2_does_one_by_one(table, stop, seed):
-    draw, drawn = Schema.sample_codes, []
-
-    def record(schema, n, *, random_state):
-        drawn.append(draw(schema, n, random_state=random_state))
-        return drawn[-1]
-
-    schema, program = as_program(table)
-    themis = Themis(program, schema, stop=stop, error_bound=0.2, random_state=seed)
-    for positions in subsets(range(table.ndim)):
-        drawn.clear()
-        with mock.patch.object(Schema, "sample_codes", record):
-            score = themis.causal_score([f"x{p}" for p in positions])
-        expected = algorithm_2(table, np.concatenate(drawn), positions, z=z_value(0.99), error_bound=0.2, stop=stop)
-        assert (score.score, score.samples, score.tests) == expected
-
-
 def numbers_of(scores):
     return [(score.score, score.samples, score.tests) for score in scores]
 
@@ -435,18 +402,6 @@ def test_interval_by_hand():
     low, high = np.array([0.1, 0.4, 0.5]), np.array([0.2, 0.6, 0.7])
     assert spread_interval(low, high) == pytest.approx((0.3, 0.6))
     assert spread_interval(low, low + 0.45) == pytest.approx((0, 0.85))
-
-
-@pytest.mark.parametrize(
-    ("count", "n", "z", "rule", "expected"),
-    [
-        (20, 100, 2, "normal", 0.08),  # z sqrt(p (1 - p) / r) with p = 0.2 and r = 100
-        (0, 11, 2.58, "normal", 0),
-        (0, 11, 2, "wilson", 4 / 22 / (1 + 4 / 11)),  # z² / (2n) / (1 + z² / n)
-    ],
-)
-def test_half_widths_by_hand(count, n, z, rule, expected):
-    assert half_width(count, n, z, rule=rule) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("binary", [True, False])

@@ -12,6 +12,7 @@ MAX_SAMPLES = 50  # for each group, as in Themis 1.0
 @benchmark
 def themis(*, quick: bool) -> list[Measurement]:
     """Time unpruned searches of system G by the number of characteristics, small ones first."""
+    from fairlab.papers.themis.stopping import Normal
     from fairlab.themis import Themis
 
     instance, decide = system_g()
@@ -19,7 +20,7 @@ def themis(*, quick: bool) -> list[Measurement]:
     rows = []
 
     def search(characteristics):
-        themis = Themis(decide, instance.schema, variant="published", max_samples=MAX_SAMPLES)
+        themis = Themis(decide, instance.schema, variant="published", stop=Normal, max_samples=MAX_SAMPLES)
         return themis.search(0.75, measure="both", sensitive_features=characteristics, prune=False)
 
     for n in range(2, len(names) + 1):

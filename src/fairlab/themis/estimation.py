@@ -4,55 +4,16 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from fairlab.cases.model import ModelAdapter, wrap_model
 from fairlab.cases.queries import AnswerCache
 from fairlab.cases.schema import Schema
-from fairlab.statistics import exact_interval, wilson_interval
+from fairlab.statistics import exact_interval
 
-RULES = ("exact", "wilson", "normal")
 SPENT = (1 / 8, 1 / 8, 1 / 8, 1 / 8, 1 / 2)  # of the allowed error probability, at each look of the exact rule
-
-
-@lru_cache(maxsize=256)
-def z_value(confidence_level: float) -> float:
-    """Return the two-sided quantile of the standard normal distribution, 2.58 for 99%."""
-    return float(norm.ppf((1 + confidence_level) / 2))
-
-
-def half_width(count, n_samples, z: float, *, rule: str):
-    """Return half the width of a proportion's confidence interval.
-
-    Parameters
-    ----------
-    count, n_samples : array-like
-        How often out of how many.
-    z : float
-    rule : {"normal", "wilson"}
-        The paper's, z sqrt(p (1 - p) / r), is zero as long as all outcomes are alike, so that sampling ends at once.
-        Wilson's is not.
-    """
-    n_samples = np.asarray(n_samples, dtype=float)
-    share = count / n_samples
-    if rule == "normal":
-        return z * np.sqrt(share * (1 - share) / n_samples)
-    spread = share * (1 - share) / n_samples + z**2 / (4 * n_samples**2)
-    return z * np.sqrt(spread) / (1 + z**2 / n_samples)
-
-
-def samples_needed(count, n_samples, z: float, error_bound: float, *, rule: str) -> np.ndarray:
-    """Return how many samples bring the half-width to the bound if the proportion stays as it is."""
-    share = count / np.asarray(n_samples, dtype=float)
-    variance = share * (1 - share)
-    if rule == "normal":
-        return np.ceil(z**2 * variance / error_bound**2)
-    # Wilson's half-width equals the bound where a quadratic in 1 / n is zero.
-    a = z**4 * (error_bound**2 - 0.25)
-    b = z**2 * (2 * error_bound**2 - variance)
-    return np.ceil(2 * a / (-b - np.sqrt(b**2 - 4 * a * error_bound**2)))
 
 
 def error(count, n_samples, *, alpha, binary: bool = True) -> np.ndarray:
@@ -93,7 +54,7 @@ Queries = Generator[np.ndarray, np.ndarray, object]  # yields inputs as codes, g
 
 @dataclass(frozen=True)
 class Limits:
-    """What sampling has to reach, and how far it may go.
+    """What sampling has to reach, and how far it may go; a rule of when it stops has the methods of `Looks` besides.
 
     Attributes
     ----------
@@ -131,7 +92,19 @@ class Looks(Limits):
         return n_inputs <= max(self.min_samples, min(self.sizes))
 
     def rounds(self, n_series: int, query: Callable[[np.ndarray], Queries]) -> Queries:
-        """Sample until every proportion is known well enough; see `Sampling.rounds`."""
+        """Sample until every proportion is known well enough.
+
+        Parameters
+        ----------
+        n_series : int
+        query : callable
+            Takes the number of a series for each new sample, sorted; queries its outcome, between 0 and 1.
+
+        Returns
+        -------
+        counts, samples : ndarray of shape (n_series,)
+            Sum of the outcomes that count, and how many these are.
+        """
         counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.intp)
         active, taken = np.arange(n_series), 0
         for size, spent in self.sizes.items():
@@ -151,69 +124,6 @@ class Looks(Limits):
         sizes, spent = (np.array(list(part)) for part in (self.sizes, self.sizes.values()))
         alpha = spent[np.searchsorted(sizes, samples)] * (1 - self.confidence_level) / n_series
         return exact_interval(counts, samples, alpha=alpha, binary=self.binary)
-
-
-@dataclass(frozen=True)
-class Sampling(Limits):
-    """Sampling that may stop after any sample, as the paper's.
-
-    Attributes
-    ----------
-    rule : {"normal", "wilson"}
-    """
-
-    rule: str
-
-    def enumerates(self, n_inputs: int, *, measure: str) -> bool:
-        """Whether there are so few inputs that all are tried: of groups only."""
-        return measure == "group" and n_inputs <= self.min_samples
-
-    def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return Wilson's intervals of all proportions together, as if the numbers of samples had been fixed."""
-        return wilson_interval(counts, samples, alpha=(1 - self.confidence_level) / n_series)
-
-    def rounds(self, n_series: int, query: Callable[[np.ndarray], Queries]) -> Queries:
-        """Sample until every proportion is known well enough.
-
-        Samples come in blocks, but each series ends at the very sample at which one-by-one sampling would have
-        stopped; what was drawn beyond it is not used.
-
-        Parameters
-        ----------
-        n_series : int
-        query : callable
-            Takes the number of a series for each new sample, sorted; queries its outcome, between 0 and 1.
-
-        Returns
-        -------
-        counts, samples : ndarray of shape (n_series,)
-            Sum of the outcomes that count, and how many these are.
-        """
-        counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.intp)
-        active, block = np.arange(n_series), np.full(n_series, self.min_samples + 1)
-        z = z_value(self.confidence_level)
-        while len(active):
-            series = np.repeat(active, block)
-            outcomes = np.asarray((yield from query(series)), dtype=float)
-            first = np.cumsum(block) - block
-            total = np.cumsum(outcomes)
-            total += np.repeat(counts[active] - total[first] + outcomes[first], block)
-            number = np.arange(len(series)) - np.repeat(first, block) + np.repeat(samples[active], block) + 1
-            is_known = half_width(total, number, z, rule=self.rule) < self.error_bound
-            ends = (number > self.min_samples) & is_known | (number >= self.max_samples)
-            # The first end of each series, or else its last sample.
-            place = np.where(ends, np.arange(len(series)), len(series))
-            end = np.minimum.reduceat(place, first)
-            ended = end < len(series)
-            last = np.where(ended, end, first + block - 1)
-            counts[active], samples[active] = total[last], number[last]
-            active = active[~ended]
-            taken = samples[active]
-            needed = samples_needed(counts[active], taken, z, self.error_bound, rule=self.rule) - taken
-            # At least a few, or the last would come one by one; at most as many again, since needs fall with the share.
-            block = np.clip(needed, np.maximum(taken // 20, 1), taken)
-            block = np.minimum(block, self.max_samples - taken).astype(np.intp)
-        return counts, samples
 
 
 REPETITIONS = 200
@@ -348,13 +258,13 @@ class Estimation:
     Attributes
     ----------
     program : Program
-    sampling : Sampling or Looks
+    sampling : Looks, or another rule of when to stop
     output_distance : callable or None
         See `fairlab.themis.Themis`.
     """
 
     program: Program
-    sampling: Sampling | Looks
+    sampling: Any
     output_distance: Callable | None = None
 
     def group(self, positions: list[int], rng: np.random.Generator) -> Queries:

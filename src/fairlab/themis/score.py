@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.finding import Result
+from fairlab.cases.finding import Result, intervals
 from fairlab.cases.schema import Schema
-from fairlab.plotting import BLUE, GREY, VERMILION, legend_above, panels
+from fairlab.plotting import GREY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,8 +29,8 @@ class Score(Result):
     sensitive_features : tuple of str
     score : float
     low, high : float
-        Confidence interval: Wilson's for the causal score; for the group score, which is a range of many shares and
-        therefore biased upwards, the range that all shares' Wilson intervals together allow (Bonferroni).
+        Confidence interval, of the kind that the rule of stopping gives. For the group score, which is a range of many
+        shares and therefore biased upwards, the range that all shares' intervals together allow (Bonferroni).
     samples : int
         Random inputs that the estimate rests on.
     tests : int
@@ -106,8 +106,8 @@ class Score(Result):
         return pd.DataFrame([self.to_dict()])
 
     def plot(self) -> "Figure":
-        """Draw the score with its interval; see `fairlab.themis.score.score_intervals`."""
-        return score_intervals(self.to_frame())
+        """Draw the score with its interval."""
+        return _plot(self.to_frame())
 
 
 def extreme_groups(schema: Schema, positions: list[int], codes: np.ndarray, numbers: dict) -> pd.DataFrame:
@@ -211,40 +211,16 @@ class Search(Result):
         return table.assign(minimal=[(score.measure, score.sensitive_features) in minimal for score in self.scores])
 
     def plot(self) -> "Figure":
-        """Draw all scores with their intervals and the least one; see `fairlab.themis.score.score_intervals`."""
-        return score_intervals(self.to_frame(), min_score=self.min_score)
+        """Draw all scores with their intervals and the least one."""
+        figure = _plot(self.to_frame())
+        figure.axes[0].axvline(self.min_score, color=GREY, linestyle="--", linewidth=1)
+        return figure
 
 
 SCORE_COLUMNS = [name for name in Score.__dataclass_fields__ if name != "make_evidence"]
 
 
-LOOKS = {"group": {"marker": "s", "color": VERMILION}, "causal": {"marker": "o", "color": BLUE}}  # in all figures
-_SHIFTS = {"group": 0.12, "causal": -0.12}
-
-
-def score_intervals(table: pd.DataFrame, *, min_score: float | None = None) -> "Figure":
-    """Draw scores with their confidence intervals, one line of the figure for each set of features.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns ``measure``, ``sensitive_features`` (tuples of names, or one text), ``score``, ``low`` and ``high``, as
-        in `Search.to_frame`.
-    min_score : float, optional
-        Drawn as a line.
-    """
-    names = table["sensitive_features"].map(lambda of: of if isinstance(of, str) else ", ".join(of))
-    sets = names.unique()
-    figure, [axis] = panels(1, 1, width=5.4, height=1.3 + 0.26 * len(sets))
-    for measure, rows in table.groupby("measure", sort=False):
-        look = LOOKS[measure]
-        place = pd.Index(sets).get_indexer(names[rows.index]) + _SHIFTS[measure]
-        axis.hlines(place, rows["low"], rows["high"], color=look["color"], linewidth=1)
-        axis.plot(rows["score"], place, **look, linestyle="", markersize=4.5, label=f"{measure} score")
-    if min_score is not None:
-        axis.axvline(min_score, color=GREY, linestyle="--", linewidth=1, label="threshold")
-    axis.set(xlim=(-0.02, 1.02), xlabel="score (between 0 and 1), with its confidence interval")
-    axis.set_yticks(np.arange(len(sets)), sets)
-    axis.set_ylim(len(sets) - 0.4, -0.6)
-    legend_above(figure, axis)
-    return figure
+def _plot(scores: pd.DataFrame) -> "Figure":
+    effects = scores["measure"].map(EFFECTS)
+    named = scores.assign(method="Themis", where="generated inputs", effect=effects)
+    return intervals(named.rename(columns={"score": "estimate"}))

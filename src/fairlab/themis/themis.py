@@ -27,12 +27,10 @@ from fairlab.checks import (
 )
 from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import (
-    RULES,
     Causal,
     Estimation,
     Looks,
     Program,
-    Sampling,
     corrected_spread,
     others,
     spread_interval,
@@ -51,7 +49,7 @@ MADE_OF = ("model", "schema", "output_distance")  # the parameters that outputs 
     error_bound=FRACTION,
     min_samples=COUNT_OR_ZERO,
     max_samples=check_count,
-    stop=one_of(*RULES),
+    stop=check_function,
     output_distance=check_function,
     variant=one_of(*VARIANTS),
     random_state=COUNT_OR_ZERO,
@@ -71,13 +69,12 @@ class Themis(BaseEstimator):
     variant : {"sound", "published"}
         Sound: the bound is kept, the group score is corrected for the noise that makes it look larger, and a search
         names the sets whose interval lies above its threshold, with intervals that hold for all sets together.
-        Published: sampling stops by the normal rule if nothing else is said, the group score is the plain difference of
-        the extreme shares, and a search compares estimates with its threshold.
-    stop : {"exact", "wilson", "normal"}, optional
-        When sampling stops. The exact rule looks a few times and keeps the error bound whatever the truth
-        (`fairlab.themis.estimation.look_sizes`), the sound default. The paper's, the normal one, ends at the first
-        stretch without a hit, and Wilson's looks after every sample; see `fairlab.themis.estimation.half_width`.
-        Neither promises its bound.
+        Published: the group score is the plain difference of the extreme shares, and a search compares estimates with
+        its threshold.
+    stop : callable, optional
+        When sampling stops: ``stop(confidence_level, error_bound, min_samples, max_samples)`` returns an object with
+        the methods of `fairlab.themis.estimation.Looks`, which is the default: it looks a few times and keeps the error
+        bound whatever the truth. The paper's rule, `fairlab.papers.themis.stopping.Normal`, promises no bound.
     min_samples, max_samples : int
         Sampling stops after more than `min_samples`, and at `max_samples` even if the bound is not reached.
     output_distance : callable or None
@@ -109,7 +106,7 @@ class Themis(BaseEstimator):
         confidence_level: float = 0.99,
         error_bound: float = 0.05,
         variant: str = "sound",
-        stop: str | None = None,
+        stop: Callable | None = None,
         min_samples: int = 10,
         max_samples: int = 100_000,
         output_distance: Callable | None = None,
@@ -287,12 +284,8 @@ class Themis(BaseEstimator):
         check_parameters(self)
         check_count(self.max_samples, "max_samples", least=self.min_samples + 1)
         level = self.confidence_level if n_scores == 1 else 1 - (1 - self.confidence_level) / n_scores
-        stop = self.stop or ("normal" if self.variant == "published" else "exact")
-        limits = level, self.error_bound, self.min_samples, self.max_samples
-        if stop == "exact":
-            sampling = Looks(*limits, binary=self.output_distance is None)
-        else:
-            sampling = Sampling(*limits, rule=stop)
+        rule = self.stop or partial(Looks, binary=self.output_distance is None)
+        sampling = rule(level, self.error_bound, self.min_samples, self.max_samples)
         return Estimation(self._program, sampling, self.output_distance)
 
     def _estimate(self, measure: str, sets: list, estimation: Estimation) -> list[Score]:
