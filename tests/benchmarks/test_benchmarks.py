@@ -31,7 +31,6 @@ def test_peak_memory_is_that_of_a_fresh_process():
         ("fairtest_adult", {"fairtest_adult_seconds", "fairtest_adult_vs_divexplorer"}),
         ("gan_small", {"gan_small_100_vs_per_step", "gan_small_10_per_map_vs_1"}),
         ("themis", {"themis_search_2_characteristics_seconds", "themis_search_3_characteristics_seconds"}),
-        ("trial_cache", {"trial_cache_write_small_mb_per_second", "trial_cache_read_large_vs_pickle"}),
     ],
 )
 def test_rows_of_small_sizes(name, keys):

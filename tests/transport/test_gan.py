@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info
 from fairlab.networks import forward, initial_network
 from fairlab.papers.fliptest import maps
 from fairlab.papers.fliptest.maps import arrays_of, fit_gans, gan_of
-from fairlab.suite import cache
+from fairlab.suite import trials
 from fairlab.transport import DivergenceError, ExactTransport, GANTransport, gan, gan_training
 from fairlab.transport.gan_training import train_map
 
@@ -38,8 +38,8 @@ def test_a_map_rebuilt_from_a_cached_trial_is_the_same(ensemble, tmp_path):
     frames = [pd.DataFrame(X, columns=["a", "b"]) for X in GROUPS]
     alone = GANTransport(random_state=9, progress=False, **SMALL).fit(*frames)
     for fitted, X in ((ensemble[1], GROUPS[0]), (alone, frames[0])):
-        cache.write(tmp_path / "map.trial", arrays_of(fitted), {})  # which takes plain data alone
-        rebuilt = gan_of(cache.read(tmp_path / "map.trial")[0])
+        trials.write(tmp_path / "map.trial", arrays_of(fitted), 0)
+        rebuilt = gan_of(trials.read(tmp_path / "map.trial")[0])
         assert rebuilt.get_params() == fitted.get_params()
         np.testing.assert_array_equal(rebuilt.transform(X), fitted.transform(X))
         pd.testing.assert_frame_equal(rebuilt.history_, fitted.history_)

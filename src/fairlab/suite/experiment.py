@@ -98,7 +98,7 @@ class Experiment:
         if not task:
             atexit.register(runs.discard, self.folder)
         self._note = ""  # of all records without one of their own
-        self._elsewhere = 0.0  # core-seconds of trials that other processes computed
+        self._seconds = 0.0  # of trials, when they were computed, less those that this process took for them
 
     @classmethod
     def open(cls, namespace: dict[str, Any]) -> "Experiment":
@@ -189,9 +189,9 @@ class Experiment:
         Parameters
         ----------
         function : callable
-            ``function(trial, **parameters)``, at the top of a module, with `trial` a `fairlab.seeds.Trial`; with
-            `batch`, a function of a list of trials that returns a list of results. A result is plain data: numbers,
-            text, arrays and tables, in dictionaries, lists and tuples.
+            ``function(trial, **parameters)``, with `trial` a `fairlab.seeds.Trial`; with `batch`, a function of a list
+            of trials that returns a list of results. A result is what `pickle` takes: numbers, text, arrays and tables,
+            in dictionaries, lists and tuples.
         n_trials : int
         batch : int or None
             Most trials that one call of `function` may take, for methods whose trials are an array axis.
@@ -208,7 +208,8 @@ class Experiment:
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
         paper = self.specification.paper
-        results, elsewhere = run_trials(
+        started = time.process_time()
+        results, seconds = run_trials(
             function,
             [Trial(paper, index, self.run.seed) for index in range(n_trials)],
             parameters,
@@ -218,7 +219,7 @@ class Experiment:
             batch=batch,
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),
         )
-        self._elsewhere += elsewhere
+        self._seconds += seconds - (time.process_time() - started)
         return results
 
     def record(
@@ -477,7 +478,7 @@ class Experiment:
         it is compared with the committed scorecard, too: what moved most comes first.
         """
         self.run.about |= {
-            "core_seconds": round(time.process_time() + self._elsewhere, 1),
+            "core_seconds": round(time.process_time() + self._seconds, 1),
             "peak_memory_gb": round(runs.peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,
             "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),

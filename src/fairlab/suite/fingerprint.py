@@ -1,18 +1,16 @@
 """Fingerprints of code and values, the keys of cached trials.
 
 A trial is computed again when its function changes, a function or constant of the notebook that it names, a module of
-this package that one of these reaches, at any depth, or the version of a distribution that is used there. Comments,
-docstrings and layout do not count, nor the modules of `LEFT_OUT`.
+this package that one of these reaches, at any depth, or the version of a library that is used there. Code counts as it
+is compiled: comments, layout and docstrings do not, nor the modules of `LEFT_OUT`.
 """
 
-import ast
-import builtins
 import dis
 import hashlib
 import inspect
 import pickle
+import re
 import sys
-import textwrap
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
@@ -25,19 +23,18 @@ from fairlab.checks import EXTRAS
 from fairlab.paths import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.notebook import code_of
+from fairlab.suite.run import libraries
 
 PACKAGE = "fairlab"
-# Packages whose distribution has another name.
-OTHERWISE_NAMED = {
-    "IPython": "ipython",
-    "ot": "POT",
-    "PIL": "pillow",
-    "sklearn": "scikit-learn",
-    "yaml": "PyYAML",
-    "z3": "z3-solver",
+# What distributions are imported as, where that is not their name.
+IMPORTED_AS = {
+    "ipython": "IPython",
+    "pot": "ot",
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
+    "tensorflow-cpu": "tensorflow",
+    "z3-solver": "z3",
 }
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-PUT_OFF = {"optional", "required"}  # functions that import a package when it is used
 # What no result of a trial depends on: the words of checks, the looks of figures, and where files are and how they are
 # fetched, since their content has a hash.
 LEFT_OUT = frozenset(
@@ -45,6 +42,12 @@ LEFT_OUT = frozenset(
     for name in ("checks", "plotting", "paths", "data.errors", "data.files", "data.inventory", "data.sources")
 )
 _SOURCE = Path(__file__).parents[1]
+EXPORT = re.compile(r"^from \.([\w.]+) import (\w+)", re.MULTILINE)  # of a lazy package, in its stub
+# What counts of compiled code: all but where it stands.
+PARTS_OF_CODE = (
+    *("co_code", "co_exceptiontable", "co_names", "co_varnames", "co_cellvars", "co_freevars"),
+    *("co_flags", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
+)
 # Of a class, what depends on where it is written, and not on what it does.
 MADE_BY_PYTHON = {"__module__", "__dict__", "__weakref__", "__doc__", "__firstlineno__", "__static_attributes__"}
 
@@ -85,16 +88,16 @@ def _code(what, within) -> str:
     home = what.__name__ if isinstance(what, ModuleType) else what.__module__
     top, name = home.partition(".")[0], f"{home} {getattr(what, '__qualname__', '')}"
     if top == PACKAGE:
-        return f"{name} {modules_fingerprint(_whole(home) if isinstance(what, ModuleType) else [home])}"
-    if top != "__main__" and (top in sys.stdlib_module_names or _distributions(top)):
-        return f"{name} {_distributions(top)}"
+        return f"{name} {modules_fingerprint([home])}"
+    if top != "__main__" and (top in sys.stdlib_module_names or _version(top)):
+        return f"{name} {_version(top)}"
     if what in within:
         return what.__qualname__
     if isinstance(what, ModuleType):  # a module beside the notebook
-        own, *imported = _content(Path(inspect.getsourcefile(what)).read_text(encoding="utf-8"), home)
-        return _digest(f"{own}\n{modules_fingerprint(*imported)}")
+        return notebook_fingerprint(Path(inspect.getsourcefile(what)).read_text(encoding="utf-8"))
     if isinstance(what, FunctionType):
-        used = {"": (_source(what), what.__defaults__, what.__kwdefaults__)} | _names(what)
+        code = _compiled(what.__code__, what.__doc__)[0]
+        used = {"": (code, what.__defaults__, what.__kwdefaults__)} | _used(what)
     else:
         own = {name: value for name, value in vars(what).items() if name not in MADE_BY_PYTHON}
         used = {name: getattr(value, "__func__", getattr(value, "fget", value)) for name, value in own.items()}
@@ -111,12 +114,12 @@ def _code(what, within) -> str:
     return _digest("\n".join(lines))
 
 
-def _source(function) -> str:
-    """Return the source of a function without comments, layout and docstring; of a lambda its compiled code."""
-    try:
-        return " ".join(_parts(ast.parse(textwrap.dedent(inspect.getsource(function))))[0])
-    except (OSError, SyntaxError):
-        return repr([(code.co_code, code.co_names, code.co_varnames) for code in _codes(function.__code__)])
+def _used(function) -> dict:
+    """Return what a function uses of its module and of the functions around it, by name."""
+    loads = (instruction for code in _codes(function.__code__) for instruction in dis.get_instructions(code))
+    names = {load.argval for load in loads if load.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    found = {name: function.__globals__[name] for name in names if name in function.__globals__}
+    return found | inspect.getclosurevars(function).nonlocals
 
 
 def _codes(code) -> list[CodeType]:
@@ -125,33 +128,38 @@ def _codes(code) -> list[CodeType]:
     return [code, *(part for one in inner for part in _codes(one))]
 
 
-def _names(function) -> dict:
-    """Return what a function uses of its module and of the functions around it, by name."""
-    loads = (instruction for code in _codes(function.__code__) for instruction in dis.get_instructions(code))
-    names = {load.argval for load in loads if load.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    around = inspect.getclosurevars(function).nonlocals
-    found = {name: function.__globals__[name] for name in names if name in function.__globals__}
-    if unknown := sorted(name for name in names - found.keys() if not hasattr(builtins, name)):
-        raise TypeError(f"{function.__qualname__} uses {', '.join(unknown)}, which is not defined")
-    return found | around
+def _compiled(code, docstring=None) -> tuple[str, frozenset[str]]:
+    """Return a digest of what compiled code does, and the names in it, with those of optional packages in its texts."""
+    parts, names = [], set()
+    for own in _codes(code):
+        plain = [None if one == docstring else one for one in own.co_consts if not isinstance(one, CodeType)]
+        parts += [sorted(map(repr, one)) if isinstance(one, frozenset) else one for one in plain]  # sets have no order
+        parts += [getattr(own, part) for part in PARTS_OF_CODE]
+        names |= {*own.co_names, *(EXTRAS.keys() & {one.split(".")[0] for one in plain if isinstance(one, str)})}
+    return _digest(repr(parts)), frozenset(names)
 
 
-def modules_fingerprint(names: Iterable[str], libraries: Iterable[str] = (), left_out: frozenset = LEFT_OUT) -> str:
-    """Return a digest of modules of this package, of all modules that they import, and of the library versions.
+def modules_fingerprint(
+    modules: Iterable[str], names: frozenset[str] = frozenset(), left_out: frozenset[str] = LEFT_OUT
+) -> str:
+    """Return a digest of modules of this package, of all that they import of it, and of the versions of libraries.
 
-    Versions are those of the libraries that these modules import, and of `libraries`; the modules `left_out` do not
-    count.
+    Libraries are those whose name is in the code, or one of `names`. The modules `left_out` do not count.
     """
-    reached, imported = _closure(frozenset(names), left_out)
-    versions = {found for library in imported.union(libraries) for found in _distributions(library)}
-    lines = [f"{name} {_read(name)[0]}" for name in sorted(reached)]
-    return _digest("\n".join(lines + [f"{name}={version}" for name, version in sorted(versions)]))
+    reached, pending = set(), list(modules)
+    while pending:
+        if (module := pending.pop()) not in reached | left_out:
+            reached.add(module)
+            names |= _read(module)[1]
+            pending += _read(module)[2]
+    lines = [f"{module} {_read(module)[0]}" for module in sorted(reached)]
+    return _digest("\n".join(lines + [f"{name} {_version(name)}" for name in sorted(names & _required().keys())]))
 
 
 def notebook_fingerprint(source: str, *texts: str) -> str:
     """Return a digest of a notebook's code, of all that it imports (also how figures look), and of `texts`."""
-    own, *imported = _content(source, "__main__")
-    return _digest("\n".join([own, modules_fingerprint(*imported, frozenset()), *texts]))
+    own, names = _compiled(compile(source, "notebook", "exec", dont_inherit=True, optimize=2))
+    return _digest("\n".join([own, modules_fingerprint(_imported(names), names, frozenset()), *texts]))
 
 
 def state(name: str) -> str:
@@ -178,100 +186,62 @@ def state(name: str) -> str:
 
 
 @cache
-def _distributions(library) -> tuple[tuple[str, str], ...]:
-    """Return name and version of the distributions of a package; most have its name, which spares reading them all."""
-    try:
-        names = [OTHERWISE_NAMED.get(library, library)]
-        found = [metadata.distribution(name) for name in names]
-    except metadata.PackageNotFoundError:
-        found = [metadata.distribution(name) for name in set(_every_package().get(library, ()))]
-    return tuple((one.name, one.version) for one in found)
+def _required() -> dict[str, str]:
+    """Return the versions of the libraries that this package requires, by the names by which they are imported."""
+    return {
+        IMPORTED_AS.get(name.lower(), name.lower().replace("-", "_")): version for name, version in libraries().items()
+    }
+
+
+@cache
+def _version(package) -> str:
+    """Return the version of an installed package, empty if it is none; most are required, which spares reading all."""
+    if package in _required():
+        return _required()[package]
+    return " ".join(map(metadata.version, _every_package().get(package, ())))
 
 
 _every_package = cache(metadata.packages_distributions)
 
 
 @cache
-def _closure(names: frozenset[str], left_out) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the modules of this package that `names` reach, themselves included, and the other packages imported."""
-    reached, libraries, pending = set(), set(), list(names)
-    while pending:
-        name = pending.pop()
-        if name in reached | left_out or _module_path(name) is None:
-            continue
-        reached.add(name)
-        _, own, others = _read(name)
-        pending += own
-        libraries |= others
-    return frozenset(reached), frozenset(libraries)
+def _read(module) -> tuple[str, frozenset[str], frozenset[str]]:
+    """Return a digest of the code of a module of this package, the names in it, and the modules that it imports."""
+    code = compile(_file(module).read_bytes(), module, "exec", dont_inherit=True, optimize=2)
+    digest, names = _compiled(code)
+    return digest, names, _imported(names)
 
 
-@cache
-def _read(name) -> tuple[str, frozenset[str], frozenset[str]]:
-    """Return a digest of the code of a module of this package, and what it imports of it and of others."""
-    text, *imported = _content(_module_path(name).read_text(encoding="utf-8"), name)
-    return _digest(text), *imported
+def _imported(names) -> frozenset[str]:
+    """Return the modules of this package that code imports, by the names in it.
 
-
-def _content(source, importer) -> tuple[str, frozenset[str], frozenset[str]]:
-    """Return a source without comments, layout and docstrings, and the modules that it imports, at any depth.
-
-    First those of this package, then the other top-level packages. A text that is the name of a module counts, and one
-    that is the name of an optional package where such are imported by name, since lazy imports go by such texts.
+    Of a package these are the modules that have one of the names, or a public name that is among them: the package
+    loads them when the name is used.
     """
-    parts, imports, texts = _parts(ast.parse(source, importer))
-    own, others = set(texts), {base.split(".")[0] for base, _ in imports} - {PACKAGE} - sys.stdlib_module_names
-    for base, names in imports:
-        own |= {base} if names else _whole(base)
-        for name in names:
-            own |= _whole(f"{base}.{name}") or {_lazy_homes(base).get(name, base)}
-        if PUT_OFF.intersection(names):
-            others |= {text.split(".")[0] for text in texts} & EXTRAS.keys()
-    return " ".join(parts), frozenset(filter(_module_path, own)), frozenset(others)
-
-
-def _parts(tree) -> tuple[list[str], list[tuple[str, list[str]]], set[str]]:
-    """Return all that a syntax tree says, in one pass, which modules it imports with which names, and its texts."""
-    parts, imports, texts, left = [], [], set(), [tree]
-    while left:
-        node = left.pop()
-        if isinstance(node, list):
-            parts.append(f"[{len(node)}]")
-            left += node
-        elif not isinstance(node, ast.AST):
-            parts.append(repr(node))
-            texts.add(node)
-        else:
-            if isinstance(node, ast.Import):
-                imports += [(alias.name, []) for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                imports.append((node.module or "", [alias.name for alias in node.names]))
-            elif isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-                node.body = node.body[1:]
-            parts.append(type(node).__name__)
-            left += [getattr(node, field, None) for field in node._fields]
-    return parts, imports, {text for text in texts if isinstance(text, str)}
-
-
-def _whole(name) -> set[str]:
-    """Return a module, with all that a lazy package may load when it is imported as a whole; empty for no module."""
-    return {name, *_lazy_homes(name).values()} if _module_path(name) else set()
+    found, pending = set(), [name for name in names if _file(name)]
+    while pending:
+        found.add(module := pending.pop())
+        members = _members(module)
+        pending += {members[name] for name in names & members.keys()} - found
+    return frozenset(found)
 
 
 @cache
-def _lazy_homes(package) -> dict[str, str]:
-    """Return which module each public name of a package comes from, as the stub that its imports are read from says."""
-    path = _module_path(package)
-    if path is None or not path.with_suffix(".pyi").exists():
+def _members(package) -> dict[str, str]:
+    """Return the modules of a package by their own names, and by the public names that its stub lists."""
+    if (file := _file(package)) is None or file.stem != "__init__":
         return {}
-    _, imports, _ = _parts(ast.parse(path.with_suffix(".pyi").read_text(encoding="utf-8")))
-    return {name: f"{package}.{module}" for module, names in imports for name in names}
+    own = {path.stem: f"{package}.{path.stem}" for path in file.parent.iterdir() if not path.stem.startswith("__")}
+    stub = file.with_suffix(".pyi")
+    exports = EXPORT.findall(stub.read_text(encoding="utf-8")) if stub.exists() else ()
+    named = own | {name: f"{package}.{module}" for module, name in exports}
+    return {name: module for name, module in named.items() if _file(module)}
 
 
 @cache
-def _module_path(name) -> Path | None:
+def _file(module) -> Path | None:
     """Return the file of a module of this package; None if it is none."""
-    package, *parts = name.split(".")
+    package, *parts = module.split(".")
     base = _SOURCE.joinpath(*parts)
     files = (base / "__init__.py", base.with_suffix(".py")) if package == PACKAGE else ()
     return next((path for path in files if path.exists()), None)

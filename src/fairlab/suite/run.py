@@ -326,13 +326,14 @@ def environment() -> dict:
     return {
         "fairlab": metadata.version("fairlab"),
         "python": platform.python_version(),
-        "libraries": _libraries(),
+        "libraries": libraries(),
         "platform": f"{sys.platform} {platform.machine()}, {joblib.cpu_count()} cores",
         "commit": _commit(),
     }
 
 
-def _libraries() -> dict[str, str]:
+@cache
+def libraries() -> dict[str, str]:
     """Return the versions of what the project requires, as far as it is installed."""
     versions = {}
     for name in {re.match(r"[\w.-]+", requirement)[0] for requirement in metadata.requires("fairlab")}:

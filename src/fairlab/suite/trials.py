@@ -1,25 +1,28 @@
 """Independent trials: cached one by one, computed in parallel, resumable.
 
-A trial is a library function of a `fairlab.seeds.Trial` that returns plain data. Its result is written immediately (see
-`fairlab.suite.cache`), under a key of the function's name, seeds, parameters, content of its data, and code. After a
-kill, only the trials that were running are computed again.
+A trial is a function of a `fairlab.seeds.Trial`. Its result is written immediately, to a file that has a checksum of
+its key and content, under a key of the function's code, seeds, parameters and the content of its data. After a kill,
+only the trials that were running are computed again.
 """
 
 import hashlib
 import inspect
+import io
 import os
 import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
+from functools import partial
 from pathlib import Path
 
 import cloudpickle
+import numpy as np
 from joblib.externals.loky import BrokenProcessPool, get_reusable_executor
 from tqdm import tqdm
 
+from fairlab.paths import atomic_path
 from fairlab.seeds import Trial
-from fairlab.suite import cache as kept
 from fairlab.suite.fingerprint import value_fingerprint
 from fairlab.suite.processes import WORKER_ENVIRONMENT, end_with_parent
 
@@ -27,6 +30,7 @@ from fairlab.suite.processes import WORKER_ENVIRONMENT, end_with_parent
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
 WORKER_IDLE_SECONDS = 60
 KEY_LENGTH = 24
+DIGEST_BYTES = 32
 MOST_TRIES = 2  # of a trial whose worker dies
 
 
@@ -34,13 +38,53 @@ class WorkerDiedError(RuntimeError):
     """A worker process ended in the middle of a trial, and so did the one that tried again."""
 
 
+class CorruptedError(ValueError):
+    """A cached trial does not match its checksum."""
+
+
+class _Pickler(pickle.Pickler):
+    """Pickle in which scalars of NumPy are Python's: a mean has double precision, whatever that of the trials was."""
+
+    def reducer_override(self, value):
+        plain = value.item() if isinstance(value, np.generic) else value
+        return (type(plain), (plain,)) if type(plain) in (bool, int, float, str) else NotImplemented
+
+
+def write(file: Path, result, seconds: float) -> None:
+    """Cache the result of a trial, and the seconds of one core that it took; the file is named by its key."""
+    content = io.BytesIO()
+    _Pickler(content, pickle.HIGHEST_PROTOCOL).dump((result, seconds))
+    with atomic_path(file) as temporary:
+        temporary.write_bytes(_digest(file, content.getvalue()) + content.getvalue())
+
+
+def read(file: Path) -> tuple[object, float]:
+    """Return the result of a trial and its seconds.
+
+    Raises
+    ------
+    FileNotFoundError
+    CorruptedError
+        If the checksum does not match, as after a flipped bit, a truncation or a renaming.
+    """
+    whole = file.read_bytes()
+    content = whole[DIGEST_BYTES:]
+    if whole[:DIGEST_BYTES] != _digest(file, content):
+        raise CorruptedError(f"{file} does not match its checksum")
+    return pickle.loads(content)
+
+
+def _digest(file, content) -> bytes:
+    return hashlib.sha256(file.stem.encode() + content).digest()
+
+
 def trial_keys(
     function: Callable, trials: Sequence[Trial], parameters: Mapping, each: Mapping[str, Sequence] | None = None
 ) -> list[str]:
     """Return the cache key of every trial, including its own values of `each`."""
-    values = "".join(f"{name}={value_fingerprint(value)}\n" for name, value in sorted(parameters.items()))
     if not inspect.isfunction(function):
         raise TypeError(f"function: expected a function, found {type(function).__name__}")
+    values = "".join(f"{name}={value_fingerprint(value)}\n" for name, value in sorted(parameters.items()))
     shared = f"{value_fingerprint(function)}\n{function.__name__}\n{values}"
     keys = []
     for k, trial in enumerate(trials):
@@ -66,8 +110,8 @@ def run_trials(
     Parameters
     ----------
     function : callable
-        Takes one `Trial`, or with `batch` a list of them (and then returns as many results). Returns plain data:
-        numbers, text, arrays and tables, in dictionaries, lists and tuples.
+        Takes one `Trial`, or with `batch` a list of them (and then returns as many results). A result is what `pickle`
+        takes: numbers, text, arrays and tables, in dictionaries, lists and tuples.
     trials : sequence of Trial
     parameters : mapping
         Keyword arguments of `function`, the same for every trial.
@@ -87,13 +131,13 @@ def run_trials(
     -------
     results : list
         One per trial, in their order.
-    elsewhere : float
-        Core-seconds of the trials that other processes computed: workers, or earlier runs whose results are in `cache`.
+    seconds : float
+        Core-seconds that all these trials took when they were computed, now or in an earlier run.
 
     Raises
     ------
     TypeError
-        If `function` is not one at the top of a module, or returns something that is not plain data.
+        If `function` is no function, or returns something that cannot be pickled.
     ValueError
         If a batched function returns another number of results than it was given trials, or a column of `each` has
         another length.
@@ -104,34 +148,31 @@ def run_trials(
     for name, column in each.items():
         if len(column) != len(trials):
             raise ValueError(f"{name}: expected one value for each of {len(trials)} trials, found {len(column)}")
-    files = [cache / f"{key}{kept.SUFFIX}" for key in trial_keys(function, trials, parameters, each)]
+    files = [cache / f"{key}.trial" for key in trial_keys(function, trials, parameters, each)]
     found = _found(files, function.__name__)
     missing = [k for k in range(len(trials)) if k not in found]
-    metadata = {"function": f"{function.__module__}:{function.__qualname__}"}
-
-    def task(piece):
+    size = 1 if batch is None else max(1, min(batch, -(-len(missing) // n_jobs)))
+    tasks = []
+    for start in range(0, len(missing), size):
+        piece = missing[start : start + size]
         own = {name: [column[k] for k in piece] for name, column in each.items()}
-        return function, [trials[k] for k in piece], own, [files[k] for k in piece], batch, metadata
-
+        tasks.append(([trials[k] for k in piece], own, [files[k] for k in piece], batch is not None))
     with tqdm(total=len(trials), initial=len(found), unit="trial", disable=not progress) as bar:
-        tasks = [task(piece) for piece in _pieces(missing, n_jobs, batch)]
-        n_workers = max(1, min(n_jobs, len(tasks)))
-        for count in _compute_all(tasks, dict(parameters), n_workers):
+        for count in _compute_all(partial(function, **parameters), tasks, max(1, min(n_jobs, len(tasks)))):
             bar.update(count)
-    every = found | {k: kept.read(files[k]) for k in missing}
-    elsewhere = found if _is_here(n_workers) else every
-    return [every[k][0] for k in range(len(trials))], sum(metadata["seconds"] for _, metadata in elsewhere.values())
+    every = found | {k: read(files[k]) for k in missing}
+    return [every[k][0] for k in range(len(trials))], sum(seconds for _, seconds in every.values())
 
 
-def _found(files, name) -> dict[int, tuple[object, dict]]:
+def _found(files, name) -> dict[int, tuple[object, float]]:
     """Return the cached results of trials by number; corrupted ones are reported and left out."""
     found, n_damaged = {}, 0
     for k, file in enumerate(files):
         try:
-            found[k] = kept.read(file)
+            found[k] = read(file)
         except FileNotFoundError:
             continue
-        except Exception:  # of a checksum, of a disk, of a format: whatever cannot be read is computed again
+        except Exception:  # of a checksum, of a disk, of a class that is gone: what cannot be read is computed again
             file.unlink()
             n_damaged += 1
     if n_damaged:
@@ -142,22 +183,11 @@ def _found(files, name) -> dict[int, tuple[object, dict]]:
     return found
 
 
-def _pieces(missing, n_jobs, batch) -> list[list[int]]:
-    """Divide the trials to compute into the tasks of the workers."""
-    size = 1 if batch is None else max(1, min(batch, -(-len(missing) // n_jobs)))
-    return [missing[start : start + size] for start in range(0, len(missing), size)]
-
-
-def _is_here(n_workers) -> bool:
-    """Whether trials are computed in this process: by one worker, as which it was started."""
-    return n_workers == 1 and _IS_WORKER
-
-
-def _compute_all(tasks, parameters, n_jobs):
-    """Yield the number of trials of every task as it ends."""
-    if _is_here(n_jobs):
+def _compute_all(call, tasks, n_jobs):
+    """Yield the number of trials of every task as it ends; by one worker, as which it was started, this process is."""
+    if n_jobs == 1 and _IS_WORKER:
         for task in tasks:
-            yield _compute(parameters, *task)
+            yield _compute(call, *task)
         return
     options = {
         "env": WORKER_ENVIRONMENT,
@@ -165,7 +195,7 @@ def _compute_all(tasks, parameters, n_jobs):
         "initializer": end_with_parent,
         "initargs": (os.getpid(),),
     }
-    packed = cloudpickle.dumps(parameters)  # once, however many tasks there are
+    packed = cloudpickle.dumps(call)  # once, however many tasks there are
     left, tries = dict(enumerate(map(cloudpickle.dumps, tasks))), 0
     while left:
         executor, futures = get_reusable_executor(max_workers=n_jobs, **options), {}
@@ -181,39 +211,40 @@ def _compute_all(tasks, parameters, n_jobs):
             executor.shutdown(kill_workers=True)
             if not isinstance(error, BrokenProcessPool):
                 raise
-            tries += 1  # a worker died, nobody knows of which task, and loky ends the others
+            tries += 1  # a worker died; loky does not say which task it ran, and stops the rest
             if tries == MOST_TRIES:
                 raise WorkerDiedError(
                     "a worker died twice during a trial (out of memory, or killed from outside)"
                 ) from error
 
 
-def core_seconds() -> float:
-    """Return the processor time of this process and of its ended children, in seconds of one core."""
-    return sum(os.times()[:4])
-
-
 def _compute_packed(packed, task) -> int:
     return _compute(pickle.loads(packed), *pickle.loads(task))
 
 
-def _compute(parameters, function, trials, each, files, batch, metadata) -> int:
+def _compute(call, trials, each, files, is_batched) -> int:
     """Compute one piece of work, write its results and their core-seconds at once, and return their number."""
     if all(file.exists() for file in files):  # by another process, or before a worker died
         return len(trials)
     started = core_seconds()
-    if batch is None:
-        results = [function(trials[0], **parameters, **{name: values[0] for name, values in each.items()})]
-    else:
-        results = list(function(trials, **parameters, **each))
+    if is_batched:
+        results = list(call(trials, **each))
         if len(results) != len(trials):
-            raise ValueError(f"{function.__name__} returned {len(results)} results for {len(trials)} trials")
-    metadata |= {"seconds": (core_seconds() - started) / len(trials)}
+            raise ValueError(f"{call.func.__name__} returned {len(results)} results for {len(trials)} trials")
+    else:
+        results = [call(trials[0], **{name: values[0] for name, values in each.items()})]
+    seconds = (core_seconds() - started) / len(trials)
     for result, file in zip(results, files, strict=True):
         try:
-            kept.write(file, result, metadata)
-        except TypeError as odd:
+            write(file, result, seconds)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise TypeError(
-                f"{function.__name__} returned {odd}; a trial returns numbers, text, arrays and tables"
+                f"{call.func.__name__} returned what cannot be cached ({error}); "
+                "a trial returns numbers, text, arrays and tables"
             ) from None
     return len(trials)
+
+
+def core_seconds() -> float:
+    """Return the processor time of this process and of its ended children, in seconds of one core."""
+    return sum(os.times()[:4])

@@ -34,7 +34,7 @@ from fairlab.papers.individual_fairness.measures import average_odds_difference,
 from fairlab.papers.individual_fairness.simulation import fitted_intercepts
 from fairlab.papers.training import BETA_1, BETA_2
 from fairlab.seeds import Trial
-from fairlab.suite import cache
+from fairlab.suite import trials
 
 TRAINED = {"network_steps": 200, "sensr_steps": 20, "reductions_iterations": 2}
 
@@ -217,8 +217,8 @@ def test_what_was_learned_comes_apart_and_together(kind, tmp_path):
     options = {"max_iter": 3} if kind is EqualizedOddsMixture else TINY
     groups = {} if kind is BalancedMLP else {"sensitive_features": SENSITIVE}
     model = kind(**options).fit(X, Y, **groups)
-    cache.write(tmp_path / "model.trial", model.fitted(), {})  # which takes plain data alone
-    again = kind().with_fitted(cache.read(tmp_path / "model.trial")[0])
+    trials.write(tmp_path / "model.trial", model.fitted(), 0)
+    again = kind().with_fitted(trials.read(tmp_path / "model.trial")[0])
     for points in (X, X.astype(float)):
         np.testing.assert_array_equal(again.log_odds(points), model.log_odds(points))
         np.testing.assert_array_equal(again.loss_gradient(points, Y), model.loss_gradient(points, Y))
