@@ -42,4 +42,4 @@ def test_experiment(name, results):
 
 @pytest.mark.parametrize("notebook", OTHERS, ids=lambda path: path.stem)
 def test_other_notebook(notebook, results, tmp_path):
-    execute(notebook, tmp_path / "executed.ipynb", SMALLER.get(notebook.stem, {}), time_limit=5)
+    execute(notebook, tmp_path / "executed.ipynb", SMALLER.get(notebook.stem, {}))

@@ -16,7 +16,7 @@ from fairlab.suite.comparison import compare, short_line
 from fairlab.suite.fingerprint import state
 from fairlab.suite.notebook import run_experiment
 from fairlab.suite.processes import kill_children, stopping
-from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder, unwritable
+from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
 
 STATUS_SECONDS = 60.0  # between lines on what is running
 KILL_SECONDS = 0.2  # between looks for processes that a stopped batch has left
@@ -76,16 +76,13 @@ def _is_done(name, profile, current) -> bool:
 
 def _lock():
     """Take the lock of the results folder; return a context that releases it."""
-    file = project().results / ".batch.lock"
+    lock = FileLock(project().results / ".batch.lock")
+    project().results.mkdir(parents=True, exist_ok=True)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(file)
         return lock.acquire(timeout=0)
     except Timeout:
-        print(f"another batch runs in {file.parent}; waiting until it ends", flush=True)
+        print(f"another batch runs in {project().results}; waiting until it ends", flush=True)
         return lock.acquire()
-    except OSError as error:
-        raise unwritable(error) from error
 
 
 class _Batch:
@@ -141,24 +138,22 @@ class _Batch:
 
     def _start(self, name, threads, futures) -> bool:
         """Start an experiment if it may run and there are cores and memory; return whether it left the queue."""
-        blocked = [earlier for earlier in self.after[name] if earlier in self.failed]
-        if blocked:
+        spec = specification(name)
+        if blocked := [earlier for earlier in self.after[name] if earlier in self.failed]:
             return self._leave_out(name, f"not run, since {blocked[0]} failed")
-        if self.running:
-            used = (specification(other).need_gb(self.profile, self.cores[other]) for other in self.running)
-            left_gb = self.left_gb - sum(used)
-            if self.cores[name] > self.free or specification(name).refusal(self.profile, self.cores[name], left_gb):
-                return False
-        else:
+        if not self.running:
             self.left_gb = memory_left_gb()
-            if specification(name).refusal(self.profile, self.cores[name], self.left_gb):
-                self.cores[name] = 1
-            if reason := specification(name).refusal(self.profile, 1, self.left_gb):
+        used = sum(specification(other).need_gb(self.profile, self.cores[other]) for other in self.running)
+        if self.cores[name] > self.free or spec.refusal(self.profile, self.cores[name], self.left_gb - used):
+            if self.running:
+                return False
+            self.cores[name] = 1
+            if reason := spec.refusal(self.profile, 1, self.left_gb):
                 return self._leave_out(name, reason)
         self.free -= self.cores[name]
         self.running[name] = time.monotonic()
         own = {"n_jobs": self.cores[name], "state": self.states[name]}
-        futures[threads.submit(run_experiment, specification(name), self.profile, **own)] = name
+        futures[threads.submit(run_experiment, spec, self.profile, **own)] = name
         return True
 
     def _leave_out(self, name, reason) -> bool:
@@ -184,17 +179,15 @@ class _Batch:
 
     def _left(self) -> str:
         """Return how many experiments are done, and about how long the others will take."""
-        ended = [name for name in self.states if not self.minutes[name]]
-        planned = sum(self.planned[name] for name in ended)
         now = time.monotonic()
         spent = sum((now - since) / 60 * self.cores[name] for name, since in self.running.items())
         took = (now - self.started) / 60 * self.all_cores - spent
-        factor = (1 + took) / (1 + planned)  # planned minutes count as much as those of one measured minute
-        left = max(factor * sum(self.minutes.values()) - spent, 0) / self.all_cores
-        ahead = f"about {left:.0f} min left" if left >= 1 else "less than a minute left"
-        return f"({self.done + len(self.failed)} of {len(self.names)}" + (
-            f", {ahead})" if any(self.minutes.values()) else ")"
-        )
+        left = sum(self.minutes.values())
+        # Planned minutes count as much as those of one measured minute.
+        factor = (1 + took) / (1 + sum(self.planned.values()) - left)
+        minutes = max(factor * left - spent, 0) / self.all_cores
+        ahead = f", about {minutes:.0f} min left" if minutes >= 1 else ", less than a minute left" if left else ""
+        return f"({self.done + len(self.failed)} of {len(self.names)}{ahead})"
 
     def _status(self) -> str:
         now = time.monotonic()

@@ -118,7 +118,6 @@ def _print_table(header, rows):
     metavar="NAME VALUE",
     help="another value of a parameter of the notebook; the run is stored under results/custom",
 )
-@click.option("--time-limit", type=float, metavar="MINUTES", help="time limit of the notebook")
 @click.option("--dry-run", is_flag=True, help="show what would run")
 @click.option("--scheduler", default="local", help="on a cluster: a folder of experiments/profiles, as slurm")
 @click.option(
@@ -136,8 +135,8 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
         raise ValueError("--snakemake is for a cluster: --scheduler slurm")
     if len(names) == 1 and not dry_run and not on_cluster:
         return _run_one(*names, profile, jobs, cores, **of_one)
-    if of_one["parameters"] or of_one["seed"] or of_one["time_limit"] is not None:
-        raise TypeError("--parameter, --seed and --time-limit are for one experiment at a time")
+    if of_one["parameters"] or of_one["seed"]:
+        raise TypeError("--parameter and --seed are for one experiment at a time")
     names = list(names) or experiment_names()
     if on_cluster:
         from fairlab.suite.cluster import run_on_cluster
@@ -156,7 +155,7 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
     return int(bool(failed))
 
 
-def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int:
+def _run_one(name, profile, jobs, cores, *, parameters, seed) -> int:
     """Run one experiment and return its exit status."""
     import joblib
 
@@ -173,8 +172,7 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int
             n_jobs = 1
         if reason := spec.refusal(profile, n_jobs, left):
             raise RuntimeError(f"{name} {reason}")
-    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit}
-    folder = run_experiment(spec, profile, n_jobs=n_jobs, **own)
+    folder = run_experiment(spec, profile, seed=seed, overrides=overrides, n_jobs=n_jobs)
     _print_surrogates(folder)
     print("\n".join(ending_of(Run.read(folder), folder)))
     return 0

@@ -48,8 +48,8 @@ class Experiment:
     n_jobs : int or None
         Worker processes for trials; None takes the number of the batch, else all cores.
     **parameters
-        The notebook's parameters; the default is the profile's value. If any differs from the profile's, the run is
-        stored under ``results/custom`` and never enters the scorecard.
+        The notebook's parameters; the default is the profile's value. If any differs from the profile's, or the seed
+        from 0, the run is stored under ``results/custom`` and never enters the scorecard.
 
     Raises
     ------
@@ -83,20 +83,18 @@ class Experiment:
         n_jobs: int | None = None,
         **parameters: Any,
     ):
-        self.specification = specification(check_text(name, "name"))
-        stored_as, parameters = self.specification.changed(profile, parameters)
-        seed = check_count(seed, "seed", least=0)
+        self.run = runs.Run.of(check_text(name, "name"), profile, seed, parameters)
+        self.name, self.specification = name, self.run.specification
         if n_jobs is not None:
             check_count(n_jobs, "n_jobs")
         task = processes.kernel_task  # of a batch, which publishes the run itself
         self.n_jobs = n_jobs or (task.n_jobs if task else joblib.cpu_count())
-        self.run = runs.Run(name, stored_as, seed, parameters)
         self.in_batch = task is not None
         # When it is opened: code may change while it runs.
         self.run.about = runs.environment() | {"state": (task.state or state(name)) if task else None}
-        self.folder = Path(task.folder) if task else runs.new_folder(name, self.run.profile, self.run.seed)
+        self.folder = Path(task.folder) if task else runs.work_folder()
         if not task:
-            atexit.register(runs.discard, self.folder)
+            atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self._note = ""  # of all records without one of their own
         self._seconds = 0.0  # of trials, when they were computed, less those that this process took for them
 
@@ -125,11 +123,6 @@ class Experiment:
         if "matplotlib" in sys.modules:
             plotting.use_style()
         return cls(given.pop("experiment"), **given)
-
-    @property
-    def name(self) -> str:
-        """Name of the experiment."""
-        return self.specification.name
 
     def trial(self, index: int = 0) -> Trial:
         """Return the trial `index`, as `trials` gives it to a function: the source of seeds, by stream name."""
@@ -484,16 +477,12 @@ class Experiment:
             "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),
         }
         self.run.write(self.folder)
-        if self.in_batch:
-            return Comparison(compare(self.run).rows, ending_of(self.run))
         stored = None
-        try:
-            runs.check_complete(self.folder)
-            # A copy, so that a cell may be run again in the same session.
-            copy = runs.new_folder(self.name, self.run.profile, self.run.seed)
-            stored = runs.publish(Path(shutil.copytree(self.folder, copy, dirs_exist_ok=True)))
-        except runs.IncompleteRunError as error:
-            print(f"Not stored: {error}", file=sys.stderr)
+        if not self.in_batch:
+            try:
+                stored = runs.publish(self.folder)
+            except runs.IncompleteRunError as error:
+                print(f"Not stored: {error}", file=sys.stderr)
         return Comparison(compare(self.run).rows, ending_of(self.run, stored))
 
     def _file(self, kind, artefact, part) -> Path:
@@ -551,17 +540,8 @@ def _judged(holds, numbers) -> tuple[bool | None, str]:
 
 
 def _write_csv(frame, path) -> None:
-    """Write a table; a quote stands before text that a spreadsheet would take for a formula."""
     named = frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame)))
-    frame = frame.rename(columns=_no_formula, **({"index": _no_formula} if named else {}))
-    for place, dtype in enumerate(frame.dtypes):
-        if not pd.api.types.is_numeric_dtype(dtype):
-            frame.isetitem(place, frame.iloc[:, place].map(_no_formula))
     write_text(path, frame.to_csv(index=named, float_format="%.5g", lineterminator="\n"))
-
-
-def _no_formula(cell):
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "@")) else cell
 
 
 def _show(picture, caption) -> None:

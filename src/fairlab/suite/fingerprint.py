@@ -96,8 +96,11 @@ def _code(what, within) -> str:
     if isinstance(what, ModuleType):  # a module beside the notebook
         return notebook_fingerprint(Path(inspect.getsourcefile(what)).read_text(encoding="utf-8"))
     if isinstance(what, FunctionType):
-        code = _compiled(what.__code__, what.__doc__)[0]
-        used = {"": (code, what.__defaults__, what.__kwdefaults__)} | _used(what)
+        digest, names = _compiled(what.__code__, what.__doc__)
+        own = _used(what)
+        modules = [value.__name__ for value in own.values() if isinstance(value, ModuleType)]
+        imported = modules_fingerprint(_imported(names, modules), names)
+        used = own | {"": (digest, imported, what.__defaults__, what.__kwdefaults__)}
     else:
         own = {name: value for name, value in vars(what).items() if name not in MADE_BY_PYTHON}
         used = {name: getattr(value, "__func__", getattr(value, "fget", value)) for name, value in own.items()}
@@ -153,7 +156,8 @@ def modules_fingerprint(
             names |= _read(module)[1]
             pending += _read(module)[2]
     lines = [f"{module} {_read(module)[0]}" for module in sorted(reached)]
-    return _digest("\n".join(lines + [f"{name} {_version(name)}" for name in sorted(names & _required().keys())]))
+    libraries = _required().keys() & {name.partition(".")[0] for name in names}
+    return _digest("\n".join(lines + [f"{name} {_version(name)}" for name in sorted(libraries)]))
 
 
 def notebook_fingerprint(source: str, *texts: str) -> str:
@@ -212,13 +216,13 @@ def _read(module) -> tuple[str, frozenset[str], frozenset[str]]:
     return digest, names, _imported(names)
 
 
-def _imported(names) -> frozenset[str]:
-    """Return the modules of this package that code imports, by the names in it.
+def _imported(names, modules=()) -> frozenset[str]:
+    """Return the modules of this package that code imports, by the names in it, and those that `modules` have for it.
 
     Of a package these are the modules that have one of the names, or a public name that is among them: the package
     loads them when the name is used.
     """
-    found, pending = set(), [name for name in names if _file(name)]
+    found, pending = set(), [name for name in (*names, *modules) if _file(name)]
     while pending:
         found.add(module := pending.pop())
         members = _members(module)

@@ -1,22 +1,16 @@
-"""The kernel of a notebook that runs in batch: ``python -m fairlab.suite.kernel PARENT SECONDS TASK OPTIONS``.
-
-It ends with its parent, and is killed by the operating system at its time limit.
-"""
+"""The kernel of a notebook that runs in batch: ``python -m fairlab.suite.kernel PARENT TASK OPTIONS``."""
 
 import gc
 import json
-import signal
 import sys
 
 from fairlab.suite import processes
 
 
-def main(parent: str, seconds: str, task: str, *options: str) -> None:
-    """Serve a notebook until it is shut down; `task` has the content of a `KernelTask` as JSON, if it is one's."""
+def main(parent: str, task: str, *options: str) -> None:
+    """Serve a notebook until it is shut down or the parent ends; `task` is a `KernelTask` as JSON, or empty."""
     processes.end_with_parent(int(parent))
     processes.kernel_task = processes.KernelTask(**json.loads(task)) if task else None
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, float(seconds))
     gc.set_threshold(30_000)  # as in the command line
     sys.modules["debugpy"] = None  # a kernel loads it unless it is missing, and nobody debugs a batch
     from ipykernel.kernelapp import IPKernelApp

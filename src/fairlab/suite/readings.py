@@ -52,5 +52,6 @@ def claims_of(runs: Sequence[Run]) -> pd.DataFrame:
 
 def runs_of_paper(exp) -> list[Run]:
     """Return the runs of the experiments that an experiment comes after, at its profile and seed, and its own."""
-    folders = [run_folder(name, exp.run.profile, exp.run.seed) for name in exp.specification.after]
-    return [*(Run.read(folder) for folder in folders if (folder / "run.json").exists()), exp.run]
+    folders = [run_folder(name, exp.run.profile) for name in exp.specification.after]
+    found = [Run.read(folder) for folder in folders if (folder / "run.json").exists()]
+    return [*(run for run in found if run.seed == exp.run.seed), exp.run]

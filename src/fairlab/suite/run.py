@@ -1,13 +1,12 @@
 """One run of an experiment on disk: its records, data, seed, code and versions.
 
-A run is written into a folder of its own, ``results/<profile>/<paper>/<experiment>/<id>/``, which never changes once it
-is complete. The file ``current`` beside these folders names the published one. It is replaced in one step, so that a
-complete run is there at every instant, whoever is killed.
+A run is written into a work folder. When it is complete, a copy becomes the folder
+``results/<profile>/<paper>/<experiment>/<id>/``, which never changes. The file ``current`` beside these folders names
+the published one. It is replaced in one step, so that a complete run is there at every instant, whoever is killed.
 """
 
 import hashlib
 import json
-import os
 import platform
 import re
 import secrets
@@ -27,18 +26,17 @@ import numpy as np
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
+from fairlab.checks import check_count
 from fairlab.paths import project, write_text
-from fairlab.suite.catalogue import Specification, specification
+from fairlab.suite.catalogue import CUSTOM, Specification, specification
 from fairlab.suite.verdicts import Ours
 
 DEFAULT_SEED = 0
 OWN = ("name", "profile", "seed", "parameters", "data", "skipped")  # fields of a run in ``run.json``, beside `about`
-CURRENT = "current"  # the file that names the published run, with the SHA-256 of its sums
-ID = re.compile(r"\d{8}T\d{6}Z_(?P<host>.+)_(?P<process>\d+)_[0-9a-f]{6}")  # of a run, the name of its folder
+CURRENT = "current"  # the file that names the published run
 LATEST = "latest"  # link to the published run
 SUMS = "sums.json"  # SHA-256 of every file of a run
-READING_SECONDS = 3600  # a run that was replaced is kept for those who are reading it
-FORGOTTEN_SECONDS = 7 * 24 * 3600  # after which a run that was never finished, on another machine, is deleted
+FORGOTTEN_SECONDS = 7 * 24 * 3600  # after which replaced runs are deleted, and what killed processes left
 
 
 class IncompleteRunError(RuntimeError):
@@ -58,7 +56,7 @@ class Run:
     name : str
         The experiment.
     profile : str
-        A profile, or ``custom``.
+        A profile, or ``custom`` for another seed or other parameters.
     seed : int
     parameters : dict
     data : list of dict
@@ -83,6 +81,21 @@ class Run:
     claims: list[dict] = field(default_factory=list)
     skipped: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, profile: str, seed: int, others: dict) -> "Run":
+        """Return an empty run; it is of the profile if its seed is the default and `others` are the profile's values.
+
+        Raises
+        ------
+        KeyError, TypeError
+            If there is no such experiment, profile or parameter.
+        ValueError
+            If the seed is no whole number of at least 0.
+        """
+        stored_as, parameters = specification(name).changed(profile, others)
+        seed = check_count(seed, "seed", least=0)
+        return cls(name, stored_as if seed == DEFAULT_SEED else CUSTOM, seed, parameters)
 
     @cached_property
     def specification(self) -> Specification:
@@ -176,95 +189,74 @@ class Run:
         return TypeAdapter(cls).validate_python(own | {"records": records, "claims": claims, "about": run})
 
 
-def place(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
-    """Return the folder of all runs of an experiment under a profile.
-
-    Those of another seed than the default stand beside the canonical ones, in ``<experiment>.seed-<seed>``.
-    """
-    return project().results / profile / (name if seed == DEFAULT_SEED else f"{name}.seed-{seed}")
+def place(name: str, profile: str) -> Path:
+    """Return the folder of all runs of an experiment under a profile."""
+    return project().results / profile / name
 
 
-def run_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
+def run_folder(name: str, profile: str) -> Path:
     """Return the folder of the published run of an experiment; one that does not exist if there is none."""
-    return _published(place(name, profile, seed))
+    return _published(place(name, profile))
 
 
 def _published(home) -> Path:
     try:
-        return home / (home / CURRENT).read_text(encoding="utf-8").split()[0]
-    except (OSError, UnicodeDecodeError, IndexError):
+        return home / (home / CURRENT).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
         return home / "none"
 
 
-def failure_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
+def failure_file(name: str, profile: str) -> Path:
     """Return the file with the reason why the last run of an experiment failed."""
-    return place(name, profile, seed) / "failed.txt"
+    return place(name, profile) / "failed.txt"
 
 
-def log_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
+def log_file(name: str, profile: str) -> Path:
     """Return the log file of an experiment's last run, for output outside its notebook."""
-    return place(name, profile, seed) / "log.txt"
+    return place(name, profile) / "log.txt"
 
 
-def new_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
-    """Make and return the folder of a new run, and delete what killed processes left of theirs.
+def work_folder() -> Path:
+    """Make and return a folder for a run until it is published."""
+    folder = project().partial / secrets.token_hex(8)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def publish(work: Path) -> Path:
+    """Make a copy of the run in a work folder the published one of its experiment, and return the copy.
 
     Raises
     ------
-    PermissionError
-        If the results folder cannot be written.
+    IncompleteRunError
+        If it lacks a table or figure.
     """
-    home = place(name, profile, seed)
-    started = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    folder = home / f"{started}_{platform.node()}_{os.getpid()}_{secrets.token_hex(3)}"
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise unwritable(error) from error
+    run = check_complete(work)
+    copy = project().partial / f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}_{secrets.token_hex(3)}"
+    shutil.copytree(work, copy)
+    write_text(copy / SUMS, json.dumps(_sums(copy), indent=1) + "\n")
+    home = place(run.name, run.profile)
+    home.mkdir(parents=True, exist_ok=True)
+    folder = Path(shutil.move(copy, home))
+    write_text(home / CURRENT, f"{folder.name}\n")
+    failure_file(run.name, run.profile).unlink(missing_ok=True)
+    with suppress(OSError):  # for people, who find the run by it; where links cannot be made it is missing
+        link = home / f"{LATEST}-{folder.name}"
+        link.symlink_to(folder.name)
+        link.replace(home / LATEST)
     _clear(home)
     return folder
 
 
-def unwritable(error: OSError) -> PermissionError:
-    """Return the error of a results folder that cannot be written, with what to do."""
-    return PermissionError(
-        f"cannot write to the results folder {project().results} ({error.strerror}); "
-        "set FAIRLAB_RESULTS to a folder that can be written"
-    )
-
-
-def publish(folder: Path) -> Path:
-    """Make a complete run the published one of its experiment, and return its folder."""
-    sums = json.dumps(_sums(folder), indent=1) + "\n"
-    write_text(folder / SUMS, sums)
-    write_text(folder.parent / CURRENT, f"{folder.name} {hashlib.sha256(sums.encode()).hexdigest()}\n")
-    (folder.parent / "failed.txt").unlink(missing_ok=True)
-    with suppress(OSError):  # for people, who find the run by it; where links cannot be made it is missing
-        link = folder.parent / f"{LATEST}-{folder.name}"
-        link.symlink_to(folder.name)
-        link.replace(folder.parent / LATEST)
-    return folder
-
-
-def discard(folder: Path) -> None:
-    """Delete a run that was not published."""
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def _clear(home) -> None:
-    """Delete the unfinished runs of dead processes, and old ones but for the published run and the one before it."""
-    published = _published(home)
+    """Delete what was replaced or left unfinished long ago; the run before the published one stays."""
     with suppress(OSError):  # another process clears it, too
-        finished = [
-            file.parent for file in sorted(home.glob(f"[0-9]*/{SUMS}"), key=lambda file: file.stat().st_mtime_ns)
-        ]
-        kept = {published, *[folder for folder in finished if folder != published][-1:]}
-        for folder in set(home.iterdir()) - kept:
-            if parts := ID.fullmatch(folder.name):
-                is_dead = parts["host"] == platform.node() and not psutil.pid_exists(int(parts["process"]))
-                least = READING_SECONDS if folder in finished else 0 if is_dead else FORGOTTEN_SECONDS
-                if time.time() - folder.stat().st_mtime > least:
-                    discard(folder)
+        finished = sorted(home.glob(f"[0-9]*/{SUMS}"), key=lambda file: file.stat().st_mtime_ns)
+        published = _published(home)
+        replaced = [file.parent for file in finished if file.parent != published]
+        for folder in [*replaced[:-1], *project().partial.glob("*/")]:
+            if time.time() - folder.stat().st_mtime > FORGOTTEN_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sums(folder) -> dict[str, str]:
@@ -273,8 +265,8 @@ def _sums(folder) -> dict[str, str]:
     return {file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def check_complete(folder: Path) -> None:
-    """Raise an `IncompleteRunError` unless the run in `folder` wrote something for every declared table and figure.
+def check_complete(folder: Path) -> Run:
+    """Return the run in `folder`; raise an `IncompleteRunError` unless it has something for every table and figure.
 
     A figure needs its image file; anything else needs a figure, a table, a record, a claim or a reason for being
     skipped.
@@ -289,15 +281,12 @@ def check_complete(folder: Path) -> None:
     left = sorted(set(run.specification.artefacts) - shown)
     if missing := [artefact for artefact in left if artefact.startswith("figure-") or artefact not in other]:
         raise IncompleteRunError(f"nothing was written for {', '.join(missing)}")
+    return run
 
 
 def _check_sums(folder) -> None:
-    """Raise unless all files of a run match its checksums, and these match the pointer if it names the run."""
-    text = (folder / SUMS).read_text(encoding="utf-8")
-    current, _, digest = (folder.parent / CURRENT).read_text(encoding="utf-8").strip().partition(" ")
-    if current == folder.name and digest != hashlib.sha256(text.encode()).hexdigest():
-        raise ValueError(f"{SUMS}: corrupted or changed since publication")
-    sums, found = json.loads(text), _sums(folder)
+    """Raise unless all files of a run match its checksums."""
+    sums, found = json.loads((folder / SUMS).read_text(encoding="utf-8")), _sums(folder)
     if wrong := sorted(name for name in sums | found if sums.get(name) != found.get(name)):
         raise ValueError(f"{', '.join(wrong)}: corrupted or changed since publication")
 
