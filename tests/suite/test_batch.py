@@ -211,7 +211,7 @@ def stop_run(names, number, said):
     assert said in errors
     if number != signal.SIGKILL:
         assert len(errors.splitlines()) <= 1
-        assert not list(trials.parent.glob("smoke/toy/*/*Z_*")), "no unfinished run"
+        assert not list(trials.parent.glob(".partial/*/")), "no unfinished run"
         assert not failure_file("toy/mean", "smoke").exists(), "nothing failed"
     kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.trial")}
     first, *others = kept
