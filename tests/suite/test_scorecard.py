@@ -168,7 +168,7 @@ def test_same_conclusion_and_difference(toy):
 def rewrite(file, content):
     """Write a file of a published run, and its sums anew."""
     file.write_text(content)
-    runs.publish(file.parent)
+    (file.parent / runs.SUMS).write_text(json.dumps(runs._sums(file.parent)))
 
 
 def test_a_claim_that_was_not_judged_speaks_for_no_number(toy):
