@@ -93,7 +93,7 @@ def test_inferred_rows_are_counted_separately_unless_they_differ():
     )
 
 
-def test_a_reading_may_be_inferred_for_one_number_or_for_an_artefact(toy):
+def test_a_reading_may_be_inferred_for_one_number_for_a_claim_or_for_an_artefact(toy):
     file = toy / "experiments" / "toy" / "published.yaml"
     text = file.read_text()
 
@@ -106,6 +106,8 @@ def test_a_reading_may_be_inferred_for_one_number_or_for_an_artefact(toy):
     file.write_text(text.replace("n: 10, kind", "n: 10, inferred: it fits best, kind"))
     assert readings()[0]["mean"] == "inferred"
     assert readings()[1].endswith("the protocol was inferred: it fits best")
+    file.write_text(text.replace("{id: positive,", "{id: positive, inferred: it fits best,"))
+    assert readings()[0] == {"mean": "as_published", "rows": None, "lost": None, "positive": "inferred"}
     file.write_text(text.replace("title: Means", "title: Means\n    inferred: it fits best"))
     assert readings()[0] == {"mean": "inferred", "rows": None, "lost": None, "positive": "inferred"}
 

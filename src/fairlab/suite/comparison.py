@@ -392,14 +392,16 @@ def _claim_row(artefact, claim, run) -> Row:
     if entry is None:
         return published_row(run.paper, artefact, claim, reason=_reason_left_out(run, artefact, claim))
     verdict, reason = judge_claim(entry["holds"], **_limits(run, artefact, claim, entry))
+    inferred = claim.inferred or artefact.inferred
+    reasons = [reason, entry["detail"], inferred and f"the protocol was inferred: {inferred}"]
     return published_row(
         run.paper,
         artefact,
         claim,
         ours="holds" if entry["holds"] else "fails",
         verdict=verdict,
-        reading=INFERRED if artefact.inferred else None,
-        reason="; ".join(filter(None, [reason, entry["detail"]])) or None,
+        reading=INFERRED if inferred else None,
+        reason="; ".join(filter(None, reasons)) or None,
         **_provenance(run, entry),
     )
 

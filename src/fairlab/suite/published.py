@@ -136,11 +136,14 @@ class Claim(Entry):
     rows : tuple of str
         Patterns of the numbers of its table or figure from whose recorded values it is judged; only these may have the
         verdict *same conclusion*.
+    inferred : str
+        As for a value.
     """
 
     id: str
     text: str
     rows: Several[str] = ()
+    inferred: str = ""
 
 
 class Difference(Entry):
