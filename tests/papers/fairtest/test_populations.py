@@ -27,7 +27,6 @@ from fairlab.papers.fairtest.planted import (
 )
 from fairlab.papers.fairtest.shoppers import drawn_shoppers, parted
 from fairlab.papers.fairtest.studies import STUDIES
-from fairlab.papers.fairtest.studies import tested as report_on
 from fairlab.seeds import Trial
 from fairlab.statistics import bonferroni_level
 
@@ -279,8 +278,7 @@ def test_the_patients_in_another_order_are_studied_as_one_studies_them_by_hand()
 
 def test_a_row_of_table_2():
     applicants = load("berkeley")
-    investigations = studies.fitted(STUDIES["berkeley"](applicants))
-    assert studies.table_2_row(applicants, investigations, report_on(investigations)) == {
+    assert studies.table_2_row(applicants, *studies.run_study(STUDIES["berkeley"](applicants))) == {
         "users": 4425,
         "attributes": 2,
         "discovered": 1,

@@ -64,6 +64,11 @@ def train_networks(X: ArrayLike, y: ArrayLike, random_states: Sequence[int], *, 
     return fit(start, X, y, [np.arange(len(X))] * len(start), rngs, n_epochs=n_epochs)
 
 
+def trained(trials, X, y, n_steps) -> list[list[np.ndarray]]:
+    """Return the weights of one network per trial, each by its own seed; for `Experiment.trials` with ``batch``."""
+    return train_networks(X, y, [trial.seed("network") for trial in trials], n_steps=n_steps)
+
+
 def majority_vote(voters: Sequence, X: ArrayLike) -> np.ndarray:
     """Return the class that most of the models give each input, the smallest of several.
 

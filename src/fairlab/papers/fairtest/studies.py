@@ -131,15 +131,11 @@ def parameters_used(made: Mapping[str, Sequence[Investigation]]) -> pd.DataFrame
     return pd.DataFrame(rows).drop_duplicates(ignore_index=True)
 
 
-def fitted(study: Study) -> list[Investigation]:
-    """Find the contexts of a study."""
+def run_study(study: Study) -> tuple[list[Investigation], AssociationReport]:
+    """Find the contexts of a study and test all on one test set; return the fitted investigations, and the report."""
     source, investigations = study
-    return [clone(one).fit(source) for one in investigations]
-
-
-def tested(investigations: Sequence[Investigation]) -> AssociationReport:
-    """Test the contexts of a study, all on one test set."""
-    return investigations[0].test(*investigations[1:])
+    fitted = [clone(one).fit(source) for one in investigations]
+    return fitted, fitted[0].test(*fitted[1:])
 
 
 def table_2_row(dataset: Dataset, investigations: Sequence[Investigation], report: AssociationReport) -> dict[str, int]:
