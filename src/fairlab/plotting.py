@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 GREY, BLUE, VERMILION, GREEN, ORANGE = "#999999", "#0072B2", "#D55E00", "#009E73", "#E69F00"
-SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
+SKY, PURPLE, BLACK = "#56B4E9", "#CC79A7", "#000000"
 
 # The same by name, and lightened, for what lies behind text.
 COLOURS = {

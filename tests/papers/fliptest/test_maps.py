@@ -5,6 +5,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_squared_error
 from sklearn.svm import SVC
@@ -13,7 +14,7 @@ from fairlab.fliptest import flipset
 from fairlab.papers.fliptest import figures, maps, noise
 from fairlab.papers.fliptest.merged import MergedTransport, solve_merged
 from fairlab.seeds import Trial
-from fairlab.transport import ColumnCosts, ExactTransport, GANTransport, squared_l1
+from fairlab.transport import ColumnCosts, DivergenceError, ExactTransport, GANTransport, squared_l1
 from fairlab.transport.solvers import Problem, network_simplex, solve
 
 RNG = np.random.default_rng(0)
@@ -67,14 +68,34 @@ SHIFTS = {"good": 0, "shifted": 1, "diverged": np.nan}
         (["good"], [0], ""),
         (["shifted", "shifted"], [0, 1], "all 2 maps miss their target (KS above 0.2)"),
         (["good", "shifted", "diverged"], [0], f"1 of 3 maps diverged and are left out; {LEFT_OUT}"),
-        (["diverged"], [], "1 of 1 maps diverged and are left out"),
     ],
 )
 def test_maps_that_miss_their_target_or_diverged_are_left_out_and_counted(names, used, note):
     people = pd.DataFrame({"a": np.linspace(0, 1, 100)})
     images = {k: people + SHIFTS[name] for k, name in enumerate(names)}
-    found = maps.accepted(images, maps.map_fits(images, people, people))
-    assert (list(found[0]), found[1]) == (used, note)
+    found, fits, said = maps.select_maps(images, people, people, beside={"shifted": people + 1})
+    assert (list(found), said) == (used, note)
+    assert list(fits.index) == [*images, "shifted"]
+    assert all(found[k] is images[k] for k in used)
+
+
+def test_images_are_measured_as_whole_numbers_and_kept_as_they_are():
+    people = pd.DataFrame({"a": np.arange(10.0)})
+    found, fits, _ = maps.select_maps({"near": people + 0.4}, people, people, whole=np.round)
+    assert fits.loc["near", "KS a"] == 0
+    pd.testing.assert_frame_equal(found["near"], people + 0.4)
+
+
+def test_without_any_map_that_converged_nothing_goes_on():
+    with pytest.raises(DivergenceError, match="expected a map whose training converges, found 2 that diverged"):
+        maps.select(pd.Series([np.nan, np.nan]))
+
+
+def test_trials_of_maps_that_diverged_are_kept_without_images_however_many_are_trained_at_once():
+    gan = GANTransport(hidden_layers=(8,), n_steps=4, batch_size=8, penalty=1e38)
+    with pytest.warns(ConvergenceWarning):
+        found = maps.train_maps(TRIALS[:1], gan=gan, source=IMAGE * 10, target=TARGET)
+    assert [maps.gan_of(arrays).transform(IMAGE).isna().all(axis=None) for arrays in found] == [True]
 
 
 def test_a_map_depends_on_its_trial_and_its_stream_only():
@@ -95,17 +116,16 @@ def test_distances_of_a_subset_by_hand():
     assert found == {"mean L1": 2, "mean squared L1": 5}  # moves of 1 and 3
 
 
-def test_a_jagged_model_reproduces_its_labels_from_the_seen_columns():
-    X = np.random.default_rng(2).normal(size=(80, 3))
-    model = noise.random_label_svm(X, np.random.default_rng(3), n_seen=2, C=1e6, gamma=1e3)
+def test_a_jagged_model_reproduces_its_labels():
+    X = np.random.default_rng(2).normal(size=(80, 2))
     labels = np.random.default_rng(3).integers(2, size=80)
-    moved = X + np.array([0, 0, 5])
-    np.testing.assert_array_equal([model.predict(X), model.predict(moved)], [labels, labels])
+    model = noise.GaussianSVC(C=1e6, gamma=1e3).fit(X, labels)
+    np.testing.assert_array_equal(model.predict(X), labels)
 
 
 def test_a_model_decides_as_scikit_learn_does():
     X = np.random.default_rng(4).normal(size=(500, 2))
-    model = noise.random_label_svm(X, np.random.default_rng(5), n_seen=2)[-1]
+    model = noise.GaussianSVC().fit(X, np.random.default_rng(5).integers(2, size=len(X)))
     others = np.random.default_rng(6).normal(size=(450, 2))
     decided = model.predict(others)
     np.testing.assert_array_equal(decided, SVC.predict(model, others))

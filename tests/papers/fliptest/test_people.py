@@ -11,7 +11,7 @@ from scipy.stats import norm, poisson
 
 from fairlab.data import load
 from fairlab.data.dataset import Dataset, Provenance
-from fairlab.papers.fliptest import counterfactual, hiring, law_students, zafar
+from fairlab.papers.fliptest import counterfactual, hiring, zafar
 from fairlab.papers.fliptest.strategic_subjects import LABELS, RACES, subjects
 
 
@@ -41,44 +41,6 @@ def test_every_draw_has_the_scale_of_the_training_draw():
     by_hand = (test.features - training.features.mean()) / training.features.std(ddof=0)
     for name, code in (("women", "female"), ("men", "male")):
         pd.testing.assert_frame_equal(people[name], by_hand[test.sensitive_features["gender"] == code])
-
-
-@pytest.fixture(scope="module")
-def students():
-    rng = np.random.default_rng(0)
-    n = 600
-    race = rng.choice(["Asian", "Black", "White"], n)
-    knowledge = rng.normal(size=n)
-    features = pd.DataFrame(
-        {
-            "race": pd.Categorical(race),
-            "sex": pd.Categorical(rng.choice(["female", "male"], n)),
-            "LSAT": rng.poisson(np.exp(3.5 + 0.1 * knowledge - 0.2 * (race == "Black"))).astype(float),
-            "UGPA": 3 + 0.3 * knowledge - 0.3 * (race == "Black") + rng.normal(0, 0.2, n),
-        }
-    )
-    return Dataset(
-        features=features,
-        target=pd.Series(knowledge + rng.normal(0, 0.5, n), name="first_year_average"),
-        sensitive_features=features[["race"]],
-        positive_label=None,
-        privileged_group={"race": "White"},
-        encoding={},
-        provenance=Provenance(variant="law-school", source="surrogate", data_hash="", rows=n),
-    )
-
-
-def test_a_counterfactual_has_another_race_and_the_scores_of_it(students):
-    X = law_students.black_and_white(students)
-    causal = counterfactual.KnowledgeModel().fit(X[law_students.ATTRIBUTES], gpa=X["GPA"], lsat=X["LSAT"])
-    black, white = X[X["black"] == 1], X[X["white"] == 1]
-    image = law_students.white_counterfactual(causal, black, noise="keep")
-    expected = black.assign(
-        black=0, white=1, GPA=black["GPA"] - causal.weights_.loc["gpa", "black"], LSAT=image["LSAT"]
-    )
-    pd.testing.assert_frame_equal(image, expected, check_dtype=False)
-    assert (image["LSAT"] >= black["LSAT"]).all()
-    pd.testing.assert_frame_equal(law_students.white_counterfactual(causal, white, noise="keep"), white)
 
 
 def test_groups_are_parted_and_scaled_over_everyone(chicago):

@@ -40,18 +40,42 @@ def marginal_counts(X: pd.DataFrame, flip: Flipset, bands: Mapping[str, Mapping]
 
 
 def flipset_marginals(
-    counts: pd.DataFrame, *, labels: Mapping[str, str], names: Mapping[str, str], n_columns: int = 3
-) -> Figure:
+    X: pd.DataFrame,
+    flip: Flipset,
+    *,
+    labels: Mapping[str, str],
+    names: Mapping[str, str],
+    published: tuple[float, float],
+    bands: Mapping[str, Mapping] | None = None,
+    n_columns: int = 3,
+) -> tuple[Figure, pd.DataFrame]:
     """Draw the distribution of every feature in both flipsets against that of all people (figures 3, 4, 7 and 8).
 
     Parameters
     ----------
-    counts : DataFrame
-        As `marginal_counts` returns.
-    labels, names : dict of str to str
-        What to call the features, and ``everyone``, ``F+`` and ``F−`` in the legend.
+    X : DataFrame
+        The people, in the units of the figure.
+    flip : Flipset
+        Of these people.
+    labels : dict of str to str
+        What to call the features.
+    names : dict of str to str
+        What to call ``everyone``, ``F+`` and ``F−`` in the legend, which has the numbers of people, too.
+    published : (float, float)
+        The published sizes of F+ and F−.
+    bands : dict of str to dict, optional
+        As for `marginal_counts`.
     n_columns : int
+
+    Returns
+    -------
+    Figure, DataFrame
+        The figure, and what it draws, as `marginal_counts` returns it.
     """
+    counts = marginal_counts(X, flip, bands)
+    counted = zip((flip.n_positive, flip.n_negative), published, strict=True)
+    sizes = [f"{len(X):,}", *(f"{n:,}; published {in_print:,.0f}" for n, in_print in counted)]
+    names = {key: f"{names[key]} ({size})" for key, size in zip(SETS, sizes, strict=True)}
     features = counts["feature"].unique()
     n_columns = min(n_columns, len(features))
     n_rows = -(-len(features) // n_columns)
@@ -80,7 +104,7 @@ def flipset_marginals(
     for axis in axes[: len(features) : n_columns]:
         axis.set_ylabel("share of each set (%)")
     legend_below(figure, n_columns=1)
-    return figure
+    return figure, counts
 
 
 def transparency_rankings(reports: pd.DataFrame, *, labels: Mapping[str, str]) -> Figure:

@@ -48,10 +48,10 @@ def fit_gans(maps: list[GANTransport], X_source, X_target, *, n_threads: int | N
     list of GANTransport
         The same maps, fitted. One that diverged has weights that are not finite, and maps to NaN.
 
-    Raises
-    ------
-    DivergenceError
-        If no map's weights stay finite; for some there is a ConvergenceWarning.
+    Warns
+    -----
+    ConvergenceWarning
+        If the weights of some maps do not stay finite.
     """
     trainings = [gan.prepare(X_source, X_target) for gan in maps]
     n_threads = n_threads or int(os.environ.get("OMP_NUM_THREADS") or joblib.cpu_count())
@@ -67,8 +67,6 @@ def fit_gans(maps: list[GANTransport], X_source, X_target, *, n_threads: int | N
     if diverged:
         found = f"weights of {len(diverged)} of {len(maps)} maps did not stay finite, those of random_state"
         message = f"{found} {', '.join(diverged)}; scale the features or lower learning_rate or penalty"
-        if len(diverged) == len(maps):
-            raise DivergenceError(message)
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return maps
 
@@ -106,6 +104,13 @@ def train_maps(trials, *, gan, source, target, stream: str = "gan") -> list[dict
     return [arrays_of(fitted) for fitted in fit_gans(maps, source, target)]
 
 
+def images_by_penalty(trial, *, gan, source, target, people, penalties) -> list[pd.DataFrame]:
+    """Return the images of people under a map for each penalty; those of a map that diverged are missing."""
+    seed = trial.seed("gan by penalty")
+    maps = [clone(gan).set_params(penalty=penalty, random_state=seed) for penalty in penalties]
+    return [fitted.transform(people) for fitted in fit_gans(maps, source, target)]
+
+
 def learnt_images(exp, n_maps: int, people, gan, **training) -> dict[str, pd.DataFrame]:
     """Return the images of people under several maps of `train_maps`, by name.
 
@@ -113,6 +118,11 @@ def learnt_images(exp, n_maps: int, people, gan, **training) -> dict[str, pd.Dat
     """
     found = exp.trials(train_maps, n_maps, batch=10, gan=gan, **training)
     return {f"GAN {k}": gan_of(arrays).transform(people) for k, arrays in enumerate(found)}
+
+
+def exact_counterparts(trial, *, source, target) -> pd.DataFrame:
+    """Return everybody's counterpart by the optimal plan of these people."""
+    return MergedTransport(cost=squared_l1, random_state=trial.seed("exact")).fit(source, target).transform(source)
 
 
 def exact_distances(trial, *, source, target, n_subset) -> dict[str, float]:
@@ -173,8 +183,12 @@ def flipsets_by_cost(
     return compare_flipsets(flips).rename_axis("cost").assign(**{"mean L1": moved.values()})
 
 
-def map_fits(images: dict, people, target, *, columns=None) -> pd.DataFrame:
-    """Return how well each map fits (table 1).
+def select_maps(
+    images: dict, people, target, *, columns=None, whole=None, beside=None
+) -> tuple[dict, pd.DataFrame, str]:
+    """Return the images under the maps that reach their target, how well every map fits, and what was left out.
+
+    All maps that did not diverge, if none reaches it, as in very short runs.
 
     Parameters
     ----------
@@ -183,6 +197,55 @@ def map_fits(images: dict, people, target, *, columns=None) -> pd.DataFrame:
     people, target : DataFrame
     columns : list of str, optional
         Those whose distributions are compared.
+    whole : callable, optional
+        What is done to images before they are measured, such as rounding.
+    beside : dict of str to DataFrame, optional
+        Images under other maps, whose fits are shown, too.
+
+    Returns
+    -------
+    used : dict of str to DataFrame
+    fits : DataFrame
+        As `map_fits` returns them.
+    note : str
+        How many maps were left out, for the reasons of rows; empty if none was.
+
+    Raises
+    ------
+    DivergenceError
+        If all maps diverged.
+    """
+    measured = {name: whole(image) for name, image in images.items()} if whole else images
+    fits = map_fits(measured | (beside or {}), people, target, columns=columns)
+    reached, note = select(fits.loc[list(images)].filter(like="KS ").max(axis=1))
+    return {name: images[name] for name in reached}, fits, note
+
+
+def select(largest_ks: pd.Series) -> tuple[list, str]:
+    """Return the maps that reach their target by their largest KS distance, missing if one diverged, and a note.
+
+    The note says how many were left out; see `select_maps`.
+    """
+    near, converged = largest_ks.index[largest_ks <= MAX_KS], largest_ks.index[largest_ks.notna()]
+    if not len(converged):
+        raise DivergenceError(f"expected a map whose training converges, found {len(largest_ks)} that diverged")
+    notes, of_all, missed = [], f"of {len(largest_ks)} maps", len(converged) - len(near)
+    if len(converged) < len(largest_ks):
+        notes.append(f"{len(largest_ks) - len(converged)} {of_all} diverged and are left out")
+    if missed and len(near):
+        notes.append(f"{missed} {of_all} miss their target (KS above {MAX_KS}) and are left out")
+    elif missed:
+        notes.append(f"all {missed} maps miss their target (KS above {MAX_KS})")
+    return list(near if len(near) else converged), "; ".join(notes)
+
+
+def map_fits(images: dict, people, target, *, columns=None) -> pd.DataFrame:
+    """Return how well each map fits (table 1).
+
+    Parameters
+    ----------
+    images, people, target, columns
+        As for `select_maps`.
 
     Returns
     -------
@@ -200,23 +263,6 @@ def map_fits(images: dict, people, target, *, columns=None) -> pd.DataFrame:
         rows[name] = [*distances, l1.mean(), (l1**2).mean()]
     names = [*(f"KS {column}" for column in columns), "mean L1", "mean squared L1"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=names).rename_axis("map")
-
-
-def accepted(images: dict, fits: pd.DataFrame) -> tuple[dict, str]:
-    """Return the images under the maps that reach their target, and a note on how many were left out.
-
-    All maps that did not diverge, if none reaches it, as in very short runs.
-    """
-    largest = fits.filter(like="KS ").max(axis=1)
-    near, converged = largest.index[largest <= MAX_KS], largest.index[largest.notna()]
-    notes, missed = [], len(converged) - len(near)
-    if len(converged) < len(fits):
-        notes.append(f"{len(fits) - len(converged)} of {len(fits)} maps diverged and are left out")
-    if missed and len(near):
-        notes.append(f"{missed} of {len(fits)} maps miss their target (KS above {MAX_KS}) and are left out")
-    elif missed:
-        notes.append(f"all {missed} maps miss their target (KS above {MAX_KS})")
-    return {name: images[name] for name in (near if len(near) else converged)}, "; ".join(notes)
 
 
 def error_differences(target: pd.DataFrame, image: pd.DataFrame, *, regression_of=None) -> pd.Series:

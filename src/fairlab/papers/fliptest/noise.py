@@ -1,64 +1,10 @@
-"""How many flips a map's own error causes (FlipTest, section 5.1): two groups that do not differ, and a jagged model.
-
-The features that the model sees have the same distribution in both groups, so that a perfect map changes nobody's
-outcome. Other features tell the groups apart, so that there is something for the map to learn.
-"""
+"""The jagged model by which the flips that a map's own error causes are counted (FlipTest, section 5.1)."""
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
-# Difference of the groups' means in each feature that tells them apart, in standard deviations.
-SHIFT = 1.0
 BLOCK = 200  # rows whose kernels are taken at once
-
-
-def identical_groups(rng, n_points: int, *, n_seen: int, n_telling: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw two groups with equal distributions of the features that a model sees.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    n_points : int
-        Of each group.
-    n_seen : int
-        Standard normal features, the first columns.
-    n_telling : int
-        Features that tell the groups apart: normal, unit variance, mean 0 in the source and `SHIFT` in the target.
-
-    Returns
-    -------
-    source, target : array of shape (n_points, n_seen + n_telling)
-    """
-    source, target = rng.normal(size=(2, n_points, n_seen + n_telling))
-    target[:, n_seen:] += SHIFT
-    return source, target
-
-
-def random_label_svm(X, rng, *, n_seen: int, C: float = 1.0, gamma="scale") -> Pipeline:
-    """Fit a support vector machine with RBF kernel to a coin toss for each row.
-
-    Parameters
-    ----------
-    X : array of shape (n_rows, n_features)
-    rng : numpy.random.Generator
-        Of the tosses.
-    n_seen : int
-        The model sees that many columns, the first ones.
-    C : float
-        Price of a label that is not reproduced; the higher, the more jagged the model.
-    gamma : float or "scale"
-        Inverse square of the kernel's width, up to a factor; "scale" as in scikit-learn.
-
-    Returns
-    -------
-    Pipeline
-        Its ``predict`` takes tables such as `X`.
-    """
-    seen = ColumnTransformer([("seen", "passthrough", slice(n_seen))])
-    return make_pipeline(seen, GaussianSVC(C=C, gamma=gamma)).fit(X, rng.integers(2, size=len(X)))
 
 
 class GaussianSVC(SVC):
