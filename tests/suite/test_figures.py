@@ -10,10 +10,10 @@ import pytest
 from toy_project import line
 
 from fairlab.cli import main
-from fairlab.plotting import SURROGATE_MARK
 from fairlab.suite import drawing
 from fairlab.suite.drawing import remarks_of
 from fairlab.suite.experiment import Experiment
+from fairlab.suite.pictures import SURROGATE_MARK
 from fairlab.suite.run import Run, run_folder
 
 TITLE, NONE = "The heights of 3 people.", "The paper has no numbers of what is drawn."

@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fairlab import plotting
 from fairlab.paths import atomic_path, project, write_text
+from fairlab.suite import pictures
 from fairlab.suite.catalogue import CUSTOM, selected
 from fairlab.suite.published import paper_keys
 from fairlab.suite.run import run_folder
@@ -39,8 +39,8 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
     sentence = figure.get_suptitle() or "; ".join(dict.fromkeys(filter(None, titles)))
     if not sentence:
         raise ValueError("figure: expected a title that says what it shows (fig.suptitle or ax.set_title), found none")
-    marks = [plotting.SOURCE_MARKS[source]] if source in MARKED else []
-    plotting.save(figure, stem, salt=run.name, marks=marks, title=sentence)
+    marks = [pictures.SOURCE_MARKS[source]] if source in MARKED else []
+    pictures.save(figure, stem, salt=run.name, marks=marks, title=sentence)
     plt.close(figure)  # or a notebook would show it a second time
     caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
     first = re.split(AFTER_SENTENCE, caption, maxsplit=1)[0].replace("*", "").replace("`", "")
@@ -50,12 +50,12 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
 
 def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     """Return a table, with an added column if its data is a surrogate."""
-    return frame.assign(**{MARK_COLUMN: plotting.SURROGATE_MARK}) if source == "surrogate" else frame
+    return frame.assign(**{MARK_COLUMN: pictures.SURROGATE_MARK}) if source == "surrogate" else frame
 
 
 def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
     """Return what a caption says of unreal data, of smaller sizes, and of figures without published numbers."""
-    remarks = [plotting.SOURCE_MARKS[source]] if source != "real" else []
+    remarks = [pictures.SOURCE_MARKS[source]] if source != "real" else []
     if run.profile != "paper" and run.parameters != run.specification.parameters("paper") | run.specification.protocol:
         smaller = f"profile {run.profile}: smaller than the paper profile"
         remarks.append("sizes other than published" if run.profile == CUSTOM else smaller)

@@ -21,7 +21,7 @@ from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
 from fairlab.data.dataset import Dataset
 from fairlab.paths import project, write_text
 from fairlab.seeds import Trial
-from fairlab.suite import processes
+from fairlab.suite import pictures, processes
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
@@ -435,7 +435,7 @@ class Experiment:
         TypeError
             If `figure` is no figure, or `caption` no text.
         ValueError
-            If the figure has no title, or breaks a rule of `fairlab.plotting.save`.
+            If the figure has no title, or breaks a rule of `fairlab.suite.pictures.save`.
         """
         source = self.run.source(self._variants(rests_on))
         stem = self._file("figures", artefact, part)
@@ -551,6 +551,6 @@ def _show(picture, caption) -> None:
     shown = required("IPython.display")
     content = picture.read_bytes()
     width = int.from_bytes(content[16:20], "big")  # where a PNG has it
-    shown.display(shown.Image(content, width=round(width * SHOWN_DOTS_PER_INCH / plotting.DOTS_PER_INCH)))
+    shown.display(shown.Image(content, width=round(width * SHOWN_DOTS_PER_INCH / pictures.DOTS_PER_INCH)))
     if caption:
         shown.display(shown.Markdown(caption))
