@@ -219,6 +219,21 @@ POSITIVE, ZERO_OR_MORE = partial(check_number, above=0), partial(check_number, l
 Function = TypeVar("Function", bound=Callable)
 
 
+def check_kind(value, name: str, kind: type):
+    """Return an object of a class as it is; raise a TypeError for anything else.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What to call it in an error.
+    kind : type
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: expected a {kind.__name__}, found {type(value).__name__}")
+    return value
+
+
 def one_of(*known) -> Callable:
     """Return the constraint of a parameter that is one of a few values."""
     return partial(check_choice, known=known)

@@ -514,6 +514,7 @@ OUTSIDE = {
     checks.check_choice: ("none such", 3),
     checks.check_flag: ("no", 3),
     checks.check_function: (3,),
+    checks.check_kind: (3, "table"),
     checks.check_seed: (-1, 1.5, "zero", True),
     checks.check_array: ("many", [NAN]),
     check_widths: (3, "wide", (0,)),
@@ -555,6 +556,8 @@ def test_a_value_outside_a_declared_constraint_is_refused_with_its_message(call,
         ):
             constraint = call.constraints.get(other)
             given[other] = INSIDE.get(getattr(constraint, "func", constraint), object())
+            if kind := getattr(constraint, "keywords", {}).get("kind"):
+                given[other] = kind.__new__(kind)
     with pytest.raises(REFUSALS) as expected:
         call.constraints[name](value, name)
     with pytest.raises(type(expected.value)) as caught:

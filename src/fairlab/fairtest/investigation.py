@@ -1,13 +1,23 @@
 """Investigations (figure 3): subgroups are found in one part of the data, and tested and reported on another."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, combinations
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_flag, check_parameters, checked, one_of
+from fairlab.checks import (
+    COUNT_OR_ZERO,
+    FRACTION,
+    check_count,
+    check_flag,
+    check_kind,
+    check_parameters,
+    checked,
+    one_of,
+)
 from fairlab.fairtest.metrics import (
     NMI,
     AdditiveMetric,
@@ -240,10 +250,9 @@ class Investigation(BaseEstimator):
             warnings += [text for sections in found for text in _warnings_of_permutations(sections, significance)]
         return AssociationReport(tuple(chain.from_iterable(found)), tuple(dict.fromkeys(warnings)))
 
+    @checked(source=partial(check_kind, kind=DataSource))
     def _prepare(self, source) -> dict[str, Column]:
         """Check the parameters against a source; return the columns of its training set that are looked at."""
-        if not isinstance(source, DataSource):
-            raise TypeError(f"source: expected a DataSource, found {type(source).__name__}")
         check_parameters(self)
         if source.n_train < self.min_leaf_size:
             raise ValueError(
@@ -397,6 +406,7 @@ class Investigation(BaseEstimator):
                 raise ValueError(f"context: column {name!r} says the same as the output {output.name!r}; leave it out")
 
 
+@checked(source=partial(check_kind, kind=DataSource))
 def investigate(
     source: DataSource, investigations: Investigation | Sequence[Investigation], *, exact: bool = True
 ) -> AssociationReport:
@@ -434,8 +444,6 @@ def investigate(
             raise TypeError(f"investigations: expected an Investigation, found {one!r}")
     if not several:
         raise ValueError("investigations: expected at least one, found none")
-    if not isinstance(source, DataSource):
-        raise TypeError(f"source: expected a DataSource, found {type(source).__name__}")
     source.check_budget()
     first, *others = [clone(one).fit(source) for one in several]
     return first.test(*others, exact=exact)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
-from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, checked, one_of
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_kind, checked, one_of
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
@@ -215,6 +216,7 @@ class DataSource:
     """
 
     @checked(
+        data=partial(check_kind, kind=pd.DataFrame),
         budget=check_count,
         confidence_level=FRACTION,
         train_size=FRACTION,
@@ -234,8 +236,6 @@ class DataSource:
         categories: str | Sequence[str] = (),
         variant: str = SOUND,
     ):
-        if not isinstance(data, pd.DataFrame):
-            raise TypeError(f"data: expected a DataFrame, found {type(data).__name__}")
         names = [str(name) for name in data.columns]
         if doubled := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"data: columns occur twice: {', '.join(doubled)}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from fairlab.checks import (
     align,
     check_count,
     check_features,
+    check_kind,
     check_same_columns,
     check_seed,
     checked,
@@ -122,7 +124,13 @@ def flipset(model: Any, X: Any, X_image: Any) -> Flipset:
     return Flipset(*(model.binary_of(table).astype(int) for table in (X, X_image)), index)
 
 
-@checked(method=one_of(*METHODS), confidence_level=FRACTION, n_resamples=check_count, random_state=check_seed)
+@checked(
+    flip=partial(check_kind, kind=Flipset),
+    method=one_of(*METHODS),
+    confidence_level=FRACTION,
+    n_resamples=check_count,
+    random_state=check_seed,
+)
 def flipset_intervals(
     flip: Flipset,
     *,
@@ -169,8 +177,6 @@ def flipset_intervals(
     >>> flipset_intervals(flip).loc["positive"].round(1).to_dict()
     {'size': 20.0, 'low': 12.7, 'high': 29.2}
     """
-    if not isinstance(flip, Flipset):
-        raise TypeError(f"flip: expected a Flipset, found {type(flip).__name__}")
     n = len(flip.index)
     sizes = np.array([flip.n_positive, flip.n_negative])
     if method == "exact":

@@ -1,12 +1,13 @@
 """Transparency reports: which features change most between a flipset and its images (FlipTest, definition 2)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count, check_features, checked, is_number
+from fairlab.checks import check_count, check_features, check_kind, checked, is_number
 from fairlab.fliptest.flipsets import Flipset, check_same_length, checked_images
 from fairlab.transport.cost import as_table, check_mixed, codes_of
 
@@ -51,6 +52,7 @@ class TransparencyReport:
         return pd.concat(parts, ignore_index=True)
 
 
+@checked(flipset=partial(check_kind, kind=Flipset))
 def transparency_report(flipset: Flipset, X: Any, X_image: Any, *, scale: Any = None) -> TransparencyReport:
     """Rank features by how much, and how consistently, flipset members differ from their images.
 
@@ -80,8 +82,6 @@ def transparency_report(flipset: Flipset, X: Any, X_image: Any, *, scale: Any = 
     >>> transparency_report(flip, women, women + [1, 0]).negative["mean_difference"].to_dict()
     {'skill': -1.0, 'hair': 0.0}
     """
-    if not isinstance(flipset, Flipset):
-        raise ValueError(f"flipset: expected a Flipset, found {type(flipset).__name__}")
     X, X_image = as_table(X), as_table(checked_images(X, X_image))
     if len(flipset.prediction) != len(X):
         raise ValueError(f"flipset has {len(flipset.prediction)} rows, X has {len(X)}")
@@ -92,7 +92,7 @@ def transparency_report(flipset: Flipset, X: Any, X_image: Any, *, scale: Any = 
     return TransparencyReport(positive, negative, flipset.n_positive, flipset.n_negative)
 
 
-@checked(n_columns=check_count)
+@checked(scale_of=partial(check_kind, kind=pd.DataFrame), n_columns=check_count)
 def differences_in_words(
     X: pd.DataFrame, X_image: pd.DataFrame, *, scale_of: pd.DataFrame | None = None, n_columns: int = 3
 ) -> str:
@@ -123,8 +123,6 @@ def differences_in_words(
     check_mixed(X, X_image, "X", "X_image")
     check_same_length(X, X_image)
     scale_of = pd.concat([X, X_image]) if scale_of is None else scale_of
-    if not isinstance(scale_of, pd.DataFrame):
-        raise ValueError(f"scale_of: expected a DataFrame, found {type(scale_of).__name__}")
     if lacking := [str(name) for name in X.columns if name not in scale_of]:
         raise ValueError(f"scale_of: no column {', '.join(lacking)}")
     parts = []

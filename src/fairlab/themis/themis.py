@@ -21,6 +21,7 @@ from fairlab.checks import (
     check_count,
     check_flag,
     check_function,
+    check_kind,
     check_parameters,
     checked,
     one_of,
@@ -164,7 +165,7 @@ class Themis(BaseEstimator):
         """
         return self._estimate("causal", [sensitive_features], self._estimation())[0]
 
-    @checked(measure=one_of(*MEASURES))
+    @checked(inputs=partial(check_kind, kind=pd.DataFrame), measure=one_of(*MEASURES))
     def apparent_score(
         self,
         inputs: pd.DataFrame,
@@ -196,8 +197,6 @@ class Themis(BaseEstimator):
         if self.output_distance is not None:
             raise TypeError("the apparent score needs binary outputs; there is an output distance")
         positions = self._program.schema.positions(sensitive_features)
-        if not isinstance(inputs, pd.DataFrame):
-            raise TypeError(f"inputs: expected a DataFrame, found {type(inputs).__name__}")
         codes = self.schema.encode(inputs)
         if len(codes) == 0:
             raise ValueError("inputs: expected at least one, found none")
