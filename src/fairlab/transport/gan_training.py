@@ -2,7 +2,8 @@
 
 Layers have the batch last: of shape (width, batch_size). A network is a vector, kernel and bias of one layer after the
 other, a kernel of shape (n_out, n_in); below it stand its mean squared gradients. What happens beside the matrix
-products takes one pass each: bias and ReLU over the layer, the whole of RMSprop over the weights of a layer.
+products takes one pass each: bias and ReLU over the layer, the whole of RMSprop over the weights of a layer. What a
+compiled function computes stands in its docstring in NumPy, to which tests hold it.
 """
 
 from itertools import pairwise
@@ -143,6 +144,12 @@ def _steps(source, target, source_rows, target_rows, generator, critic, widths, 
 
 @compiled
 def _gather(X, rows, batch):
+    """Draw a batch.
+
+    In NumPy::
+
+        batch[:] = X[rows].T
+    """
     for i in range(len(rows)):
         for f in range(len(batch)):
             batch[f, i] = X[rows[i], f]
@@ -165,7 +172,16 @@ def _part(n, multiplications):
 
 @compiled
 def _forward(weights, widths, batch, outputs):
-    """Fill in the outputs of all layers, and return those of the last."""
+    """Fill in the outputs of all layers, and return those of the last.
+
+    In NumPy::
+
+        for layer, (kernel, bias) in enumerate(network):
+            entering = kernel @ entering + bias[:, None]
+            if layer < last:
+                entering = np.maximum(entering, 0)
+            outputs[layer, : len(entering)] = entering
+    """
     entering, end, last = batch, 0, len(widths) - 2
     for layer in range(last + 1):
         n_in, n_out = widths[layer], widths[layer + 1]
@@ -186,7 +202,19 @@ def _forward(weights, widths, batch, outputs):
 
 @compiled
 def _backward(network, widths, batch, outputs, slopes, gradient, rate, clip):
-    """Take a step down the loss whose slopes by the last outputs these are; at rate 0 return those by the batch."""
+    """Take a step down the loss whose slopes by the last outputs these are; at rate 0 return those by the batch.
+
+    In NumPy::
+
+        for layer in reversed(range(n_layers)):
+            entering = outputs[layer - 1] if layer > 0 else batch
+            below = kernel.T @ slopes
+            if layer > 0:
+                below *= entering > 0
+            step_down(kernel, slopes @ entering.T)  # unless the rate is 0
+            step_down(bias, slopes.sum(axis=1))
+            slopes = below
+    """
     end = network.shape[1]
     for layer in range(len(widths) - 2, -1, -1):
         n_in, n_out = widths[layer], widths[layer + 1]
@@ -229,6 +257,11 @@ def _below(kernel, slopes):
 def _rmsprop(weights, squares, gradient, rate, clip):
     """Take a step downhill, and clip the weights.
 
+    In NumPy::
+
+        squares[:] = DECAY * squares + REST * gradient**2
+        weights[:] = np.clip(weights - rate * gradient / (np.sqrt(squares) + EPSILON), -clip, clip)
+
     Epsilon is outside the root, as in Keras 2; Keras 3 has it under the root. That matters to a clipped critic, whose
     gradients are small beside sqrt(1e-7): with epsilon under the root the maps of a GAN end far from optimal.
     """
@@ -242,7 +275,14 @@ def _rmsprop(weights, squares, gradient, rate, clip):
 
 @compiled
 def _add_cost(batch, image, penalty, slopes):
-    """Return the mean squared L1 move, and add its slopes by the image, times the penalty."""
+    """Return the mean squared L1 move, and add its slopes by the image, times the penalty.
+
+    In NumPy::
+
+        move = np.abs(image - batch).sum(axis=0)
+        slopes += penalty * 2 * move / n * np.sign(image - batch)
+        return (move**2).mean()
+    """
     n_features, n = batch.shape
     total = ZERO
     for i in range(n):
