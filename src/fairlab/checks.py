@@ -234,6 +234,19 @@ def check_kind(value, name: str, kind: type):
     return value
 
 
+def unless_none(value, name: str, constraint: Callable):
+    """Return None as it is, and anything else as a constraint has it: for a parameter whose default is not None.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What to call it in an error.
+    constraint : callable
+    """
+    return None if value is None else constraint(value, name)
+
+
 def one_of(*known) -> Callable:
     """Return the constraint of a parameter that is one of a few values."""
     return partial(check_choice, known=known)

@@ -6,6 +6,7 @@ which sensitive features show in the other features.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from fairlab.checks import (
     check_number,
     check_same_columns,
     checked,
+    unless_none,
 )
 
 # A projection learned in double precision misses its definition by rounding only.
@@ -189,7 +191,7 @@ class FairMetric:
         return 2 * ((X - X_start) / scale) @ self.projection.astype(dtype) / scale
 
 
-@checked(solver=check_function, scaled=check_flag, confidence_level=FRACTION)
+@checked(solver=check_function, scaled=check_flag, confidence_level=partial(unless_none, constraint=FRACTION))
 def sensitive_directions(
     X,
     sensitive_features,

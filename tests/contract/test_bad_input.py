@@ -523,6 +523,7 @@ INSIDE = {checks.check_count: 3, checks.check_number: 0.5, checks.check_array: [
 
 
 def outside(constraint):
+    constraint = getattr(constraint, "keywords", {}).get("constraint", constraint)  # None is as good as what is within
     function, bounds = getattr(constraint, "func", constraint), getattr(constraint, "keywords", {})
     ends = [bounds[name] for name in ("above", "below") if name in bounds]
     if function in (checks.check_count, checks.check_number) and "above" not in bounds:
