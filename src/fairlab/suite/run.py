@@ -13,6 +13,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -232,12 +233,12 @@ def publish(work: Path) -> Path:
         If it lacks a table or figure.
     """
     run = check_complete(work)
-    copy = project().partial / f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}_{secrets.token_hex(3)}"
-    shutil.copytree(work, copy)
-    write_text(copy / SUMS, json.dumps(_sums(copy), indent=1) + "\n")
-    home = place(run.name, run.profile)
+    home, id = place(run.name, run.profile), f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}_{secrets.token_hex(3)}"
     home.mkdir(parents=True, exist_ok=True)
-    folder = Path(shutil.move(copy, home))
+    with tempfile.TemporaryDirectory(dir=project().partial) as beside:
+        copy = shutil.copytree(work, Path(beside, id))
+        write_text(copy / SUMS, json.dumps(_sums(copy), indent=1) + "\n")
+        folder = Path(shutil.move(copy, home))
     write_text(home / CURRENT, f"{folder.name}\n")
     failure_file(run.name, run.profile).unlink(missing_ok=True)
     with suppress(OSError):  # for people, who find the run by it; where links cannot be made it is missing
