@@ -344,11 +344,9 @@ class Investigation(BaseEstimator):
     def _populations(self, name, columns) -> Iterator[tuple[Node, Sample]]:
         """Yield the subgroups with their people among the rows of `columns`."""
         everyone = self._sample(columns, name)
+        rows = np.arange(len(everyone))
         for node in self.nodes(name):
-            members = np.ones(len(everyone), dtype=bool)
-            for condition in node.conditions:
-                members &= condition.holds(columns[condition.attribute])
-            yield node, everyone.take(members)
+            yield node, everyone.take(node.members(columns, rows))
 
     def _intervals(self, hypotheses, confidence_level, exact) -> Iterator[Interval]:
         """Test the hypotheses of one subgroup; its random numbers depend on no other subgroup."""

@@ -196,7 +196,7 @@ def _answers(examination, level, question: _Target, columns, train_rows, test_ro
         )
     for node in nodes:
         where = _words(node.conditions, examination.case)
-        trained, members = (half[_holds(node.conditions, here, half)] for half in (train, test))
+        trained, members = (half[node.members(here, half)] for half in (train, test))
         if len(members) < LEAST_TESTED:
             examination.skip(f"FairTest did not test {name} where {where}: {len(members)} people of the test half.")
         elif isinstance(question.metric, Correlation):
@@ -209,7 +209,7 @@ def _strongest(root: Node, question, columns, train, confidence_level) -> list[N
     """Return the subgroups with an association in training, stronger than all around them, the strongest first."""
     shown, stronger = {}, {}
     for node in root.walk():
-        people = question.sample.take(train[_holds(node.conditions, columns, train)])
+        people = question.sample.take(train[node.members(columns, train)])
         metric = question.metric
         effect = float(metric.effect(metric.approximate(people, confidence_level=confidence_level)))
         around = shown.get(node.parent, 0.0)
@@ -217,13 +217,6 @@ def _strongest(root: Node, question, columns, train, confidence_level) -> list[N
         if node.parent is not None and effect > around:
             stronger[node] = effect
     return sorted(stronger, key=stronger.get, reverse=True)
-
-
-def _holds(conditions, columns, rows) -> np.ndarray:
-    held = np.ones(len(rows), dtype=bool)
-    for condition in conditions:
-        held &= condition.holds(columns[condition.attribute].take(rows))
-    return held
 
 
 def _correlation(examination, level, question: _Target, members, where) -> Finding:

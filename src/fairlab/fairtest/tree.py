@@ -6,7 +6,7 @@ those that an interval proves, not plain estimates. A split must give some child
 small.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -98,6 +98,13 @@ class Node:
             old = merged.get(new.attribute, new)
             merged[new.attribute] = replace(new, low=max(old.low, new.low), high=min(old.high, new.high))
         return tuple(merged.values())
+
+    def members(self, columns: Mapping[str, Column], rows: np.ndarray) -> np.ndarray:
+        """Return the mask of the people in the subpopulation, of those in some rows of whole columns."""
+        held = np.ones(len(rows), dtype=bool)
+        for condition in self.conditions:
+            held &= condition.holds(columns[condition.attribute].take(rows))
+        return held
 
     @property
     def is_context(self) -> bool:

@@ -6,11 +6,14 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 from scipy.special import logit
+from scipy.stats import t
 
 _RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
 CERTAIN = 0.995  # a probability counts as no nearer to 1 than this, to 0 than the rest: no loss is zero or infinite
 LIMIT = logit(CERTAIN)
 ENTRIES_AT_ONCE = 2_000_000  # of permuted memberships
+N_FOLDS = 20  # of the jackknife
+N_PERMUTATIONS = 999
 STEP = 0.5  # of differences, in standard deviations; at least to the next value that occurs
 
 
@@ -296,3 +299,87 @@ def permuted(
             moves = _vectors(coefficients, together, members, n) * _share_beyond(chance, theirs)
             ratios.append(loss_ratios(margin, slopes, moves, nothing).mean())
     return (1 + int(as_much)) / (1 + n_permutations), float(np.mean(ratios))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearisedRatio:
+    """The mean loss ratio on the way to linearised counterparts, with its interval.
+
+    Attributes
+    ----------
+    estimate, low, high : float
+    error, p_of_chance : float
+        Standard error; p-value of "what the model takes from the columns has nothing to do with the groups".
+    by_chance : float
+        The mean loss ratio with memberships shuffled.
+    ratios : ndarray of shape (n_people,)
+    moves : ndarray of shape (n_columns, n_groups)
+    """
+
+    estimate: float
+    low: float
+    high: float
+    error: float
+    p_of_chance: float
+    by_chance: float
+    ratios: np.ndarray
+    moves: np.ndarray
+
+    def p_value(self, limit: float) -> float:
+        """Return the p-value of "the mean loss ratio is at most `limit`", which is no smaller than that of chance."""
+        if self.estimate <= limit:
+            return 1.0
+        beyond = 2 * t.sf((self.estimate - limit) / self.error, N_FOLDS - 1) if self.error else 0.0
+        return max(self.p_of_chance, float(beyond))
+
+
+def linearised_ratio(X, membership, margin, slopes, fall, *, confidence_level: float, random_state) -> LinearisedRatio:
+    """Move people in one step along the directions in which groups differ, with log odds taken as linear.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        Standardised; the first rows are those of the people.
+    membership : ndarray of shape (n_rows, n_groups)
+    margin, slopes
+        As in `loss_ratios`.
+    fall : ndarray of shape (n_people,)
+        `direct` of `loss_ratios`.
+    confidence_level : float
+        Of the interval: a jackknife over rows, people and directions alike.
+    random_state : int
+    """
+    sums = Sums.of(X, membership)
+    moves = sums.moves(mean_product(slopes))
+    ratios = loss_ratios(margin, slopes, moves, fall)
+    error, error_with_chance = _jackknife(X, membership, margin, slopes, sums, fall, random_state)
+    p_of_chance, by_chance = permuted(
+        X, membership, margin, slopes, n_permutations=N_PERMUTATIONS, random_state=random_state
+    )
+    estimate = float(ratios.mean())
+    # What chance adds is known on average only: from below it counts as taken off, from above as left in.
+    with_chance = float(loss_ratios(margin, slopes, sums.moves(), fall).mean())
+    half = t.ppf((1 + confidence_level) / 2, N_FOLDS - 1)
+    low = max(estimate - half * error, 1.0)
+    high = max(estimate + half * error, with_chance + half * error_with_chance)
+    if fall.any():
+        p_of_chance = 0.0  # what the feature itself changes is no chance
+    elif p_of_chance > 1 - confidence_level:  # chance explains it
+        low = 1.0
+    return LinearisedRatio(estimate, low, high, float(error), p_of_chance, by_chance, ratios, moves)
+
+
+def _jackknife(X, membership, margin, slopes, sums, fall, random_state) -> np.ndarray:
+    """Return standard errors of the mean ratio, without what chance adds and with it.
+
+    Folds of rows are left out in turn, people and directions alike.
+    """
+    fold = np.random.default_rng(random_state).permutation(len(X)) % N_FOLDS
+    means = np.empty((N_FOLDS, 2))
+    for k in range(N_FOLDS):
+        out = fold == k
+        kept = ~out[: len(margin)]
+        rest, some = sums - Sums.of(X[out], membership[out]), slopes[kept]
+        for column, moves in enumerate((rest.moves(mean_product(some)), rest.moves())):
+            means[k, column] = loss_ratios(margin[kept], some, moves, fall[kept]).mean()
+    return np.sqrt((N_FOLDS - 1) * means.var(axis=0))

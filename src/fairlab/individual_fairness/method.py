@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from scipy.stats import t
 
 from fairlab.cases import Finding
 from fairlab.cases.method import Examination, Method
@@ -19,12 +18,9 @@ from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest, loss_ra
 from fairlab.individual_fairness.linearised import (
     LIMIT,
     Scorer,
-    Sums,
+    linearised_ratio,
     log_odds_slopes,
     loss,
-    loss_ratios,
-    mean_product,
-    permuted,
     rows_per_person,
 )
 from fairlab.seeds import derive_seed
@@ -34,8 +30,6 @@ MOST_PEOPLE = 500  # whose slopes are asked for, or who are attacked
 N_STEPS = 40  # of the attack
 MOST_ROWS = 10_000  # of the table, that the directions are learned from
 LEAST_ASKED = 30  # people, and members of a group
-N_FOLDS = 20  # of the jackknife
-N_PERMUTATIONS = 999
 N_ASKED, PEOPLE_SHOWN = 50, 10  # counterparts that are asked about, and the people in the evidence
 
 
@@ -178,29 +172,16 @@ class IndividualFairness(Method):
 
     def _linearised(self, case, scorer, people, name, membership, fall, worst) -> Finding:
         """Return what one step along the directions of the groups finds, with log odds taken as linear."""
+        known = people.X, membership, people.margin, people.slopes, fall
         random_state = derive_seed(self.random_state, self.title, name)
-        sums = Sums.of(people.X, membership)
-        moves = sums.moves(mean_product(people.slopes))
-        ratios = loss_ratios(people.margin, people.slopes, moves, fall)
-        error, error_with_chance = _jackknife(people, membership, sums, fall, random_state)
-        p_of_chance, ratio_by_chance = permuted(
-            people.X, membership, people.margin, people.slopes, n_permutations=N_PERMUTATIONS, random_state=random_state
-        )
-        estimate = float(ratios.mean())
-        # What chance adds is known on average only: from below it counts as taken off, from above as left in.
-        with_chance = float(loss_ratios(people.margin, people.slopes, sums.moves(), fall).mean())
-        half = t.ppf((1 + self.confidence_level) / 2, N_FOLDS - 1)
-        low = max(estimate - half * error, 1.0)
-        high = max(estimate + half * error, with_chance + half * error_with_chance)
-        if fall.any():
-            p_of_chance = 0.0  # what the feature itself changes is no chance
-        elif p_of_chance > 1 - self.confidence_level:  # chance explains it
-            low = 1.0
-        test = partial(_p_value, estimate, float(error), p_of_chance)
+        found = linearised_ratio(*known, confidence_level=self.confidence_level, random_state=random_state)
         effect = f"loss ratio under perturbation along the {name} direction"
-        shuffled = f"; {ratio_by_chance:.2f} with {name} shuffled"
-        images, numbers = _moved(case, people, moves), (estimate, low, high)
-        return self._finding(case, scorer, people, name, effect, numbers, test, ratios, images, worst, shuffled)
+        shuffled = f"; {found.by_chance:.2f} with {name} shuffled"
+        numbers = found.estimate, found.low, found.high
+        images = _moved(case, people, found.moves)
+        return self._finding(
+            case, scorer, people, name, effect, numbers, found.p_value, found.ratios, images, worst, shuffled
+        )
 
     def _finding(self, case, scorer, people, name, effect, numbers, test, ratios, images, worst, more="") -> Finding:
         """Return a mean loss ratio with its interval; `images` are the counterparts in the encoding."""
@@ -290,13 +271,6 @@ def _example(column: pd.Series, members: np.ndarray) -> int:
     return int(members[0])
 
 
-def _p_value(estimate: float, error: float, p_of_chance: float, limit: float) -> float:
-    """Return the p-value of "the mean loss ratio is at most `limit`", which is no smaller than that of chance."""
-    if estimate <= limit:
-        return 1.0
-    return max(p_of_chance, float(2 * t.sf((estimate - limit) / error, N_FOLDS - 1)) if error else 0.0)
-
-
 def _p_value_of_test(found: RatioTest, p_of_chance: float, limit: float) -> float:
     """Return the two-sided p-value of a ratio test against another limit, which is no smaller than that of chance."""
     if found.statistic <= limit:
@@ -332,22 +306,6 @@ class _Network:
         odds, gradient = self.case.log_odds_gradient(X)
         sign = np.where(y, 1.0, -1.0)
         return sign * (odds - self.decision_threshold), sign, gradient
-
-
-def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:
-    """Return standard errors of the mean ratio, without what chance adds and with it.
-
-    Folds of rows are left out in turn, people and directions alike.
-    """
-    fold = np.random.default_rng(random_state).permutation(len(people.X)) % N_FOLDS
-    means = np.empty((N_FOLDS, 2))
-    for k in range(N_FOLDS):
-        out = fold == k
-        kept = ~out[: len(people.rows)]
-        rest, slopes = sums - Sums.of(people.X[out], membership[out]), people.slopes[kept]
-        for column, moves in enumerate((rest.moves(mean_product(slopes)), rest.moves())):
-            means[k, column] = loss_ratios(people.margin[kept], slopes, moves, fall[kept]).mean()
-    return np.sqrt((N_FOLDS - 1) * means.var(axis=0))
 
 
 def _moved(case, people, moves) -> np.ndarray:
