@@ -33,7 +33,8 @@ from fairlab.checks import (
     suggestion,
 )
 from fairlab.paths import Project, atomic_path, check_outputs, project, write_text
-from fairlab.seeds import Trial, derive_seed
+from fairlab.seeds import derive_seed
+from fairlab.suite.seeds import Trial
 
 TABLE = pd.DataFrame({"age": [30, 40], "member": [True, False], "score": [0.5, 1.5]})
 

@@ -23,6 +23,7 @@ from fairlab import individual_fairness as fairness
 from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
 from fairlab.paths import project
 from fairlab.site.building import packages
+from fairlab.suite.seeds import Trial
 from fairlab.transport.maps import check_widths
 
 NAN = float("nan")
@@ -227,7 +228,7 @@ USES = [
     Use(networks.FeedForward(WEIGHTS).predict, {"X": CODES}, bad={"X": (3, CODES[0], CODES[:, :2])}),
     Use(networks.Network, {"model": KERAS}),
     Use(partial(seeds.derive_seed, 0), bad={"bits": (12, 0, 512, "32")}),
-    Use(seeds.Trial, {"name": "trial", "index": 0}, bad={"name": "text"}),
+    Use(Trial, {"name": "trial", "index": 0}, bad={"name": "text"}),
     # Models
     Use(models.LinearClassifier, {"coef": [1.0, -1.0], "intercept": 0.0}),
     Use(LINE.predict, {"X": AGES}, bad={"X": ("many", TEXTS, np.ones((4, 3)))}),

@@ -16,8 +16,8 @@ from toy_project import write_slow
 
 from fairlab.data import DataError, load
 from fairlab.data.files import mirror_folder
-from fairlab.seeds import Trial
 from fairlab.suite.run import Run, run_folder
+from fairlab.suite.seeds import Trial
 
 NAMES = ("mean", "second", "third")
 N_TRIALS = 30

@@ -20,11 +20,11 @@ from toy_project import CELLS, SPECIFICATION, add_experiment, slow
 
 from fairlab import checks, data
 from fairlab.paths import project
-from fairlab.seeds import Trial
 from fairlab.suite import batch, cluster, processes
 from fairlab.suite.catalogue import specification
 from fairlab.suite.drawing import FORMATS
 from fairlab.suite.run import Run, failure_file, run_folder
+from fairlab.suite.seeds import Trial
 from fairlab.transport.maps import require_memory
 
 GITIGNORE = project().root / ".gitignore"

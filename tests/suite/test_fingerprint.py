@@ -190,11 +190,11 @@ def test_values_have_the_same_fingerprint_in_another_process():
 
 
 def test_a_notebook_counts_with_its_imports_and_texts():
-    base = notebook_fingerprint("from fairlab.seeds import Trial\nx = 1\n", "data real")
-    assert base == notebook_fingerprint("from fairlab.seeds import Trial  # comment\nx = 1\n", "data real")
-    assert base != notebook_fingerprint("from fairlab.seeds import Trial\nx = 2\n", "data real")
+    base = notebook_fingerprint("from fairlab.suite.seeds import Trial\nx = 1\n", "data real")
+    assert base == notebook_fingerprint("from fairlab.suite.seeds import Trial  # comment\nx = 1\n", "data real")
+    assert base != notebook_fingerprint("from fairlab.suite.seeds import Trial\nx = 2\n", "data real")
     assert base != notebook_fingerprint("from fairlab.paths import project as Trial\nx = 1\n", "data real")
-    assert base != notebook_fingerprint("from fairlab.seeds import Trial\nx = 1\n", "data surrogate")
+    assert base != notebook_fingerprint("from fairlab.suite.seeds import Trial\nx = 1\n", "data surrogate")
 
 
 @pytest.mark.parametrize("module", ["checks", "plotting", "data.files", "networks"])

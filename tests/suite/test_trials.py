@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from fairlab.paths import project
-from fairlab.seeds import Trial
 from fairlab.suite.processes import WORKER_ENVIRONMENT
+from fairlab.suite.seeds import Trial
 from fairlab.suite.trials import CorruptedError, WorkerDiedError, read, run_trials, trial_keys, write
 
 # Worker processes cannot import a test module.

@@ -20,7 +20,6 @@ from fairlab import plotting
 from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
 from fairlab.data.dataset import Dataset
 from fairlab.paths import project, write_text
-from fairlab.seeds import Trial
 from fairlab.suite import pictures, processes
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
@@ -28,6 +27,7 @@ from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import keep, with_mark
 from fairlab.suite.fingerprint import state
 from fairlab.suite.scorecard import ending_of
+from fairlab.suite.seeds import Trial
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_specified")
@@ -182,9 +182,9 @@ class Experiment:
         Parameters
         ----------
         function : callable
-            ``function(trial, **parameters)``, with `trial` a `fairlab.seeds.Trial`; with `batch`, a function of a list
-            of trials that returns a list of results. A result is what `pickle` takes: numbers, text, arrays and tables,
-            in dictionaries, lists and tuples.
+            ``function(trial, **parameters)``, with `trial` a `fairlab.suite.seeds.Trial`; with `batch`, a function of a
+            list of trials that returns a list of results. A result is what `pickle` takes: numbers, text, arrays and
+            tables, in dictionaries, lists and tuples.
         n_trials : int
         batch : int or None
             Most trials that one call of `function` may take, for methods whose trials are an array axis.

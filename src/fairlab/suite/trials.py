@@ -1,7 +1,7 @@
 """Independent trials: cached one by one, computed in parallel, resumable.
 
-A trial is a function of a `fairlab.seeds.Trial`. Its result is written immediately, to a file that has a checksum of
-its key and content, under a key of the function's code, seeds, parameters and the content of its data. After a kill,
+A trial is a function of a `fairlab.suite.seeds.Trial`. Its result is written immediately, to a file that has a checksum
+of its key and content, under a key of the function's code, seeds, parameters and the content of its data. After a kill,
 only the trials that were running are computed again.
 """
 
@@ -22,9 +22,9 @@ from joblib.externals.loky import BrokenProcessPool, get_reusable_executor
 from tqdm import tqdm
 
 from fairlab.paths import atomic_path
-from fairlab.seeds import Trial
 from fairlab.suite.fingerprint import value_fingerprint
 from fairlab.suite.processes import WORKER_ENVIRONMENT, end_with_parent
+from fairlab.suite.seeds import Trial
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())

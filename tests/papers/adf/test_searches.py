@@ -21,8 +21,8 @@ from fairlab.papers.adf.benchmarks import SCHEMAS, Subject, subject_under_test
 from fairlab.papers.adf.searches import ADFOnCredit, tally
 from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
 from fairlab.paths import project
-from fairlab.seeds import Trial
 from fairlab.suite.notebook import code_of
+from fairlab.suite.seeds import Trial
 
 TRIAL = Trial("adf/versus_aequitas", 0)
 CREDIT = SCHEMAS["credit"]

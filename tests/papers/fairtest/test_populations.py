@@ -27,8 +27,8 @@ from fairlab.papers.fairtest.planted import (
 )
 from fairlab.papers.fairtest.shoppers import drawn_shoppers, parted
 from fairlab.papers.fairtest.studies import STUDIES
-from fairlab.seeds import Trial
 from fairlab.statistics import bonferroni_level
+from fairlab.suite.seeds import Trial
 
 TEMPLATE = load("staples")
 TRIAL = Trial("test", 0, 0)

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from fairlab.fliptest import flipset
 from fairlab.papers.fliptest import figures, maps, noise
 from fairlab.papers.fliptest.merged import MergedTransport, solve_merged
-from fairlab.seeds import Trial
+from fairlab.suite.seeds import Trial
 from fairlab.transport import ColumnCosts, DivergenceError, ExactTransport, GANTransport, squared_l1
 from fairlab.transport.solvers import Problem, network_simplex, solve
 

@@ -33,8 +33,8 @@ from fairlab.papers.individual_fairness.learners import (
 from fairlab.papers.individual_fairness.measures import average_odds_difference, group_fairness
 from fairlab.papers.individual_fairness.simulation import fitted_intercepts
 from fairlab.papers.training import BETA_1, BETA_2
-from fairlab.seeds import Trial
 from fairlab.suite import trials
+from fairlab.suite.seeds import Trial
 
 TRAINED = {"network_steps": 200, "sensr_steps": 20, "reductions_iterations": 2}
 

@@ -12,7 +12,7 @@ from fairlab.adf.generation import ADF
 from fairlab.cases.schema import Schema
 from fairlab.networks import CHUNK, FeedForward
 from fairlab.papers.adf.benchmarks import SCHEMAS
-from fairlab.seeds import Trial
+from fairlab.suite.seeds import Trial
 
 SHARE_KEPT = 0.05  # what section 4.2 retrains with
 

@@ -20,7 +20,7 @@ def health_order(trial, *, data_hash: str, surrogate: bool, n_rows: int, budget:
 
     Parameters
     ----------
-    trial : fairlab.seeds.Trial
+    trial : fairlab.suite.seeds.Trial
     data_hash : str
         Of the patients in their first order; it makes the results of other data other trials.
     surrogate : bool

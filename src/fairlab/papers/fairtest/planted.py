@@ -13,7 +13,7 @@ from fairlab.data.dataset import Dataset
 from fairlab.data.sources import derive
 from fairlab.data.variants.staples_population import draw_counts
 from fairlab.papers.fairtest.lattice import ANY, draw_part, find_contexts, test_contexts
-from fairlab.seeds import Trial
+from fairlab.suite.seeds import Trial
 
 # Users in a pair: the class's name, and how far a pair may be from it.
 SIZE_CLASSES = {100: 0.20, 500: 0.20, 1_000: 0.20, 2_000: 0.25, 5_000: 0.25, 10_000: 0.25}

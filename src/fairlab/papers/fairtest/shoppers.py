@@ -68,7 +68,7 @@ def drawn_shoppers(trial, *, budget: int = 1, reading: str = "as_published", n_u
 
     Parameters
     ----------
-    trial : fairlab.seeds.Trial
+    trial : fairlab.suite.seeds.Trial
         The shoppers of a trial are the same with every budget and reading.
     budget : int
         Of test sets; training and each of them get a share 1 / (budget + 1) of the shoppers.

@@ -93,7 +93,7 @@ def train_maps(trials, *, gan, source, target, stream: str = "gan") -> list[dict
 
     Parameters
     ----------
-    trials : list of fairlab.seeds.Trial
+    trials : list of fairlab.suite.seeds.Trial
     gan : GANTransport
         Has all options but the seed.
     source, target : DataFrame of shape (n, n_features)
@@ -130,7 +130,7 @@ def exact_distances(trial, *, source, target, n_subset) -> dict[str, float]:
 
     Parameters
     ----------
-    trial : fairlab.seeds.Trial
+    trial : fairlab.suite.seeds.Trial
     source, target : DataFrame of shape (n, n_features)
     n_subset : int
         People of either group; fewer if a group has fewer.

@@ -16,7 +16,7 @@ from fairlab.models.classifiers import HiddenUnits, Votes, WhiteBoxClassifier, l
 from fairlab.networks import initial_network, layer_inputs
 from fairlab.papers.individual_fairness.splits import DIVIDE, SEEDS
 from fairlab.papers.training import Training
-from fairlab.seeds import Trial
+from fairlab.suite.seeds import Trial
 
 reductions, tf = optional("fairlearn.reductions"), optional("tensorflow")
 
