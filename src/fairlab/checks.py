@@ -476,6 +476,9 @@ class MissingExtraError(ModuleNotFoundError):
 class OptionalModule:
     """A module that is imported when one of its attributes is used.
 
+    Not `lazy_loader.load`: that has the module in `sys.modules` before it is loaded, so that to look there whether a
+    model can be one of Keras would load TensorFlow; and its error names no extra.
+
     Parameters
     ----------
     name : str
