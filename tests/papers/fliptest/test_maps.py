@@ -98,6 +98,16 @@ def test_trials_of_maps_that_diverged_are_kept_without_images_however_many_are_t
     assert [maps.gan_of(arrays).transform(IMAGE).isna().all(axis=None) for arrays in found] == [True]
 
 
+def test_a_penalty_with_which_a_map_diverges_has_no_images():
+    gan, source = GANTransport(hidden_layers=(8,), n_steps=4, batch_size=8), IMAGE * 10
+    study = {"gan": gan, "source": source, "target": TARGET, "people": IMAGE, "penalties": [1e-4, 1e38]}
+    with pytest.warns(ConvergenceWarning, match="1 of 2 maps"):
+        image, missing = maps.images_by_penalty(TRIALS[0], **study)
+    seed = TRIALS[0].seed("gan by penalty")
+    pd.testing.assert_frame_equal(image, gan.set_params(random_state=seed).fit(source, TARGET).transform(IMAGE))
+    assert missing.isna().all(axis=None)
+
+
 def test_a_map_depends_on_its_trial_and_its_stream_only():
     options = {"source": IMAGE, "target": TARGET, "gan": GANTransport(hidden_layers=(8,), n_steps=4, batch_size=8)}
 
