@@ -480,3 +480,9 @@ def test_two_runs_are_set_beside_one_another(toy, capsys):
     assert said.splitlines()[-2:] == [line, "1 of 4 rows are other than in the other run"]
     assert main(["scorecard", places[8], "toy"]) == 2
     assert "expected a paper, or a table or figure" in capsys.readouterr().err
+
+
+def test_the_command_writes_the_committed_scorecard_and_the_figure_of_the_readme(toy, capsys):
+    assert main(["scorecard", "--write"]) == 0
+    assert "verdicts.svg" in capsys.readouterr().out
+    assert (toy / "REPRODUCTION.json").exists() and (toy / "figures" / "verdicts.svg").exists()
