@@ -117,6 +117,7 @@ WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
         (lambda exp: exp.claims("table-1", {"positive": (True, 0.5)}), TypeError, r"detail as text, found 0\.5"),
         (lambda exp: exp.trials(draw, 0), ValueError, "n_trials: expected at least 1"),
         (lambda exp: exp.trials("draw", 1), TypeError, "function: expected a function, found str"),
+        (lambda exp: exp.trials(lambda trial: exp.name, 1), TypeError, "uses exp, a Experiment that no worker can get"),
         (lambda exp: exp.figure("figure-1", Figure(), data=NUMBERS), ValueError, "expected a title that says"),
         (lambda exp: exp.claims("table-1", {"positive": (True, {"mean": "x"})}), ValueError, "could not convert"),
         (

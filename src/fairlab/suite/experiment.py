@@ -124,6 +124,9 @@ class Experiment:
             plotting.use_style()
         return cls(given.pop("experiment"), **given)
 
+    def __reduce__(self):
+        raise TypeError("an Experiment stays in its notebook")  # a trial that names it would be computed in every run
+
     def trial(self, index: int = 0) -> Trial:
         """Return the trial `index`, as `trials` gives it to a function: the source of seeds, by stream name."""
         return Trial(self.run.paper, index, self.run.seed)
