@@ -20,7 +20,7 @@ from fairlab import audit
 from fairlab.auditing import run
 from fairlab.auditing.audits import METHODS as KNOWN
 from fairlab.cases import Case, MethodResult
-from fairlab.models import CommandSoftware
+from fairlab.models import CommandModel
 
 METHODS = list(KNOWN)
 BUDGET = 3000
@@ -227,7 +227,7 @@ def test_boosting_on_categories_gets_them_from_every_method(method):
 def test_a_program_is_a_model_like_any_other(method):
     table = TABLES["mixed"][["sex", "age", "member"]].iloc[:60]
     options = {"sensitive_features": "sex", "y_true": (table["age"] > 40).to_numpy()}
-    command = CommandSoftware(["sh", "-c", PROGRAM, "sh"])
+    command = CommandModel(["sh", "-c", PROGRAM, "sh"], by_row=True)
     asked, plain = (
         run(method, Case(model, table, **options), budget=300, random_state=0)
         for model in (command, lambda rows: points(rows) > 0)

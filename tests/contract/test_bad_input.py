@@ -233,9 +233,8 @@ USES = [
     Use(models.LinearClassifier, {"coef": [1.0, -1.0], "intercept": 0.0}),
     Use(LINE.predict, {"X": AGES}, bad={"X": ("many", TEXTS, np.ones((4, 3)))}),
     Use(models.KerasClassifier, {"model": KERAS}),
-    Use(models.CommandModel, {"command": ["true"]}, bad={"command": (3, [], [3], "true")}),
     Use(
-        models.CommandSoftware,
+        models.CommandModel,
         {"command": ["true"]},
         bad={"false": (3, "1"), "command": (3, [], "python decide.py", [3])},
     ),

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairlab.models import (
     CommandModel,
-    CommandSoftware,
     KerasClassifier,
     LinearClassifier,
     SoftwareError,
@@ -145,7 +144,7 @@ def program(tmp_path):
     def make(script, **options):
         path = tmp_path / "program.sh"
         path.write_text(script)
-        return CommandSoftware(["sh", str(path)], n_jobs=1, **options)
+        return CommandModel(["sh", str(path)], by_row=True, n_jobs=1, **options)
 
     return make
 
@@ -177,7 +176,7 @@ def test_missing_values_and_the_text_that_stands_for_them(program):
 
 
 def test_no_row_is_no_call():
-    assert CommandSoftware(["no-such-program"])(pd.DataFrame({"a": []})).tolist() == []
+    assert CommandModel(["no-such-program"], by_row=True)(pd.DataFrame({"a": []})).tolist() == []
 
 
 SCORE = """

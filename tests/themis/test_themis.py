@@ -12,7 +12,7 @@ from scipy.stats import binom
 from sklearn.base import clone
 
 from fairlab.cases import CaseError, Schema, queries, wrap_model
-from fairlab.models import CommandSoftware, SoftwareError
+from fairlab.models import CommandModel, SoftwareError
 from fairlab.papers.themis.stopping import Normal, Wilson
 from fairlab.themis import (
     DomainTooLargeError,
@@ -483,7 +483,7 @@ def run(program):
 
 def command(script, **options):
     """Return a shell script as software."""
-    return CommandSoftware(["sh", "-c", script, "sh"], n_jobs=1, **options)
+    return CommandModel(["sh", "-c", script, "sh"], by_row=True, n_jobs=1, **options)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ import pandas as pd
 
 from fairlab.cases.meaning import PrintedLabel
 from fairlab.checks import required
-from fairlab.models import CommandModel, CommandSoftware
+from fairlab.models import CommandModel
 
 ZERO = r"\s*[+-]?0[0-9]"  # the beginning of an identifier
 BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
@@ -116,9 +117,7 @@ def _from_file(path, suffix, trust_pickle):
         return keras.models.load_model(path, compile=False)
 
 
-def command_model(
-    command: str, *, in_batches: bool = False, timeout: float | None = None
-) -> CommandSoftware | CommandModel:
+def command_model(command: str, *, in_batches: bool = False, timeout: float | None = None) -> CommandModel:
     """Return a program as a model.
 
     Parameters
@@ -126,7 +125,7 @@ def command_model(
     command : str
         As in a shell, such as ``"python score.py"``; it is started without one.
     in_batches : bool
-        Whether it reads rows as CSV, as a `CommandModel`; else it is started once for each row, a `CommandSoftware`.
+        Whether it reads rows as CSV; else it is started once for each row.
     timeout : float or None
         Seconds that one call may take, if these are fewer than the class allows.
 
@@ -141,8 +140,8 @@ def command_model(
         raise ValueError(f"model: {command!r} is no command line: {error}") from error
     if not parts:
         raise ValueError("model: expected a command line, found an empty text")
-    kind = CommandModel if in_batches else CommandSoftware
-    return kind(parts, timeout=min(timeout or np.inf, kind.timeout))
+    model = CommandModel(parts, by_row=not in_batches)
+    return replace(model, timeout=min(timeout or np.inf, model.timeout))
 
 
 def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, texts: Iterable[str] = ()) -> pd.DataFrame:

@@ -40,7 +40,7 @@ class Case:
 
     Parameters
     ----------
-    model : estimator, Keras model, PyTorch module, function, or CommandSoftware
+    model : estimator, Keras model, PyTorch module, function, or CommandModel
         Anything with ``predict`` or ``predict_proba``, or that takes a DataFrame and returns one answer for each row:
         labels, booleans, strings, probabilities or scores.
     table : DataFrame

@@ -296,7 +296,7 @@ def wrap_model(model: Any) -> ModelAdapter:
     Parameters
     ----------
     model : object with ``predict`` or ``predict_proba``, Keras model, `Network`, PyTorch module, or callable
-        A callable takes a table, or a matrix, as does a `CommandSoftware`.
+        A callable takes a table, or a matrix, as does a `CommandModel`.
 
     Raises
     ------

@@ -2,6 +2,5 @@ from .classifiers import KerasClassifier as KerasClassifier
 from .classifiers import LinearClassifier as LinearClassifier
 from .classifiers import WhiteBoxClassifier as WhiteBoxClassifier
 from .command import CommandModel as CommandModel
-from .command import CommandSoftware as CommandSoftware
 from .command import SoftwareError as SoftwareError
 from .networks import as_network as as_network

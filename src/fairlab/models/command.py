@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count, check_number
+from fairlab.checks import check_count, check_flag, check_number
+
+SECONDS, SECONDS_A_ROW = 600.0, 10.0  # that a call may take
 
 
 class SoftwareError(RuntimeError):
@@ -19,9 +21,9 @@ class SoftwareError(RuntimeError):
 
     Examples
     --------
-    >>> from fairlab.models import CommandSoftware
+    >>> from fairlab.models import CommandModel
     >>> import sys
-    >>> CommandSoftware([sys.executable, "-c", "print('maybe')"], n_jobs=1)(pd.DataFrame({"age": [30]}))
+    >>> CommandModel([sys.executable, "-c", "print('maybe')"], by_row=True)(pd.DataFrame({"age": [30]}))
     Traceback (most recent call last):
     ...
     fairlab.models.command.SoftwareError: ... failed on input 30: printed 'maybe', expected '1' or '0'
@@ -30,76 +32,26 @@ class SoftwareError(RuntimeError):
 
 @dataclass(frozen=True)
 class CommandModel:
-    """An executable that reads rows as CSV from its standard input and prints one number for each.
+    """An executable as a model: it reads rows as CSV and prints a number for each, or is called once for each row.
 
     Attributes
     ----------
     command : sequence of str
         Program and arguments.
-    timeout : float
-        Seconds that one batch may take.
-
-    Raises
-    ------
-    ValueError
-        If the command is no list of texts, or the timeout no positive number.
-
-    Examples
-    --------
-    >>> from fairlab.models import CommandModel
-    >>> import sys
-    >>> code = "import csv, sys; [print(float(row['age']) / 100) for row in csv.DictReader(sys.stdin)]"
-    >>> CommandModel([sys.executable, "-c", code])(pd.DataFrame({"age": [30, 40]})).tolist()
-    [0.3, 0.4]
-    """
-
-    command: Sequence[str]
-    timeout: float = 600.0
-
-    def __post_init__(self):
-        _check_command(self.command)
-        check_number(self.timeout, "timeout", above=0, infinite=True)
-
-    def __call__(self, inputs: pd.DataFrame) -> np.ndarray:
-        """Return one number for each row, shape (n_rows,).
-
-        Raises
-        ------
-        SoftwareError
-            If the program cannot start, fails, takes too long, or prints something else than a number a row; if a
-            column has both missing values and empty texts, which are one in a CSV.
-        """
-        _check_missing(inputs, "")
-        printed = _run(self.command, self.timeout, given=inputs.to_csv(index=False))
-        lines = printed.split()
-        name = " ".join(map(str, self.command))
-        if len(lines) != len(inputs):
-            raise SoftwareError(f"{name}: expected a number for each of {len(inputs):,} rows, found {len(lines):,}")
-        try:
-            return np.array(lines, dtype=float)
-        except ValueError as error:
-            raise SoftwareError(f"{name}: expected a number for each row; {error}") from None
-
-
-@dataclass(frozen=True)
-class CommandSoftware:
-    """An executable: called once for each input, with its values as arguments.
-
-    Attributes
-    ----------
-    command : sequence of str
-        Program and fixed arguments; the values follow in the order of the columns, as Python writes them: ``True``,
-        ``1.0``, ``1``, text as it is.
-    timeout : float
-        Seconds that one call may take.
-    n_jobs : int
-        Calls at a time.
-    true : str
-        What it prints, but for blanks around it, for a positive decision.
-    false : str or None
-        What it prints otherwise; None for anything, as Themis takes it.
+    by_row : bool
+        Whether it is called for each row, with its values as further arguments in the order of the columns, as Python
+        writes them: ``True``, ``1.0``, ``1``, text as it is; it then prints a decision. Otherwise it gets all rows on
+        its standard input and prints one number for each.
+    timeout : float or None
+        Seconds that one call may take: by default 600, by row 10.
     missing : str
         What it is given for a missing value; a text that is the same is refused.
+    n_jobs : int
+        By row: calls at a time.
+    true : str
+        By row: what it prints, but for blanks around it, for a positive decision.
+    false : str or None
+        By row: what it prints otherwise; None for anything, as Themis takes it.
 
     Raises
     ------
@@ -108,22 +60,28 @@ class CommandSoftware:
 
     Examples
     --------
-    >>> from fairlab.models import CommandSoftware
+    >>> from fairlab.models import CommandModel
     >>> import sys
+    >>> code = "import csv, sys; [print(float(row['age']) / 100) for row in csv.DictReader(sys.stdin)]"
+    >>> CommandModel([sys.executable, "-c", code])(pd.DataFrame({"age": [30, 40]})).tolist()
+    [0.3, 0.4]
     >>> program = [sys.executable, "-c", "import sys; print(int(sys.argv[2] == 'm'))"]
-    >>> CommandSoftware(program, n_jobs=1)(pd.DataFrame({"age": [30, 40], "sex": ["f", "m"]})).tolist()
+    >>> CommandModel(program, by_row=True, n_jobs=1)(pd.DataFrame({"age": [30, 40], "sex": ["f", "m"]})).tolist()
     [False, True]
     """
 
     command: Sequence[str]
-    timeout: float = 10.0
+    by_row: bool = False
+    timeout: float | None = None
+    missing: str = ""
     n_jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     true: str = "1"
     false: str | None = "0"
-    missing: str = ""
 
     def __post_init__(self):
         _check_command(self.command)
+        seconds = SECONDS_A_ROW if check_flag(self.by_row, "by_row") else SECONDS
+        object.__setattr__(self, "timeout", seconds if self.timeout is None else self.timeout)
         check_number(self.timeout, "timeout", above=0, infinite=True)
         check_count(self.n_jobs, "n_jobs")
         for name, text in (("true", self.true), ("false", self.false), ("missing", self.missing)):
@@ -133,13 +91,28 @@ class CommandSoftware:
             raise ValueError(f"false: expected another text than {self.true!r}, or None")
 
     def __call__(self, inputs: pd.DataFrame) -> np.ndarray:
-        """Return the decisions.
+        """Return one number, or by row one decision, for each row, shape (n_rows,).
 
         Raises
         ------
         SoftwareError
-            If a call cannot start, fails, takes too long or prints something else.
+            If a call cannot start, fails, takes too long or prints something else; if a column has both missing values
+            and the text that stands for them.
         """
+        _check_missing(inputs, self.missing)
+        return self._decisions(inputs) if self.by_row else self._numbers(inputs)
+
+    def _numbers(self, inputs) -> np.ndarray:
+        lines = _run(self.command, self.timeout, given=inputs.to_csv(index=False, na_rep=self.missing)).split()
+        name = " ".join(map(str, self.command))
+        if len(lines) != len(inputs):
+            raise SoftwareError(f"{name}: expected a number for each of {len(inputs):,} rows, found {len(lines):,}")
+        try:
+            return np.array(lines, dtype=float)
+        except ValueError as error:
+            raise SoftwareError(f"{name}: expected a number for each row; {error}") from None
+
+    def _decisions(self, inputs) -> np.ndarray:
         rows = self._texts(inputs).tolist()
         with ThreadPoolExecutor(self.n_jobs) as pool:
             try:
@@ -149,7 +122,6 @@ class CommandSoftware:
                 raise
 
     def _texts(self, inputs: pd.DataFrame) -> np.ndarray:
-        _check_missing(inputs, self.missing)
         texts = np.empty(inputs.shape, dtype=object)
         for position, (_, column) in enumerate(inputs.items()):
             known = column.notna().to_numpy()

@@ -61,7 +61,7 @@ class Themis(BaseEstimator):
     Parameters
     ----------
     model : callable, or object with ``predict``
-        Takes a DataFrame of inputs, returns one output each; a `fairlab.models.CommandSoftware` for a program.
+        Takes a DataFrame of inputs, returns one output each; a `fairlab.models.CommandModel` for a program.
     schema : Schema
     confidence_level : float
         How often, at least, an estimate is within its error bound, and an interval holds the truth; between 0 and 1.
