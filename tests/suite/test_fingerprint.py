@@ -84,7 +84,7 @@ def f(trial, model=Model(), *, depth=1):
         ("np.mean", "np.median"),  # of a function that a method names
         ("depth=1", "depth=2"),
         ("+ scale for", "- scale for"),  # in a comprehension
-        ("import derive_seed", "import Trial as derive_seed"),
+        ("fairlab.seeds import derive_seed", "fairlab.suite.seeds import Trial as derive_seed"),
     ],
 )
 def test_what_a_function_of_a_notebook_names_counts_at_any_depth(define, old, new):
