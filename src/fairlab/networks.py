@@ -10,6 +10,7 @@ array([0])
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -79,6 +80,35 @@ def forward(network, X):
     return X @ network[-2] + network[-1][..., None, :]
 
 
+# Slopes by the logits of what gradients are asked of, in NumPy or, for compiled code, its double of TensorFlow's.
+
+
+def loss_slope(logits, label, xp):
+    """Return the slope of the cross-entropy with the predicted class as the label, ties shared; `label` is not used."""
+    p = _softmax(logits, xp)
+    best = xp.where(p == xp.max(p, axis=1, keepdims=True), xp.ones_like(p), xp.zeros_like(p))
+    return p - best / xp.sum(best, axis=1, keepdims=True)
+
+
+def margin_slope(logits, label, xp):
+    """Return the slope of the lead of the highest logit over the second; `label` is not used."""
+    order, unit = xp.argsort(-logits, axis=1, kind="stable"), xp.eye(logits.shape[1], dtype=np.float32)
+    return xp.take(unit, order[:, 0], axis=0) - xp.take(unit, order[:, 1], axis=0)
+
+
+def log_odds_slope(logits, label, xp):
+    """Return the slope of the log odds of a class against all others."""
+    own = xp.arange(logits.shape[1], dtype=np.int32) == label
+    others = xp.where(own, xp.full_like(logits, -np.inf), logits)
+    return xp.where(own, xp.ones_like(logits), -_softmax(others, xp))
+
+
+def _softmax(logits, xp):
+    """Return what SciPy's does."""
+    powers = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
+    return powers / xp.sum(powers, axis=1, keepdims=True)
+
+
 class BaseNetwork:
     """A classifier of rows of numbers that is known by its logits and by how they change with its inputs.
 
@@ -135,52 +165,35 @@ class BaseNetwork:
         if label not in range(self.n_classes):
             raise ValueError(f"label: expected a class from 0 to {self.n_classes - 1}, found {label!r}")
 
-        def slope(logits):
-            others = logits.copy()
-            others[:, label] = -np.inf
-            return np.eye(self.n_classes, dtype=logits.dtype)[label] - softmax(others, axis=1)
-
-        return self._in_chunks(X, slope)[1]
+        return self._in_chunks(X, log_odds_slope, label)[1]
 
     def loss_gradient(self, X) -> np.ndarray:
         """Return the input gradient of the cross-entropy with the predicted class as the label, ties shared.
 
         Exactly 0 where the probability of the other classes rounds to 0.
         """
-
-        def slope(logits):
-            p = softmax(logits, axis=1)
-            label = (p == p.max(axis=1, keepdims=True)).astype(np.float32)
-            return p - label / label.sum(axis=1, keepdims=True)
-
-        return self._in_chunks(X, slope)[1]
+        return self._in_chunks(X, loss_slope)[1]
 
     def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
         """Return the lead of the highest logit over the second, shape (n_rows,), and its input gradient.
 
         Minus this gradient has the direction of the loss's for two classes, and never rounds to 0.
         """
-
-        def slope(logits):
-            slope, order = np.zeros_like(logits), np.argsort(-logits, axis=1, kind="stable")
-            np.put_along_axis(slope, order[:, :2], [[1, -1]], axis=1)
-            return slope
-
-        logits, gradient = self._in_chunks(X, slope)
+        logits, gradient = self._in_chunks(X, margin_slope)
         second, first = np.sort(logits, axis=1)[:, -2:].T
         return first - second, gradient
 
-    def _answer(self, X, slope=None):
-        """Return the logits of rows in float32, and their input gradient where `slope` gives that of the logits."""
+    def _answer(self, X, slope=None, label=0):
+        """Return the logits of rows in float32, and with a function of the logits that gives slopes the gradient."""
         raise NotImplementedError
 
-    def _in_chunks(self, X, slope=None) -> list[np.ndarray]:
+    def _in_chunks(self, X, slope=None, label=0) -> list[np.ndarray]:
         """Return logits, and with `slope` the input gradient of what has this slope by the logits, checked."""
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X: the network takes {self.n_features} columns, was given shape {X.shape}")
         X = single_precision(X)
-        parts = [self._answer(X[start : start + CHUNK], slope) for start in range(0, max(len(X), 1), CHUNK)]
+        parts = [self._answer(X[start : start + CHUNK], slope, label) for start in range(0, max(len(X), 1), CHUNK)]
         answers = [np.concatenate(part) for part in zip(*parts, strict=True)]
         faults = "answers {} of {} inputs with what", "the gradient of {} of {} inputs"
         for values, fault in zip(answers, faults, strict=False):
@@ -221,12 +234,12 @@ class FeedForward(BaseNetwork):
         self._weights = [np.asarray(part, dtype=np.float32) for part in weights]
         self.n_features, self.n_classes = kernels[0][0], kernels[-1][1]
 
-    def _answer(self, X, slope=None):
+    def _answer(self, X, slope=None, label=0):
         if slope is None:
             return (forward(self._weights, X),)
         inputs = list(layer_inputs(self._weights, X))
         logits = forward(self._weights[-2:], inputs[-1])
-        gradient = slope(logits)
+        gradient = slope(logits, label, np)
         for k in reversed(range(len(inputs))):
             gradient[np.abs(gradient) < DENORMAL] = 0
             gradient = gradient @ self._weights[2 * k].T
@@ -277,13 +290,9 @@ class Network(BaseNetwork):
         """The Keras model; another one needs another network, as functions of this one are compiled."""
         return self._model
 
-    def _answer(self, X, slope=None):
-        logits_of, gradient_of = self._compiled
-        filled = _filled_up(X)
-        logits = logits_of(*self._weights, filled).numpy()[: len(X)]
-        if slope is None:
-            return (logits,)
-        return logits, gradient_of(*self._weights, filled, _filled_up(slope(logits))).numpy()[: len(X)]
+    def _answer(self, X, slope=None, label=0):
+        answers = self._compiled[slope](*self._weights, _filled_up(X), np.int32(label))
+        return tuple(answer.numpy()[: len(X)] for answer in answers)
 
 
 def _compiled(model, logits_of, weights):
@@ -308,23 +317,24 @@ def _is_stateless(layer) -> bool:
 
 
 def _compile(logits_of, weights):
-    """Return compiled functions of weights and inputs: the logits, and the input gradient for slopes by them."""
+    """Return compiled functions of weights, inputs and a class by their slope: logits, then the input gradient."""
     specs = [[tf.TensorSpec(part.shape, part.dtype) for part in some] for some in weights]
-    specs.append(tf.TensorSpec([None, logits_of.input_shape[-1]], tf.float32))
+    specs += [tf.TensorSpec([None, logits_of.input_shape[-1]], tf.float32), tf.TensorSpec([], tf.int32)]
 
-    @tf.function(input_signature=specs, jit_compile=True)
     def logits(trainable, fixed, X):
         answer, _ = logits_of.stateless_call(trainable, fixed, X, training=False)
         return tf.concat([tf.zeros_like(answer), answer], axis=1) if answer.shape[1] == 1 else answer
 
-    @tf.function(input_signature=[*specs, tf.TensorSpec([None, None], tf.float32)], jit_compile=True)
-    def gradient(trainable, fixed, X, slope):
+    def answers(slope, trainable, fixed, X, label):
+        if slope is None:
+            return (logits(trainable, fixed, X),)
         with tf.GradientTape() as tape:
             tape.watch(X)
             answer = logits(trainable, fixed, X)
-        return tape.gradient(answer, X, output_gradients=slope)
+        return answer, tape.gradient(answer, X, output_gradients=slope(answer, label, tf.experimental.numpy))
 
-    return logits, gradient
+    slopes = (None, loss_slope, margin_slope, log_odds_slope)
+    return {each: tf.function(partial(answers, each), input_signature=specs, jit_compile=True) for each in slopes}
 
 
 def logits_model(model, from_logits: bool | None = None):

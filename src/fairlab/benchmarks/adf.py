@@ -90,8 +90,8 @@ def one_at_a_time(model):
     from fairlab.networks import Network
 
     class OneAtATime(Network):
-        def _answer(self, X, slope=None):
-            answers = [super(OneAtATime, self)._answer(row, slope) for row in np.split(X, max(len(X), 1))]
+        def _answer(self, X, slope=None, label=0):
+            answers = [super(OneAtATime, self)._answer(row, slope, label) for row in np.split(X, max(len(X), 1))]
             return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
 
     return OneAtATime(model)

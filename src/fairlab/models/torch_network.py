@@ -47,14 +47,14 @@ class TorchNetwork(BaseNetwork):
         """The module, whose end and size are known; another module is another network."""
         return self._model
 
-    def _answer(self, X, slope=None):
+    def _answer(self, X, slope=None, label=0):
         X = self._tensor(X).requires_grad_(slope is not None)
         with _InUse(self._model), torch.set_grad_enabled(slope is not None):
             answer = self._logits(X)
             logits = answer.detach().cpu().numpy()
             if slope is None:
                 return (logits,)
-            return logits, torch.autograd.grad(answer, X, self._tensor(slope(logits)))[0].cpu().numpy()
+            return logits, torch.autograd.grad(answer, X, self._tensor(slope(logits, label, np)))[0].cpu().numpy()
 
     def _tensor(self, values):
         return torch.tensor(values, dtype=self._as.dtype, device=self._as.device)
