@@ -2,9 +2,12 @@
 
 import ast
 import re
+from itertools import pairwise
+from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
+from markdown_it import MarkdownIt
 
 from fairlab.cli import main
 from fairlab.paths import project
@@ -14,9 +17,8 @@ ROOT = project().root
 NOTEBOOKS = [path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts]
 
 
-# What the README and its page on models show is what happens.
+# What the page on models shows is what happens.
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGE = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
 
 
@@ -27,9 +29,51 @@ def test_the_command_that_it_shows_has_these_options(capsys):
     assert all(option in said for option in re.findall(r"--[a-z-]+", command))
 
 
-def test_its_links_lead_somewhere():
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", README):
-        assert (ROOT / target).exists(), target
+# Links work on a code host as they stand: they lead to files of the repository, and to headings of pages. The site
+# rewrites them to its pages.
+
+PAGES = [path for place in ("", ".github", "src/fairlab/data/files") for path in (ROOT / place).glob("*.md")]
+PAGES += (ROOT / "docs").rglob("*.md")
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+
+
+def tokens_of(text):
+    """Return all tokens of Markdown; code has no links."""
+    blocks = MARKDOWN.parse(text)
+    return [token for block in blocks for token in (block, *(block.children or ()))]
+
+
+def links_of(text):
+    """Return the addresses of links and pictures in Markdown, also of those written as HTML."""
+    tokens = tokens_of(text)
+    html = " ".join(token.content for token in tokens if token.type.startswith("html"))
+    found = [token.attrs.get(name) for token in tokens for name in ("href", "src")]
+    return [link for link in (*found, *re.findall(r'(?:href|src)="([^"]+)"', html)) if link]
+
+
+def anchors_of(page):
+    """Return the anchors of a page's headings, as code hosts and the site make them."""
+    blocks = MARKDOWN.parse(page.read_text(encoding="utf-8"))
+    heads = [text.content for head, text in pairwise(blocks) if head.type == "heading_open"]
+    return [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads]
+
+
+def text_of(path):
+    """Return the Markdown of a page or a notebook."""
+    if path.suffix == ".md":
+        return path.read_text(encoding="utf-8")
+    return "\n\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown")
+
+
+@pytest.mark.parametrize("path", [*PAGES, *NOTEBOOKS], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_relative_links_lead_to_files_of_the_repository(path):
+    relative = [link for link in map(urlsplit, links_of(text_of(path))) if not link.scheme]
+    dead = [link.path for link in relative if not (path.parent / unquote(link.path)).exists()]
+    for link in relative:
+        target = path.parent / link.path if link.path else path
+        if link.fragment and target.suffix == ".md" and target.exists() and link.fragment not in anchors_of(target):
+            dead.append(link.geturl())
+    assert dead == []
 
 
 # Names in text exist.

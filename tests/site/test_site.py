@@ -15,6 +15,7 @@ from fairlab.paths import project
 from fairlab.site import building
 from fairlab.site.building import (
     drawing_cell,
+    on_site,
     paper_of,
     paper_page,
     pictures,
@@ -233,8 +234,8 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     page = v4.new_notebook(cells=[v4.new_markdown_cell("# As it was run"), v4.new_code_cell(call, outputs=shown)])
     nbformat.write(page, run_folder("toy/mean", "quick") / "notebook.ipynb")
     publish(run_folder("toy/mean", "quick"))
-    write_notebooks(tmp_path / "pages", [pictures("toy")[0] | {"code": call}])
-    title, cell, figure = nbformat.read(tmp_path / "pages" / "toy" / "mean.ipynb", as_version=4).cells
+    write_notebooks(tmp_path, [pictures("toy")[0] | {"code": call}])
+    title, cell, figure = nbformat.read(tmp_path / "notebooks" / "toy" / "mean.ipynb", as_version=4).cells
     assert re.match(r"# As it was run.*`quick` with seed 0 on .*commit `", title.source, re.DOTALL)
     assert [list(output.data) for output in cell.outputs] == [["text/html"]], "the gallery's figure stands below"
     assert 'src="../../figures/toy/figure-1.png"' in figure.source
@@ -251,12 +252,50 @@ def test_own_results_come_before_the_committed_ones_and_are_rejected_if_corrupte
 
 
 def test_labs_have_no_solutions(tmp_path):
-    write_labs(tmp_path / "pages", tmp_path / "downloads")
+    write_labs(tmp_path)
     for card in cards():
-        pages = [read(tmp_path / folder / card.notebook.name) for folder in ("pages", "downloads")]
+        pages = [read(tmp_path / folder / card.notebook.name) for folder in ("labs", "extra/labs")]
         text = "\n".join(cell.source for page in pages for cell in page.cells)
         assert "YOUR CODE HERE" in text or "raise NotImplementedError" in text or not exercises(read(card.notebook))
         assert not [line for line in secrets(read(card.notebook)) if line in text]
+
+
+@pytest.mark.parametrize(
+    ("file", "link", "there"),
+    [
+        (
+            "docs/guide/monitor.md",
+            "[a](../../notebooks/fairtest/monitoring.ipynb)",
+            "[a](../notebooks/fairtest/monitoring.ipynb)",
+        ),
+        ("docs/index.md", "[two\nwords](labs.md#a-course)", "[two\nwords](labs/index.md#a-course)"),
+        ("CONTRIBUTING.md", "[a](docs/guide/data.md)", "[a](guide/data.md)"),
+        ("docs/reproduce.md", "[a](../CONTRIBUTING.md)", "[a](contributing.md)"),
+        ("docs/guide/data.md", "[a](../../src/fairlab/data/files/LICENCES.md)", "[a](../guide/licences.md)"),
+        ("notebooks/labs/metric.ipynb", "[a](berkeley.ipynb)", "[a](../labs/berkeley.ipynb)"),
+        (
+            "notebooks/adf/cost.ipynb",
+            "[1](../../experiments/adf/published.yaml#table-5:mean.x:as_specified)",
+            '<a href="../../scorecard.html#adf:table-5:mean.x">1</a>',
+        ),
+        ("docs/index.md", "![x](_static/social.png)", "![x](_static/social.png)"),
+        (
+            "docs/index.md",
+            "[a](https://example.org/docs/x.md) [b](#plot)",
+            "[a](https://example.org/docs/x.md) [b](#plot)",
+        ),
+        ("CONTRIBUTING.md", "as in `[1](../../no/file.yaml#x)`", "as in `[1](../../no/file.yaml#x)`"),
+    ],
+)
+def test_links_of_files_lead_to_pages_of_the_site(file, link, there):
+    assert on_site(link, ROOT / file) == there
+
+
+def test_a_committed_figure_in_a_text_is_that_of_the_gallery_and_has_its_size():
+    text = on_site("![Costs.](../../figures/adf/table-5.png)", ROOT / "notebooks" / "adf" / "cost.ipynb")
+    assert re.fullmatch(
+        r'<img alt="Costs." src="../../figures/adf/table-5.png" width="\d+" height="\d+" style=.*>', text
+    )
 
 
 def test_a_folder_that_is_no_site_is_left_alone(tmp_path):

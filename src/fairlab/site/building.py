@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import re
 import shutil
 import tempfile
@@ -20,7 +21,6 @@ from fairlab.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding_of, 
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.drawing import FORMATS, figures
-from fairlab.suite.links import LINK
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
@@ -32,16 +32,16 @@ REPRODUCTION = "REPRODUCTION.json"
 EXTRA = "extra"  # folder of what Sphinx copies to the site as it is
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
-# Files of the project that are pages elsewhere than in `docs`.
+# Files that are pages of the site and do not lie in `docs`.
 FILES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "docs/labs.md": "labs/index.md",
     "src/fairlab/data/files/LICENCES.md": "guide/licences.md",
 }
-LINKS = {"](docs/": "](", "](../CONTRIBUTING.md)": "](contributing.md)"}  # of these files, and to them
+# Where everything is on the site, by what its path in the project begins with.
+PLACES = FILES | {"docs/labs.md": "labs/index.md", "docs/": "", "notebooks/labs/": "labs/", "": ""}
+REFERENCE = re.compile(r"(!?)\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")  # picture?, text, file, place in it
 UP = "../"  # from the page of a paper to the site's root
-COMMITTED_FIGURE = re.compile(r"!\[([^\]]*)\]\((?:\.\./)+figures/([\w/.-]+)\)")
 SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
 
 
@@ -94,16 +94,12 @@ def write_sources(folder: Path) -> None:
         "labs": [(lab, exercises(read(lab.notebook))) for lab in cards()],
         "packages": [import_module(package) for package in packages()],
     }
+    shutil.copytree(project().docs, folder, ignore=shutil.ignore_patterns("truth", "*.md"))
+    for file in [*project().docs.rglob("*.md"), *(project().root / name for name in FILES)]:
+        text = on_site(file.read_text(encoding="utf-8"), file)
+        write_text(folder / place_of(file), MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(site)), text))
     write_text(extra / "sample_report.html", page.replace("<main>", f"<main>{SAMPLE}", 1))
-    shutil.copytree(project().docs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("truth", "labs.md"))
-    write_labs(folder / "labs", extra / "labs")
-    for file, page in FILES.items():
-        shutil.copyfile(project().root / file, folder / page)
-    for file in folder.rglob("*.md"):
-        text = file.read_text(encoding="utf-8")
-        for link, of_site in LINKS.items():
-            text = text.replace(link, of_site)
-        write_text(file, MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(site)), text))
+    write_labs(folder)
     for key, paper in site["papers"].items():
         write_text(folder / "papers" / f"{key}.md", paper_page(key, paper))
         write_text(folder / "gallery" / f"{key}.md", PAGES.gallery(paper))
@@ -114,7 +110,34 @@ def write_sources(folder: Path) -> None:
                 shutil.copy(picture["folder"] / f"{picture['stem']}.{suffix}", target)
     for module in site["packages"][1:]:  # the page of `fairlab` is written by hand
         write_text(folder / "reference" / f"{module.__name__}.rst", PAGES.package(module))
-    write_notebooks(folder / "notebooks", [each for paper in site["papers"].values() for each in paper["figures"]])
+    write_notebooks(folder, [each for paper in site["papers"].values() for each in paper["figures"]])
+
+
+def place_of(file: Path) -> Path:
+    """Return where a file of the project is on the site."""
+    path = file.relative_to(project().root).as_posix()
+    start = next(start for start in PLACES if path.startswith(start))
+    return Path(PLACES[start] + path.removeprefix(start))
+
+
+def on_site(text: str, file: Path) -> str:
+    """Return Markdown of a file of the project with its links as they are on the site; links in examples stay."""
+
+    def link(found):
+        picture, words, path, part = found.groups("")
+        target, up = Path(os.path.normpath(file.parent / path)), UP * (len(place_of(file).parts) - 1)
+        if not target.exists():
+            return found[0]
+        if target.name == "published.yaml":  # a row
+            row = f"{target.parent.name}:{part[1:].removesuffix(':as_specified')}"
+            return f'<a href="{up}scorecard.html#{row}">{words}</a>'
+        if target.is_relative_to(project().figures):
+            width, height = Image.open(target).size
+            look = f'width="{width}" height="{height}" style="max-width: 100%; height: auto"'
+            return f'<img alt="{words}" src="{up}{place_of(target)}" {look}>'
+        return f"{picture}[{words}]({up}{place_of(target)}{part})"
+
+    return REFERENCE.sub(link, text)
 
 
 def card_file() -> Path:
@@ -179,8 +202,9 @@ def drawing_cell(stem: str, cells: Sequence[str]) -> str:
 def paper_page(key: str, paper: dict) -> str:
     """Return the page of a paper as Markdown; see `paper_of`."""
     published, card = load_paper(key), paper["card"]
+    text = on_site(paper["text"], project().docs / "papers" / f"{key}.md")
     known_for = [picture for picture in paper["figures"] if picture["stem"] == paper["figure"]]
-    return MARKDOWN.from_string(paper["text"]).render(
+    return MARKDOWN.from_string(text).render(
         name=paper["name"],
         head=raw(HTML.head_of(published, paper)),
         figure=raw("".join(HTML.figure(picture, UP) for picture in known_for)),
@@ -192,10 +216,11 @@ def paper_page(key: str, paper: dict) -> str:
 
 
 def write_notebooks(folder: Path, drawn: Sequence[dict]) -> None:
-    """Write every notebook but the labs below `folder`: as it was run if it was, each figure below its cell."""
+    """Write every notebook but the labs into `folder`: as it was run if it was, each figure below its cell."""
     experiments, runs = experiment_names(), published_runs()
     for name in [*experiments, *other_notebooks()]:
-        page, note = project().notebooks / f"{name}.ipynb", PAGES.not_executed(name, name in experiments)
+        file = page = project().notebooks / f"{name}.ipynb"
+        note = PAGES.not_executed(name, name in experiments)
         run = runs.get(name)
         executed = run and run_folder(run.name, run.profile) / "notebook.ipynb"
         if executed and executed.exists():
@@ -204,27 +229,13 @@ def write_notebooks(folder: Path, drawn: Sequence[dict]) -> None:
         notebook = read(page)
         if name in experiments:
             arrange(notebook, [picture for picture in drawn if picture["experiment"] == name])
-        write_below_title(folder / f"{name}.ipynb", notebook, f":::{{note}}\n{note}\n:::")
-
-
-def linked(text: str) -> str:
-    """Return the text of a notebook with its links to rows and its committed figures as they are on the site."""
-
-    def picture(found):
-        width, height = Image.open(project().figures / found[2]).size
-        look = f'width="{width}" height="{height}" style="max-width: 100%; height: auto"'
-        return f'<img alt="{found[1]}" src="{2 * UP}figures/{found[2]}" {look}>'
-
-    rows = rf'<a href="{2 * UP}scorecard.html#\g<paper>:\g<artefact>:\g<id>">\g<text></a>'
-    return COMMITTED_FIGURE.sub(picture, LINK.sub(rows, text))
+        write_notebook(folder, file, notebook, f":::{{note}}\n{note}\n:::")
 
 
 def arrange(notebook, drawn: Sequence[dict]) -> None:
     """Fold code, and put figures below the cells that draw them, instead of what an executed cell shows of them."""
     cells = []
     for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            cell.source = linked(cell.source)
         cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
         own = [HTML.figure(picture, 2 * UP) for picture in drawn if picture["code"] == cell.source]
         if own:
@@ -233,17 +244,20 @@ def arrange(notebook, drawn: Sequence[dict]) -> None:
     notebook.cells = cells
 
 
-def write_labs(pages: Path, downloads: Path) -> None:
+def write_labs(folder: Path) -> None:
     """Write the labs as students receive them: as pages, and to download."""
     for card in cards():
         notebook = released(card)
-        write_text(downloads / card.notebook.name, nbformat.writes(notebook))
+        write_text(folder / EXTRA / place_of(card.notebook), nbformat.writes(notebook))
         sample = guide(card, read(card.notebook), 0).partition("## Free-text answers")[0].partition("\n")[2]
-        write_below_title(pages / card.notebook.name, notebook, HTML.lab_head(card, exercises(notebook), sample))
+        write_notebook(folder, card.notebook, notebook, HTML.lab_head(card, exercises(notebook), sample))
 
 
-def write_below_title(path: Path, notebook, text: str) -> None:
-    """Write a notebook with a text below its title."""
+def write_notebook(folder: Path, file: Path, notebook, text: str) -> None:
+    """Write the page of a notebook of the project into `folder`, with a text below its title."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = on_site(cell.source, file)
     title, _, rest = notebook.cells[0].source.partition("\n")
     notebook.cells[0].source = f"{title}\n\n{text}\n{rest}"
-    write_text(path, nbformat.writes(notebook))
+    write_text(folder / place_of(file), nbformat.writes(notebook))
