@@ -278,6 +278,11 @@ def test_labs_have_no_solutions(tmp_path):
             "[1](../../experiments/adf/published.yaml#table-5:mean.x:as_specified)",
             '<a href="../../scorecard.html#adf:table-5:mean.x">1</a>',
         ),
+        (
+            "notebooks/adf/cost.ipynb",
+            "[9 to 10](../../experiments/adf/published.yaml#figure-1:delta-to-one:smallest-bound)",
+            '<a href="../../scorecard.html#adf:figure-1:delta-to-one">9 to 10</a>',
+        ),
         ("docs/index.md", "![x](_static/social.png)", "![x](_static/social.png)"),
         (
             "docs/index.md",

@@ -129,7 +129,7 @@ def on_site(text: str, file: Path) -> str:
         if not target.exists():
             return found[0]
         if target.name == "published.yaml":  # a row
-            row = f"{target.parent.name}:{part[1:].removesuffix(':as_specified')}"
+            row = ":".join([target.parent.name, *part[1:].split(":")[:2]])  # what more is asked of it is no anchor
             return f'<a href="{up}scorecard.html#{row}">{words}</a>'
         if target.is_relative_to(project().figures):
             width, height = Image.open(target).size
