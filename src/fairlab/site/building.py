@@ -20,7 +20,7 @@ from fairlab.paths import project, write_text
 from fairlab.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding_of, page_text, raw
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison
-from fairlab.suite.drawing import FORMATS, figures
+from fairlab.suite.drawing import copy_figures, figures
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
@@ -85,8 +85,7 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
 
 def write_sources(folder: Path) -> None:
     """Write all sources of the site into `folder`."""
-    card, extra = Comparison.read(card_file()), folder / EXTRA
-    report, page = sample_report()
+    card, (report, report_page) = Comparison.read(card_file()), sample_report()
     site = {
         "card": card,
         "papers": {key: paper_of(key, card) for key in paper_keys()},
@@ -98,19 +97,16 @@ def write_sources(folder: Path) -> None:
     for file in [*project().docs.rglob("*.md"), *(project().root / name for name in FILES)]:
         text = on_site(file.read_text(encoding="utf-8"), file)
         write_text(folder / place_of(file), MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(site)), text))
-    write_text(extra / "sample_report.html", page.replace("<main>", f"<main>{SAMPLE}", 1))
-    write_labs(folder)
+    write_text(folder / EXTRA / "sample_report.html", report_page.replace("<main>", f"<main>{SAMPLE}", 1))
+    for module in site["packages"][1:]:  # the page of `fairlab` is written by hand
+        write_text(folder / "reference" / f"{module.__name__}.rst", PAGES.package(module))
     for key, paper in site["papers"].items():
         write_text(folder / "papers" / f"{key}.md", paper_page(key, paper))
         write_text(folder / "gallery" / f"{key}.md", PAGES.gallery(paper))
-        target = extra / "figures" / key
-        target.mkdir(parents=True)
-        for picture in paper["figures"]:
-            for suffix in FORMATS:
-                shutil.copy(picture["folder"] / f"{picture['stem']}.{suffix}", target)
-    for module in site["packages"][1:]:  # the page of `fairlab` is written by hand
-        write_text(folder / "reference" / f"{module.__name__}.rst", PAGES.package(module))
-    write_notebooks(folder, [each for paper in site["papers"].values() for each in paper["figures"]])
+    copy_figures([], folder / EXTRA / "figures")
+    drawn = [picture for paper in site["papers"].values() for picture in paper["figures"]]
+    write_notebooks(folder, drawn)
+    write_labs(folder)
 
 
 def place_of(file: Path) -> Path:
@@ -181,14 +177,19 @@ def pictures(key: str) -> list[dict]:
     order, found = list(load_paper(key).artefacts), []
     for stem, (folder, entry) in figures(key).items():
         artefact, _, part = stem.partition("_")
-        title = artefact_name(artefact) + (f": {part.replace('_', ' ')}" if part else "")
         cells = [cell.source for cell in read(specification(entry["experiment"]).notebook).cells]
-        own = {"paper": key, "stem": stem, "folder": folder, "artefact": artefact, "title": title}
-        own |= {
-            "size": Image.open(folder / f"{stem}.png").size,
-            "code": drawing_cell(stem, cells),
-        }
-        found.append(entry | own)
+        found.append(
+            entry
+            | {
+                "paper": key,
+                "stem": stem,
+                "folder": folder,
+                "artefact": artefact,
+                "title": artefact_name(artefact) + (f": {part.replace('_', ' ')}" if part else ""),
+                "size": Image.open(folder / f"{stem}.png").size,
+                "code": drawing_cell(stem, cells),
+            }
+        )
     return sorted(found, key=lambda picture: (order.index(picture["artefact"]), picture["stem"]))
 
 
@@ -219,14 +220,10 @@ def write_notebooks(folder: Path, drawn: Sequence[dict]) -> None:
     """Write every notebook but the labs into `folder`: as it was run if it was, each figure below its cell."""
     experiments, runs = experiment_names(), published_runs()
     for name in [*experiments, *other_notebooks()]:
-        file = page = project().notebooks / f"{name}.ipynb"
-        note = PAGES.not_executed(name, name in experiments)
-        run = runs.get(name)
-        executed = run and run_folder(run.name, run.profile) / "notebook.ipynb"
-        if executed and executed.exists():
-            date = datetime.fromtimestamp(executed.stat().st_mtime, UTC).strftime("%d %B %Y")
-            page, note = executed, PAGES.executed(run, date)
-        notebook = read(page)
+        file = project().notebooks / f"{name}.ipynb"
+        notebook, note = read(file), PAGES.not_executed(name, name in experiments)
+        if (run := runs.get(name)) and (executed := run_folder(name, run.profile) / "notebook.ipynb").exists():
+            notebook, note = read(executed), PAGES.executed(run, datetime.fromtimestamp(executed.stat().st_mtime, UTC))
         if name in experiments:
             arrange(notebook, [picture for picture in drawn if picture["experiment"] == name])
         write_notebook(folder, file, notebook, f":::{{note}}\n{note}\n:::")

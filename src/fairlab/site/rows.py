@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import jinja2
+import numpy as np
 import yaml
 from markdown_it import MarkdownIt
 from markupsafe import Markup
@@ -32,7 +33,6 @@ FILTER_LABELS = {
     "none": "not applicable",
 }
 DECADES = (-4, 8)  # of the plot of all numbers
-AS_SPECIFIED = re.compile(r"as specified: ([-.e\d]+)")
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}")
 
 
@@ -68,17 +68,12 @@ def page_text(key: str) -> dict:
     return {"name": key, "text": text} | yaml.safe_load(head)
 
 
-def names() -> dict[str, str]:
-    """Return the short names of the papers by key."""
-    return {key: page_text(key)["name"] for key in paper_keys()}
-
-
 def finding_of(key: str, card: Comparison) -> str:
     """Return what a paper's page says of it in one sentence, as HTML.
 
     That is the ``finding`` of its front matter, a template, if the rows meet its ``condition``; else how many numbers
-    agree. Both may use ``rows(pattern, *verdicts)``, the rows whose ``table:id`` matches a pattern, ``n``, their
-    number, and ``as_specified(row)``, our number by the protocol as the paper specifies it.
+    agree. Both may use ``rows(pattern, *verdicts)``, the rows whose ``table:id`` matches a pattern, and ``n``, their
+    number.
     """
     head, own = page_text(key), card.of(key)
 
@@ -86,11 +81,7 @@ def finding_of(key: str, card: Comparison) -> str:
         matching = [row for row in own.rows if fnmatchcase(f"{row.artefact}:{row.id}", pattern)]
         return [row for row in matching if not verdicts or row.verdict in verdicts]
 
-    def as_specified(row):
-        found = AS_SPECIFIED.search(row.reason or "")
-        return float(found[1]) if found else math.nan
-
-    given = {"rows": rows, "n": lambda *asked: len(rows(*asked)), "as_specified": as_specified}
+    given = {"rows": rows, "n": lambda *asked: len(rows(*asked))}
     if own.rows and ENVIRONMENT.compile_expression(head["condition"])(**given):
         return ENVIRONMENT.from_string(head["finding"]).render(given)
     return f"{short_line(own)}."
@@ -99,27 +90,25 @@ def finding_of(key: str, card: Comparison) -> str:
 def bar(card: Comparison) -> list[dict]:
     """Return the segments of a bar of all rows: one for each colour of verdicts, inferred rows apart."""
     counts, segments = Counter((LOOKS[row.verdict].colour, row.is_inferred) for row in card.rows), []
-    for colour, inferred in product(plotting.COLOURS, (False, True)):
-        if n := counts[colour, inferred]:
-            found = {row.verdict for row in card.rows if LOOKS[row.verdict].colour == colour}
-            words = ", ".join(label_of(verdict) for verdict in LOOKS if verdict in found) + " (inferred)" * inferred
-            width = 100 * n / len(card.rows)
-            segments.append({"colour": colour, "inferred": inferred, "n": n, "words": words, "width": width})
+    for colour, inferred in filter(counts.get, product(plotting.COLOURS, (False, True))):
+        found = {row.verdict for row in card.rows if LOOKS[row.verdict].colour == colour}
+        words = ", ".join(label_of(verdict) for verdict in LOOKS if verdict in found) + " (inferred)" * inferred
+        n = counts[colour, inferred]
+        width = 100 * n / len(card.rows)
+        segments.append({"colour": colour, "inferred": inferred, "n": n, "words": words, "width": width})
     return segments
 
 
 def write_bars(card: Comparison) -> Path:
     """Write the bars of all papers with the headline below them to ``figures/verdicts.svg`` and return the file."""
-    file = project().figures / "verdicts.svg"
-    write_text(file, ENVIRONMENT.get_template("verdicts.svg").render(card=card, names=names()))
+    file, names = project().figures / "verdicts.svg", {key: page_text(key)["name"] for key in paper_keys()}
+    write_text(file, ENVIRONMENT.get_template("verdicts.svg").render(card=card, names=names))
     return file
 
 
 def place(number: float) -> float:
     """Return where the size of a number lies on a logarithmic axis from 0 to 100; what is smaller lies at 0."""
-    least, most = DECADES
-    decades = math.log10(abs(number)) - least if number else 0.0
-    return round(min(max(100 * decades / (most - least), 0.0), 100.0), 1)
+    return round(float(np.interp(math.log10(max(abs(number), 10.0 ** DECADES[0])), DECADES, (0, 100))), 1)
 
 
 def points(rows: Sequence[Row]) -> list[tuple[Row, float, float]]:
