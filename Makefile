@@ -110,7 +110,7 @@ OURS := --constraints requirements.lock
 
 # Versions stay unless UPGRADE=--upgrade: numbers are those of the lock.
 lock: $(READY) ## resolve all locks from pyproject.toml (UPGRADE=--upgrade: to the latest versions)
-	$(COMPILE) pyproject.toml $(patsubst %,--extra %,networks symbolic suite labs site monitor dev) $(UPGRADE) -o requirements.lock
+	$(COMPILE) pyproject.toml $(patsubst %,--extra %,networks symbolic suite labs site monitor tables dev) $(UPGRADE) -o requirements.lock
 	$(COMPILE) --group browser $(OURS) $(UPGRADE) -o tests/browser/requirements.lock
 	$(COMPILE) --group cluster $(UPGRADE) -o tests/cluster/requirements.lock
 	$(COMPILE) pyproject.toml --extra monitor $(OURS) -o experiments/containers/monitor.lock

@@ -38,7 +38,6 @@ EXTRAS = {
     "httpx": "monitor",
     "prometheus_client": "monitor",
     "psycopg": "monitor",
-    "pyarrow": "monitor",
     "sqlalchemy": "monitor",
     "tenacity": "monitor",
     "uvicorn": "monitor",
@@ -49,6 +48,7 @@ EXTRAS = {
     "nbgrader": "labs",
     "papermill": "suite",
     "seaborn": "suite",
+    "pyarrow": "tables",
 }
 
 MEMORY = "FAIRLAB_MEMORY_GB"

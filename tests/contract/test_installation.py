@@ -26,7 +26,7 @@ ROOT = project().root
 
 PACKAGE = Path(fairlab.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCKED_EXTRAS = ("networks", "symbolic", "suite", "labs", "site", "monitor", "dev")
+LOCKED_EXTRAS = ("networks", "symbolic", "suite", "labs", "site", "monitor", "tables", "dev")
 CONTAINERS = ROOT / "experiments" / "containers"
 BATCH_IMAGE = CONTAINERS / "Dockerfile"
 IMAGES = (BATCH_IMAGE, CONTAINERS / "monitor.Dockerfile", ROOT / "notebooks/labs/course/container/Dockerfile")

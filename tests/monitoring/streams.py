@@ -1,6 +1,5 @@
 """Streams of decisions with an effect in one town, and a monitor that takes them."""
 
-import io
 import json
 import os
 import random
@@ -13,8 +12,6 @@ import uuid
 from types import SimpleNamespace
 
 import httpx
-import pyarrow as pa
-import pyarrow.parquet as pq
 from fastapi.testclient import TestClient
 
 from fairlab.monitoring import migrations
@@ -47,21 +44,6 @@ def decisions(n, seed=0, *, effect=0.4, town="a"):
         lower = effect * (row["sex"] == "f" and row["town"] == town)
         rows.append(row | {"offer": draw.random() < 0.6 - lower})
     return rows
-
-
-def parquet(table, **settings):
-    """Return a table as a Parquet file."""
-    sink = io.BytesIO()
-    pq.write_table(table, sink, **settings)
-    return sink.getvalue()
-
-
-def arrow(table, **settings):
-    """Return a table as an Arrow stream."""
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**settings)) as stream:
-        stream.write_table(table)
-    return sink.getvalue()
 
 
 def numbers(store):

@@ -96,8 +96,17 @@ def _restore_dump(store: Store, file: str) -> None:
     data = _run(store, "pg_restore", "--data-only", "--table=alembic_version", "--file=-", file)
     if re.search(r"FROM stdin;\n(.*)\n", data)[1] not in migrations.known():
         raise RuntimeError(f"expected version {migrations.known()[0]} or an older one; update fairlab")
-    options = ("--clean", "--if-exists", "--no-owner", "--single-transaction", "--exit-on-error")
-    _run(store, "pg_restore", f"--dbname={_url(store)}", *options, file)
+    _run(
+        store,
+        "pg_restore",
+        f"--dbname={_url(store)}",
+        "--clean",
+        "--if-exists",
+        "--no-owner",
+        "--single-transaction",
+        "--exit-on-error",
+        file,
+    )
     migrations.migrated(store)
 
 

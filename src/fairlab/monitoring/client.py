@@ -20,8 +20,8 @@ from fairlab.monitoring.registration import EVENT, MOST_CATEGORIES, PERSON
 httpx, tenacity = optional("httpx"), optional("tenacity")
 FEW_ROWS = 100  # more different values than that, all different, identify
 
-_OF_PROCESS = weakref.WeakSet()  # what has threads or connections, which a child must not share
-getattr(os, "register_at_fork", dict)(after_in_child=lambda: [each.begin() for each in _OF_PROCESS])
+_SENDERS = weakref.WeakSet()  # they have threads, which a child has not
+getattr(os, "register_at_fork", dict)(after_in_child=lambda: [each.begin() for each in _SENDERS])
 
 
 class MonitorError(RuntimeError):
@@ -90,13 +90,12 @@ class Client(AbstractContextManager):
         self.max_seconds = check_number(max_seconds, "max_seconds", above=0)
         self._registered = functools.cache(self.investigation)  # it never changes
         settings = {"base_url": url, "headers": {"Authorization": f"Bearer {token}"}, "transport": transport}
-        self._connect = functools.partial(httpx.Client, **settings, timeout=30)
-        self.begin()
-        _OF_PROCESS.add(self)
+        self._connection = functools.cache(lambda process: httpx.Client(**settings, timeout=30))
 
-    def begin(self) -> None:
-        """Begin with a connection of this process's own."""
-        self._http = self._connect()
+    @property
+    def _http(self) -> "httpx.Client":
+        """The connection of this process, which a process that it forks does not share."""
+        return self._connection(os.getpid())
 
     def __exit__(self, *_) -> None:
         self.close()
@@ -164,12 +163,14 @@ class Client(AbstractContextManager):
 
     def _send(self, number, frame, kind) -> dict[str, int]:
         about, totals = self._registered(number), {}
-        texts = {EVENT: "category", PERSON: "category"}
-        types = texts | {name: column["type"] for name, column in about["columns"].items()}
-        if kind == "labels":
-            types = {name: of for name, of in types.items() if name in (EVENT, about["true_label"])}
-        columns = {name: _plain(frame[name], of) for name, of in types.items() if name in frame.columns}
-        rows = pd.DataFrame(columns, index=range(len(frame)), dtype=object)
+        types = {EVENT: "category", PERSON: "category"}
+        types |= {name: column["type"] for name, column in about["columns"].items()}
+        wanted = (EVENT, about["true_label"]) if kind == "labels" else types
+        rows = pd.DataFrame(
+            {name: _plain(frame[name], types[name]) for name in wanted if name in frame.columns},
+            index=range(len(frame)),
+            dtype=object,
+        )
         for start in range(0, max(len(rows), 1), self.batch_size):
             part = rows[start : start + self.batch_size]
             answer = self.request(
@@ -212,8 +213,8 @@ class Client(AbstractContextManager):
 
     def report(self, number: int, look: int, *, as_text: bool = False) -> dict | str:
         """Return the report of a look."""
-        path, kind = f"/investigations/{number}/looks/{look}", "text/plain" if as_text else "application/json"
-        answer = self.request("GET", path, headers={"Accept": kind})
+        kind = {"Accept": "text/plain" if as_text else "application/json"}
+        answer = self.request("GET", f"/investigations/{number}/looks/{look}", headers=kind)
         return answer.text if as_text else answer.json()
 
     def effects(
@@ -232,8 +233,7 @@ def _refusal(answer, first_row: int) -> MonitorError:
     is_ours = answer.headers.get("content-type") == "application/problem+json"
     found = answer.json() if is_ours else {"detail": answer.text[:200] or answer.reason_phrase}
     errors = [one | {"row": None if one["row"] is None else one["row"] + first_row} for one in found.get("errors", [])]
-    places = [one["column"] if one["row"] is None else f"row {one['row']}, {one['column']}" for one in errors]
-    lines = [f"{place}: {one['reason']}" for place, one in zip(places, errors, strict=True)]
+    lines = ["row {row}, {column}: {reason}".format(**one).removeprefix("row None, ") for one in errors]
     return MonitorError("; ".join([f"{answer.status_code}: {found['detail']}", *lines[:3]]), answer.status_code, errors)
 
 
@@ -294,6 +294,11 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     } | fields
 
 
+def _event_ids(table: pd.DataFrame):
+    """Return the event ids that a table has, or random ones."""
+    return table[EVENT] if EVENT in table.columns else [str(uuid.uuid4()) for _ in range(len(table))]
+
+
 def monitored(
     client: Client,
     number: int,
@@ -301,7 +306,7 @@ def monitored(
     output: str,
     full: str = "drop",
     queue_size: int = 100_000,
-    event_ids: Callable | None = None,
+    event_ids: Callable = _event_ids,
 ) -> Callable:
     """Return a decorator that sends what a function of a table returns, and does not wait for the monitor.
 
@@ -317,8 +322,8 @@ def monitored(
         or it raises `queue.Full`.
     queue_size : int
         Rows; those of one call more may wait.
-    event_ids : callable or None
-        Returns the event ids of a table; None: the column ``event_id`` if there is one, else random ones.
+    event_ids : callable
+        Returns the event ids of a table; by default the column ``event_id`` if there is one, else random ones.
 
     Returns
     -------
@@ -350,11 +355,7 @@ def monitored(
                 index = getattr(found, "index", None)
                 is_new = isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(rows)))
                 own = align(np.asarray(found) if is_new else found, rows.index, "the function's values")
-                rows = rows.assign(**{output: own.array})
-                if event_ids is not None:
-                    rows[EVENT] = event_ids(rows)
-                elif EVENT not in rows.columns:
-                    rows[EVENT] = [str(uuid.uuid4()) for _ in range(len(rows))]
+                rows = rows.assign(**{output: own.array, EVENT: event_ids(rows)})
             except Exception as error:  # the caller gets the model's answer, whatever it was called with
                 sender.fail(len(table) if hasattr(table, "__len__") else 1, error)
             else:
@@ -373,7 +374,7 @@ class _Sender:
     def __init__(self, client, number, full, queue_size):
         self._client, self._number, self._full, self._queue_size = client, number, full, queue_size
         self.begin()
-        _OF_PROCESS.add(self)
+        _SENDERS.add(self)
 
     def begin(self) -> None:
         """Begin with nothing queued nor counted in this process."""

@@ -1,6 +1,7 @@
 """The effect among everyone, from running counts: how often each group gets each output, with confidence sequences."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -11,8 +12,6 @@ from fairlab.monitoring.logs import iso
 from fairlab.monitoring.looks import as_table
 from fairlab.monitoring.registration import Registration
 from fairlab.statistics import bonferroni_level
-
-_BANDS, MOST_KEPT = {}, 20_000  # moments
 
 
 def indicators(registration: Registration, table: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -25,9 +24,8 @@ def indicators(registration: Registration, table: pd.DataFrame) -> dict[str, np.
             found[f"error of {name}"] = np.abs(codes - true) / column.width if column.width else codes != true
         elif column.width:
             found[name] = (codes - column.low) / column.width
-        elif labels := column.labels:
-            shown = list(enumerate(labels))[len(labels) == 2 :]
-            found |= {f"{name}: {label}": codes == code for code, label in shown}
+        elif labels := column.labels:  # of two, the second one says all
+            found |= {f"{name}: {of}": codes == code for code, of in enumerate(labels) if code or len(labels) > 2}
     return found
 
 
@@ -56,43 +54,33 @@ def over_time(registration: Registration, moments: Sequence[tuple[int, dict]]) -
     people than the smallest cell have no values. Values are in the output's own units.
     """
     names = list(indicators(registration, as_table(registration, ())))
-    pairs = list(product(registration.groups.items(), enumerate(names, start=1)))
-    level = bonferroni_level(registration.confidence_level, max(len(pairs), 1))
-    for (feature, labels), (place, name) in pairs:
-        counts = np.array([moment[feature] for _, moment in moments]).reshape(-1, len(labels), 1 + len(names))
-        totals, hits = counts[..., 0], np.minimum(counts[..., place], counts[..., 0])
-        others, other_hits = (each.sum(axis=1, keepdims=True) - each for each in (totals, hits))
-        estimates = hits / np.maximum(totals, 1) - other_hits / np.maximum(others, 1)
-        column, is_pair = registration.columns.get(name.removeprefix("error of ")), len(labels) == 2
-        values = np.stack([estimates, *_bands(hits, totals, level)], axis=-1) * ((column and column.width) or 1.0)
-        people = np.stack([totals, others], axis=-1).astype(int)
-        for code, group in enumerate(labels[:1] if is_pair else labels):
-            parts = zip(moments, people[:, code].tolist(), values[:, code].tolist(), strict=True)
+    columns = (registration.columns.get(name.removeprefix("error of ")) for name in names)
+    units = np.array([[(column and column.width) or 1.0] for column in columns])
+    level = bonferroni_level(registration.confidence_level, max(len(registration.groups), 1))
+    for feature, labels in registration.groups.items() if names else ():
+        counts = np.array([of[feature] for _, of in moments], float).reshape(-1, len(labels), 1 + len(names))
+        totals = np.repeat(counts[..., :1], len(names), axis=2).swapaxes(1, 2)  # moments, outputs, groups
+        hits = np.minimum(counts[..., 1:].swapaxes(1, 2), totals)
+        people, sums = (np.stack([of, of.sum(axis=-1, keepdims=True) - of]) for of in (totals, hits))
+        rates, bands = sums / np.maximum(people, 1), _bands(hits.tobytes(), totals.tobytes(), hits.shape, level)
+        values = np.stack([rates[0] - rates[1], *bands]) * units
+        own = labels[:1] if len(labels) == 2 else labels  # the second of two has the opposite effect
+        for (output, name), (code, group) in product(enumerate(names), enumerate(own)):
+            n, (estimate, low, high) = people[..., output, code].astype(int), values[..., output, code]
+            points = pd.DataFrame({"n": n.T.tolist(), "estimate": estimate, "low": low, "high": high}, dtype=object)
+            points[n.min(axis=0) < registration.smallest_cell] = None
+            points.insert(0, "time", [iso(time) for time, _ in moments])
             yield {
                 "sensitive_feature": feature,
                 "output": name,
                 "group": group,
-                "against": labels[1] if is_pair else "all others",
-                "points": [
-                    {"time": iso(time)} | _point(*part, registration.smallest_cell) for (time, _), *part in parts
-                ],
+                "against": labels[1] if len(labels) == 2 else "all others",
+                "points": points.to_dict("records"),
             }
 
 
-def _bands(hits: np.ndarray, totals: np.ndarray, level: float) -> np.ndarray:
-    """Return the bounds of `group_sequences`, shape (2, n_moments, n_groups); each moment's are computed once."""
-    keys = [(level, *pair) for pair in zip(map(np.ndarray.tobytes, hits), map(np.ndarray.tobytes, totals), strict=True)]
-    found = {key: _BANDS[key] for key in keys if key in _BANDS}
-    if new := [k for k, key in enumerate(keys) if key not in found]:
-        low, high = group_sequences(hits[new], totals[new], confidence_level=level)
-        found |= zip((keys[k] for k in new), np.stack([low, high], axis=1), strict=True)
-        if len(_BANDS) > MOST_KEPT:
-            _BANDS.clear()
-        _BANDS.update(found)
-    return np.stack([found[key] for key in keys], axis=1) if keys else np.empty((2, *hits.shape))
-
-
-def _point(sizes: list[int], values: list[float], smallest_cell: int) -> dict:
-    """Return people on both sides, difference and bounds, as far as both sides have enough people."""
-    shown = [sizes, *values] if min(sizes) >= smallest_cell else [None] * 4
-    return dict(zip(("n", "estimate", "low", "high"), shown, strict=True))
+@lru_cache(200)
+def _bands(hits: bytes, totals: bytes, shape: tuple[int, ...], level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of `group_sequences`, which a page that is read again need not wait for."""
+    hits, totals = (np.frombuffer(of).reshape(shape) for of in (hits, totals))
+    return group_sequences(hits, totals, confidence_level=level)

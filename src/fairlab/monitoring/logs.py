@@ -15,6 +15,11 @@ def iso(milliseconds: int | None) -> str | None:
     return moment and moment.isoformat(timespec="milliseconds")
 
 
+def log(event: str, *, level: str = "info", **fields) -> None:
+    """Log an event with its fields."""
+    getattr(LOG, level)(event, extra={"fields": fields})
+
+
 def place(caught: BaseException) -> dict:
     """Return the type of an error and where it was raised; its message may hold what a row holds."""
     return {

@@ -13,14 +13,11 @@ N_EXAMPLES = 1_000  # rows for a trial
 
 def as_table(registration: Registration, rows: Iterable[dict] | pd.DataFrame) -> pd.DataFrame:
     """Return rows as a table of the registered columns; no number nor boolean may be missing."""
-    table = pd.DataFrame(rows, columns=list(registration.columns))
-    plain = {"number": float, "boolean": bool}
-    return table.astype(
-        {
-            name: plain.get(column.type) or pd.CategoricalDtype(column.categories)
-            for name, column in registration.columns.items()
-        }
-    )
+    types = {
+        name: {"number": float, "boolean": bool}.get(column.type) or pd.CategoricalDtype(column.categories)
+        for name, column in registration.columns.items()
+    }
+    return pd.DataFrame(rows, columns=list(types)).astype(types)
 
 
 def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, level: float, seed: int):
@@ -47,8 +44,9 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
 def check_registration(registration: Registration) -> None:
     """Have FairTest train on rows made up; a RefusedError if it cannot investigate what is registered."""
     rng = np.random.default_rng(0)
-    columns = registration.columns.items()
-    table = pd.DataFrame({name: rng.choice(column.labels or [0.0, 1.0], N_EXAMPLES) for name, column in columns})
+    table = pd.DataFrame(
+        {name: rng.choice(column.labels or [0.0, 1.0], N_EXAMPLES) for name, column in registration.columns.items()}
+    )
     root_only = registration.model_copy(update={"min_leaf_size": 1, "max_depth": 0})
     try:
         _fitted(root_only, table, rng.random(N_EXAMPLES) < 0.5, 0)

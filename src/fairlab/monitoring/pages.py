@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 
-import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.ticker import MaxNLocator
 
@@ -14,12 +13,6 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 708, 10, 208  # of the plot in its picture
 N_TIMES = 3
 
 
-def _table(of: dict) -> str:
-    table = pd.DataFrame(of["counts"], of["outputs"], of["groups"]).astype(str)
-    table.loc[f"share of {of['outputs'][-1]}"] = [f"{share:.1%}" for share in of["shares"]]
-    return table.to_string()
-
-
 _TEMPLATES = Environment(
     loader=PackageLoader("fairlab.monitoring"),
     autoescape=lambda name: not name.endswith(".txt"),
@@ -27,7 +20,7 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     keep_trailing_newline=True,
 )
-_TEMPLATES.filters |= {"iso": iso, "table": _table, "findings": findings}
+_TEMPLATES.filters |= {"iso": iso, "findings": findings}
 
 
 # That of an audit's report, and what only the monitor has.
@@ -44,9 +37,15 @@ def investigation(about: dict, looks: list[dict], last: dict | None, effects: di
     start, end = (datetime.fromisoformat(effects[name]) for name in ("start", "end"))
     finished = [datetime.fromisoformat(one["finished"]) for one in looks if one["finished"]]
     charts = [one | _chart(one["points"], start, end, finished) for one in effects["effects"]]
-    # The form has minutes: the last one is to be whole.
-    times = {"start": effects["start"][:16], "end": (end + timedelta(seconds=59.999)).isoformat()[:16]}
-    return render("investigation.html", about=about, looks=looks, last=last, charts=charts, **times)
+    return render(
+        "investigation.html",
+        about=about,
+        looks=looks,
+        last=last,
+        charts=charts,
+        start=effects["start"][:16],
+        end=(end + timedelta(seconds=59.999)).isoformat()[:16],  # the form has minutes: the last one is to be whole
+    )
 
 
 def _chart(points: list[dict], start: datetime, end: datetime, looks: list[datetime]) -> dict:

@@ -15,7 +15,6 @@ MOST_ROWS = 30_000  # of a batch: a query of SQLite takes 32,766 values
 LARGEST, LEAST_WIDTH = 1e15, 1e-9  # of a number, and of its bounds: fourth powers and sums stay finite
 EVENT, PERSON = "event_id", "person"
 MOST_ERRORS = 20  # of an answer
-CONFLICT = "an event id was used for other content; nothing of the batch is kept"
 MISFIT = "rows do not fit what is registered; nothing of the batch is kept"
 STORABLE = r"^[^\x00]*$"  # PostgreSQL stores no NUL
 
@@ -61,10 +60,9 @@ class ColumnType(BaseModel):
 
     @model_validator(mode="after")
     def _check(self):
-        categories = self.categories or ()
         _refuse(
             (
-                categories and (self.type != "category" or len(set(categories)) < len(categories)),
+                self.categories and (self.type != "category" or len(set(self.categories)) < len(self.categories)),
                 "categories: expected different texts, of a column of type category",
             ),
             (
@@ -140,7 +138,6 @@ class Registration(BaseModel):
 
     @model_validator(mode="after")
     def _check(self):
-        grouped = [self.columns.get(name) for name in [*self.sensitive_features, *self.outputs]]
         _refuse(
             (
                 (self.kind == "discovery") == isinstance(self.output, str),
@@ -152,7 +149,10 @@ class Registration(BaseModel):
             ),
             ({EVENT, PERSON} & set(self.columns), f"columns: {EVENT} and {PERSON} name the event and the person"),
             (
-                any(column and column.type == "category" and not column.categories for column in grouped),
+                any(
+                    column and column.type == "category" and not column.categories
+                    for column in map(self.columns.get, [*self.sensitive_features, *self.outputs])
+                ),
                 "columns: expected the categories of sensitive features and outputs to be declared",
             ),
             (
@@ -199,9 +199,9 @@ class Registration(BaseModel):
         try:
             checked = list(self._rows[kind].validate_python(islice(rows, MOST_ROWS + 1), strict=True))
         except ValidationError as found:
-            places = [(one["loc"], one["msg"]) for one in found.errors(include_url=False, include_input=False)]
-            errors = [error(row, ".".join(name), reason) for (row, *name), reason in places]
-            raise RefusedError(422, MISFIT, errors) from None
+            errors = found.errors(include_url=False, include_input=False)
+            places = [error(one["loc"][0], ".".join(one["loc"][1:]), one["msg"]) for one in errors]
+            raise RefusedError(422, MISFIT, places) from None
         refuse(len(checked) > MOST_ROWS, 400, f"expected at most {MOST_ROWS:,} rows a batch, found more")
         return checked
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from fairlab.fairtest import compare_reports, findings
 from fairlab.monitoring import looks
-from fairlab.monitoring.logs import LOG, log_as_json, place
+from fairlab.monitoring.logs import log, log_as_json, place
 from fairlab.monitoring.registration import RefusedError, keyed
 from fairlab.monitoring.store import DONE, FAILED, NOTICE_LOCK, WORK_LOCK, Store
 from fairlab.monitoring.webhooks import deliver
@@ -65,7 +65,7 @@ def _logged(*passed: type[Exception]) -> Iterator[None]:
     except RefusedError:  # not due, or deleted
         return
     except Exception as caught:
-        LOG.error("error", extra={"fields": place(caught)})
+        log("error", level="error", **place(caught))
 
 
 def take_looks(store: Store) -> None:
@@ -107,7 +107,12 @@ def take_look(store: Store, number: int, look: int) -> None:
         reason = str(error) if type(error) is ValueError else f"an error of the monitor ({type(error).__name__})"
         about |= {"level": 0, "reason": f"{reason}; its level was not spent"}
         values = {"state": FAILED, "level": 0, "report": about}
-        LOG.warning("look failed", extra={"fields": {"investigation": number, "look": look} | place(error)})
+        log("look failed", level="warning", investigation=number, look=look, **place(error))
     store.change_look(begun, finished=store.now(), **values)
-    fields = {"investigation": number, "look": look, "state": values["state"]}
-    LOG.info("look", extra={"fields": fields | {"seconds": round(time.monotonic() - started, 3)}})
+    log(
+        "look",
+        investigation=number,
+        look=look,
+        state=values["state"],
+        seconds=round(time.monotonic() - started, 3),
+    )

@@ -27,9 +27,9 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from fairlab.monitoring import migrations, pages
-from fairlab.monitoring.bodies import JSON, READERS, read_json, read_rows
+from fairlab.monitoring.bodies import read_json, read_rows
 from fairlab.monitoring.effects import over_time
-from fairlab.monitoring.logs import LOG, iso, log_as_json, place
+from fairlab.monitoring.logs import iso, log, log_as_json, place
 from fairlab.monitoring.looks import check_registration
 from fairlab.monitoring.registration import (
     EVENT,
@@ -55,6 +55,7 @@ LATEST = 32_503_680_000_000  # milliseconds: the year 3000
 # A time of ISO 8601 as people and browsers write it, or nothing, as a form sends what is not filled in.
 TIME = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?$"
 SAFE = ("GET", "HEAD")
+JSON = "application/json"
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
@@ -118,7 +119,7 @@ async def observe(request: Request, call_next, *, most_bytes: int) -> Response:
     try:
         answer = await call_next(request)
     except Exception as caught:
-        LOG.error("error", extra={"fields": place(caught)})
+        log("error", level="error", **place(caught))
         answer = problem(500, "an error of the monitor; its log says where")
     if answer.status_code == 413:
         answer = problem(413, f"expected a body of at most {most_bytes:,} bytes")
@@ -126,8 +127,14 @@ async def observe(request: Request, call_next, *, most_bytes: int) -> Response:
     seconds, route = time.perf_counter() - started, getattr(request.scope.get("route"), "path", "none")
     method = request.method if request.method in (*SAFE, "POST", "DELETE") else "other"
     SECONDS.labels(method, route, answer.status_code).observe(seconds)
-    fields = {"method": method, "route": route, "status": answer.status_code, "ms": round(seconds * 1000, 1)}
-    LOG.info("request", extra={"fields": fields | {"token": getattr(request.state, "token", None)}})
+    log(
+        "request",
+        method=method,
+        route=route,
+        status=answer.status_code,
+        ms=round(seconds * 1000, 1),
+        token=getattr(request.state, "token", None),
+    )
     return answer
 
 
@@ -153,23 +160,21 @@ def allowed(*roles: str) -> list:
     return [Depends(check)]
 
 
-def described(schema: dict, *others: str) -> dict:
-    """Return what OpenAPI is to say of a body that the service reads itself: JSON, or a file of other types."""
-    kinds = {kind: {"type": "string", "format": "binary"} for kind in others} | {JSON: schema}
-    return {"requestBody": {"required": True, "content": {kind: {"schema": of} for kind, of in kinds.items()}}}
+def described(schema: dict) -> dict:
+    """Return what OpenAPI is to say of a body that the service reads itself."""
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
 
 
-def body_of(*kinds: str):
-    """Return the type of what an endpoint reads itself: which of some content types a body has, and the body."""
-
-    async def read(request: Request) -> tuple[str, bytes]:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        coding = request.headers.get("content-encoding", "identity")
-        expected = f"expected Content-Type {' or '.join(kinds)} without compression"
-        refuse(kind not in kinds or coding != "identity", 415, f"{expected}, found {kind or 'no type'}, {coding}")
-        return kind, await request.body()
-
-    return Annotated[tuple[str, bytes], Depends(read)]
+async def read_body(request: Request) -> bytes:
+    """Return a body of JSON, which the service reads itself."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    coding = request.headers.get("content-encoding", "identity")
+    refuse(
+        (kind, coding) != (JSON, "identity"),
+        415,
+        f"expected Content-Type {JSON} without compression, found {kind or 'no type'}, {coding}",
+    )
+    return await request.body()
 
 
 def _store(request: Request) -> Store:
@@ -185,7 +190,7 @@ def _milliseconds(text: str) -> int | None:
 
 
 TheStore = Annotated[Store, Depends(_store)]
-Body, RowsBody = body_of(JSON), body_of(*READERS)
+Body = Annotated[bytes, Depends(read_body)]
 Number = Annotated[int, Path(ge=1, lt=2**31)]
 After = Annotated[int, Query(ge=0, lt=2**31)]
 Time = Annotated[  # in milliseconds since 1970, or None
@@ -248,7 +253,7 @@ def _misfit(_, found: RequestValidationError | ValidationError) -> Response:
 
 
 def _unavailable(_, found: Exception) -> Response:
-    LOG.error("database", extra={"fields": place(found)})
+    log("database", level="error", **place(found))
     return problem(503, "the database cannot do this now; nothing was kept", headers={"retry-after": "2"})
 
 
@@ -283,23 +288,32 @@ def measured(store: TheStore) -> Response:
 )
 def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
     """Register an investigation."""
-    registration = Registration.model_validate(read_json(*body))
+    registration = Registration.model_validate(read_json(body))
     check_registration(registration)
     n_effects = len(list(over_time(registration, ())))
     refuse(n_effects > MOST_EFFECTS, 422, f"expected at most {MOST_EFFECTS} groups times outputs, found {n_effects}")
     host = httpx.URL(registration.webhook.url).host if registration.webhook else ""
     reason = "expected a public address, or a host that the monitor was started with as --internal-host"
-    is_refused = is_internal(host) and host not in request.app.state.internal
-    refuse(is_refused, 422, "the request does not fit", [error(None, "webhook.url", reason)])
+    refuse(
+        is_internal(host) and host not in request.app.state.internal,
+        422,
+        "the request does not fit",
+        [error(None, "webhook.url", reason)],
+    )
     return {"id": store.register(registration)}
 
 
 @router.get("/investigations", dependencies=allowed("reader"))
 def list_investigations(store: TheStore, after: After = 0) -> dict:
     """List investigations, a page of those after a number; `following` is the number of the page after it."""
+    found, following = _page(store, after)
+    return {"investigations": list(map(_about, found)), "following": following}
+
+
+def _page(store: Store, after: int) -> tuple[list[sa.Row], int | None]:
+    """Return investigations after a number, and after which one the next page begins if there is one."""
     found = store.overview(after=after, limit=PAGE + 1)
-    following = found[PAGE - 1].id if len(found) > PAGE else None
-    return {"investigations": list(map(_about, found[:PAGE])), "following": following}
+    return found[:PAGE], found[PAGE - 1].id if len(found) > PAGE else None
 
 
 @router.get("/investigations/{number}", dependencies=allowed("reader", "writer"))
@@ -310,19 +324,16 @@ def show_investigation(store: TheStore, number: Number) -> dict:
 
 def _about(found: sa.Row) -> dict:
     """Return what is registered but for secrets, and how many rows and looks there are."""
-    shown = found.registration.model_dump(mode="json", exclude={"webhook"})
     webhook = found.registration.webhook and httpx.URL(found.registration.webhook.url)
-    return (
-        {"id": found.id}
-        | shown
-        | {
-            "webhook": webhook and {"url": f"{webhook.scheme}://{webhook.host}"},  # the rest may hold a key
-            "decisions": found.decided,
-            "labels": found.complete if found.registration.true_label else 0,
-            "looks": found.n_looks,
-            "created": iso(found.created),
-        }
-    )
+    return {
+        "id": found.id,
+        **found.registration.model_dump(mode="json", exclude={"webhook"}),
+        "webhook": webhook and {"url": f"{webhook.scheme}://{webhook.host}"},  # the rest may hold a key
+        "decisions": found.decided,
+        "labels": found.complete if found.registration.true_label else 0,
+        "looks": found.n_looks,
+        "created": iso(found.created),
+    }
 
 
 @router.delete("/investigations/{number}", status_code=204, dependencies=allowed())
@@ -345,17 +356,15 @@ class Deletion(BaseModel):
 )
 def delete_person(store: TheStore, number: Number, body: Body) -> dict[str, int]:
     """Delete the rows of a person; running counts and the reports of past looks stay."""
-    return {"deleted": store.delete_person(number, Deletion.model_validate(read_json(*body)).person)}
+    return {"deleted": store.delete_person(number, Deletion.model_validate(read_json(body)).person)}
 
 
-@router.post(
-    "/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=described(ROWS, *READERS)
-)
-@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=described(ROWS, *READERS))
-def add_rows(store: TheStore, number: Number, request: Request, body: RowsBody, key: Key = None) -> dict[str, int]:
+@router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=described(ROWS))
+@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=described(ROWS))
+def add_rows(store: TheStore, number: Number, request: Request, body: Body, key: Key = None) -> dict[str, int]:
     """Store decisions, or true labels of decisions; the answer comes when they are on disk."""
     kind = request.url.path.rpartition("/")[2]
-    counted = store.add(kind, number, read_rows(*body), key, hashlib.sha256(body[1]).digest())
+    counted = store.add(kind, number, read_rows(body), key, hashlib.sha256(body).digest())
     for outcome in ("new", "repeated"):
         N_ROWS.labels(kind, outcome).inc(counted[outcome])
     return counted
@@ -405,8 +414,12 @@ def effects(
         f"bucket: expected at most {MOST_POINTS // n_effects} of them between start and end",
     )
     moments = store.batch_counts(number, first, last, width, first if bucket else 0)
-    shown = list(over_time(found.registration, moments))
-    return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": shown}
+    return {
+        "start": iso(first),
+        "end": iso(last),
+        "bucket": width / 1000,
+        "effects": list(over_time(found.registration, moments)),
+    }
 
 
 @router.get("/static/monitor.css", include_in_schema=False)
@@ -421,9 +434,8 @@ page = partial(router.get, include_in_schema=False, response_class=HTMLResponse,
 @page("/")
 def show_index(store: TheStore, after: After = 0) -> str:
     """Return a page of investigations, from a number on."""
-    found = store.overview(after=after, limit=PAGE + 1)
-    following = found[PAGE - 1].id if len(found) > PAGE else None
-    return pages.render("index.html", investigations=found[:PAGE], following=following, after=after)
+    found, following = _page(store, after)
+    return pages.render("index.html", investigations=found, following=following, after=after)
 
 
 @page("/pages/investigations/{number}")
@@ -442,9 +454,14 @@ def show_report(store: TheStore, number: Number, look: Number) -> str:
 
 def _of_look(row: sa.Row, changes: dict) -> dict:
     """Return number, state and times of a look, and what is new, gone, stronger or weaker."""
-    times = {"started": iso(row.started), "finished": iso(row.finished)}
-    changes = {kind: changes[kind] for kind in KINDS}
-    return {"number": row.number, "state": row.state, "level": row.level} | times | {"changes": changes}
+    return {
+        "number": row.number,
+        "state": row.state,
+        "level": row.level,
+        "started": iso(row.started),
+        "finished": iso(row.finished),
+        "changes": {kind: changes[kind] for kind in KINDS},
+    }
 
 
 def _with_report(row: sa.Row) -> dict:

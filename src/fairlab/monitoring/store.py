@@ -21,10 +21,9 @@ from filelock import FileLock, Timeout
 from fairlab.checks import check_choice
 from fairlab.fairtest import adaptive_level, look_level
 from fairlab.monitoring.effects import add_counts
-from fairlab.monitoring.logs import LOG
+from fairlab.monitoring.logs import log
 from fairlab.monitoring.looks import as_table
 from fairlab.monitoring.registration import (
-    CONFLICT,
     EVENT,
     MISFIT,
     MOST_CATEGORIES,
@@ -308,9 +307,9 @@ class Store:
             sa.select(function).where(own, *which).correlate(investigations).scalar_subquery()
             for function, *which in ((sa.func.count(),), (sa.func.max(looks.c.number), looks.c.state == DONE))
         )
-        shown = (of.id, of.registration, of.created, of.decided, of.complete)
-        query = sa.select(*shown, n_looks.label("n_looks"), looks.c.finished, looks.c.summary)
-        query = query.outerjoin(looks, own & (looks.c.number == last)).order_by(of.id).limit(limit)
+        shown = (of.id, of.registration, of.created, of.decided, of.complete, looks.c.finished, looks.c.summary)
+        query = sa.select(*shown, n_looks.label("n_looks")).outerjoin(looks, own & (looks.c.number == last))
+        query = query.order_by(of.id).limit(limit)
         found = self._all(query.where(of.id > after if number is None else of.id == number))
         return found if found or number is None else [self.investigation(number)]
 
@@ -359,8 +358,8 @@ class Store:
             mine = decisions.c.investigation == number
             # By their positions: else SQLite may read all rows of the investigation rather than the index of events.
             places = sa.select(decisions.c.position).where(mine, decisions.c.event.in_(set(events))).correlate(None)
-            found = connection.execute(sa.select(decisions).where(mine, decisions.c.position.in_(places)))
-            known = {row.event: row for row in found}
+            query = sa.select(decisions).where(mine, decisions.c.position.in_(places))
+            known = {row.event: row for row in connection.execute(query)}
             contents = {event: json.loads(row.content) for event, row in known.items()}
             # What each event stands for, of labels those only that are known; first what is stored.
             stored = {
@@ -375,32 +374,30 @@ class Store:
                 whole = (person, contents.get(event, blank) | said)
                 if stands.setdefault(event, whole) != whole:
                     conflicts.append(error(place, EVENT, "stands for other content, stored or earlier in the batch"))
-            refuse(conflicts, 409, CONFLICT, conflicts)
+            refuse(conflicts, 409, "an event id was used for other content; nothing of the batch is kept", conflicts)
             new = [event for event in stands if event not in stored and (event in known) == is_labels]
             kept = [stands[event][1] for event in new]
             met = {name: {*names, *(row[name] for row in kept)} - {None} for name, names in before.categories.items()}
-            many = [name for name, several in met.items() if len(several) > MOST_CATEGORIES]
-            too_many = f"more than {MOST_CATEGORIES} categories; group them"
-            refuse(many, 422, MISFIT, (error(None, name, too_many) for name in many))
+            many = [
+                error(None, name, f"more than {MOST_CATEGORIES} categories; group them")
+                for name, several in met.items()
+                if len(several) > MOST_CATEGORIES
+            ]
+            refuse(many, 422, MISFIT, many)
             is_complete = np.array([true_label is None or row[true_label] is not None for row in kept], dtype=bool)
-            columns = {
-                "content": map(json.dumps, kept),
-                "complete": np.where(is_complete, before.complete + np.cumsum(is_complete), None),
-            }
-            if is_labels:
-                columns |= {"of": [number] * len(new), "at": [known[event].position for event in new]}
-            else:
-                columns |= {
-                    "investigation": [number] * len(new),
-                    "position": range(before.decided + 1, before.decided + 1 + len(new)),
-                    "event": new,
-                    "person": [stands[event][0] for event in new],
-                    "training": for_training(new, registration.train_size).tolist(),
-                }
+            complete = np.where(is_complete, before.complete + np.cumsum(is_complete), None)
+            training = for_training(new, registration.train_size).tolist()
+            added = [
+                {"position": before.decided + 1 + k, "person": stands[event][0], "training": training[k]}
+                | (known[event]._asdict() if is_labels else {"investigation": number, "event": event})
+                | {"content": json.dumps(kept[k]), "complete": complete[k]}
+                for k, event in enumerate(new)
+            ]
+            if is_labels:  # they replace the rows without them
+                replaced = [row["position"] for row in added]
+                connection.execute(sa.delete(decisions).where(mine, decisions.c.position.in_(replaced)))
             if new:
-                added = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-                at = (decisions.c.investigation == sa.bindparam("of"), decisions.c.position == sa.bindparam("at"))
-                connection.execute(sa.update(decisions).where(*at) if is_labels else sa.insert(decisions), added)
+                connection.execute(sa.insert(decisions), added)
             unknown = {"unknown": sum(event not in known for event in events)} if is_labels else {}
             n_repeated = len(rows) - len(new) - sum(unknown.values())
             answer = {"received": len(rows), "new": len(new), "repeated": n_repeated} | unknown
@@ -409,10 +406,13 @@ class Store:
                 "counts": add_counts(before.counts, registration, as_table(registration, kept)[is_complete]),
                 "time": max(self.now(), before.retained),  # where the clock was set back, that of the last round
             }
-            batch = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
-            connection.execute(sa.insert(batches).values(batch | after))
-            after["complete"] = before.complete + int(is_complete.sum())
-            after["categories"] = {name: sorted(several) for name, several in met.items()}
+            connection.execute(
+                sa.insert(batches).values(investigation=number, kind=kind, key=key, body=body, answer=answer, **after)
+            )
+            after |= {
+                "complete": before.complete + int(is_complete.sum()),
+                "categories": {name: sorted(several) for name, several in met.items()},
+            }
             connection.execute(sa.update(investigations).where(investigations.c.id == number).values(after))
         return answer
 
@@ -431,9 +431,8 @@ class Store:
             pd.DataFrame(map(json.loads, part["content"]), index=part["train"])
             for part in pd.read_sql(query, connection.execution_options(yield_per=AT_ONCE), chunksize=AT_ONCE)
         ]
-        found = pd.concat(parts)
-        table = as_table(self.investigation(number).registration, found.reset_index(drop=True))
-        return found.index.to_numpy(bool), table
+        found, registration = pd.concat(parts), self.investigation(number).registration
+        return found.index.to_numpy(bool), as_table(registration, found.reset_index(drop=True))
 
     def delete_person(self, number: int, person: str) -> int:
         """Delete the rows of a person and return how many there were; counts and reports stay."""
@@ -455,9 +454,7 @@ class Store:
                     deleted += self._delete_old(number, now - days * DAY, at_most_half=now - retained > CLOCK_JUMP)
             except RefusedError as reason:
                 refused.append(number)
-                LOG.warning(
-                    "no rows deleted by age", extra={"fields": {"investigation": number, "reason": str(reason)}}
-                )
+                log("no rows deleted by age", level="warning", investigation=number, reason=str(reason))
         own, end = batches.c.investigation.not_in(refused), now - DAY  # for which each batch and its key are remembered
         is_old = own & batches.c.time.between(0 if may_have_paused else end // HOUR * HOUR - 2 * CLOCK_JUMP, end)
         hours = (batches.c.investigation, batches.c.time // HOUR)
@@ -466,16 +463,22 @@ class Store:
             connection.execute(sa.update(batches).where(own, batches.c.time > now).values(time=now))
             connection.execute(sa.delete(batches).where(is_old, batches.c.id.not_in(last)))
             connection.execute(sa.update(investigations).where(of.id.not_in(refused)).values(retained=now))
-        LOG.info("rows deleted by age", extra={"fields": {"rows": deleted}})
+        log("rows deleted by age", rows=deleted)
         return deleted
 
     def _delete_old(self, number, before, *, at_most_half) -> int:
-        is_old = (batches.c.investigation == number, batches.c.time < before)
-        which = decisions.c.position <= sa.select(sa.func.max(batches.c.decided)).where(*is_old).scalar_subquery()
+        which = decisions.c.position <= (
+            sa.select(sa.func.max(batches.c.decided))
+            .where(batches.c.investigation == number, batches.c.time < before)
+            .scalar_subquery()
+        )
         counts = sa.select(sa.func.count().filter(which), sa.func.count()).where(decisions.c.investigation == number)
         n_old, n_rows = self._all(counts)[0] if at_most_half else (0, 0)
-        reason = f"{n_old:,} of {n_rows:,} rows would go at once, after a pause or a change of the clock; {CONFIRM}"
-        refuse(n_old > n_rows / 2, 409, reason)
+        refuse(
+            n_old > n_rows / 2,
+            409,
+            f"{n_old:,} of {n_rows:,} rows would go at once, after a pause or a change of the clock; {CONFIRM}",
+        )
         return self._delete(number, which)
 
     def confirm_clock(self) -> None:
@@ -566,22 +569,26 @@ class Store:
             due_rows = max(until, found.complete + 1) if short else until
             if not refused:
                 alpha, largest = 1 - registration.confidence_level, [one.largest_p_value for one in tested]
-                level = look_level(1 + len(tested), alpha)
-                planned = sa.insert(looks).values(
-                    investigation=number,
-                    number=len(past) + 1,
-                    state=RUNNING,
-                    level=adaptive_level(largest, alpha) if registration.spending == "adaptive" else level,
-                    after=after,
-                    until=until,
-                    attempts=0,
-                    started=now,
-                    notice_attempts=0,
-                )
-                connection.execute(planned)
+                planned = {
+                    "investigation": number,
+                    "number": len(past) + 1,
+                    "state": RUNNING,
+                    "level": adaptive_level(largest, alpha)
+                    if registration.spending == "adaptive"
+                    else look_level(1 + len(tested), alpha),
+                    "after": after,
+                    "until": until,
+                    "attempts": 0,
+                    "started": now,
+                    "notice_attempts": 0,
+                }
+                connection.execute(sa.insert(looks).values(planned))
                 due_rows, due_time = until + (step or 1), now + 1000 * pause if pause else 0
-            due = {"due_rows": due_rows, "due_time": due_time}
-            connection.execute(sa.update(investigations).where(investigations.c.id == number).values(due))
+            connection.execute(
+                sa.update(investigations)
+                .where(investigations.c.id == number)
+                .values(due_rows=due_rows, due_time=due_time)
+            )
         refuse(refused, 409, refused)
         return len(past) + 1
 
@@ -617,7 +624,7 @@ class Store:
 
 def _looks_of(number: int) -> sa.Select:
     """Return the query of all looks without their reports, which are large."""
-    shown = [column for column in looks.c if column is not looks.c.report]
+    shown = (column for column in looks.c if column is not looks.c.report)
     return sa.select(*shown).where(looks.c.investigation == number).order_by(looks.c.number)
 
 
@@ -631,8 +638,12 @@ def _refuse_jump(milliseconds: int) -> None:
 
 def _sqlite(url: sa.URL, begin: str, *, pool_size: int, kilobytes: int) -> sa.Engine:
     """Return an engine whose transactions begin by some statement, with a cache of some size for each connection."""
-    as_said = {"timeout": SECONDS_TO_WAIT, "isolation_level": None}  # transactions begin where SQLAlchemy says so
-    engine = sa.create_engine(url, pool_size=pool_size, connect_args=as_said, **ENGINE)
+    engine = sa.create_engine(
+        url,
+        pool_size=pool_size,
+        connect_args={"timeout": SECONDS_TO_WAIT, "isolation_level": None},  # else transactions begin by themselves
+        **ENGINE,
+    )
     settings = (
         f"PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA cache_size=-{kilobytes}"
     )

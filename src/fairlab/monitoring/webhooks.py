@@ -1,7 +1,6 @@
 """Notices of new significant findings: signed, stored until they are delivered, tried again with growing pauses."""
 
 import asyncio
-import hashlib
 import hmac
 import json
 import socket
@@ -11,7 +10,7 @@ from ipaddress import ip_address
 
 import httpx
 
-from fairlab.monitoring.logs import LOG
+from fairlab.monitoring.logs import log
 from fairlab.monitoring.store import Store
 
 SIGNATURE = "Fairlab-Signature"
@@ -29,7 +28,7 @@ def signature(secret: str, seconds: int, body: bytes) -> str:
     >>> signature("a secret of the receiver", 1_700_000_000, b"{}")[:15]
     't=1700000000,v1'
     """
-    return f"t={seconds},v1={hmac.digest(secret.encode(), b'%d.%s' % (seconds, body), hashlib.sha256).hex()}"
+    return f"t={seconds},v1={hmac.digest(secret.encode(), b'%d.%s' % (seconds, body), 'sha256').hex()}"
 
 
 def is_internal(host: str) -> bool:
@@ -45,7 +44,7 @@ def is_internal(host: str) -> bool:
 
 async def _post(url: str, body: bytes, headers: dict, internal: Container[str], transport) -> str:
     """Return the status of an answer, of which nothing else is read, or why there is none."""
-    url, more = httpx.URL(url), {}
+    target = url = httpx.URL(url)
     try:
         async with asyncio.timeout(SECONDS_TO_ANSWER):
             if transport is None and url.host not in internal:
@@ -54,12 +53,17 @@ async def _post(url: str, body: bytes, headers: dict, internal: Container[str], 
                 address = (await named)[0][4][0]
                 if is_internal(address):
                     return "refused: an internal address"
-                headers, more = headers | {"host": url.netloc.decode()}, {"extensions": {"sni_hostname": url.host}}
-                url = url.copy_with(host=address)
+                target = url.copy_with(host=address)
             # Neither redirects nor proxies of the environment: what is signed goes where it was registered to go.
             async with (
                 httpx.AsyncClient(timeout=SECONDS_TO_ANSWER, trust_env=False, transport=transport) as client,
-                client.stream("POST", url, content=body, headers=headers, **more) as answer,
+                client.stream(
+                    "POST",
+                    target,
+                    content=body,
+                    headers=headers | {"host": url.netloc.decode()},
+                    extensions={"sni_hostname": url.host},
+                ) as answer,
             ):
                 return str(answer.status_code)
     except Exception as error:  # whatever it is, it is no other receiver's
@@ -87,12 +91,11 @@ def deliver(store: Store, internal: Container[str] = (), transport: httpx.AsyncB
 
 async def _deliver(store, of, internal, transport) -> None:
     webhook, attempts = store.investigation(of.investigation).registration.webhook, of.notice_attempts + 1
-    shown = ("investigation", "name", "number", "level", "n_train", "n_test")
-    body = json.dumps({name: of.report[name] for name in shown} | {"new": of.report["changes"]["new"]}).encode()
+    notice = {name: of.report[name] for name in ("investigation", "name", "number", "level", "n_train", "n_test")}
+    body = json.dumps(notice | {"new": of.report["changes"]["new"]}).encode()
     headers = {"content-type": "application/json", SIGNATURE: signature(webhook.secret, int(time.time()), body)}
     answer = await _post(webhook.url, body, headers, internal, transport)
     outcome = "delivered" if answer.startswith("2") else "given up" if attempts == MOST_ATTEMPTS else "failed"
     due = store.now() + 15_000 * 2**attempts if outcome == "failed" else None
     store.change_look(of, notice_due=due, notice_attempts=attempts, notice_answer=answer)
-    fields = {"investigation": of.investigation, "look": of.number, "outcome": outcome, "answer": answer}
-    LOG.info("notice", extra={"fields": fields})
+    log("notice", investigation=of.investigation, look=of.number, outcome=outcome, answer=answer)

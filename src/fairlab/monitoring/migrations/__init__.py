@@ -11,9 +11,7 @@ MIGRATION_LOCK = 0x6661_6973  # an advisory lock of PostgreSQL
 
 
 def _config(**attributes) -> Config:
-    config = Config(attributes=attributes)
-    config.set_main_option("script_location", "fairlab.monitoring:migrations")
-    return config
+    return Config(attributes=attributes, config_args={"script_location": "fairlab.monitoring:migrations"})
 
 
 def known() -> list[str]:
