@@ -88,7 +88,10 @@ def test_every_kind_of_investigation_gives_the_report_of_the_library_and_effects
     effects = monitor.as_.reader.get(f"/investigations/{number}/effects").json()["effects"]
     assert len(effects) == {"discovery": 3}.get(kind, 1)
     if kind == "testing":
-        women, men = table[~split(monitor, number, rows)].groupby("sex")["offer"].mean().map("{:.1%}".format)
+        tested = table[~split(monitor, number, rows)].groupby("sex")["offer"]
+        women, men = tested.mean().map("{:.1%}".format)
+        refused, offered = (tested.agg(count)["f"] for count in (lambda of: (~of).sum(), "sum"))
+        assert f"    f: {refused:,} False, {offered:,} True ({women} True)\n" in text
         assert f"True less often among f ({women}) than among m ({men})" in text and ", estimate 0." in text
     if kind == "numbers":
         means = pd.DataFrame(rows).groupby("sex")["score"].mean()
