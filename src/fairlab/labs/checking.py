@@ -52,30 +52,29 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
         If JupyterLab is not installed.
     """
     content = read(notebook)
-    names = Counter(_name(cell, f"{notebook}: cell {number}") for number, cell in enumerate(content.cells, start=1))
-    names.pop("", None)
-    if not names:
+    names = [_name(cell, f"{notebook}: cell {number}") for number, cell in enumerate(content.cells, start=1)]
+    copies = Counter(filter(None, names))
+    if not copies:
         raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
     messages = _messages(content, Path(notebook), seconds) if find_spec("nbconvert") else _messages_here(content)
-    lines = []
-    for number, (cell, message) in enumerate(zip(content.cells, messages, strict=True), start=1):
-        name, exercise = _name(cell), marks(cell)
-        if names[name] > 1:
-            if name not in (line.name for line in lines):
-                copied = f"{names[name]} cells have this name, expected one: delete the copies"
-                lines.append(Line(name, "not yet", exercise.points, copied))
-        elif name and exercise.get("solution"):
-            lines.append(Line(name, "manual", exercise.points, message))
-        elif name:
-            if not _tests_something(cell):
-                message = f"expected a test, found {'code without one' if cell.cell_type == 'code' else cell.cell_type}"
-            lines.append(Line(name, "not yet" if message else "ok", exercise.points, message))
+    lines = {}
+    for number, (cell, name, message) in enumerate(zip(content.cells, names, messages, strict=True), start=1):
+        state = "not yet" if message else "ok"
+        if copies[name] > 1:
+            state, message = "not yet", f"{copies[name]} cells have this name, expected one: delete the copies"
+        elif marks(cell).get("solution"):
+            state = "manual"
+        elif name and not _tests_something(cell):
+            found = "code without one" if cell.cell_type == "code" else cell.cell_type
+            state, message = "not yet", f"expected a test, found {found}"
+        if name:
+            lines.setdefault(name, Line(name, state, marks(cell)["points"], message))
         elif message:
-            lines.append(Line(f"cell {number}", "error", 0, message))
-    return lines
+            lines[number] = Line(f"cell {number}", "error", 0, message)
+    return list(lines.values())
 
 
-def _name(cell, where: str = "") -> str:
+def _name(cell, where: str) -> str:
     """Return the name of a graded cell, "" of any other; refuse one that is not as nbgrader marks it."""
     mark = marks(cell)
     if not mark.get("grade"):

@@ -17,8 +17,8 @@ from fairlab.checks import optional, required, suggestion
 from fairlab.data.documents import Entry, Several, read_document
 from fairlab.labs.masters import exercises, for_course, marks, read, solved, without_guide
 from fairlab.paths import project, write_text
+from fairlab.suite.comparison import render
 
-jinja2 = optional("jinja2")
 nbformat = optional("nbformat")
 
 REQUIREMENTS, README = "requirements-labs.txt", "README.md"
@@ -155,7 +155,7 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     write_grading(masters, folder / "course")
     students = shutil.copytree(folder / "course" / "release", folder / "students")
     write_requirements(students)
-    write_text(students / README, _page("students.md.jinja", labs=labs, alone=False))
+    write_text(students / README, render("students.md.jinja", project().labs, labs=labs, alone=False))
     for card, master in masters:
         write_text(folder / "course" / "guides" / f"{card.assignment}.md", guide(card, master, course))
         write_text(folder / "solved" / card.assignment / card.notebook.name, nbformat.writes(solved(master)) + "\n")
@@ -214,7 +214,7 @@ def write_grading(masters: Sequence[tuple[Card, object]], folder: Path) -> None:
 def guide(card: Card, master, course: int) -> str:
     """Return the teacher's page of a lab: summary, time plan, points, common mistakes, rubrics."""
     texts = {marks(cell).get("grade_id"): cell.source for cell in solved(master).cells}
-    return _page("guide.md.jinja", lab=card, exercises=exercises(master), texts=texts, course=course)
+    return render("guide.md.jinja", project().labs, lab=card, exercises=exercises(master), texts=texts, course=course)
 
 
 def write_requirements(folder: Path) -> None:
@@ -237,7 +237,7 @@ def write_zip(card: Card, students: Path, folder: Path) -> None:
     own = shutil.copytree(students / card.assignment, folder / card.assignment)
     for shared in (students / REQUIREMENTS, *students.glob("*.whl")):
         shutil.copy(shared, own)
-    write_text(own / README, _page("students.md.jinja", labs=[card], alone=True))
+    write_text(own / README, render("students.md.jinja", project().labs, labs=[card], alone=True))
     shutil.make_archive(own, "zip", folder, card.assignment)
     shutil.rmtree(own)
 
@@ -249,9 +249,3 @@ def _call(folder: Path, module: str, *arguments: str) -> None:
     answer = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if answer.returncode:
         raise RuntimeError(f"{module} failed: {answer.stderr.strip() or answer.stdout.strip()}")
-
-
-def _page(template: str, **content) -> str:
-    text = (project().labs / template).read_text(encoding="utf-8")
-    options = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "keep_trailing_newline": True}
-    return jinja2.Template(text, **options).render(content)

@@ -7,7 +7,7 @@ from fairlab.checks import optional
 
 nbformat = optional("nbformat")
 
-PARAMETERS, GUIDE = "parameters", "guide"
+GUIDE = "guide"  # tag of cells for the teacher's guide
 CELL_SECONDS, NOTEBOOK_SECONDS = 60, 600  # what a cell, and a notebook, may take when it is checked or graded
 MOST_LETTERS = 500  # of a name or message that is printed
 QUIET = ["--log-level=ERROR"]  # or a kernel warns of matters that are not a student's
@@ -39,11 +39,10 @@ def read(path: Path | str):
     ValueError
         If it is no notebook.
     """
+    content = Path(path).read_bytes()
     try:
-        notebook = nbformat.read(path, as_version=4)
+        notebook = nbformat.reads(content.decode(), as_version=4)
         nbformat.validate(notebook)
-    except OSError:
-        raise
     except Exception as error:  # nbformat expects JSON of the right form
         reason = plain((str(error).splitlines() or [""])[0])
         raise ValueError(f"{path}: not a notebook ({type(error).__name__}: {reason})") from error
@@ -66,11 +65,12 @@ def for_course(notebook, course: int):
         If no cell tagged ``parameters`` has a line ``course = 0``.
     """
     changed = nbformat.from_dict(notebook)
-    for cell in changed.cells:
-        if PARAMETERS in cell.metadata.get("tags", ()) and _COURSE.search(cell.source):
-            cell.source = _COURSE.sub(f"course = {course}", cell.source)
-            return changed
-    raise ValueError("expected a cell tagged `parameters` with a line `course = 0`")
+    cells = [cell for cell in changed.cells if "parameters" in cell.metadata.get("tags", ())]
+    if not any(_COURSE.search(cell.source) for cell in cells):
+        raise ValueError("expected a cell tagged `parameters` with a line `course = 0`")
+    for cell in cells:
+        cell.source = _COURSE.sub(f"course = {course}", cell.source)
+    return changed
 
 
 def without_guide(notebook):

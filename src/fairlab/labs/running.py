@@ -38,21 +38,15 @@ class ResilientExecute(ExecutePreprocessor):
         """Run a copy of a notebook and return it."""
         self.lost = {}
         while True:
-            self._running, self._shown, self._replies = None, Counter(), {}
-            self.on_cell_error = self._note_error
+            self._running, self._shown = None, Counter()
             try:
                 return super().preprocess(from_dict(nb), resources, km)
             except (CellTimeoutError, DeadKernelError) as error:
                 if self._running is None:  # no cell did it
                     raise
-                reasons = {
-                    CellTimeoutError: f"did not end within {self.timeout} seconds",
-                    DeadKernelError: "ended the kernel",
-                }
-                why = f"{reasons[type(error)]}; the others were run without it"
-                self.lost[self._running] = new_output(
-                    "error", ename=type(error).__name__, evalue=why, traceback=[f"{type(error).__name__}: {why}"]
-                )
+                is_late = isinstance(error, CellTimeoutError)
+                why = f"did not end within {self.timeout} seconds" if is_late else "ended the kernel"
+                self.lost[self._running] = _error(type(error).__name__, f"{why}; the others were run without it")
 
     def preprocess_cell(self, cell, resources, index):
         """Run a cell, unless it is to be left out."""
@@ -60,15 +54,13 @@ class ResilientExecute(ExecutePreprocessor):
         if index in self.lost:
             cell.outputs = [self.lost[index]]
             return cell, resources
-        cell, resources = super().preprocess_cell(cell, resources, index)
-        shown = any(output.output_type == "error" for output in cell.get("outputs", ()))
-        if (reply := self._replies.get(index)) and not shown:
-            name, value = reply.get("ename", "Error"), reply.get("evalue", "")
-            cell.outputs.append(new_output("error", ename=name, evalue=value, traceback=[f"{name}: {value}"]))
-        return cell, resources
+        return super().preprocess_cell(cell, resources, index)
 
-    def _note_error(self, cell, cell_index, execute_reply):
-        self._replies[cell_index] = execute_reply["content"]
+    def on_cell_executed(self, cell, cell_index, execute_reply):
+        """Show the error of a cell that hid it."""
+        reply = execute_reply["content"]
+        if reply["status"] == "error" and not any(output.output_type == "error" for output in cell.outputs):
+            cell.outputs.append(_error(reply.get("ename", "Error"), reply.get("evalue", "")))
 
     def output(self, outs, msg, display_id, cell_index):
         """Keep an output, unless the cell has shown too much."""
@@ -76,6 +68,10 @@ class ResilientExecute(ExecutePreprocessor):
         if self._shown[cell_index] <= MOST_LETTERS or msg["msg_type"] == "error":
             return super().output(outs, msg, display_id, cell_index)
         return None
+
+
+def _error(name: str, text: str):
+    return new_output("error", ename=name, evalue=text, traceback=[f"{name}: {text}"])
 
 
 def with_numbers(notebook):

@@ -450,10 +450,10 @@ def _numbers(ours, kind) -> dict:
     return {"ours": mean, "low": low, "high": high, "n_trials": ours.n}
 
 
-def render(template: str, **content) -> str:
-    """Return the text that a template beside this module gives; what goes into HTML is escaped."""
+def render(template: str, folder: Path = Path(__file__).parent, **content) -> str:
+    """Return the text that a template gives, by default one beside this module; what goes into HTML is escaped."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
         autoescape=jinja2.select_autoescape(),
         trim_blocks=True,
