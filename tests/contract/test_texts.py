@@ -104,3 +104,12 @@ def test_names_in_the_text_of_a_notebook_exist(path, names_of_the_library):
     code, text = ("\n".join(cell.source for cell in cells if cell.cell_type == kind) for kind in ("code", "markdown"))
     named = {name for name, call in NAMED.findall(text) if call or LOOKS_LIKE_A_NAME.search(name)}
     assert named <= names_of_the_library | names_in(code) | {notebook.stem for notebook in NOTEBOOKS}
+
+
+def test_what_a_whole_run_takes_is_what_the_committed_one_took():
+    runs = (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8").split("## Runs")[1]
+    took = sum(int(minutes) for minutes in re.findall(r"^\| \w+ \| \d+ \| \w+ \| (\d+) \|", runs, flags=re.MULTILINE))
+    said = {path.name: re.findall(r"about (\d+) core-minutes", path.read_text(encoding="utf-8")) for path in PAGES}
+    said = {name: int(minutes) for name, found in said.items() for minutes in found}
+    assert {"README.md", "reproduce.md", "profiles.md", "running.md"} <= {*said}
+    assert said == dict.fromkeys(said, 5 * round(took / 5))
