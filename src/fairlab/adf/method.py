@@ -73,6 +73,16 @@ class DirectedSearch(Method):
     ----------
     confidence_level : float
     random_state : int
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.adf import DirectedSearch
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> rule = lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20
+    >>> case = fairlab.Case(rule, people, sensitive_features="sex")
+    >>> [finding.n_found for finding in DirectedSearch().run(case).findings]
+    [9]
     """
 
     title = "ADF and AEQUITAS"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from fairlab.adf.method import DirectedSearch
+from fairlab.adf import DirectedSearch
 from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, Report
 from fairlab.cases import Case, Method, MethodResult
@@ -15,7 +15,7 @@ from fairlab.checks import check_choice, check_count, check_flag, check_number, 
 from fairlab.fairtest import FairTest, GroupRates
 from fairlab.fliptest import FlipTest
 from fairlab.individual_fairness import IndividualFairness
-from fairlab.themis.method import Flips
+from fairlab.themis import Flips
 
 # In the order in which they run: those first that only need the people of the table, whose decisions are known.
 METHODS: dict[str, type[Method]] = {

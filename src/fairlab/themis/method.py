@@ -74,6 +74,16 @@ class Flips(Method):
         Flip rate from which on larger sets of columns are not examined.
     confidence_level : float
     random_state : int
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.themis import Flips
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> rule = lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20
+    >>> case = fairlab.Case(rule, people, sensitive_features="sex")
+    >>> [round(finding.estimate, 3) for finding in Flips().run(case).findings][:1]
+    [0.225]
     """
 
     title = "Themis"
