@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from scipy.stats import binom, binomtest
+from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 from fairlab.fliptest import (
@@ -174,7 +174,7 @@ def test_opposite_rules_flip_everybody():
     tables = groups(90)
     decisions = tables[0]["a"] > 0, tables[1]["a"] <= 0
     result, again, fewer = (counterpart_test(tables, decisions, n_people=n) for n in (5_000, 5_000, 60))
-    assert (result.estimate > 0.6, result.low > 0.4, result.p_value < 1e-6) == (True, True, True)
+    assert (result.estimate > 0.6, result.low > 0.4, result.p_value() < 1e-6) == (True, True, True)
     for name in ("counterpart_favourable", "second_favourable"):
         assert (result.odd["favourable"] != result.odd[name]).all()
     assert result.odd["cost"].is_monotonic_increasing
@@ -194,15 +194,21 @@ def test_estimate_and_p_value_by_hand():
     tables = groups(60)
     # Everyone of the second group is favoured; of the first group nobody.
     all_odd, nobody = (counterpart_test(tables, (np.full(60, first), np.ones(60))) for first in (0, 1))
-    assert (all_odd.estimate, all_odd.high, all_odd.p_value) == (1, 1, pytest.approx(3.0**-40))
-    assert (nobody.estimate, nobody.p_value) == (0, 1)
+    assert (all_odd.estimate, all_odd.high, all_odd.p_value() < 1e-9) == (1, 1, True)
+    assert (nobody.estimate, nobody.p_value()) == (0, 1)
     assert nobody.low < 0 < nobody.high
-    mixed = counterpart_test(tables, [table["b"] > 0.3 for table in tables])
+    decided = [table["b"] > 0.3 for table in tables]
+    mixed = counterpart_test(tables, decided)
     own, first, second = (mixed.triples[f"{name}favourable"] for name in ("", "counterpart_", "second_"))
     split, odd = (first != second).sum(), len(mixed.odd)
     assert mixed.estimate == pytest.approx((odd - split / 2) / 40)
     assert mixed.estimate == pytest.approx(((own != first).mean() + (own != second).mean()) / 2 - split / 40)
-    assert mixed.p_value == pytest.approx(binomtest(odd, odd + split, 1 / 3, alternative="greater").pvalue)
+    # The p-value is the level at which the interval reaches what is asked.
+    opposite = tables[0]["a"] > -0.5, tables[1]["a"] <= 0.5
+    for margin in (0.0, 0.1):
+        level = 1 - counterpart_test(tables, opposite).p_value(margin)
+        assert 0.5 < level < 1
+        assert counterpart_test(tables, opposite, confidence_level=level).low == pytest.approx(margin, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -128,13 +128,13 @@ def _flips(case, pair, matched: CounterpartTest):
         estimate,
         low,
         high,
-        matched.p_value_beyond(0),
+        matched.p_value(),
         _evidence(case, odd, pair),
         3 * len(triples),
         f"Between matched people of {names}, {100 * estimate:.1f}% of decisions flip beyond what chance explains"
         + (f": {direction}" if estimate and direction else ""),
         measure="excess_flip_rate",
-        test=matched.p_value_beyond,
+        test=matched.p_value,
         smallest=partial(smallest_effect, matched.low, matched.high, matched.confidence_level),
         by_group=by_group,
     )
