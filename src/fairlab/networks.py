@@ -194,10 +194,11 @@ class BaseNetwork:
             raise ValueError(f"X: the network takes {self.n_features} columns, was given shape {X.shape}")
         X = single_precision(X)
         parts = [self._answer(X[start : start + CHUNK], slope, label) for start in range(0, max(len(X), 1), CHUNK)]
-        answers = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        answers = parts[0] if len(parts) == 1 else [np.concatenate(part) for part in zip(*parts, strict=True)]
         faults = "answers {} of {} inputs with what", "the gradient of {} of {} inputs"
         for values, fault in zip(answers, faults, strict=False):
-            if (bad := ~np.isfinite(values).all(axis=1)).any():
+            # A sum is finite sooner than each of its terms is looked at; an infinite one may be of finite terms.
+            if not np.isfinite(values.sum()) and (bad := ~np.isfinite(values).all(axis=1)).any():
                 raise ValueError(f"model: {fault.format(int(bad.sum()), len(bad))} is not a number")
         return answers
 
@@ -421,7 +422,7 @@ def single_precision(X, name: str = "X") -> np.ndarray:
         raise ValueError(f"{name}: expected numbers, found {X.dtype}")
     with np.errstate(over="ignore"):
         single = X.astype(np.float32)
-    if not (finite := np.isfinite(single)).all():
+    if X.dtype.kind == "f" and not (finite := np.isfinite(single)).all():  # every whole number fits
         row, column = np.argwhere(~finite)[0]
         raise ValueError(
             f"{name}: column {column} holds {X[row, column]} in row {row}, expected numbers within float32"

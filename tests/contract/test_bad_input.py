@@ -143,7 +143,7 @@ USES = [
     Use(CASE.decide, {"rows": PEOPLE}, bad={"rows": (3, PEOPLE[["age"]], AGES.astype(str))}),
     Use(CASE.queries.limit, {"n_rows": 3}, lambda limit: limit.__enter__(), {"n_rows": (-1, NAN, "many")}),
     Use(cases.Queries),
-    Use(cases.AnswerCache),
+    Use(cases.AnswerCache, bad={"loads_compiler": None}),
     Use(cases.wrap_model, {"model": at_40}),
     Use(cases.Encoding, {"table": AGES}),
     Use(CASE.encoding.transform, {"rows": AGES}, bad={"rows": "table"}),

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.stats import binom
 from sklearn.base import clone
 
-from fairlab.cases import CaseError, Schema, queries, wrap_model
+from fairlab.cases import AnswerCache, CaseError, Schema, queries, wrap_model
 from fairlab.models import CommandModel, SoftwareError
 from fairlab.papers.themis.stopping import Normal, Wilson
 from fairlab.themis import (
@@ -461,12 +461,12 @@ def test_memory_never_runs_an_input_twice(schema, blocks, seed):
 
 
 @pytest.mark.parametrize("schema", [Schema.from_dict({f"x{i}": range(50) for i in range(3)}), HUGE])
-@pytest.mark.parametrize(("owner", "place"), [(queries, "_longer"), (estimation, "outputs_of")])
+@pytest.mark.parametrize(("owner", "place"), [(AnswerCache, "_keep"), (queries, "_longer"), (estimation, "outputs_of")])
 def test_a_memory_that_was_interrupted_is_right_when_it_is_asked_again(schema, owner, place):
     memory = Program(lambda inputs: inputs["x0"].to_numpy() % 2, schema)
     codes = schema.sample_codes(30_000, random_state=0)
     memory(codes[:9_000])
-    for n in (300, 20_000):
+    for n in (300, 20_000):  # by arrays, and by the compiled loop
         with mock.patch.object(owner, place, side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
             memory(codes[9_000 : 9_000 + n])
             memory(codes[29_000:])

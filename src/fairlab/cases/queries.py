@@ -1,10 +1,12 @@
 """Model queries: rows are counted, sent in batches, cached, and held to a limit."""
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -16,6 +18,10 @@ REPEATED = 1000  # rows that are sent a second time
 FEWEST_REPEATED = 100  # of these; where there are fewer rows, each is sent several times
 PATIENCE = 2.0  # seconds that this may take
 MAX_SECONDS = 1e8  # of a timer
+KEYS_AT_ONCE = 200_000  # that are put into new slots
+MOST_FULL = 0.55  # share of the slots
+LARGE, VERY_LARGE = 5_000, 500_000  # keys from which on it pays to use a compiler, and to load it
+_STEP = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over all 64 bits
 
 
 class BudgetSpentError(RuntimeError):
@@ -309,7 +315,14 @@ def _batches(rows: pd.DataFrame) -> list[pd.DataFrame]:
 class AnswerCache:
     """Answers by key, each computed once; the one cache of all methods.
 
-    Keys have numbers, in the order in which they came first: a dictionary leads from a key to its number.
+    Keys have numbers, in the order in which they came first. A dictionary leads from a key to its number;
+    after the first large question, and with numba, a table of slots: the slot of a key is a hash of it, or the next
+    free one (open addressing).
+
+    Parameters
+    ----------
+    loads_compiler : bool
+        Whether a large question may load numba, which takes half a second; otherwise it is used if it is loaded.
 
     Examples
     --------
@@ -320,22 +333,25 @@ class AnswerCache:
     ([6, 8, 6], [True, True, False])
     """
 
-    def __init__(self):
-        self._numbers: dict[int | bytes, int] = {}
-        self._values, self._dtype = np.empty(0), np.dtype(np.int64)  # of the keys
+    def __init__(self, *, loads_compiler: bool = False):
+        self._loads_compiler, self._n, self._bits = loads_compiler, 0, 11  # of a slot's number
+        self._keys: Any = None
+        self._values: Any = None
+        self._numbers: Any = None
+        self._slots: Any = None
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return self._n
 
     @property
     def keys(self) -> np.ndarray:
         """The keys, in the order in which they came first."""
-        return np.array(list(self._numbers), dtype=self._dtype)
+        return np.empty(0, dtype=np.int64) if self._keys is None else self._keys[: self._n]
 
     @property
     def values(self) -> np.ndarray:
         """Their answers."""
-        return self._values[: len(self)]
+        return np.empty(0) if self._values is None else self._values[: self._n]
 
     def __call__(
         self, keys: np.ndarray, answer: Callable, *, count: Callable | None = None
@@ -351,22 +367,84 @@ class AnswerCache:
         count : callable or None
             Takes the number of each key and that array before `answer` does; what it raises leaves the cache as it was.
         """
-        known, numbers, self._dtype = len(self), self._numbers, keys.dtype
+        if len(keys) == 0:
+            return self.values[:0], np.empty(0, dtype=bool)
+        self._keys = _longer(keys[:0] if self._keys is None else self._keys, self._n + len(keys))
         try:
-            found = np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys.tolist()), np.intp, len(keys))
-            is_new = np.diff(np.maximum.accumulate(found), prepend=known - 1) > 0
-            is_new &= found >= known
-            if count is not None and len(keys):
-                count(found, is_new)
+            numbers, is_new = self._find(keys)
+            if count is not None:
+                count(numbers, is_new)
             if is_new.any():
-                new = np.asarray(answer(is_new))
-                dtype = np.result_type(self._values, new) if known else new.dtype
-                self._values = _longer(self._values[:known].astype(dtype, copy=False), len(numbers))
-                self._values[known : len(numbers)] = new
+                self._keep(np.asarray(answer(is_new)))
         except BaseException:  # some numbers may be of keys without a value
-            self._numbers = dict(zip(list(numbers)[:known], range(known), strict=True))
+            self._numbers = self._slots = None
             raise
-        return self._values[found], is_new
+        return self._values.take(numbers), is_new
+
+    def _keep(self, new: np.ndarray) -> None:
+        kept = new[:0] if self._values is None else self._values
+        kept, stop = kept.astype(np.result_type(kept, new), copy=False), self._n + len(new)
+        self._values = _longer(kept, stop)
+        self._values[self._n : stop] = new
+        self._n = stop
+
+    def _find(self, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each key, and whether it is the first such key of all."""
+        is_large = len(asked) >= LARGE and asked.dtype.kind == "i"
+        is_large &= self._loads_compiler or "numba" in sys.modules or len(asked) >= VERY_LARGE
+        if (self._slots is not None or is_large) and (loop := _compiled_loop()) is not None:
+            self._make_room(loop, self._n + len(asked))
+            return loop(self._slots, self._keys, self._n, asked, self._places(asked))
+        if self._numbers is None:
+            self._numbers = dict(zip(self.keys.tolist(), range(self._n), strict=True))
+        numbers = self._numbers
+        found = np.fromiter((numbers.setdefault(key, len(numbers)) for key in asked.tolist()), np.intp, len(asked))
+        is_new = np.diff(np.maximum.accumulate(found), prepend=self._n - 1) > 0
+        is_new &= found >= self._n
+        self._keys[self._n : len(numbers)] = asked[is_new]
+        return found, is_new
+
+    def _make_room(self, loop: Callable, needed: int) -> None:
+        """Make the table large enough for so many keys."""
+        if self._slots is not None and needed <= MOST_FULL * len(self._slots):
+            return
+        while needed > MOST_FULL * (1 << self._bits):
+            self._bits += 2
+        self._numbers, self._slots = None, np.full(1 << self._bits, -1, dtype=np.int32)
+        for start in range(0, self._n, KEYS_AT_ONCE):
+            keys = self._keys[start : min(start + KEYS_AT_ONCE, self._n)]
+            loop(self._slots, self._keys, start, keys, self._places(keys))
+
+    def _places(self, keys: np.ndarray) -> np.ndarray:
+        """Return the slots in which to look for keys first."""
+        places = keys.view(np.uint64) * np.uint64(_STEP)
+        places >>= np.uint64(64 - self._bits)
+        return places.view(np.int64)
+
+
+@cache
+def _compiled_loop():
+    """Return `_find_each` compiled; None where it cannot be."""
+    from fairlab.models.loops import IS_COMPILED, compiled
+
+    return compiled(_find_each) if IS_COMPILED else None
+
+
+def _find_each(slots, keys, known, asked, places):
+    """Return what `AnswerCache._find` does; `slots` and `keys` are changed."""
+    numbers, is_new = np.empty(len(asked), dtype=np.int32), np.zeros(len(asked), dtype=np.bool_)
+    last = len(slots) - 1
+    for row in range(len(asked)):
+        place = places[row]
+        held = slots[place]
+        while held >= 0 and keys[held] != asked[row]:
+            place = (place + 1) & last
+            held = slots[place]
+        if held < 0:
+            held, known = known, known + 1
+            slots[place], keys[held], is_new[row] = held, asked[row], True
+        numbers[row] = held
+    return numbers, is_new
 
 
 def _longer(array: np.ndarray, needed: int) -> np.ndarray:

@@ -183,7 +183,7 @@ class Program:
 
     def __init__(self, model, schema: Schema, *, binary: bool = True):
         self.model, self.schema, self.binary = wrap_model(model), schema, binary
-        self._answers = AnswerCache()
+        self._answers = AnswerCache(loads_compiler=True)
 
     @property
     def runs(self) -> int:
