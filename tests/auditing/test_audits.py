@@ -120,6 +120,18 @@ def test_some_methods_by_name(case, methods):
     assert "Left out as requested: group rates, FairTest and Themis." in report.warnings
 
 
+def test_a_report_states_one_level_and_has_each_method_once(case, methods):
+    flip, own = KNOWN["fliptest"], KNOWN["themis"](confidence_level=0.9, random_state=3)
+    assert len(audit(case, methods=["rates", own], confidence_level=0.9).results) == 2
+    assert methods[0]["themis"][0] is own
+    with pytest.raises(ValueError, match=r"expected Themis with the confidence_level of the audit, 0.95, found 0.9"):
+        audit(case, methods=["rates", own])
+    for given in ([flip(), "fliptest"], [flip(), flip(random_state=1)]):
+        with pytest.raises(ValueError, match="methods: expected each method once, found FlipTest 2 times"):
+            audit(case, methods=given)
+    assert len(audit(case, methods=["fliptest", "FlipTest"]).results) == 1
+
+
 def test_a_method_that_spends_its_share_is_listed_not_hidden(case, methods):
     methods[1]["themis"] = 5000
     report = audit(case, budget=2400)

@@ -3,6 +3,7 @@ import re
 import sys
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -146,6 +147,28 @@ def test_what_cannot_be_examined(table, changes, message):
     given = {"model": lambda rows: rows["member"], "table": table, "sensitive_features": "sex"}
     with pytest.raises(ValueError, match=message):
         Case(**given | changes)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["a", "b", "a and b"], ["a", "b and c", "a and b", "c"], ["a, b", "c", "a", "b"], ["a, b and c", "a", "b", "c"]],
+)
+def test_sets_of_sensitive_columns_are_told_apart_by_their_names(names):
+    table = pd.DataFrame({name: ["x", "y"] * 10 for name in names})
+    with pytest.raises(CaseError, match="tell sets of columns apart, found .* which read alike; rename"):
+        Case(lambda rows: rows[names[0]] == "x", table, sensitive_features=names)
+    case = Case(lambda rows: rows[names[0]] == "x", table, sensitive_features=names[1:])
+    assert case.sensitive_features == tuple(names[1:])
+
+
+def test_values_of_no_rows_are_varied_and_no_rows_drawn(table):
+    case = Case(lambda rows: rows["member"], table, features=["member", "age"], sensitive_features="member")
+    varied = case.vary(case.table.iloc[:0], ["member"])
+    assert (varied.shape, varied.dtype) == ((0, 2), bool)
+    assert case.vary(case.table.iloc[:1], ["member"]).tolist() == [[False, True]]
+    assert case.draw(0, np.random.default_rng(0)).shape == (0, 2)
+    with pytest.raises(ValueError, match="n_rows: expected an integer, at least 0, found -1"):
+        case.draw(-1, np.random.default_rng(0))
 
 
 def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
@@ -613,6 +636,28 @@ def test_answers_of_another_kind_later_on_are_refused(first, then, options):
     asked = case_of(lambda rows: np.array([first[x] if x < 60 else then for x in rows["x"]]), **options)
     with pytest.raises(CaseError, match="model: "):
         asked.decide(pd.DataFrame({"sex": ["f"], "x": [99]}))
+
+
+@pytest.mark.parametrize(
+    ("classes", "then", "is_refused"),
+    [(["no", "yes"], 1, True), ([2, 3, 4], 0, True), ([0, 1], 2, True), ([0, 1], 1, False)],
+)
+def test_what_is_none_of_the_classes_of_an_estimator_is_refused_later_on(classes, then, is_refused):
+    later = []
+    labels = np.array(classes)
+    model = SimpleNamespace(
+        classes_=labels, predict=lambda rows: np.full(len(rows), then) if later else labels[rows["x"] % len(labels)]
+    )
+    asked = Case(
+        model, pd.DataFrame({"sex": ["f", "m"] * 30, "x": range(60)}), sensitive_features="sex", pos_label=classes[1]
+    )
+    later.append(True)
+    new = pd.DataFrame({"sex": ["f"], "x": [99]})
+    if is_refused:
+        with pytest.raises(CaseError, match=f"model: answers {then}; its classes are "):
+            asked.decide(new)
+    else:
+        assert asked.decide(new).tolist() == [True]
 
 
 @pytest.mark.parametrize("method", ["sort_values", "set_index"])

@@ -119,6 +119,19 @@ def test_networks_are_asked_for_gradients():
     assert ("under attack" in only(by_gradients).effect, "with group shuffled" in only(by_rows).effect) == (True, True)
 
 
+@pytest.mark.parametrize(("features", "ratio"), [(["group", "k"], 2.0), (["k"], 1.0)])
+def test_a_network_without_a_feature_that_could_be_moved(features, ratio):
+    numbers = pd.DataFrame({"group": [0, 1] * 100, "k": 1.0})
+    network = keras.Sequential([keras.Input((len(features),)), keras.layers.Dense(1, "sigmoid")])
+    weights = [2.0, 0.5] if len(features) == 2 else [0.5]
+    network.set_weights([np.float32(weights)[:, None], np.zeros(1, np.float32)])
+    finding = only(examined(network, features, table=numbers, y_true=None, pos_label=1))
+    losses = np.logaddexp(0, -np.array([0.5, 2.5]))  # of group 0 and 1, whose decisions are favourable
+    expected = (1 + losses[0] / losses[1]) / 2 if len(features) == 2 else 1.0
+    assert finding.estimate == pytest.approx(expected, rel=1e-4)
+    assert (finding.p_value < 0.05, finding.estimate >= ratio) == (ratio > 1, True)
+
+
 def test_numbers_and_more_than_two_groups():
     options = {"table": PEOPLE.assign(race=RNG.choice(["x", "y", "z"], N)), "features": ["age", "income"]}
     options |= {"sensitive_features": ["age", "race"], "decision_threshold": 0.5, "y_true": None, "pos_label": None}

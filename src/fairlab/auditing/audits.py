@@ -60,7 +60,7 @@ def audit(
     methods : iterable of str or Method, optional
         Some of ``"rates"``, ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"`` and ``"adf"``,
         which brings AEQUITAS; all by default. They run in this order. A `Method` of your own, which has its own
-        parameters, runs after them.
+        parameters, but the `confidence_level` of the audit, runs after them. Of each title there is one.
     confidence_level : float
         Of every interval by itself, and of all tests together: findings are called significant so that the family-wise
         error rate is at most ``1 - confidence_level`` (Holm's correction).
@@ -123,6 +123,7 @@ def audit(
     chosen = [
         each if isinstance(each, Method) else METHODS[each](**options, **own.get(each, {})) for each in _chosen(methods)
     ]
+    _check_methods(chosen, confidence_level)
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
     case = case.sample(max(budget // 2, 1), random_state=random_state)
     people, queried = len(case.table), case.queries.n_queries
@@ -264,6 +265,22 @@ def _chosen(methods) -> list[str | Method]:
         if name not in METHODS:
             raise ValueError(f"methods: unknown method {name!r}{suggestion(name, METHODS)}")
     return [*(name for name in METHODS if name in asked), *given]
+
+
+def _check_methods(chosen: list[Method], confidence_level: float) -> None:
+    """Raise a ValueError if a report could not tell methods apart, or would state another level than theirs."""
+    titles = [method.title for method in chosen]
+    for method in chosen:
+        if titles.count(method.title) > 1:
+            raise ValueError(
+                f"methods: expected each method once, found {method.title} {titles.count(method.title)} times"
+            )
+        its = getattr(method, "confidence_level", confidence_level)
+        if its != confidence_level:
+            raise ValueError(
+                f"methods: expected {method.title} with the confidence_level of the audit, {confidence_level:g}, "
+                f"found {its:g}"
+            )
 
 
 def _warnings(case, chosen, pace) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """A model, a table and its sensitive columns, ready for any method."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +133,7 @@ class Case:
             self._model = wrap_model(model)
         table = as_pandas(table)
         self.sensitive_features = _checked_names(sensitive_features, "sensitive_features", table)
+        _check_told_apart(self.sensitive_features)
         labels = _labels(table, y_true)
         self.features = _feature_names(
             table, features, self._model.columns, y_true if isinstance(y_true, str) else None
@@ -314,7 +317,8 @@ class Case:
         BudgetSpentError
             If there are more new rows than the limit has left.
         """
-        values, found = self.values(names), []
+        values = self.values(names)
+        found = [np.empty((0, len(values)), dtype=bool)]
         at_once = max(1, ROWS_AT_ONCE // len(values))
         for start in range(0, len(rows), at_once):
             some = rows.iloc[start : start + at_once]
@@ -326,6 +330,7 @@ class Case:
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
         """Return generated inputs: each feature drawn by itself, with replacement, from the values of the table."""
+        n_rows = check_count(n_rows, "n_rows", least=0)
         table = self.table[list(self.features)]
         chosen = rng.integers(len(table), size=(len(self.features), n_rows))
         return pd.DataFrame({name: table[name].take(rows).array for name, rows in zip(table, chosen, strict=True)})
@@ -421,6 +426,18 @@ def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]
         known = ", ".join(map(str, table.columns))
         raise CaseError(f"{argument}: the table has no column {strange[0]!r}; it has {known}")
     return names
+
+
+def _check_told_apart(names: tuple[str, ...]) -> None:
+    """Raise a CaseError if two sets of sensitive columns read alike in a report: "a and b", and "a" with "b"."""
+    seen: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for some in chain.from_iterable(combinations(names, size) for size in (1, 2, 3)):
+        words = tuple(re.split(", | and ", " and ".join(some)))
+        if (other := seen.setdefault(words, some)) != some:
+            raise CaseError(
+                f"sensitive_features: expected names that tell sets of columns apart, found {list(other)} and "
+                f"{list(some)}, which read alike; rename a column"
+            )
 
 
 def _feature_names(table, features, fitted, y_name) -> tuple[str, ...]:

@@ -93,7 +93,8 @@ class Meaning:
         """
         if self.kind == "labels":
             known = self.classes or (None if self.is_given else (0, 1))
-            if known is not None and (strange := set(answers.tolist()) - set(known) - {-1, 0, 1}):
+            alike = {-1, 0, 1} if {-1, 0, 1}.issuperset(known or ()) else set()
+            if known is not None and (strange := set(answers.tolist()) - set(known) - alike):
                 raise CaseError(f"model: answers {listed(strange)}; its classes are {listed(known)}")
             if answers.dtype != object:
                 return (answers == self.pos_label).astype(float)

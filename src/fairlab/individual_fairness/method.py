@@ -140,8 +140,10 @@ class IndividualFairness(Method):
 
     def _attacked(self, case, scorer, people, name, membership, fall, worst) -> Finding:
         """Return what the attack finds, from the worst values of the sensitive feature on."""
-        directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
-        p_values = len(directions) * direction_p_values(people.X, membership, directions)  # Bonferroni
+        directions, p_values = np.empty((len(membership.T), 0)), np.ones(len(membership.T))  # of no free column
+        if people.free.any():
+            directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
+            p_values = len(directions) * direction_p_values(people.X, membership, directions)  # Bonferroni
         alpha = 1 - self.confidence_level
         subspace = np.zeros((len(people.free), (p_values <= alpha).sum()))
         subspace[people.free] = directions[p_values <= alpha].T

@@ -47,10 +47,9 @@ class RepeatedPairs:
         self.people, self._rows = people, case.table[list(case.features)].iloc[people]
         positions = case.schema.positions(names)
         codes = case.schema.combinations(positions)
-        values = case.decode(codes).iloc[:, positions]
         own = (case.schema.encode(self._rows)[:, None, positions] == codes[:, positions]).all(axis=2)
         others = own.argmax(axis=1) + rng.integers(1, len(codes), len(people))
-        self._values = values.iloc[others % len(codes)]
+        self._values = case.values(names).iloc[others % len(codes)]
         changed = self._rows.assign(**{name: column.array for name, column in self._values.items()})
         self.own, b, c, d = _in_random_order(case, [self._rows, self._rows, changed, changed], rng)
         self.signs = (self.own.astype(int) - c) * (b.astype(int) - d)
