@@ -155,7 +155,7 @@ def test_what_cannot_be_examined(table, changes, message):
 )
 def test_sets_of_sensitive_columns_are_told_apart_by_their_names(names):
     table = pd.DataFrame({name: ["x", "y"] * 10 for name in names})
-    with pytest.raises(CaseError, match="tell sets of columns apart, found .* which read alike; rename"):
+    with pytest.raises(CaseError, match=r"tell sets of columns apart, found .* which read alike; rename"):
         Case(lambda rows: rows[names[0]] == "x", table, sensitive_features=names)
     case = Case(lambda rows: rows[names[0]] == "x", table, sensitive_features=names[1:])
     assert case.sensitive_features == tuple(names[1:])

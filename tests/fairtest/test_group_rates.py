@@ -91,3 +91,10 @@ def test_only_groups_that_occur_are_listed_in_the_order_of_their_values():
     codes, groups = group_codes(case_of(list(columns), PEOPLE.head(30).assign(**columns)), list(columns))
     assert [groups[code] for code in codes] == [", ".join([f"v{row}"] * 12) for row in range(30)]
     assert groups == sorted(groups)
+
+
+def test_intersections_whose_values_hold_commas_are_told_apart():
+    people = pd.DataFrame({"a": ["u", "u, v"] * 20, "b": ["v, w", "v, w", "w", "w"] * 10, "points": range(40)})
+    _, groups = group_codes(case_of(["a", "b"], people), ["a", "b"])
+    assert groups == ["u, 'v, w'", "u, w", "'u, v', 'v, w'", "'u, v', w"]
+    assert group_codes(case_of(["a"], people), ["a"])[1] == ["u", "u, v"]

@@ -135,6 +135,8 @@ def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked
     )
     assert {(each.sensitive_features, each.through) for each in named.findings} == {(("race",), ("job",))}
     assert (set(named.to_frame()["p_value"]), len(named.skipped)) == ({1}, 1)
+    with pytest.raises(ValueError, match="proxies: expected other features of the model, found 'sex' for sex"):
+        examined(lambda rows: rows["height"] > 175, table, 5_000, proxies={"sex": ["sex"]})
 
 
 def test_a_model_that_fails_on_other_values_is_said_not_raised():

@@ -18,7 +18,11 @@ def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[s
     for column in columns:
         codes = codes * len(column.cat.categories) + column.cat.codes.to_numpy()
         _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
-    return codes, [WITHIN.join(str(column.iloc[row]) for column in columns) for row in first]
+    values = [[str(column.iloc[row]) for column in columns] for row in first]
+    names = [WITHIN.join(row) for row in values]
+    if len(set(names)) < len(names):  # "a, b" with "c" reads as "a" with "b, c"
+        names = [WITHIN.join(repr(each) if WITHIN in each else each for each in row) for row in values]
+    return codes, names
 
 
 def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: np.ndarray) -> pd.DataFrame:

@@ -138,8 +138,8 @@ def _checked(case: Case, proxies) -> dict[str, tuple[str, ...]]:
                 f"proxies: expected sensitive columns, {', '.join(case.sensitive_features)}, found {name!r}"
             )
         for feature in names:
-            if feature not in case.features:
-                raise ValueError(f"proxies: expected features of the model, found {feature!r} for {name}")
+            if feature not in case.features or feature == name:
+                raise ValueError(f"proxies: expected other features of the model, found {feature!r} for {name}")
         if not names or len(set(names)) < len(names):
             raise ValueError(f"proxies: expected features, each once, for {name}, found {list(names)}")
     return found
