@@ -97,7 +97,6 @@ def test_functions_of_one_name_are_the_same_in_all_notebooks_which_share_their_t
     assert {
         "search_with_adf",
         "search_with_aequitas",
-        "trained",
         "global_phase",
         "course_of_adf",
         "course_of_sg",
