@@ -34,8 +34,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # make_staples stands beside thi
 from make_staples import INCOME_LIMIT, PRICES, RACES, USERS, ZIP_PRICES, read
 
 from fairlab.data.files import fetch_file
+from fairlab.data.project import project
 from fairlab.data.registry import project_registry
-from fairlab.paths import project, write_text
+from fairlab.paths import write_text
 
 AREAS = "zcta/zip_demographics_acs2013.csv"
 FILE = project().data_scripts / "staples_population.csv"

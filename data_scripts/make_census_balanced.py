@@ -15,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 
 from fairlab.data.encoding import check_published, encodings
+from fairlab.data.project import project
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
-from fairlab.paths import project
 
 census_themis = load_script(project().data_scripts / "make_census_themis.py")
 # By the codes of race.

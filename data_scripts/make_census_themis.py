@@ -14,9 +14,9 @@ from pathlib import Path
 import pandas as pd
 
 from fairlab.data.encoding import check_published, encode, encodings
+from fairlab.data.project import project
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
-from fairlab.paths import project
 
 adult_uci = load_script(project().data_scripts / "make_adult_uci.py")
 

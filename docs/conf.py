@@ -10,7 +10,7 @@ from latex2mathml.converter import convert
 from sphinx.search.en import SearchEnglish
 
 from fairlab import __version__
-from fairlab.paths import project as root
+from fairlab.data.project import project as root
 
 project = "fairlab"
 author = "The fairlab contributors"

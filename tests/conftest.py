@@ -6,7 +6,7 @@ import os
 import pytest
 from toy_project import CELLS, PUBLISHED, SPECIFICATION, write_notebook
 
-from fairlab.paths import project
+from fairlab.data.project import project
 
 gc.set_threshold(30_000)  # as in the command line
 # One thread per test process: the test runner already uses every core.

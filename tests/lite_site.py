@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from fairlab.paths import project
+from fairlab.data.project import project
 
 pytest.importorskip("jupyterlite_pyodide_kernel")
 _spec = importlib.util.spec_from_file_location("lite", project().labs / "lite" / "build.py")

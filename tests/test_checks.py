@@ -32,7 +32,8 @@ from fairlab.checks import (
     required,
     suggestion,
 )
-from fairlab.paths import Project, atomic_path, check_outputs, project, write_text
+from fairlab.data.project import Project, project
+from fairlab.paths import atomic_path, check_outputs, write_text
 from fairlab.seeds import derive_seed
 from fairlab.suite.seeds import Trial
 
@@ -253,7 +254,9 @@ def test_the_project_is_the_clone_above_the_package_or_the_one_of_the_variable(m
 
 def test_no_project_is_an_error_that_says_where_it_was_looked_for(monkeypatch, tmp_path):
     monkeypatch.delenv("FAIRLAB_ROOT", raising=False)
-    monkeypatch.setattr(paths, "__file__", str(tmp_path / "fairlab" / "paths.py"))
+    monkeypatch.setattr(
+        sys.modules["fairlab.data.project"], "__file__", str(tmp_path / "fairlab" / "data" / "project.py")
+    )
     with pytest.raises(FileNotFoundError, match=r"above the installed package: .* `pip install -e "):
         project().check()
 

@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 from scipy.stats import binom
 
-from fairlab.paths import project
+from fairlab.data.project import project
 
 FOLDER = project().docs / "truth"
 

@@ -21,6 +21,7 @@ import click
 from fairlab import paths
 from fairlab.checks import EXTRAS, MissingExtraError, check_number, required, suggestion
 from fairlab.data.errors import DataError
+from fairlab.data.project import project
 
 MORE_SECONDS, MAX_SECONDS = 60, 1e8
 WRONG_CALL, SIGNIFICANT, NOT_ASSESSED, INTERRUPTED = 2, 3, 4, 130  # exit statuses
@@ -668,7 +669,7 @@ def send(file, investigation, event_id, look, url, token):
 @click.option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
 def site(out, jobs):
     """Build the site: scorecard, papers, notebooks, gallery, guide, reference."""
-    paths.project().check()
+    project().check()
     if missing := [name for name in NEEDED_BY_SITE if find_spec(name) is None]:
         raise MissingExtraError(f"the site needs {', '.join(missing)}: pip install 'fairlab[site,labs]'")
     from fairlab.site.building import build
@@ -690,7 +691,7 @@ def list_labs():
     from fairlab.labs.course import cards
     from fairlab.labs.masters import exercises, read
 
-    paths.project().check()
+    project().check()
     for lab in cards():
         points = sum(exercise.points for exercise in exercises(read(lab.notebook)))
         print(f"{lab.number}. {lab.title} ({lab.key}; {lab.minutes} minutes, {points:g} points)\n   {lab.idea}")
@@ -710,7 +711,7 @@ def build_labs(names, out, seed):
     """Build a course: notebooks for students, a zip file of each lab, for nbgrader, and with solutions."""
     from fairlab.labs.course import build, card, cards
 
-    paths.project().check()
+    project().check()
     labs = [card(name) for name in names] or list(cards())
     folder = build(out, course=seed, labs=labs)
     print(f"{len(labs)} labs: {folder}/students, {folder}/zips, {folder}/course (nbgrader), {folder}/solved")

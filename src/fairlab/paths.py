@@ -1,4 +1,4 @@
-"""Where the project keeps its parts, and how it writes files."""
+"""How files are written: whole or not at all, and refused before the work where they cannot be."""
 
 import errno
 import os
@@ -8,106 +8,9 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 PARTIAL = ".partial"  # name of a folder of files that are being written, and nothing else
-
-
-@dataclass(frozen=True)
-class Project:
-    """The folders of a clone of fairlab.
-
-    Attributes
-    ----------
-    root : Path
-        The folder of the clone.
-    """
-
-    root: Path
-
-    @property
-    def experiments(self) -> Path:
-        """Experiments and published numbers, a folder per paper."""
-        return self.root / "experiments"
-
-    @property
-    def notebooks(self) -> Path:
-        """Notebooks, a folder per paper."""
-        return self.root / "notebooks"
-
-    @property
-    def labs(self) -> Path:
-        """The masters of the labs."""
-        return self.notebooks / "labs"
-
-    @property
-    def figures(self) -> Path:
-        """The committed figures, a folder per paper."""
-        return self.root / "figures"
-
-    @property
-    def docs(self) -> Path:
-        """The pages of the site that are written by hand."""
-        return self.root / "docs"
-
-    @property
-    def data_scripts(self) -> Path:
-        """The registry of data, and the scripts that prepare it."""
-        return self.root / "data_scripts"
-
-    @property
-    def registry(self) -> Path:
-        """The registry of data, which every project has."""
-        return self.data_scripts / "registry.yaml"
-
-    @property
-    def results(self) -> Path:
-        """All results: ``FAIRLAB_RESULTS`` if set, else ``results`` in the project."""
-        return Path(os.environ.get("FAIRLAB_RESULTS") or self.root / "results")
-
-    @property
-    def trials(self) -> Path:
-        """The cached trials, a folder per paper."""
-        return self.results / "trials"
-
-    @property
-    def partial(self) -> Path:
-        """Files of the results that are being written, and nothing else."""
-        return self.results / PARTIAL
-
-    def short(self, path: Path | str) -> str:
-        """Return a path as seen from the project's root, where it is below it."""
-        path = Path(path)
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
-
-    def check(self) -> None:
-        """Raise unless the project exists.
-
-        Raises
-        ------
-        FileNotFoundError
-            If it has no registry, as where the package was installed without its clone.
-        """
-        if not self.registry.exists():
-            override = os.environ.get("FAIRLAB_ROOT")
-            raise FileNotFoundError(
-                "no fairlab project found"
-                + (f" in FAIRLAB_ROOT={override}" if override else " above the installed package")
-                + ": expected data_scripts/registry.yaml. Without a clone there is the library alone, without "
-                "notebooks, experiments and data sets: `pip install -e .` in a clone, or set FAIRLAB_ROOT to one"
-            )
-
-
-def project() -> Project:
-    """Return the current project: ``FAIRLAB_ROOT`` if set, else the folder above this package that has a registry.
-
-    Where there is none, the project returned does not exist; see `Project.check`.
-    """
-    if override := os.environ.get("FAIRLAB_ROOT"):
-        return Project(Path(override))
-    above = [Project(folder) for folder in Path(__file__).resolve().parents]
-    return next((found for found in above if found.registry.exists()), above[0])
 
 
 @contextmanager
@@ -115,17 +18,15 @@ def atomic_path(path: Path | str):
     """Yield a temporary path; move it to `path` when the block ends well, remove it otherwise.
 
     A reader never sees half a file. A failed write leaves the earlier file as it was; its error names the file. A link
-    is followed, and a pipe or device is written to. What a killed process leaves lies in the folder of partial files of
-    the project, or beside a `path` outside its results.
+    is followed, and a pipe or device is written to. What a killed process leaves lies in the folder of partial files
+    above `path`, where there is one, else beside it.
     """
     path = Path(path)
     is_stream = _is_stream(path)
     place = Path(tempfile.gettempdir(), path.name) if is_stream else Path(os.path.realpath(path))
     place.parent.mkdir(parents=True, exist_ok=True)
-    own, folder = project(), place.parent
-    if path.is_relative_to(own.results):
-        folder = own.partial
-        folder.mkdir(exist_ok=True)
+    partial = (folder / PARTIAL for folder in place.parents)
+    folder = next(filter(Path.is_dir, partial), place.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:32]}.", suffix=path.suffix[:32], dir=folder)
     os.close(handle)
     temporary = Path(name)

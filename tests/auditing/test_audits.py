@@ -15,7 +15,7 @@ from fairlab import Case, audit
 from fairlab.auditing import forecast, progress, run
 from fairlab.auditing.audits import METHODS as KNOWN
 from fairlab.auditing.progress import QueryBar
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.themis.varied import PEOPLE, Varied, over_inputs, over_people, proxies_of
 
 METHODS = list(KNOWN)

@@ -18,7 +18,7 @@ from fairlab import Case, audit
 from fairlab.auditing.guard import RATIO, Accepted, Rule, failures, judge
 from fairlab.cases import MethodResult
 from fairlab.cli import main
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.statistics import difference_bounds, difference_p_value
 
 TODAY = date(2026, 11, 24)

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite.comparison import Comparison
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

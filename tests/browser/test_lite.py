@@ -9,9 +9,9 @@ import nbformat
 import pytest
 from lite_site import lite
 
+from fairlab.data.project import project
 from fairlab.labs.course import cards
 from fairlab.labs.masters import read, solved, without_guide
-from fairlab.paths import project
 
 pytestmark = pytest.mark.browser
 LABS = [card for card in cards() if card.number in lite.LABS]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import fairlab
-from fairlab.paths import project
+from fairlab.data.project import project
 
 ROOT = project().root
 

@@ -20,8 +20,8 @@ from public_calls import Lazy, Use
 import fairlab
 from fairlab import adf, auditing, cases, checks, data, fairtest, fliptest, models, networks, seeds, themis, transport
 from fairlab import individual_fairness as fairness
+from fairlab.data.project import project
 from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
-from fairlab.paths import project
 from fairlab.site.building import packages
 from fairlab.suite.seeds import Trial
 from fairlab.transport.maps import check_widths

@@ -11,7 +11,7 @@ import textwrap
 import nbformat
 import pytest
 
-from fairlab.paths import project
+from fairlab.data.project import project
 
 ROOT = project().root
 

@@ -6,8 +6,8 @@ import re
 import nbformat
 import pytest
 
+from fairlab.data.project import project
 from fairlab.data.registry import project_registry
-from fairlab.paths import project
 from fairlab.suite import comparison, drawing, links, scorecard
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.notebook import notebook_parameters

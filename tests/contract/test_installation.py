@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 import fairlab
 from fairlab.checks import EXTRAS
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite import run as runs
 
 ROOT = project().root

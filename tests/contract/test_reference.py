@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.site.building import packages
 
 

@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fairlab.cli import main
-from fairlab.paths import project
+from fairlab.data.project import project
 
 ROOT = project().root
 

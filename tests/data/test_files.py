@@ -17,9 +17,9 @@ import papermill
 import pytest
 
 from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, files, load, state_of, verify
+from fairlab.data.project import project
 from fairlab.data.registry import Address, project_registry
 from fairlab.data.tables import check_table
-from fairlab.paths import project
 
 CONTENT = b"a,b\n1,2\n3,4\n"
 ALTERED = b"a,b\n1,2\n3,5\n"

@@ -10,8 +10,8 @@ from pydantic import model_validator
 
 from fairlab import data
 from fairlab.data import DataError, Dataset, Provenance, RegistryError, documents, files
+from fairlab.data.project import project
 from fairlab.data.registry import project_registry, read_registry
-from fairlab.paths import project
 
 REGISTRY = {
     "redistribution": {"ok": "yes"},

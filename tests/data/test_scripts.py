@@ -7,9 +7,9 @@ from make_zip_prices import make as make_zip_prices
 from fairlab.data import DataError, load
 from fairlab.data.documents import read_yaml
 from fairlab.data.files import fetch_file, local_copy
+from fairlab.data.project import project
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
-from fairlab.paths import project
 
 DATA_SCRIPTS = project().data_scripts
 HEALTH = load_script(DATA_SCRIPTS / "make_health.py")

@@ -10,6 +10,7 @@ from scipy.stats import geom
 
 from fairlab.data import DataError, documents, encoding, load, registry, tables
 from fairlab.data.files import git_blob_sha1
+from fairlab.data.project import project
 from fairlab.data.surrogates.copula import Copula, Counts, Stratum
 from fairlab.data.surrogates.patients import SMALLEST_RISK, PatientModel
 from fairlab.data.surrogates.subjects import (
@@ -25,7 +26,6 @@ from fairlab.data.surrogates.subjects import (
 from fairlab.data.variants import arrests, individual_simulation, lipton
 from fairlab.data.variants.arrests import STOP, classify
 from fairlab.data.variants.staples_population import LEVELS, draw_counts, expected_cells
-from fairlab.paths import project
 
 
 def test_arrests_are_geometric_from_zero():

@@ -15,9 +15,10 @@ import yaml
 from graded_labs import COURSE, Grading, errors, secrets
 from nbformat.v4 import new_code_cell
 
+from fairlab.data.project import project
 from fairlab.labs.course import build, card, cards
 from fairlab.labs.masters import exercises, marks, read
-from fairlab.paths import project, write_text
+from fairlab.paths import write_text
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
 

@@ -14,10 +14,10 @@ import pytest
 from graded_labs import secrets
 from nbformat.v4 import new_notebook
 
+from fairlab.data.project import project
 from fairlab.labs import LabError, expect
 from fairlab.labs.course import build, card, cards
 from fairlab.labs.masters import exercises, for_course, marks, read, solved, without_guide
-from fairlab.paths import project
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
 

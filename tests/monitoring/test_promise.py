@@ -40,11 +40,11 @@ from joblib import Parallel, delayed
 from scipy.stats import binom
 from truth import FOLDER, check, tabulate
 
+from fairlab.data.project import project
 from fairlab.fairtest.sequential import evidence
 from fairlab.monitoring import migrations
 from fairlab.monitoring.scheduler import take_looks
 from fairlab.monitoring.store import Store, investigations
-from fairlab.paths import project
 from fairlab.plotting import LINES, legend_above, log_ticks, panels
 from fairlab.statistics import exact_interval
 from fairlab.suite.pictures import save

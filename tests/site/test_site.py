@@ -9,9 +9,9 @@ import pytest
 from graded_labs import secrets
 from toy_project import fill
 
+from fairlab.data.project import project
 from fairlab.labs.course import cards
 from fairlab.labs.masters import exercises, read
-from fairlab.paths import project
 from fairlab.site import building
 from fairlab.site.building import (
     drawing_cell,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.fingerprint import state
 from fairlab.suite.notebook import execute, run_experiment

@@ -19,7 +19,7 @@ from filelock import FileLock
 from toy_project import CELLS, SPECIFICATION, add_experiment, slow
 
 from fairlab import checks, data
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite import batch, cluster, processes
 from fairlab.suite.catalogue import specification
 from fairlab.suite.drawing import FORMATS

@@ -3,7 +3,7 @@ import json
 import pytest
 from toy_project import CELLS, write_notebook
 
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.notebook import NotebookError, notebook_parameters, run_experiment
 from fairlab.suite.run import IncompleteRunError, Run, failure_file, run_folder

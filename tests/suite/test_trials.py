@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite.processes import WORKER_ENVIRONMENT
 from fairlab.suite.seeds import Trial
 from fairlab.suite.trials import CorruptedError, WorkerDiedError, read, run_trials, trial_keys, write

@@ -21,7 +21,8 @@ from pathlib import Path
 
 import joblib
 
-from fairlab import paths
+from fairlab.data.project import project
+from fairlab.paths import write_text
 from fairlab.suite.run import peak_memory_gb
 
 GB = 1e9
@@ -171,5 +172,5 @@ def run(
         seconds[name] = time.perf_counter() - start
         report = {"quick": quick, "machine": machine(), "benchmarks": [asdict(row) for row in rows]}
         report |= {"failed": failed, "seconds": seconds}
-        paths.write_text(paths.project().results / "benchmarks.json", json.dumps(report, indent=2) + "\n")
+        write_text(project().results / "benchmarks.json", json.dumps(report, indent=2) + "\n")
     return rows, failed

@@ -4,7 +4,8 @@ import argparse
 import os
 import sys
 
-from fairlab import benchmarks, paths
+from fairlab import benchmarks
+from fairlab.data.project import project
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"written to {paths.project().results / 'benchmarks.json'}")
+    print(f"written to {project().results / 'benchmarks.json'}")
     return 1 if failed else 0
 
 

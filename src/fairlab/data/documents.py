@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Strict, ValidationError, model_validator
 
 from fairlab.checks import suggestion
-from fairlab.paths import project
+from fairlab.data.project import project
 
 MOST_MISTAKES = 10  # listed in one error
 DEEPEST = 30  # levels; deeper nesting is a mistake, or an attack

@@ -10,8 +10,8 @@ from pydantic import Field, Strict, model_validator
 
 from fairlab.data.documents import Entry, read_document
 from fairlab.data.errors import DataError
+from fairlab.data.project import project
 from fairlab.data.registry import File
-from fairlab.paths import project
 
 
 class Rule(Entry):

@@ -12,9 +12,9 @@ from fairlab.checks import check_flag, check_function
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.files import cache_folder, fetch_file, find_fault, is_offline, local_places
 from fairlab.data.loading import recipes
+from fairlab.data.project import project
 from fairlab.data.registry import File, Registry, Variant, project_registry
 from fairlab.data.tables import is_intact, prepare
-from fairlab.paths import project
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from fairlab.checks import suggestion
 from fairlab.data.documents import Entry, EntryError, Several, read_document
 from fairlab.data.errors import DataError, RegistryError
-from fairlab.paths import project
+from fairlab.data.project import project
 
 
 def _inside_cache(value: str) -> str:

@@ -11,12 +11,12 @@ from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.documents import read_yaml
 from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
 from fairlab.data.files import lost_since, was_there
+from fairlab.data.project import project
 from fairlab.data.registry import Variant, project_registry
 from fairlab.data.surrogates.copula import Copula
 from fairlab.data.surrogates.patients import PatientModel
 from fairlab.data.surrogates.subjects import SubjectModel
 from fairlab.data.tables import as_dataset, check_table, digest, prepare
-from fairlab.paths import project
 from fairlab.seeds import derive_seed
 
 # How rows are generated, by the key that holds the parameters in a surrogate's file.

@@ -14,8 +14,8 @@ import pooch
 from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.files import cache_folder, fetch_file, local_copy, new_file
+from fairlab.data.project import project
 from fairlab.data.registry import Registry, Variant, project_registry
-from fairlab.paths import project
 
 # Compared without case, blanks, dashes and underscores.
 FORBIDDEN_COLUMNS = frozenset(

@@ -2,7 +2,7 @@
 
 import lazy_loader as lazy
 
-from fairlab.paths import project
+from fairlab.data.project import project
 
 # What a single lab needs stands beside its notebook, also in a clone; a wheel has it in this folder.
 __path__.insert(0, str(project().labs))

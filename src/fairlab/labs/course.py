@@ -15,8 +15,9 @@ from pydantic import Field
 
 from fairlab.checks import optional, required, suggestion
 from fairlab.data.documents import Entry, Several, read_document
+from fairlab.data.project import project
 from fairlab.labs.masters import exercises, for_course, marks, read, solved, without_guide
-from fairlab.paths import project, write_text
+from fairlab.paths import write_text
 from fairlab.suite.comparison import render
 
 nbformat = optional("nbformat")

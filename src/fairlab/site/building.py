@@ -14,9 +14,10 @@ from pathlib import Path
 from PIL import Image
 
 from fairlab.checks import optional
+from fairlab.data.project import project
 from fairlab.labs.course import cards, guide, released
 from fairlab.labs.masters import exercises, read
-from fairlab.paths import project, write_text
+from fairlab.paths import write_text
 from fairlab.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding_of, page_text, raw
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison

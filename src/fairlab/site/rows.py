@@ -16,7 +16,8 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from fairlab import __version__, plotting
-from fairlab.paths import project, write_text
+from fairlab.data.project import project
+from fairlab.paths import write_text
 from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.comparison import Comparison, Row, off_most, short_line
 from fairlab.suite.published import load_paper, paper_keys

@@ -10,7 +10,7 @@ import joblib
 from filelock import FileLock, Timeout
 
 from fairlab.checks import memory_left_gb
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.comparison import compare, short_line
 from fairlab.suite.fingerprint import state

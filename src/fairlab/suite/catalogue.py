@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from fairlab.checks import suggestion
 from fairlab.data.documents import Entry, EntryError, Several, read_document
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite.published import Paper, load_paper
 
 PROFILES = ("smoke", "quick", "paper")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from fairlab import paths
+from fairlab.data.project import project
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
 
 AT_LEAST_ONE = click.IntRange(min=1)
@@ -21,7 +21,7 @@ class Command(click.Command):
 
     def invoke(self, ctx):
         """Run the command; an error says so where the library is installed without its project."""
-        paths.project().check()
+        project().check()
         return super().invoke(ctx)
 
 
@@ -48,7 +48,7 @@ suite = Group()
 
 def short(path) -> str:
     """Return a path as seen from the project's root, where it is below it."""
-    return paths.project().short(path)
+    return project().short(path)
 
 
 # Experiments
@@ -201,7 +201,7 @@ def _report(names, failed, profile) -> None:
     surrogates = {variant for name in done for variant in Run.read(run_folder(name, profile)).surrogates}
     if surrogates:
         print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
-    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(paths.project().results / profile)}")
+    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(project().results / profile)}")
     for name, reason in failed.items():
         first = (reason.splitlines() or [""])[0]
         print(f"failed: {name}: {first} ({short(log_file(name, profile))})", file=sys.stderr)
@@ -337,5 +337,5 @@ def figures(names, to_project, output):
 
     if to_project and output:
         raise click.UsageError("--write and --output exclude each other")
-    target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
+    target = project().figures if to_project else Path(output or project().results / "figures")
     print(f"figures in {target}: {len(copy_figures(names, target))}")

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from fairlab.checks import suggestion
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite.batch import outdated
 from fairlab.suite.catalogue import inputs, specification
 from fairlab.suite.run import failure_file

@@ -15,7 +15,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fairlab.paths import atomic_path, project, write_text
+from fairlab.data.project import project
+from fairlab.paths import atomic_path, write_text
 from fairlab.suite import pictures
 from fairlab.suite.catalogue import CUSTOM, selected
 from fairlab.suite.published import paper_keys

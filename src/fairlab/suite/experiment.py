@@ -19,7 +19,8 @@ from matplotlib.figure import Figure
 from fairlab import plotting
 from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
 from fairlab.data.dataset import Dataset
-from fairlab.paths import project, write_text
+from fairlab.data.project import project
+from fairlab.paths import write_text
 from fairlab.suite import pictures, processes
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification

@@ -20,7 +20,7 @@ from types import CodeType, FunctionType, ModuleType
 from joblib.hashing import NumpyHasher
 
 from fairlab.checks import EXTRAS
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.notebook import code_of
 from fairlab.suite.run import libraries

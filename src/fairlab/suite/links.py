@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from fairlab.paths import project
+from fairlab.data.project import project
 from fairlab.suite.comparison import Numbers, Row
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import label_of

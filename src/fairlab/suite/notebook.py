@@ -17,7 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fairlab.checks import optional, required
-from fairlab.paths import project, write_text
+from fairlab.data.project import project
+from fairlab.paths import write_text
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.processes import KERNEL_ENVIRONMENT, KernelTask, stopping

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, Field, Strict, model_validator
 
 from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document
-from fairlab.paths import project
+from fairlab.data.project import project
 
 
 def _by_id(items) -> dict:

@@ -28,7 +28,8 @@ import psutil
 from pydantic import TypeAdapter, ValidationError
 
 from fairlab.checks import check_count
-from fairlab.paths import project, write_text
+from fairlab.data.project import project
+from fairlab.paths import write_text
 from fairlab.suite.catalogue import CUSTOM, Specification, specification
 from fairlab.suite.verdicts import Ours
 

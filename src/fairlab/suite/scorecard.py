@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from fairlab.data.dataset import SOURCES
-from fairlab.paths import project, write_text
+from fairlab.data.project import project
+from fairlab.paths import write_text
 from fairlab.suite.catalogue import PROFILES, experiment_names, selected, specification
 from fairlab.suite.comparison import (
     BASES,

@@ -15,12 +15,12 @@ from fairlab.adf.discrimination import Trace
 from fairlab.cases import Schema
 from fairlab.data import load
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
+from fairlab.data.project import project
 from fairlab.networks import FeedForward
 from fairlab.papers.adf import benchmarks, courses
 from fairlab.papers.adf.benchmarks import SCHEMAS, Subject, subject_under_test
 from fairlab.papers.adf.searches import ADFOnCredit, tally
 from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
-from fairlab.paths import project
 from fairlab.suite.notebook import code_of
 from fairlab.suite.seeds import Trial
 

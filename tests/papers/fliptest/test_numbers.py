@@ -5,7 +5,7 @@ import re
 import nbformat
 import pytest
 
-from fairlab.paths import project
+from fairlab.data.project import project
 
 LINK = re.compile(r"!?\[[^\]]*\]\([^)]*\)|`[^`]*`")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")

@@ -15,9 +15,9 @@ import pandas as pd
 
 from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
+from fairlab.data.project import project
 from fairlab.data.sources import generated_dataset
 from fairlab.data.variants.staples import READINGS
-from fairlab.paths import project
 
 N_USERS = 988_871
 LEVELS = ["state", "gender", "race", "income", "price"]

@@ -19,9 +19,9 @@ import pandas as pd
 from fairlab.cases.schema import Schema
 from fairlab.checks import check_choice
 from fairlab.data.files import find_fault, local_copy
+from fairlab.data.project import project
 from fairlab.data.registry import File, project_registry
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, SENSITIVE, Instance
-from fairlab.paths import project
 from fairlab.themis.score import MEASURES
 
 TABLE = project().data_scripts / "themis_suites.csv"
