@@ -41,7 +41,7 @@ def test_a_session_publishes_a_complete_run_of_its_profile_or_else_a_custom_one(
     folder = run_folder("toy/mean", published)
     run = Run.read(folder)
     assert run.parameters == {"n": given.get("n", 10), "n_trials": 2}
-    assert (run.seed, run.ours("table-1", "mean").mean) == (given.get("seed", 0), pytest.approx(0.55))
+    assert (run.seed, run.ours("table-1", "mean").number) == (given.get("seed", 0), pytest.approx(0.55))
     assert run.sources()["berkeley"] == "real"
     assert {"commit", "libraries", "core_seconds", "peak_memory_gb", "python"} <= set(run.about)
     names = {path.name for path in (folder / "figures").iterdir()}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.suite.published import Value
-from fairlab.suite.verdicts import JUDGED, Ours, judge, judge_claim, relative_difference
+from fairlab.suite.verdicts import JUDGED, UNSETTLED, Ours, judge, judge_claim, relative_difference, unsettled
 
 KINDS = ["count", "statistic", "coefficient", "proportion", "percent"]
 WHY = "below what themis/pruning needs at least"
@@ -18,12 +18,12 @@ def value(**given):
     return Value(id="x", **({"kind": "statistic"} | given))
 
 
-def ours(*values):
-    return Ours(np.asarray(values, dtype=float))
+def ours(*values, kind="statistic"):
+    return Ours(np.asarray(values, dtype=float), kind)
 
 
 def verdict(published, *values, **about):
-    return judge(published, ours(*values), **about)[0]
+    return judge(published, ours(*values, kind=published.kind), **about)[0]
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def verdict(published, *values, **about):
         (value(value=100, kind="count"), [99, 101], "exact"),
         (value(low=0.25, high=0.30, kind="interval"), [(0.2549, 0.3049)], "exact"),
         (value(value=0, kind="count"), [0], "exact"),
-        # exact: a printed "<x" that rounds to at most x
-        (value(value=0.01, kind="percent", less_than=True), [0.0149], "exact"),
-        (value(value=0.01, kind="percent", less_than=True), [0.0151], "agrees"),
+        # exact: below a printed "<x"
+        (value(value=0.01, kind="percent", less_than=True), [0.0099], "exact"),
+        (value(value=0.01, kind="percent", less_than=True), [0.01], "agrees"),
         (value(value=0.01, kind="statistic", less_than=True), [0.02], "differs"),
         # agrees, with a published std: one std, or three combined standard errors where that is more
         (value(value=1.0, std=0.5, n=100), [1.5], "agrees"),
@@ -142,6 +142,58 @@ def test_a_single_run_is_held_against_the_spread_of_twenty_of_ours():
     assert verdict(value(value=196, kind="count", single_run=True), *runs) == "differs"
 
 
+def deviating(std, n):
+    """Return n values with the given standard deviation."""
+    values = np.arange(n) - (n - 1) / 2
+    return values * std / values.std(ddof=1)
+
+
+@pytest.mark.parametrize(
+    ("std", "n", "expected"),
+    [
+        (0.0320, 10, "agrees"),
+        (0.0916, 10, "agrees"),  # F of 9 and 9 degrees of freedom: .00135 are beyond 9.343, whose root is 3.0566
+        (0.0918, 10, "differs"),
+        (0.0097, 10, "differs"),
+        (0.0099, 10, "agrees"),
+        (0.1000, 3, "agrees"),  # few runs say little of a standard deviation
+    ],
+)
+def test_a_standard_deviation_is_judged_by_the_f_test_of_the_runs_behind_it(std, n, expected):
+    published = Value(id="x.std", value=Decimal("0.030"), n=10, kind="std")
+    assert judge(published, Ours(deviating(std, n), "std"))[0] == expected
+
+
+def test_a_published_standard_deviation_says_of_how_many_runs():
+    for entry in ({"id": "x.std"}, {"id": "x.std", "n": 1}, {"id": "x", "n": 10}):
+        with pytest.raises(ValueError, match=r"expected an id that ends in .std, and n of 2 or more"):
+            Value(value=Decimal("0.03"), kind="std", **entry)
+
+
+def test_interval_of_a_standard_deviation_holds_it_in_95_of_100_draws():
+    draws = np.random.default_rng(0).normal(size=(2000, 10))
+    intervals = np.array([Ours(values, "std").interval for values in draws])
+    assert 0.94 < np.mean((intervals[:, 0] < 1) & (intervals[:, 1] > 1)) < 0.96
+
+
+def test_a_row_is_unsettled_if_other_draws_of_our_trials_say_otherwise():
+    published = value(value=100)
+    near_the_limit, clear = spread(110, 8.3, 4), spread(101, 1.0, 10)
+    assert verdict(published, *near_the_limit) == "agrees"
+    assert unsettled(published, ours(*near_the_limit)) > 0.3 > UNSETTLED > unsettled(published, ours(*clear))
+    # Exact and agrees say the same; 101 on average is exact in some draws.
+    assert unsettled(value(value=101), ours(100, 101, 102)) == 0
+    assert unsettled(value(low=0, high=1, kind="interval"), ours((0, 1), (0.8, 2), kind="interval")) > UNSETTLED
+
+
+def test_resamples_are_judged_as_each_by_itself():
+    published, own = value(value=100, single_run=True), ours(*spread(120, 9, 25))
+    draws = own.resampled(400).values
+    alone = np.array([verdict(published, *draws[:, k]) for k in range(400)])
+    own_verdict = verdict(published, *own.values)
+    assert unsettled(published, own) == np.mean(alone != own_verdict) > 0
+
+
 def test_a_setting_must_be_equal():
     setting = value(value=1000, kind="count", setting=True)
     assert verdict(setting, 1000) == "setting"
@@ -200,14 +252,14 @@ def test_relative_difference():
     assert relative_difference(value(value=0), ours(0)) == 0
     assert relative_difference(value(value=0), ours(1)) is None
     assert relative_difference(value(value=0.03, kind="p-value"), ours(1)) is None
-    assert relative_difference(value(low=1, high=3, kind="interval"), ours((2, 3))) == 0.25
+    assert relative_difference(value(low=1, high=3, kind="interval"), ours((2, 3), kind="interval")) == 0.25
     assert relative_difference(value(value=0.01, kind="percent", less_than=True), ours(0.001)) == 0
 
 
 def test_interval_of_the_mean_over_trials():
     own = ours(1.0, 2.0, 3.0)
     low, high = own.interval
-    assert (own.mean, own.std) == (2.0, 1.0)
+    assert (own.number, own.std) == (2.0, 1.0)
     assert high - 2.0 == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)  # t quantile at 2 degrees of freedom
     assert low == pytest.approx(4.0 - high)
     assert ours(1.0).interval is None

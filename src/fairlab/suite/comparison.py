@@ -23,21 +23,25 @@ from fairlab.suite.verdicts import (
     JUDGED,
     LOOKS,
     OPEN,
+    UNSETTLED,
     judge,
     judge_claim,
     label_of,
     relative_difference,
+    unsettled,
 )
 
 jinja2 = optional("jinja2")
 
 INFERRED = "inferred"  # `reading` of a row whose protocol was inferred from the published values
+BY_CHANCE = "unsettled"  # column of rows whose verdict changes if our trials are resampled
 MULTIPLES = 10  # relative differences from here on are shown as multiples
 DIGITS = 6  # significant digits of written fractions
 
 # Counts in the order in which they are shown: numbers, claims, and what is counted separately.
 COLUMNS = [*LOOKS]
-COLUMNS.insert(COLUMNS.index("not comparable"), INFERRED)
+for apart in (INFERRED, BY_CHANCE):
+    COLUMNS.insert(COLUMNS.index("not comparable"), apart)
 
 # What a number rests on, and the words for it.
 BASES = {
@@ -81,6 +85,9 @@ class Row(Entry):
     n_trials : int or None
     relative_difference : float or None
         Of ours to published, with its sign; see `fairlab.suite.verdicts.relative_difference`.
+    unsettled : float or None
+        Share of resamples of our trials with another verdict; see `fairlab.suite.verdicts.unsettled`. None where trials
+        are no runs of ours.
     verdict : str
     reading : {"as_published", "inferred"} or None
         Protocol variant of a number; ``inferred``, for claims too, if it was inferred from the published values.
@@ -110,6 +117,7 @@ class Row(Entry):
     high: Number | None = None
     n_trials: int | None = None
     relative_difference: Number | None = None
+    unsettled: Number | None = None
     verdict: Literal[tuple(LOOKS)] = "not run"
     reading: Literal["as_published", "inferred"] | None = None
     data: Literal[SOURCES] | None = None
@@ -130,8 +138,15 @@ class Row(Entry):
         return self.reading == INFERRED and self.verdict in JUDGED + CLAIM_VERDICTS
 
     @property
+    def is_unsettled(self) -> bool:
+        """Whether another draw of our trials might well have another verdict."""
+        return self.unsettled is not None and self.unsettled > UNSETTLED
+
+    @property
     def column(self) -> str:
-        """Column in which the row is counted; inferred rows have their own unless they differ or fail."""
+        """Column in which the row is counted: unsettled rows have their own, and inferred ones that do not differ."""
+        if self.is_unsettled:
+            return BY_CHANCE
         return INFERRED if self.is_inferred and self.verdict not in OPEN else self.verdict
 
     @property
@@ -216,7 +231,7 @@ class Comparison:
         return Comparison(row for row in self.rows if row.paper == paper)
 
     def counts(self) -> Counter:
-        """Count the rows by verdict, inferred rows separately unless they differ or fail; every row counts once."""
+        """Count the rows by their `column`; every row counts once."""
         return Counter(row.column for row in self.rows)
 
     def bases(self) -> Counter:
@@ -252,10 +267,12 @@ class Comparison:
         if not self.rows:
             return "nothing published"
         counts, median, bases = self.counts(), self.median_difference(), self.bases()
-        inferred = Counter(row.verdict for row in self.rows if row.is_inferred and row.verdict in OPEN)
+        inferred = Counter(row.column for row in self.rows if row.is_inferred and row.column in OPEN)
+        off = sum(row.verdict in OPEN for row in self.rows if row.is_unsettled)
+        further = {column: f" ({n} inferred)" for column, n in inferred.items()}
+        further |= {BY_CHANCE: f" ({off} differ in this run)"} if off else {}
         verdicts = [
-            f"{counts[column]} {_counted(column, counts[column])}"
-            + (f" ({inferred[column]} inferred)" if inferred[column] else "")
+            f"{counts[column]} {_counted(column, counts[column])}{further.get(column, '')}"
             for column in COLUMNS
             if counts[column]
         ]
@@ -363,11 +380,14 @@ def _value_row(artefact, value, run, reading, claims_hold) -> Row:
     # Claims are judged as published, and say nothing of a number as specified.
     claims_hold = claims_hold and not inferred and record["reading"] == "as_published"
     verdict, reason = judge(value, ours, claims_hold=claims_hold, **_limits(run, artefact, value, record))
+    evidence, is_chance = run.specification.evidence(artefact.id, value.id), ours.n > 1 and not value.exact
+    share = unsettled(value, ours, claims_hold=claims_hold) if is_chance and evidence == EVIDENCE[0] else None
     as_specified = specified and published_row(run.paper, artefact, value, **_numbers(specified, value.kind))
     reasons = [
         reason,
         record["note"],
         as_specified and f"as specified: {as_specified.shown}",
+        share and share > UNSETTLED and f"unsettled: {share:.0%} of resamples of our trials have another verdict",
         value.exact and verdict in JUDGED[1:] and "deterministic: an exact rerun gives the published digits",
         isinstance(inferred, str) and f"the protocol was inferred: {inferred}",
         not value.verified and f"the published number is in doubt: {value.note}",
@@ -380,7 +400,8 @@ def _value_row(artefact, value, run, reading, claims_hold) -> Row:
         relative_difference=relative_difference(value, ours),
         verdict=verdict,
         reading=INFERRED if inferred and reading == "as_published" else "as_published",
-        evidence=run.specification.evidence(artefact.id, value.id),
+        unsettled=share if verdict in JUDGED else None,
+        evidence=evidence,
         reason="; ".join(filter(None, reasons)),
         **_numbers(ours, value.kind),
         **_provenance(run, record),
@@ -391,7 +412,7 @@ def _claim_row(artefact, claim, run) -> Row:
     entry = next(_about(run.claims, artefact, claim), None)
     if entry is None:
         return published_row(run.paper, artefact, claim, reason=_reason_left_out(run, artefact, claim))
-    verdict, reason = judge_claim(entry["holds"], **_limits(run, artefact, claim, entry))
+    verdict, reason = judge_claim(entry["holds"], impossible=claim.impossible, **_limits(run, artefact, claim, entry))
     inferred = claim.inferred or artefact.inferred
     reasons = [reason, entry["detail"], inferred and f"the protocol was inferred: {inferred}"]
     return published_row(
@@ -444,10 +465,10 @@ def _numbers(ours, kind) -> dict:
     """Return our result for a row, its interval cut at what the quantity can be."""
     low, high = (None, None) if kind == "p-value" else ours.interval or (None, None)
     least, most = RANGES.get(kind, (-np.inf, np.inf))
-    if low is not None and least <= np.mean(ours.mean) <= most:
+    if low is not None and least <= ours.centre <= most:
         low, high = max(low, least), min(high, most)
-    mean = (low, high) if kind == "interval" else float(ours.mean)
-    return {"ours": mean, "low": low, "high": high, "n_trials": ours.n}
+    number = (low, high) if kind == "interval" else float(ours.number)
+    return {"ours": number, "low": low, "high": high, "n_trials": ours.n}
 
 
 def render(template: str, folder: Path = Path(__file__).parent, **content) -> str:

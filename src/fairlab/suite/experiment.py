@@ -530,8 +530,8 @@ def _sides(value, ours) -> dict:
     row = dict(zip(("published", "published_low", "published_high"), (value.centre, *ends), strict=True))
     row |= dict.fromkeys(("ours", "low", "high", "n_trials"), np.nan)
     if ours is not None:
-        low, high = ours.mean if value.kind == "interval" else ours.interval or (np.nan, np.nan)
-        row |= {"ours": np.mean(ours.mean), "low": low, "high": high, "n_trials": ours.n}
+        low, high = ours.interval or (np.nan, np.nan)
+        row |= {"ours": float(ours.centre), "low": low, "high": high, "n_trials": ours.n}
     return {name: float(number) for name, number in row.items()}
 
 

@@ -30,7 +30,8 @@ T = TypeVar("T")
 ById = Annotated[tuple[T, ...], Strict(False), AfterValidator(_by_id)]
 """A YAML list of entries that becomes a dictionary by their ids."""
 
-Kind = Literal["count", "statistic", "coefficient", "proportion", "percent", "interval", "p-value", "seconds"]
+NOTEBOOK = "[a-z_]+/[a-z_]+"  # somewhere in the text
+Kind = Literal["count", "statistic", "coefficient", "proportion", "percent", "interval", "p-value", "seconds", "std"]
 
 
 class Value(Entry):
@@ -50,7 +51,8 @@ class Value(Entry):
     std : float, int or None
         Published standard deviation.
     n : int or None
-        Published number of repetitions.
+        Published number of repetitions; needed of a number that is itself a standard deviation (kind ``std``, with
+        the id of what it is of and ``.std``).
     exact : bool
         Whether the number is deterministic, so that an exact rerun gives the same published digits.
     less_than : bool
@@ -80,7 +82,7 @@ class Value(Entry):
     exact: bool = False
     less_than: bool = False
     setting: bool = False
-    impossible: str = Field("", pattern="[a-z_]+/[a-z_]+")
+    impossible: str = Field("", pattern=NOTEBOOK)
     single_run: bool = False
     inferred: str | bool = False
     verified: bool = True
@@ -95,6 +97,8 @@ class Value(Entry):
             raise EntryError(f"{self.id}: expected {' and '.join(ends)}, found {', '.join(map(str, ends.values()))}")
         if self.kind == "interval" and self.low > self.high:
             raise EntryError(f"{self.id}: low {self.low} above high {self.high}")
+        if self.kind == "std" and not (self.id.endswith(".std") and (self.n or 0) > 1):
+            raise EntryError(f"{self.id}: expected an id that ends in .std, and n of 2 or more, found n {self.n}", "n")
         if self.setting and (self.impossible or self.single_run or self.inferred):
             raise EntryError(
                 f"{self.id}: a fixed parameter cannot be impossible, single_run or inferred, too", "setting"
@@ -136,14 +140,15 @@ class Claim(Entry):
     rows : tuple of str
         Patterns of the numbers of its table or figure from whose recorded values it is judged; only these may have the
         verdict *same conclusion*.
-    inferred : str
-        As for a value.
+    inferred, impossible : str
+        As for a value; a claim is impossible that the paper's own numbers contradict.
     """
 
     id: str
     text: str
     rows: Several[str] = ()
     inferred: str = ""
+    impossible: str = Field("", pattern=NOTEBOOK)
 
 
 class Difference(Entry):

@@ -116,8 +116,13 @@ class Run:
 
     def ours(self, artefact: str, id: str, reading: str = "as_published") -> Ours | None:
         """Return the recorded result for one published value, None if there is none."""
-        record = self.record(artefact, id, reading)
-        return record and Ours(np.asarray(record["values"], dtype=float))
+        record, kind = (
+            self.record(artefact, id, reading),
+            self.specification.published.artefact(artefact).values[id].kind,
+        )
+        if kind == "std":  # of the trials of the number that it belongs to
+            record = self.record(artefact, id.removesuffix(".std"), reading) or record
+        return record and Ours(np.asarray(record["values"], dtype=float), kind)
 
     def source(self, variants=None) -> str:
         """Return the weakest provenance of `variants` (default: all that were loaded).

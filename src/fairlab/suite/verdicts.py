@@ -1,19 +1,22 @@
 """The verdicts on our numbers: their rules, which are not tuned to results, and what readers see of each."""
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlab.suite.published import Value, half_step
+from fairlab.suite.published import Kind, Value, half_step
 
 AGREES, NEAR = 0.10, 0.25  # relative differences
 POINTS = {"proportion": 0.005, "percent": 0.5}  # half a percentage point
-STANDARD_ERRORS = 3
+STANDARD_ERRORS, ITS_LEVEL = 3, 0.0027  # of a normal distribution
 TRIALS_FOR_ERRORS, WIDEST_ERRORS = 5, 0.25  # ours are used from so many trials on, if three of them are at most so wide
 SIGNIFICANCE = 0.05
 RUNS_FOR_SPREAD, CENTRAL = 20, 0.95  # single runs are compared with so many of ours
+RESAMPLES, UNSETTLED = 400, 0.05  # of our trials; share of them with another verdict from which on a row is unsettled
 ROUNDING = 1 + 1e-9  # of computed differences
+
+# How a number came out, the best first.
+JUDGED = ("exact", "agrees", "near", "compatible", "same conclusion", "differs")
 
 
 @dataclass(frozen=True)
@@ -22,10 +25,14 @@ class Ours:
 
     Attributes
     ----------
-    values : ndarray of shape (n_trials,) or, for intervals, (n_trials, 2)
+    values : ndarray of shape (n_trials, ...) or, for intervals, (n_trials, ..., 2)
+        Further axes are of resamples.
+    kind : str
+        That of the published number. For a standard deviation the values are the numbers that have it.
     """
 
     values: np.ndarray
+    kind: Kind = "statistic"
 
     @property
     def n(self) -> int:
@@ -33,31 +40,48 @@ class Ours:
         return len(self.values)
 
     @property
-    def mean(self) -> float | np.ndarray:
-        """Mean over trials."""
-        return self.values.mean(axis=0)
+    def number(self) -> np.ndarray:
+        """What is compared: the mean over trials, or their standard deviation if that was published."""
+        return self.std if self.kind == "std" else self.values.mean(axis=0)
 
     @property
-    def std(self) -> float | None:
-        """Standard deviation over trials (n - 1), None for a single one."""
-        return float(self.values.std(axis=0, ddof=1)) if self.n > 1 and self.values.ndim == 1 else None
+    def centre(self) -> np.ndarray:
+        """The number, or the middle of the mean interval."""
+        return self.number.mean(axis=-1) if self.kind == "interval" else self.number
 
     @property
-    def error(self) -> float:
+    def std(self) -> np.ndarray:
+        """Standard deviation over trials (n - 1); 0 for a single one and for intervals, where it is not known."""
+        is_known = self.n > 1 and self.kind != "interval"
+        return self.values.std(axis=0, ddof=1) if is_known else np.zeros(self.values.shape[1:])
+
+    @property
+    def error(self) -> np.ndarray:
         """Standard error of the mean over trials, 0 where it is not known."""
-        return 0.0 if self.std is None else self.std / math.sqrt(self.n)
+        return self.std / np.sqrt(self.n)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95% t-interval of the mean over trials, None for a single one; the mean ends of intervals."""
-        if self.values.ndim == 2:
-            return tuple(map(float, self.mean))
-        if self.std is None:
-            return None
-        from scipy.special import stdtrit
+        """95% interval of the number, None for a single trial: t for a mean, chi-squared for a standard deviation.
 
+        The mean ends of intervals.
+        """
+        if self.kind == "interval":
+            return tuple(map(float, self.number))
+        if self.n == 1:
+            return None
+        from scipy.special import chdtri, stdtrit
+
+        if self.kind == "std":
+            low, high = self.std * np.sqrt((self.n - 1) / chdtri(self.n - 1, [0.025, 0.975]))
+            return float(low), float(high)
         half = stdtrit(self.n - 1, 0.975) * self.error
-        return float(self.mean - half), float(self.mean + half)
+        return float(self.number - half), float(self.number + half)
+
+    def resampled(self, n_resamples: int) -> "Ours":
+        """Return bootstrap samples of the trials, the same every time."""
+        drawn = np.random.default_rng(0).integers(self.n, size=(self.n, n_resamples))
+        return replace(self, values=self.values[drawn])
 
 
 def judge(
@@ -84,38 +108,68 @@ def judge(
         One of `VERDICTS`.
     reason : str
     """
-    is_equal, (agrees, rule) = _equals_as_printed(published, ours), _agrees(published, ours)
-    used = f"published {published.printed}, used {np.mean(ours.mean):g}"
-    runs = f"within the central {CENTRAL:.0%} of our {ours.n} runs"
-    return _first(
+    used = f"published {published.printed}, used {ours.centre:g}"
+    beforehand = (
         ("surrogate", surrogate, surrogate),
-        ("setting", published.setting and is_equal, "a fixed parameter of the protocol"),
+        ("setting", published.setting and _equals_as_printed(published, ours), "a fixed parameter of the protocol"),
         ("not comparable", published.kind == "seconds", "seconds depend on the machine"),
         ("not comparable", size, f"not the size of the published protocol: {size}"),
         ("impossible", published.impossible, published.impossible),
         ("differs", published.setting, f"a fixed parameter of the protocol: {used}"),
-        ("exact", is_equal, "equal at the published precision"),
-        ("agrees", agrees, rule),
-        ("near", _is_near(published, ours), f"within {NEAR:.0%}"),
-        ("compatible", _is_compatible(published, ours), f"a single published run, {runs}"),
-        ("same conclusion", claims_hold, f"not {rule}, but every claim of its table or figure holds"),
-        ("differs", True, f"not {rule}"),
     )
+    if decided := next(((verdict, reason) for verdict, applies, reason in beforehand if applies), None):
+        return decided
+    rule, verdict = _rule(published, ours), str(_by_number(published, ours, claims_hold))
+    reasons = {
+        "exact": "equal at the published precision",
+        "agrees": rule,
+        "near": f"within {NEAR:.0%}",
+        "compatible": f"a single published run, within the central {CENTRAL:.0%} of our {ours.n} runs",
+        "same conclusion": f"not {rule}, but every claim of its table or figure holds",
+        "differs": f"not {rule}",
+    }
+    return verdict, reasons[verdict]
 
 
-def judge_claim(holds: bool, *, surrogate: str = "", size: str = "") -> tuple[str, str]:
+def unsettled(published: Value, ours: Ours, *, claims_hold: bool = False) -> float:
+    """Return the share of resamples of our trials by which the verdict on a number would be another.
+
+    Exact and agrees count as one: which of them it is says nothing of whether the number comes out. A row is
+    *unsettled* if the share is more than `UNSETTLED`.
+
+    Parameters
+    ----------
+    published, ours, claims_hold
+        As of `judge`, where the number is judged at all.
+    """
+    verdict, others = (
+        np.where(np.isin(found, AGREEING), AGREEING[0], found)
+        for found in (_by_number(published, each, claims_hold) for each in (ours, ours.resampled(RESAMPLES)))
+    )
+    return float(np.mean(others != verdict))
+
+
+def _by_number(published, ours, claims_hold) -> np.ndarray:
+    """Return the verdict that a number gives, or those of resamples: the first rule that applies, from the top."""
+    rules = (
+        _equals_as_printed(published, ours),
+        _agrees(published, ours),
+        _is_near(published, ours),
+        _is_compatible(published, ours),
+        claims_hold,
+    )
+    return np.select(np.broadcast_arrays(*rules), JUDGED[:-1], JUDGED[-1])
+
+
+def judge_claim(holds: bool, *, surrogate: str = "", size: str = "", impossible: str = "") -> tuple[str, str]:
     """Return the verdict on a claim that holds or fails in a run, and a reason if it is neither; see `judge`."""
-    return _first(
-        ("surrogate", surrogate, surrogate),
-        ("not comparable", size, f"not the size of the published protocol: {size}"),
-        ("holds", holds, ""),
-        ("fails", True, ""),
-    )
-
-
-def _first(*rules) -> tuple[str, str]:
-    """Return verdict and reason of the first rule that applies, from the top."""
-    return next((verdict, reason) for verdict, applies, reason in rules if applies)
+    if surrogate:
+        return "surrogate", surrogate
+    if size:
+        return "not comparable", f"not the size of the published protocol: {size}"
+    if impossible:
+        return "impossible", impossible
+    return ("holds" if holds else "fails"), ""
 
 
 def relative_difference(published: Value, ours: Ours) -> float | None:
@@ -126,36 +180,85 @@ def relative_difference(published: Value, ours: Ours) -> float | None:
     """
     if published.kind == "p-value":
         return None
-    theirs, own = published.centre, float(np.mean(ours.mean))
+    theirs, own = published.centre, float(ours.centre)
     if own == theirs or (published.less_than and _equals_as_printed(published, ours)):
         return 0.0
     return (own - theirs) / abs(theirs) if theirs else None
 
 
-def _agrees(published, ours) -> tuple[bool, str]:
-    """Return whether our result agrees, and the rule in words."""
+def _equals_as_printed(published, ours) -> np.ndarray:
+    if published.less_than:
+        return ours.number < published.value
+    interval = published.kind == "interval"
+    printed = (published.printed_low, published.printed_high) if interval else (published.printed_value,)
+    pairs = zip(printed, np.moveaxis(ours.number, -1, 0) if interval else (ours.number,), strict=True)
+    return np.all([abs(own - float(each)) <= half_step(each) * ROUNDING for each, own in pairs], axis=0)
+
+
+def _agrees(published, ours) -> np.ndarray:
     if published.kind == "p-value":
-        is_below = published.value < SIGNIFICANCE
-        return (ours.mean < SIGNIFICANCE) == is_below, f"{'below' if is_below else 'above'} {SIGNIFICANCE}"
-    limit, rule = _limit(published, ours)
-    return abs(np.mean(ours.mean) - published.centre) <= limit * ROUNDING, rule
+        return (ours.number < SIGNIFICANCE) == (published.value < SIGNIFICANCE)
+    if _has_f_test(published, ours):
+        from scipy.special import fdtr, fdtrc
+
+        ratio, degrees = (ours.number / published.value) ** 2, (ours.n - 1, published.n - 1)
+        return 2 * np.minimum(fdtr(*degrees, ratio), fdtrc(*degrees, ratio)) > ITS_LEVEL
+    return abs(ours.centre - published.centre) <= _limit(published, ours) * ROUNDING
 
 
-def _is_near(published, ours) -> bool:
-    if published.std is not None or published.kind in ("interval", "p-value"):
-        return False
-    return abs(ours.mean - published.value) <= NEAR * abs(published.value) * ROUNDING
+def _has_f_test(published, ours) -> bool:
+    return published.kind == "std" and ours.n > 1 and published.value > 0
 
 
-def _is_compatible(published, ours) -> bool:
-    if not published.single_run or ours.values.ndim > 1 or ours.n < RUNS_FOR_SPREAD:
-        return False
-    low, high = np.quantile(ours.values, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2])
-    return low <= published.value <= high
+def _is_near(published, ours) -> np.ndarray:
+    if published.std is not None or published.kind in ("interval", "p-value", "std"):
+        return np.zeros(ours.centre.shape, dtype=bool)
+    return abs(ours.number - published.value) <= NEAR * abs(published.value) * ROUNDING
 
 
-# How a number came out, the best first.
-JUDGED = ("exact", "agrees", "near", "compatible", "same conclusion", "differs")
+def _is_compatible(published, ours) -> np.ndarray:
+    if not published.single_run or published.kind == "interval" or ours.n < RUNS_FOR_SPREAD:
+        return np.zeros(ours.centre.shape, dtype=bool)
+    low, high = np.quantile(ours.values, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2], axis=0)
+    return (low <= published.value) & (published.value <= high)
+
+
+def _limit(published, ours) -> np.ndarray:
+    """Return the largest difference of means, or of centres of intervals, that agrees."""
+    if published.kind == "interval":
+        # The overlap is half of the shorter one where the centres are half of the longer one apart.
+        low, high = np.moveaxis(ours.number, -1, 0)
+        return np.maximum(high - low, published.high - published.low) / 2
+    if published.std is not None:
+        combined = np.hypot(published.std / np.sqrt(published.n or 1), ours.error)
+        return np.maximum(STANDARD_ERRORS * combined, published.std)
+    limit = max(AGREES * abs(published.value), POINTS.get(published.kind, 0))
+    return np.where(_errors_count(published, ours), np.maximum(STANDARD_ERRORS * ours.error, limit), limit)
+
+
+def _errors_count(published, ours) -> np.ndarray:
+    errors = STANDARD_ERRORS * ours.error
+    return (ours.n >= TRIALS_FOR_ERRORS) & (errors > 0) & (errors <= WIDEST_ERRORS * abs(published.value))
+
+
+def _rule(published, ours) -> str:
+    """Return in words when a number agrees."""
+    if published.kind == "p-value":
+        return f"{'below' if published.value < SIGNIFICANCE else 'above'} {SIGNIFICANCE}"
+    if _has_f_test(published, ours):
+        return f"within the F test of two standard deviations, of {ours.n} and {published.n} runs"
+    if published.kind == "interval":
+        return "overlapping by half of the shorter interval"
+    if published.std is not None:
+        return f"within {_limit(published, ours):.3g} (three standard errors or one published std)"
+    ways = [f"{AGREES:.0%}"]
+    if published.kind in POINTS:
+        ways.append("half a percentage point")
+    if _errors_count(published, ours):
+        ways.append(f"three of our standard errors ({STANDARD_ERRORS * ours.error:.3g})")
+    return f"within {' or '.join(ways)}"
+
+
 VERDICTS = ("not run", "surrogate", "setting", "not comparable", "impossible", *JUDGED)
 CLAIM_VERDICTS = ("holds", "fails")
 AGREEING = ("exact", "agrees")
@@ -236,31 +339,3 @@ LABELS = {verdict: look.label for verdict, look in LOOKS.items() if look.label}
 def label_of(verdict: str) -> str:
     """Return what readers see for the key of a verdict."""
     return LABELS.get(verdict, verdict)
-
-
-def _equals_as_printed(published, ours) -> bool:
-    if published.less_than:
-        return bool(ours.mean <= published.value + half_step(published.printed_value) * ROUNDING)
-    interval = published.kind == "interval"
-    numbers = (published.printed_low, published.printed_high) if interval else (published.printed_value,)
-    pairs = zip(numbers, np.atleast_1d(ours.mean), strict=True)
-    return all(abs(own - float(printed)) <= half_step(printed) * ROUNDING for printed, own in pairs)
-
-
-def _limit(published, ours) -> tuple[float, str]:
-    """Return the largest difference of means, or of centres of intervals, that agrees, and the rule in words."""
-    if published.kind == "interval":
-        # The overlap is half of the shorter one where the centres are half of the longer one apart.
-        longer = max(ours.mean[1] - ours.mean[0], published.high - published.low)
-        return longer / 2, "overlapping by half of the shorter interval"
-    if published.std is not None:
-        combined = math.hypot(published.std / math.sqrt(published.n or 1), ours.error)
-        limit = max(STANDARD_ERRORS * combined, published.std)
-        return limit, f"within {limit:.3g} (three standard errors or one published std)"
-    size, errors = abs(published.value), STANDARD_ERRORS * ours.error
-    limits = {f"{AGREES:.0%}": AGREES * size}
-    if published.kind in POINTS:
-        limits["half a percentage point"] = POINTS[published.kind]
-    if ours.n >= TRIALS_FOR_ERRORS and 0 < errors <= WIDEST_ERRORS * size:
-        limits[f"three of our standard errors ({errors:.3g})"] = errors
-    return max(limits.values()), f"within {' or '.join(limits)}"
