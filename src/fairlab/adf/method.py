@@ -92,7 +92,7 @@ class DirectedSearch(Method):
         "and is no test."
     )
     share = 2
-    needs = ("decisions", "determinism")
+    needs = ("model", "decisions", "determinism")
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield how many discriminatory inputs each search found."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.decisions import NO_MODEL, DecisionRecord, NoModelError, record_of
 from fairlab.cases.foreign import as_numbers, as_pandas, plain_table, with_originals
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
@@ -152,20 +153,130 @@ class Case:
                 raise CaseError(f"sensitive_features: column {name!r} has one value only, expected at least two groups")
         self.n_given = len(table)
         max_rows = self.n_given if max_rows is None else check_count(max_rows, "max_rows", least=2)
+        self._record = self._model.rows if isinstance(self._model, DecisionRecord) else None
         if (rows := _sample_of(self.n_given, max_rows, random_state)) is not None:
             self.table, labels = self.table.iloc[rows], None if labels is None else labels.iloc[rows]
+            self._record = None if self._record is None else self._record.iloc[rows].copy()
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
-        self.y_true = self._model.settle(self.table[list(self.features)], labels, pos_label, decision_threshold)
+        self.y_true = self._model.settle(self._rows(None), labels, pos_label, decision_threshold)
         self.labelled = np.zeros(len(self.table), dtype=bool) if labels is None else labels.notna().to_numpy()
         self._given = _read_schema(schema)
         if schema is not None:  # what does not fit is said at once; a sample has the bins of all rows
             self._given = {each.name: each for each in self._domain.features if each.name in self._given}
 
+    @classmethod
+    def from_decisions(
+        cls,
+        table: pd.DataFrame,
+        decisions: Any,
+        *,
+        sensitive_features: str | Sequence[str],
+        y_true: Any = None,
+        scores: Any = None,
+        pos_label: object = None,
+        weights: Any = None,
+        person: Any = None,
+        features: Sequence[str] | None = None,
+        **options: Any,
+    ) -> "Case":
+        """Return the case of decisions that were made, without a model.
+
+        Methods that compare people examine it; those that query a model say that there is none.
+
+        Parameters
+        ----------
+        table : DataFrame
+            One row for each decision; as of `Case`.
+        decisions : str, Series, or array-like of shape (n_rows,)
+            Labels, none missing; or numbers, of which `decision_threshold` makes decisions. This and the next five are
+            columns of the table, which are no features then; values in the order of the rows; or a Series, aligned by
+            its index.
+        sensitive_features : str or sequence of str
+        y_true : optional
+            True labels, as of `Case`.
+        scores : optional
+            Finite numbers that the decisions were made by, of which calibration is tested.
+        pos_label : object or None
+            The favourable label, as of `Case`.
+        weights : optional
+            Numbers above 0 that say how many people of the population a row stands for, as of a survey. They are no
+            counts of decisions: a row that is several decisions has to be there as often.
+        person : optional
+            Whom a decision is about, where several are about one person; intervals and tests then go by person.
+        features : sequence of str or None
+            Columns by which people are matched and subgroups made, beside the sensitive ones; all others by default.
+        **options
+            `decision_threshold`, `schema`, `max_rows` and `random_state` of `Case`.
+
+        Raises
+        ------
+        CaseError
+            If the table cannot be examined as it is; says what was expected and what was found.
+
+        Examples
+        --------
+        >>> import fairlab
+        >>> people = pd.DataFrame({"sex": ["f", "m", "m"], "points": [3, 1, 2], "hired": ["no", "no", "yes"]})
+        >>> fairlab.Case.from_decisions(people, "hired", sensitive_features="sex", pos_label="yes")
+        Case: decisions, 3 rows, 2 features, sensitive sex; task classes, 33% favourable
+        """
+        table, own = as_pandas(table), {}
+        given = {"decisions": decisions, "scores": scores, "weights": weights, "person": person, "y_true": y_true}
+        for argument, values in given.items():
+            if isinstance(values, str):
+                [name] = _checked_names(values, argument, table)
+                if name in own:
+                    raise CaseError(f"{argument}: {name!r} is also given as {own[name]}; expected a column of its own")
+                own[name], given[argument] = argument, table[name]
+        names = _checked_names(sensitive_features, "sensitive_features", table)
+        chosen = [name for name in table if name not in own] if features is None else features
+        chosen = dict.fromkeys([*_checked_names(chosen, "features", table), *names])
+        for name in chosen:
+            if name in own:
+                raise CaseError(f"{own[name]}: {name!r} is also among the features; expected a column of its own")
+        labels = given.pop("y_true")
+        case = cls(
+            record_of(table.index, **given),
+            table,
+            sensitive_features=names,
+            features=list(chosen),
+            y_true=labels,
+            pos_label=pos_label,
+            **options,
+        )
+        for name in names:
+            case._check_one_group(name)
+        return case
+
+    def _check_one_group(self, name: str) -> None:
+        """Raise a CaseError if one person is in two groups: clusters would reach across them."""
+        if self.person is None:
+            return
+        pairs = pd.DataFrame({"person": self.person, "group": self.groups(name).cat.codes.to_numpy()})
+        if (twice := pairs.drop_duplicates()["person"].duplicated()).any():
+            raise CaseError(
+                f"person: expected each person in one group of {name}, found {twice.sum():,} in several; give each "
+                "person one value, or leave the column out of sensitive_features"
+            )
+
     @property
     def model(self) -> Any:
-        """The model that was given; a case of another model is a new case."""
-        return self._own_model
+        """The model that was given, None of decisions without one; a case of another model is a new case."""
+        return None if self._record is not None else self._own_model
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """How many people of the population each row stands for; None if each stands for as many."""
+        return self._of_record("weight")
+
+    @property
+    def person(self) -> np.ndarray | None:
+        """The number of the person whom each row is about; None if each is about another one."""
+        return self._of_record("person")
+
+    def _of_record(self, name: str) -> np.ndarray | None:
+        return None if self._record is None or name not in self._record else self._record[name].to_numpy()
 
     @property
     def task(self) -> str:
@@ -192,12 +303,27 @@ class Case:
         """What was settled without being given."""
         n, given = len(self.table), self.n_given
         sample = f"A random sample of {n:,} of the {given:,} rows is examined; intervals are about all {given:,}."
-        return (*self._model.warnings, *[sample] * (n < given))
+        return (*self._model.warnings, *self._of_design(), *[sample] * (n < given))
+
+    def _of_design(self) -> list[str]:
+        """Return a sentence on weights, and on several decisions of one person."""
+        said = []
+        if self.weights is not None:
+            said.append(
+                "Rates are weighted, with intervals and tests for weights of a survey; where people are counted, each "
+                "row is one. Rows that stand for several decisions have to be there as often, without weights."
+            )
+        if self.person is not None:
+            said.append(
+                f"{len(self.table):,} decisions are about {len(np.unique(self.person)):,} people: intervals and tests "
+                "go by person; where people are counted, each decision is."
+            )
+        return said
 
     @property
     def has_scores(self) -> bool:
-        """Whether the model has scores."""
-        return self.task == "scores"
+        """Whether the model has scores, or decisions came with some."""
+        return self.task == "scores" or self._of_record("score") is not None
 
     @property
     def has_gradients(self) -> bool:
@@ -213,13 +339,26 @@ class Case:
             If `n_rows` or `random_state` is no whole number, of at least 1 and 0.
         """
         rows = _sample_of(len(self.table), n_rows, random_state)
-        if rows is None:
-            return self
+        return self if rows is None else self._part(rows)
+
+    def _part(self, rows: np.ndarray) -> "Case":
+        """Return the case of some rows, by their places."""
         part = object.__new__(type(self))
         for name in OF_ANY_ROWS:
             setattr(part, name, getattr(self, name))
         part.table, part.y_true = self.table.iloc[rows], None if self.y_true is None else self.y_true[rows]
         part.labelled = self.labelled[rows]
+        part._record = None if self._record is None else self._record.iloc[rows]
+        return part
+
+    def one_decision_each(self, *, random_state: int = 0) -> "Case":
+        """Return the case of one decision of each person, drawn at random, or itself if there are no more."""
+        if self.person is None:
+            return self
+        drawn = np.random.default_rng(derive_seed("a decision of each person", random_state)).permutation(len(self.table))
+        _, first = np.unique(self.person[drawn], return_index=True)
+        part = self._part(np.sort(drawn[first]))
+        part._record = part._record.drop(columns="person")
         return part
 
     def groups(self, name: str) -> pd.Series:
@@ -235,8 +374,15 @@ class Case:
         """
         if name not in self.sensitive_features:
             raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive_features)}, found {name!r}")
-        edges = {each.name: each.edges for each in self._domain.features}[name] if name in self._given else None
-        return Feature.groups(name, self.table[name], edges=edges).categories(self.table[name])
+        if name not in self._groups:
+            edges = {each.name: each.edges for each in self._domain.features}[name] if name in self._given else None
+            self._groups[name] = Feature.groups(name, self.table[name], edges=edges).categories(self.table[name])
+        return self._groups[name].copy()
+
+    @cached_property
+    def _groups(self) -> dict[str, pd.Series]:
+        """The groups of sensitive columns that were asked for."""
+        return {}
 
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return rows as the model gets them: its features in its order, in the table's dtypes.
@@ -408,7 +554,12 @@ class Case:
         return f"Case: {self._model.name}, {size}; task {self.task}{share}"
 
     def _rows(self, rows) -> pd.DataFrame:
-        return self.table[list(self.features)] if rows is None else self.rows(rows)
+        """Return what the adapter is asked about: the features of rows, or what is recorded of the table's people."""
+        if self._record is None:
+            return self.table[list(self.features)] if rows is None else self.rows(rows)
+        if rows is not None:
+            raise NoModelError(NO_MODEL)
+        return self._record
 
 
 def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:

@@ -13,16 +13,24 @@ SMALLEST_SHARE = 0.02  # of the people, below which a group is small
 
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:
     """Return the number of everybody's group by some sensitive features, and the names of the groups that occur."""
-    columns = [case.groups(name) for name in features]
-    codes, first = np.zeros(len(case.table), dtype=np.int64), np.zeros(1, dtype=np.intp)
-    for column in columns:
-        codes = codes * len(column.cat.categories) + column.cat.codes.to_numpy()
-        _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
-    values = [[str(column.iloc[row]) for column in columns] for row in first]
+    codes, values = np.zeros(len(case.table), dtype=np.int64), [()]
+    for name in features:
+        column = case.groups(name).cat
+        labels, n = column.categories, len(column.categories)
+        occurring, codes = _numbered(codes * n + column.codes.to_numpy(), len(values) * n)
+        values = [(*values[k // n], str(labels[k % n])) for k in occurring.tolist()]
     names = [WITHIN.join(row) for row in values]
     if len(set(names)) < len(names):  # "a, b" with "c" reads as "a" with "b, c"
         names = [WITHIN.join(repr(each) if WITHIN in each else each for each in row) for row in values]
     return codes, names
+
+
+def _numbered(codes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of `n` codes occur, in order, and the place of each code among them."""
+    if n > len(codes):
+        return np.unique(codes, return_inverse=True)
+    occurs = np.bincount(codes, minlength=n) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
 def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: np.ndarray) -> pd.DataFrame:

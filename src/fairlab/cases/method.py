@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fairlab.cases.case import Case
+from fairlab.cases.decisions import NO_MODEL, NoModelError
 from fairlab.cases.finding import Finding, MethodResult, few
 from fairlab.cases.queries import BudgetSpentError, DeadlineError
 from fairlab.checks import check_count, check_number
 
 # What a method may need of a case, and the one sentence that says that it is not there.
 NEEDS = {
+    "model": (lambda case: case.model is not None, NO_MODEL),
     "decisions": (
         lambda case: case.task != "numbers",
         "The model gives numbers, not decisions; decision_threshold= of the case makes decisions of them.",
@@ -112,6 +114,9 @@ class Method(ABC):
         does not use is there for the next.
     needs : tuple of str
         Some of `NEEDS`. A case that lacks one is refused before the method runs.
+    takes_weights : bool
+        Whether it goes by weights and persons of a case. Otherwise a case with weights is refused, and of several
+        decisions of one person the method gets one.
 
     Raises
     ------
@@ -133,6 +138,7 @@ class Method(ABC):
     description: ClassVar[str]
     share: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = ()
+    takes_weights: ClassVar[bool] = False
 
     def __init__(self, *, confidence_level: float = 0.95, random_state: int = 0):
         self.confidence_level = check_number(confidence_level, "confidence_level", above=0, below=1)
@@ -159,13 +165,21 @@ class Method(ABC):
             If `budget` is no whole number of at least 0.
         """
         check_case(case)
-        examination = Examination(case, check_count(budget, "budget", least=0))
+        one_each = case if self.takes_weights else case.one_decision_each(random_state=self.random_state)
+        examination = Examination(one_each, check_count(budget, "budget", least=0))
         start, queried = time.perf_counter(), case.queries.n_queries
         findings: list[Finding] = []
         try:
             with case.queries.limit(budget):
-                if not any(map(examination.lacks, self.needs)):
+                if not (any(map(examination.lacks, self.needs)) or self._refuses_weights(examination)):
+                    if one_each is not case:
+                        examination.warnings.append(
+                            f"{self.title} took one decision of each person, drawn at random: "
+                            f"{len(one_each.table):,} of {len(case.table):,}."
+                        )
                     findings.extend(self.findings(examination))
+        except NoModelError:
+            examination.skip(NO_MODEL)
         except DeadlineError:
             examination.skip(LATE)
         except BudgetSpentError:
@@ -183,6 +197,12 @@ class Method(ABC):
             warnings=tuple(dict.fromkeys(examination.warnings)),
             description=self.description,
         )
+
+    def _refuses_weights(self, examination: Examination) -> bool:
+        """Return whether the case has weights that the method would ignore, which is skipped then."""
+        if refused := not self.takes_weights and examination.case.weights is not None:
+            examination.skip("It counts whole people, and these have weights.")
+        return refused
 
 
 def check_case(case) -> None:

@@ -218,7 +218,7 @@ class ModelAdapter:
                 "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
             )
         name, answer = self._question
-        answers = self.queries.send(answer, rows) if anew else self.queries.answers(name, answer, rows)
+        answers = self.queries.send(answer, rows) if anew else self._known(name, answer, rows)
         return answers.astype(bool) if name == "label" else self._in_unit(answers) >= self.meaning.threshold
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
@@ -245,7 +245,11 @@ class ModelAdapter:
         """Return the numbers of a regression, shape (n_rows,)."""
         if self.meaning.kind != "numbers":
             raise CaseError("model: gives decisions, expected numbers")
-        return self.queries.answers("score", self._scores, rows)
+        return self._known("score", self._scores, rows)
+
+    def _known(self, question: str, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
+        """Return answers, which are cached."""
+        return self.queries.answers(question, answer, rows)
 
     def _scores(self, rows) -> np.ndarray:
         with _failing():
@@ -309,6 +313,8 @@ def wrap_model(model: Any) -> ModelAdapter:
     >>> wrap_model(lambda rows: rows["age"] > 40).answer(pd.DataFrame({"age": [30, 50]})).tolist()
     [False, True]
     """
+    if isinstance(model, ModelAdapter):
+        return model
     if is_torch(model):
         return _of_network(_imported("..models.torch_network").TorchNetwork(model))
     if hasattr(model, "log_odds_gradient") and hasattr(model, "n_classes"):  # a `fairlab.networks.Network`

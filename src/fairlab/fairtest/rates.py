@@ -1,10 +1,16 @@
-"""Rates by group: how often the people of each are selected, and how often rightly; by sensitive feature and by two."""
+"""Rates by group: how often the people of each are selected, and how often rightly; by sensitive feature and by two.
 
-from collections.abc import Iterator
+Of people with weights, or of several decisions of one person, rates are known as exactly as from some number of
+independent people, the effective one (Korn and Graubard 1998, "Confidence intervals for proportions with small expected
+number of positive counts estimated from survey data"): the variance of the rate is linearised, persons are its units.
+"""
+
+from collections.abc import Collection, Iterator
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from fairlab.cases import Case
 from fairlab.cases.groups import group_codes
@@ -20,9 +26,28 @@ RATES = {
     "negative predictive value": ("true negatives", "labelled not selected"),
     "error rate": ("errors", "labelled"),
 }
+TESTED = ("selection rate", "true positive rate", "false positive rate")
 LEAST_SHOWN = 5  # people of a group that a report names
 TINY = f" of fewer than {LEAST_SHOWN} people)"  # the name of the others, after their number
-COUNTS = ["people", "selected", "labelled", "positives", "true positives", "false positives"]
+# Kinds of decisions that a count is of: of eight, by whether there is a true label, it is favourable, the decision is.
+KNOWN, TRUE, SELECTED = (np.arange(8) & bit > 0 for bit in (4, 2, 1))
+KINDS = {
+    "people": np.ones(8, dtype=bool),
+    "selected": SELECTED,
+    "labelled": KNOWN,
+    "positives": TRUE,
+    "true positives": TRUE & SELECTED,
+    "false positives": KNOWN & ~TRUE & SELECTED,
+    "negatives": KNOWN & ~TRUE,
+    "true negatives": KNOWN & ~TRUE & ~SELECTED,
+    "false negatives": TRUE & ~SELECTED,
+    "errors": KNOWN & (TRUE != SELECTED),
+    "labelled selected": KNOWN & SELECTED,
+    "labelled not selected": KNOWN & ~SELECTED,
+}
+# Sums over the people of a group that the effective number follows from: of weights w, and of those of hits h, by unit.
+SUMS = ("h", "w", "squares", "hh", "hw", "ww", "units")
+LEVEL = 0.999  # at which the spread of few persons makes intervals wider
 
 
 def feature_sets(case: Case) -> list[tuple[str, ...]]:
@@ -31,7 +56,7 @@ def feature_sets(case: Case) -> list[tuple[str, ...]]:
     return [*((name,) for name in names), *combinations(names, 2)]
 
 
-def group_counts(case: Case) -> pd.DataFrame:
+def group_counts(case: Case, rates: Collection[str] = TESTED) -> pd.DataFrame:
     """Return counts of people and decisions by group, of each sensitive feature and of each two of them.
 
     Returns
@@ -40,43 +65,89 @@ def group_counts(case: Case) -> pd.DataFrame:
         Index ``sensitive_features`` ("sex", "sex and race") and ``group`` ("f, black"); columns ``people``,
         ``selected``, and of those with a true label ``labelled``, ``positives``, ``negatives``, ``true positives``,
         ``false positives``, ``true negatives``, ``false negatives``, ``errors``, ``labelled selected``, ``labelled not
-        selected``.
+        selected``. With weights or several decisions of one person, also what `effective_counts` needs for `rates`.
     """
     decided, known = case.decide(), case.labelled
     truth = known & (decided if case.y_true is None else case.y_true.astype(bool))
-    masks = [np.ones(len(decided), dtype=bool), decided, known, truth, truth & decided, known & ~truth & decided]
+    kind = (4 * known + 2 * truth + decided).astype(np.int8)
+    is_plain = case.weights is None and case.person is None
+    units = {} if is_plain else {rate: _units(case, *(KINDS[name][kind] for name in RATES[rate])) for rate in rates}
+    first = None if case.person is None else np.unique(case.person, return_index=True)[1]  # decision of each person
     parts = {}
     for features in feature_sets(case):
         codes, groups = group_codes(case, features)
-        counted = [np.bincount(codes[mask], minlength=len(groups)) for mask in masks]
-        parts[BETWEEN.join(features)] = pd.DataFrame(dict(zip(COUNTS, counted, strict=True)), index=groups)
+        table = np.bincount(codes * 8 + kind, minlength=8 * len(groups)).reshape(-1, 8)
+        counted = {name: table[:, kinds].sum(axis=1) for name, kinds in KINDS.items()}
+        codes = codes if first is None else codes[first]
+        for rate, sums in units.items():
+            for name, values in zip(SUMS, sums, strict=True):
+                counted[f"{rate}: {name}"] = np.bincount(codes, values, minlength=len(groups))
+        parts[BETWEEN.join(features)] = pd.DataFrame(counted, index=groups)
     frame = pd.concat(parts, names=["sensitive_features", "group"])
-    frame = frame[frame["people"] > 0]
-    right, wrong = frame["true positives"], frame["false positives"]
-    negatives = frame["labelled"] - frame["positives"]
-    return frame.assign(
-        **{
-            "negatives": negatives,
-            "true negatives": negatives - wrong,
-            "false negatives": frame["positives"] - right,
-            "errors": frame["positives"] - right + wrong,
-            "labelled selected": right + wrong,
-            "labelled not selected": frame["labelled"] - right - wrong,
-        }
-    )
+    return frame[frame["people"] > 0]
+
+
+def _units(case: Case, hits: np.ndarray, among: np.ndarray) -> list[np.ndarray]:
+    """Return `SUMS` of each person, or of each decision where nobody has two."""
+    weights = 1.0 if case.weights is None else case.weights
+    h, w = weights * hits, weights * among
+    squares = w * w
+    if case.person is not None:
+        present = np.unique(case.person, return_inverse=True)[1]  # of a sample some persons are not there
+        h, w, squares = (np.bincount(present, values) for values in (h, w, squares))
+    return [h, w, squares, h * h, h * w, w * w, w > 0]
+
+
+def effective_counts(counts, rate: str) -> tuple:
+    """Return how many hits among how many independent people would tell a rate as exactly as these decisions do.
+
+    Parameters
+    ----------
+    counts : DataFrame or Series
+        Of `group_counts`, or sums and differences of its rows.
+    rate : str
+        Of `RATES`.
+    """
+    if f"{rate}: w" not in counts:
+        return tuple(counts[name] for name in RATES[rate])
+    h, w, squares, hh, hw, ww, units = (counts[f"{rate}: {name}"] for name in SUMS)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = h / w
+        few = w * w / ww  # if all decisions of a person were one
+        spread = hh - 2 * share * hw + share * share * ww
+        n = np.minimum(share * (1 - share) * w * w / spread, w * w / squares)
+        n = np.where((share > 0) & (share < 1) & (spread > 1e-9 * ww), n, few)
+        n = n * (stdtrit(np.maximum(n, 2), LEVEL) / stdtrit(np.maximum(np.minimum(units - 1, n), 1), LEVEL)) ** 2
+    n = np.where(w > 0, n, 0.0)[()]
+    return np.where(w > 0, share, 0.0)[()] * n, n
 
 
 def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return counts by group, groups of fewer than `LEAST_SHOWN` people as one, since they may be single persons."""
+    """Return counts by group, groups of fewer than `LEAST_SHOWN` people as one, since they may be single persons.
+
+    Of weights and persons they have the effective counts of `TESTED`, as ``effective people``, and how many ``persons``
+    there are.
+    """
     parts = {}
     for features, groups in counts.groupby(level=0, sort=False):
         groups = groups.droplevel(0)
-        is_tiny = groups["people"] < LEAST_SHOWN
+        is_tiny = people_of(groups, "selection rate") < LEAST_SHOWN
         if is_tiny.any():
             name = f"({int(is_tiny.sum()):,}{TINY}"
             groups = pd.concat([groups[~is_tiny], groups[is_tiny].sum().to_frame(name).T])
         parts[features] = groups
-    return pd.concat(parts, names=counts.index.names)
+    counts = pd.concat(parts, names=counts.index.names)
+    if "selection rate: w" not in counts:
+        return counts
+    own = {"persons": counts["selection rate: units"], "weight": counts["selection rate: w"]}
+    for rate in TESTED:
+        own |= {f"effective {name}": n for name, n in zip(RATES[rate], effective_counts(counts, rate), strict=True)}
+    return counts[list(KINDS)].astype(int).assign(**own)
+
+
+def people_of(counts, rate: str):
+    """Return how many different people a rate rests on."""
+    return counts[f"{rate}: units"] if f"{rate}: units" in counts else counts[RATES[rate][1]]
 
 
 def pairs_of_groups(groups: pd.DataFrame, names: list[str]) -> Iterator[tuple[str, str, pd.Series, pd.Series]]:

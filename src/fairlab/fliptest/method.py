@@ -100,7 +100,7 @@ def _matched(examination, pair, favourable, options) -> CounterpartTest | None:
     """Match both groups on all features but the sensitive one; None if there is no other."""
     columns = [name for name in examination.case.features if name != pair.sensitive_features]
     if not columns:
-        examination.skip(f"Flips by {pair.sensitive_features}: the model gets no other feature to match people on.")
+        examination.skip(f"Flips by {pair.sensitive_features}: there is no other feature to match people on.")
         return None
     # By position: labels may occur twice.
     tables = [
@@ -149,7 +149,7 @@ def _evidence(case, odd, pair):
     own = {
         "match": np.repeat(np.arange(1, len(shown) + 1), len(roles)),
         "role": np.tile(["person", "counterpart", "counterpart"], len(shown)),
-        "favourable": case.decide(evidence) if len(evidence) else np.empty(0, dtype=bool),
+        "favourable": case.decide()[positions],
     }
     for place, (name, values) in enumerate(own.items()):
         while name in evidence.columns:

@@ -82,7 +82,7 @@ class IndividualFairness(Method):
         "and directions."
     )
     share = 3
-    needs = ("decisions", "scores", "determinism")
+    needs = ("model", "decisions", "scores", "determinism")
 
     def __init__(
         self,

@@ -94,7 +94,7 @@ class Flips(Method):
         "schema until a normal interval is narrow enough."
     )
     share = 4
-    needs = ("decisions",)
+    needs = ("model", "decisions")
 
     def __init__(
         self,

@@ -1,0 +1,100 @@
+"""Calibration by group: of people with equal scores, how often the true label is favourable in each group.
+
+The difference is that of Mantel and Haenszel: within each score, or bin of scores, the share of favourable labels in
+one group less that in the other, averaged with weights ``a b / (a + b)`` of the groups' sizes. Its variance is
+linearised, with people, or persons of several decisions, as units, once around the shares of both groups and once around
+that of both together; the larger of the two holds where labels of one kind are rare.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtr, stdtrit
+
+from fairlab.cases import Case
+
+CALIBRATION = "calibration"
+MOST_BINS = 20  # of scores; as many different ones are taken as they are
+
+
+@dataclass(frozen=True)
+class CalibrationGap:
+    """A difference of calibration between two groups.
+
+    Attributes
+    ----------
+    estimate, error : float
+        In shares of people; with its standard error.
+    n : int
+        Decisions that it rests on.
+    freedom : int
+        Degrees of freedom: people, or persons, less those that shares are estimated by.
+    """
+
+    estimate: float
+    error: float
+    n: int
+    freedom: int
+
+    def bounds(self, confidence_level: float) -> tuple[float, float]:
+        """Return the confidence interval."""
+        half = stdtrit(self.freedom, (1 + confidence_level) / 2) * self.error
+        return max(self.estimate - half, -1.0), min(self.estimate + half, 1.0)
+
+    def p_value(self, margin: float = 0.0) -> float:
+        """Return the p-value of "the difference is at most `margin` in size"."""
+        beyond = abs(self.estimate) - margin
+        return float(2 * stdtr(self.freedom, -beyond / self.error)) if beyond > 0 else 1.0
+
+
+def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> CalibrationGap | None:
+    """Return how much more often the true label is favourable at equal scores inside a group than outside of it.
+
+    Parameters
+    ----------
+    case : Case
+        With scores and true labels.
+    inside : ndarray of bool of shape (n_rows,)
+    fewest : int
+        People that either group needs among those whose score occurs in both; None is returned for fewer, and where all
+        labels are alike.
+    """
+    rows = np.flatnonzero(case.labelled)
+    bins = _bins(case.score()[rows])
+    truth, side = case.y_true[rows].astype(float), (~inside[rows]).astype(np.int64)
+    weights = np.ones(len(rows)) if case.weights is None else case.weights[rows]
+    person = np.arange(len(rows)) if case.person is None else case.person[rows]
+    cells, n_bins = 2 * bins + side, int(bins.max()) + 1
+
+    def sums(values):
+        return np.bincount(cells, values, minlength=2 * n_bins).reshape(-1, 2)
+
+    is_in_both = (sums(None) > 1).all(axis=1)
+    rows_in = is_in_both[bins]
+    sizes = [len(np.unique(person[rows_in & (side == which)])) for which in (0, 1)]
+    w, hits = sums(weights), sums(weights * truth)
+    if min(sizes) < fewest or not 0 < hits[is_in_both].sum() < w[is_in_both].sum():
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares, pooled = hits / w, (hits.sum(axis=1) / w.sum(axis=1))[:, None].repeat(2, axis=1)
+        strata = np.where(is_in_both, w.prod(axis=1) / w.sum(axis=1), 0.0)
+        strata /= strata.sum()
+        small = sums(None) / np.maximum(sums(None) - 1, 1)  # of the variance in a cell
+        per_weight = strata[:, None] / w * np.array([1, -1]) * np.sqrt(small)
+    estimate = float((strata[is_in_both] * (shares[is_in_both] @ [1, -1])).sum())
+    variances = []
+    for expected in (shares, pooled):
+        parts = np.where(rows_in, weights * per_weight.ravel()[cells] * (truth - expected.ravel()[cells]), 0.0)
+        variances.append((np.bincount(person, parts) ** 2).sum())
+    freedom = max(len(np.unique(person[rows_in])) - 2 * int(is_in_both.sum()), 1)
+    return CalibrationGap(estimate, float(np.sqrt(max(variances))), int(rows_in.sum()), freedom)
+
+
+def _bins(scores: np.ndarray) -> np.ndarray:
+    """Return the number of everybody's score, or of the bin of many different ones, each with as many people."""
+    codes, values = pd.factorize(scores, sort=True)
+    if len(values) <= MOST_BINS:
+        return codes
+    edges = np.unique(np.quantile(scores, np.linspace(0, 1, MOST_BINS + 1)[1:-1]))
+    return np.searchsorted(edges, scores, side="right")
