@@ -179,7 +179,9 @@ TYPES = click.option(
     help="how a column is read, as zip=str; numbers that begin with a zero stay text anyway",
 )
 CASE_PARAMETERS = (
-    click.argument("table", metavar="TABLE", help="one row per person: .csv, .tsv, .parquet or .feather"),
+    click.argument(
+        "table", metavar="TABLE", required=False, help="one row per person: .csv, .tsv, .parquet or .feather"
+    ),
     click.option(
         "--sensitive-features",
         type=_names,
@@ -194,6 +196,10 @@ CASE_PARAMETERS = (
     click.option("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model"),
     click.option("--pos-label", metavar="LABEL", help="the favourable label"),
     click.option("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable"),
+    click.option("--decisions", metavar="COLUMN", help="column with decisions: there is no MODEL then, only TABLE"),
+    click.option("--scores", metavar="COLUMN", help="with --decisions: scores that they were made by"),
+    click.option("--weights", metavar="COLUMN", help="with --decisions: weights of a survey"),
+    click.option("--person", metavar="COLUMN", help="with --decisions: whom it is about, if several are"),
     click.option("--program", is_flag=True, help="MODEL is a command line that prints 1 (favourable) or 0"),
     click.option(
         "--batch-program",
@@ -223,6 +229,8 @@ _max_seconds = click.option(
     help="seconds that the whole may take, also if the model does not answer; default: no limit",
 )
 
+OF_DECISIONS = ("scores", "weights", "person")
+OF_MODELS = ("program", "batch_program", "trust_pickle", "proxies")
 AUDIT_OPTIONS = (
     *("methods", "proxies", "confidence_level", "margin", "verdict_on", "max_seconds"),
     *("model_name", "model_version"),
@@ -235,7 +243,10 @@ AUDIT_OPTIONS = (
     "of a method or the model.",
 )
 @click.argument(
-    "model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below"
+    "model",
+    metavar="MODEL",
+    required=False,
+    help="module:name from the current folder, a .keras or .h5 file, or see below; none with --decisions",
 )
 @_of_case
 @click.option(
@@ -311,15 +322,18 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
         accepted = [Accepted.of(content) for content in context.meta.get("accept", ())]
         for each in accepted:
             each.check(options["sensitive_features"])
-        _check_outputs([options["model"]], options["table"], baseline, context.meta.get("config"), **files)
+        [model], [table] = _inputs(1, options.pop("model"), options.pop("table"), **options)
+        _check_outputs([model], table, baseline, context.meta.get("config"), **files)
         if baseline is not None:
             read_baseline(baseline)  # what is no report is said before the model is asked
         of_audit = {name: options.pop(name) for name in AUDIT_OPTIONS}
         with _time_limit(seconds):
-            case = _case(**options, max_rows=max(budget // 2, 2), random_state=seed, max_seconds=seconds)
+            most = None if model is None else max(budget // 2, 2)
+            case = _case(model, table, **options, max_rows=most, random_state=seed, max_seconds=seconds)
         if seconds is not None:
             of_audit["max_seconds"] = max(seconds - (time.monotonic() - start), 0.01)
-        print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
+        if model is not None:
+            print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
         judged = judge(report, rules=rules, baseline=baseline, accepted=accepted)
     except (ValueError, TypeError, OSError) as error:
@@ -355,8 +369,8 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     epilog="Exit status: 0 if nothing became worse, 3 if something did, 4 if nothing could be compared, 2 for an "
     "invalid call.",
 )
-@click.argument("model_a", metavar="MODEL_A", help="the older model, as for fairlab audit")
-@click.argument("model_b", metavar="MODEL_B", help="the newer model")
+@click.argument("model_a", metavar="MODEL_A", required=False, help="the older model, as for fairlab audit")
+@click.argument("model_b", metavar="MODEL_B", required=False, help="the newer model")
 @_of_case
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
@@ -365,13 +379,14 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
 @click.option("--html", metavar="FILE", help="write the comparison as a page")
 @click.option("--json", metavar="FILE", help="write the comparison as JSON")
 def compare(model_a, model_b, confidence_level, max_seconds, html, json, **of_case):
-    """Say what a newer model makes better and worse."""
+    """Say what a newer model makes better and worse; with --decisions MODEL_A and MODEL_B are tables, and alone."""
     from fairlab.auditing import compare
 
     try:
-        _check_outputs([model_a, model_b], of_case["table"], html=html, json=json)
+        models, tables = _inputs(2, model_a, model_b, of_case.pop("table"), **of_case)
+        _check_outputs(models, *tables, html=html, json=json)
         with _time_limit(max_seconds):
-            cases = [_case(model=model, max_seconds=max_seconds, **of_case) for model in (model_a, model_b)]
+            cases = [_case(*each, max_seconds=max_seconds, **of_case) for each in zip(models, tables, strict=True)]
             compared = compare(*cases, confidence_level=confidence_level)
     except (ValueError, TypeError, OSError) as error:
         print(f"fairlab: {error}", file=sys.stderr)
@@ -400,14 +415,35 @@ def _time_limit(seconds):
     return time_limit(seconds, "--max-seconds")
 
 
-def _case(model, table, dtypes, y_true, pos_label, program, batch_program, trust_pickle, max_seconds=None, **settings):
+def _inputs(n, *given, decisions, **options) -> tuple[list, list]:
+    """Return `n` models and as many tables: with decisions there is no model, and every argument is a table."""
+    given, expected = [each for each in given if each is not None], n + (decisions is None)
+    if len(given) != expected:
+        names = ["TABLE"] * n if decisions is not None else ["MODEL"] * n + ["TABLE"]
+        also = " with --decisions, and no model" if decisions is not None else ""
+        raise click.UsageError(f"expected {' '.join(names)}{also}, found {' '.join(given) or 'nothing'}")
+    idle = OF_DECISIONS if decisions is None else OF_MODELS
+    if strange := [name for name in idle if options.get(name)]:
+        why = "needs --decisions" if decisions is None else "is for models, found --decisions"
+        raise click.UsageError(f"--{strange[0].replace('_', '-')} {why}")
+    return ([None] * n, given) if decisions is not None else (given[:n], given[n:] * n)
+
+
+def _case(
+    model, table, *, dtypes, y_true, pos_label, program, batch_program, trust_pickle, max_seconds=None, **settings
+):
     from fairlab.auditing.loading import command_model, label, load_model
     from fairlab.cases import Case
 
     table = _read(table, dtypes)
+    columns = {name: settings.pop(name) for name in ("decisions", *OF_DECISIONS)} | {"y_true": y_true}
+    for option, name in columns.items():
+        if name is not None and name not in table:
+            raise ValueError(f"--{option.replace('_', '-')}: the table has no column {name!r}{suggestion(name, table)}")
+    if model is None:
+        pos_label = None if pos_label is None else label(pos_label, table[columns["decisions"]])
+        return Case.from_decisions(table, **columns, pos_label=pos_label, **settings)
     truth = table.get(y_true)
-    if y_true is not None and truth is None:
-        raise ValueError(f"--y-true: the table has no column {y_true!r}{suggestion(y_true, table)}")
     pos_label = None if pos_label is None else label(pos_label, truth)
     if program and batch_program:
         raise ValueError("--program: expected one of --program and --batch-program, found both")
@@ -448,6 +484,7 @@ def _is_favourable(truth, pos_label):
 
 def _check_outputs(models, *read, **outputs) -> None:
     """Refuse outputs that cannot be written, or that would replace what is read, before a model is called."""
+    models = [model for model in models if model is not None]
     parts = [part for model in models for part in (model, f"{model.partition(':')[0].replace('.', '/')}.py")]
     for model in models:
         with suppress(ValueError):

@@ -125,10 +125,11 @@ def audit(
     ]
     _check_methods(chosen, confidence_level)
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
-    case = case.sample(max(budget // 2, 1), random_state=random_state)
-    people, queried = len(case.table), case.queries.n_queries
+    if case.model is not None:
+        case = case.sample(max(budget // 2, 1), random_state=random_state)
+    people, queried = 0 if case.model is None else len(case.table), case.queries.n_queries
     given, until = budget, start + (max_seconds or float("inf"))
-    if max_seconds is not None:
+    if max_seconds is not None and case.model is not None:
         budget = min(budget, people + int(MODEL_PART * max_seconds / max(case.queries.seconds_per_row, 1e-9)))
     deadline = case.queries.deadline(max_seconds or float("inf"))
     # One limit around all methods, within which each row counts once: what earlier audits asked does not matter.
@@ -192,6 +193,8 @@ def forecast(case: Case, *, budget: int = 200_000) -> float:
     True
     """
     budget, *_ = _checked(case, budget, 0.95, 0, least=1)
+    if case.model is None:
+        return 0.0
     return max(budget - min(len(case.table), budget // 2), 0) * case.queries.seconds_per_row
 
 

@@ -199,6 +199,8 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
             raise TypeError(f"{name}: expected a fairlab.Case, found {type(case).__name__}")
         if case.task == "numbers":
             raise ValueError(f"{name}: expected decisions, found a model of numbers; give its case a threshold")
+        if case.weights is not None or case.person is not None:
+            raise ValueError(f"{name}: expected whole people, one decision each, found weights or persons")
     check_number(confidence_level, "confidence_level", above=0, below=1)
     if _differ(case_a.pos_label, case_b.pos_label):
         raise ValueError(

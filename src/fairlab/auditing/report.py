@@ -195,8 +195,8 @@ class Report(Result):
         """Return `groups` with intervals at a confidence level of their own, as a correction asks for."""
         if self.group_counts is None:
             return {}
-        tables, names = {}, ["people", "selected"] if self.case.y_true is None else list(self.group_counts)
-        for features, counts in self.group_counts[names].groupby(level=0, sort=False):
+        tables, unlabelled = {}, [] if self.case.y_true is not None else ["labelled", "positives", "negatives"]
+        for features, counts in self.group_counts.drop(columns=unlabelled).groupby(level=0, sort=False):
             counts = counts.droplevel(0)
             unknown = [group for group in counts.index if MISSING in group.split(WITHIN) or group.endswith(TINY)]
             tables[features] = impact_table(counts, unknown=unknown, confidence_level=confidence_level)
@@ -229,7 +229,8 @@ class Report(Result):
         """What is needed to make the same report again, and to know what it speaks of."""
         from fairlab import __version__
 
-        hashed = pd.util.hash_pandas_object(self.case.table, index=False).to_numpy()
+        parts = [self.case.table, *[self.case.record] * (self.case.model is None)]
+        hashed = np.stack([pd.util.hash_pandas_object(part, index=False) for part in parts], axis=1)
         return {
             "model": self.model_name or wording.name_of(self.case),
             "model_version": self.model_version or "not stated",

@@ -47,7 +47,9 @@ def next_step(measure: str) -> str:
 
 
 def name_of(case: Case) -> str:
-    """Return what to call a case's model: the name of a function, or of its type."""
+    """Return what to call a case's model: the name of a function, or of its type; and what has none."""
+    if case.model is None:
+        return "a table of decisions without a model"
     name = getattr(case.model, "__name__", None) or type(case.model).__name__
     return "model" if name == "<lambda>" else name
 
@@ -160,6 +162,8 @@ def _on_inputs(report) -> str:
 
 def how(report) -> str:
     """Return with how many rows the model was queried, by which methods."""
+    if report.case.model is None:
+        return "Decisions were examined as they are: there is no model, and nothing was queried."
     ran = [result for result in report.results if result.findings or result.n_queries]
     methods = [name for result in ran for name in result.method.split(" and ")]
     again = f", and {count(report.n_repeated, 'row')} again for the determinism check, which the budget does not count"

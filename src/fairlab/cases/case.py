@@ -88,6 +88,9 @@ class Case:
     has_scores, has_gradients : bool
     unit : {"probability", "log odds", "score"} or None
         What the model's own scores are; `score` turns log odds into probabilities.
+    record : DataFrame or None
+        Of `from_decisions`, what is known of each decision, in the order of the table: ``answer``, and some of
+        ``score``, ``weight`` and ``person``.
     y_true : ndarray of bool of shape (n_rows,), or None
         True for the favourable label; floats for task "numbers".
     labelled : ndarray of bool of shape (n_rows,)
@@ -153,10 +156,10 @@ class Case:
                 raise CaseError(f"sensitive_features: column {name!r} has one value only, expected at least two groups")
         self.n_given = len(table)
         max_rows = self.n_given if max_rows is None else check_count(max_rows, "max_rows", least=2)
-        self._record = self._model.rows if isinstance(self._model, DecisionRecord) else None
+        self.record = self._model.rows if isinstance(self._model, DecisionRecord) else None
         if (rows := _sample_of(self.n_given, max_rows, random_state)) is not None:
             self.table, labels = self.table.iloc[rows], None if labels is None else labels.iloc[rows]
-            self._record = None if self._record is None else self._record.iloc[rows].copy()
+            self.record = None if self.record is None else self.record.iloc[rows].copy()
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
         self.y_true = self._model.settle(self._rows(None), labels, pos_label, decision_threshold)
@@ -263,7 +266,7 @@ class Case:
     @property
     def model(self) -> Any:
         """The model that was given, None of decisions without one; a case of another model is a new case."""
-        return None if self._record is not None else self._own_model
+        return None if self.record is not None else self._own_model
 
     @property
     def weights(self) -> np.ndarray | None:
@@ -276,7 +279,7 @@ class Case:
         return self._of_record("person")
 
     def _of_record(self, name: str) -> np.ndarray | None:
-        return None if self._record is None or name not in self._record else self._record[name].to_numpy()
+        return None if self.record is None or name not in self.record else self.record[name].to_numpy()
 
     @property
     def task(self) -> str:
@@ -348,17 +351,18 @@ class Case:
             setattr(part, name, getattr(self, name))
         part.table, part.y_true = self.table.iloc[rows], None if self.y_true is None else self.y_true[rows]
         part.labelled = self.labelled[rows]
-        part._record = None if self._record is None else self._record.iloc[rows]
+        part.record = None if self.record is None else self.record.iloc[rows]
         return part
 
     def one_decision_each(self, *, random_state: int = 0) -> "Case":
         """Return the case of one decision of each person, drawn at random, or itself if there are no more."""
         if self.person is None:
             return self
-        drawn = np.random.default_rng(derive_seed("a decision of each person", random_state)).permutation(len(self.table))
+        rng = np.random.default_rng(derive_seed("a decision of each person", random_state))
+        drawn = rng.permutation(len(self.table))
         _, first = np.unique(self.person[drawn], return_index=True)
         part = self._part(np.sort(drawn[first]))
-        part._record = part._record.drop(columns="person")
+        part.record = part.record.drop(columns="person")
         return part
 
     def groups(self, name: str) -> pd.Series:
@@ -555,11 +559,11 @@ class Case:
 
     def _rows(self, rows) -> pd.DataFrame:
         """Return what the adapter is asked about: the features of rows, or what is recorded of the table's people."""
-        if self._record is None:
+        if self.record is None:
             return self.table[list(self.features)] if rows is None else self.rows(rows)
         if rows is not None:
             raise NoModelError(NO_MODEL)
-        return self._record
+        return self.record
 
 
 def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:

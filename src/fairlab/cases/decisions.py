@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from fairlab.cases.meaning import interpret
 from fairlab.cases.model import ModelAdapter
-from fairlab.cases.schema import CaseError, case_errors, check_values
+from fairlab.cases.schema import GROUPS, CaseError, case_errors, check_values
 from fairlab.checks import align, check_number
 
 NO_MODEL = "There is no model to query, only decisions."
@@ -48,6 +48,8 @@ class DecisionRecord(ModelAdapter):
         codes, values = pd.factorize(rows.pop("decision"))
         values = np.asarray(values)
         values = values.astype(object) if values.dtype.kind in "US" else values
+        if values.dtype.kind in "iu" and len(values) > GROUPS and pos_label is None and decision_threshold is None:
+            values = values.astype(float)  # a regression: nobody has as many labels
         try:
             labels = set() if y is None else set(y.dropna().unique().tolist())
             meaning = self.meaning = interpret(values, labels, pos_label, decision_threshold)
@@ -78,8 +80,8 @@ class DecisionRecord(ModelAdapter):
             self._warn("Favourable decisions have the lower scores.")
         if abs(above - 0.5) < 0.25:
             self._warn(
-                f"Scores say little about the decisions: of a favourable and an unfavourable one, the favourable one has "
-                f"the higher score with a probability of {above:.0%}. Are they of the same rows?"
+                "Scores say little about the decisions: of a favourable and an unfavourable one, the favourable one "
+                f"has the higher score with a probability of {above:.0%}. Are they of the same rows?"
             )
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
@@ -120,7 +122,7 @@ def record_of(index: pd.Index, decisions, scores, weights, person) -> DecisionRe
     if weights is not None:
         weight = _numbers(_column(weights, index, "weights"), "weights")
         if not (weight > 0).all():
-            raise CaseError(f"weights: expected numbers above 0, found {weight.min():g}; leave out rows that count nothing")
+            raise CaseError(f"weights: expected numbers above 0, found {weight.min():g}; leave out rows without weight")
         if weight.max() > weight.min():  # or they say nothing
             columns["weight"] = weight
     if person is not None:
@@ -150,7 +152,7 @@ def _column(values, index: pd.Index, name: str) -> pd.Series:
 def _numbers(values: pd.Series, name: str, *, keep: bool = False) -> np.ndarray:
     """Return finite numbers as floats, or in a dtype of numpy."""
     if not pd.api.types.is_numeric_dtype(values) or (not keep and pd.api.types.is_bool_dtype(values)):
-        raise CaseError(f"{name}: expected numbers, found {values.iloc[0]!r}")
+        raise CaseError(f"{name}: expected numbers, found {values.tolist()[0]!r}")
     numbers: Any = values.to_numpy(dtype=getattr(values.dtype, "numpy_dtype", values.dtype) if keep else float)
     if not np.isfinite(numbers.astype(float)).all():
         raise CaseError(f"{name}: expected finite numbers, found {numbers[~np.isfinite(numbers)][0]}")

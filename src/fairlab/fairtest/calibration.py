@@ -2,8 +2,8 @@
 
 The difference is that of Mantel and Haenszel: within each score, or bin of scores, the share of favourable labels in
 one group less that in the other, averaged with weights ``a b / (a + b)`` of the groups' sizes. Its variance is
-linearised, with people, or persons of several decisions, as units, once around the shares of both groups and once around
-that of both together; the larger of the two holds where labels of one kind are rare.
+linearised, with people, or persons of several decisions, as units, once around the shares of both groups and once
+around that of both together; the larger of the two holds where labels of one kind are rare.
 """
 
 from dataclasses import dataclass

@@ -39,7 +39,9 @@ def impact_table(
     counts : DataFrame
         One row a group, named by the index, which may have several levels. Columns ``people`` and ``selected``; where
         true labels are known also ``labelled``, the people who have one, and ``positives``, ``true positives``,
-        ``negatives`` and ``false positives``. Counts may be fractions, as they come out of published rates.
+        ``negatives`` and ``false positives``. Counts may be fractions, as they come out of published rates. Those of
+        `fairlab.fairtest.rates.without_tiny` may have ``effective`` ones and a ``weight``, which shares, rates, ratios
+        and intervals go by then.
     unknown : collection of str
         Names of groups of people of whom it is not known: they are counted and not compared, as is a missing name. With
         several levels also names within one level.
@@ -84,8 +86,9 @@ def impact_table(
             f"unknown: expected names of groups, {', '.join(map(str, counts.index))}, found {strange[0]!r}"
         )
     is_unknown = np.any([level.isin(names) for level in (counts.index, *levels)], axis=0)
-    people, selected = (counts[name].to_numpy(dtype=float) for name in ("people", "selected"))
-    small = (people < smallest_share * people.sum()) | (people < smallest_size)
+    people, selected = (_effective(counts, name).to_numpy(dtype=float) for name in ("people", "selected"))
+    weight = counts.get("weight", counts["people"]).to_numpy(dtype=float)
+    small = (weight < smallest_share * weight.sum()) | (counts["people"].to_numpy(dtype=float) < smallest_size)
     rate, low, high = rate_bounds(selected, people, confidence_level=confidence_level)
     rate = np.where(people > 0, rate, np.nan)
     ratio = np.full((3, len(counts)), np.nan)
@@ -97,15 +100,20 @@ def impact_table(
         ratio[1:] = ratio_bounds(*pairs, confidence_level=confidence_level)
         ratio[1:, best] = np.nan
         ratio[:, is_unknown] = np.nan
-    columns = {"people": counts["people"], "share": people / people.sum(), "selected": counts["selected"]}
+    columns = {"people": counts["people"], "share": weight / weight.sum(), "selected": counts["selected"]}
     columns |= {"selection rate": rate, "rate low": low, "rate high": high}
     columns |= dict(zip(["impact ratio", "ratio low", "ratio high"], ratio, strict=True)) | {"small": small}
     for name, (hits, totals) in ERRORS.items():
         if {hits, totals} <= set(counts):
-            columns[name] = counts[hits] / counts[totals].where(counts[totals] > 0)
+            total = _effective(counts, totals)
+            columns[name] = _effective(counts, hits) / total.where(total > 0)
     if "labelled" in counts:
         columns["missing labels"] = counts["people"] - counts["labelled"]
     return pd.DataFrame(columns, index=counts.index)
+
+
+def _effective(counts: pd.DataFrame, name: str) -> pd.Series:
+    return counts.get(f"effective {name}", counts[name])
 
 
 def _checked(counts) -> tuple[pd.DataFrame, list[pd.Index]]:

@@ -1,0 +1,346 @@
+"""Cases of decisions without a model: what they take and refuse, and what becomes of them in an audit."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlab
+from fairlab.auditing import forecast
+from fairlab.auditing.guard import Rule, judge
+from fairlab.cases import Case, CaseError, Method
+from fairlab.fairtest import FairTest, GroupRates
+from fairlab.fairtest.calibration import calibration_gap
+from fairlab.fliptest import FlipTest
+from fairlab.monitoring import registration_of
+
+N = 1_200
+
+
+def table(n=N, seed=0, bias=0.25):
+    """Return people with decisions by points and, the larger `bias`, by sex; scores, labels, weights and persons."""
+    rng = np.random.default_rng(seed)
+    people = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "race": rng.choice(["a", "b", "c"], n),
+            "points": rng.integers(0, 40, n),
+            "weight": rng.uniform(0.5, 3, n),
+        },
+        index=[f"p{k}" for k in range(n)],
+    )
+    people["score"] = people["points"] / 40 + bias * (people["sex"] == "m")
+    people["hired"] = np.where(people["score"] + rng.normal(0, 0.05, n) > 0.5, "yes", "no")
+    return people.assign(good=np.where(rng.random(n) < people["points"] / 40, "yes", "no"))
+
+
+def case_of(people, *, sensitive_features=("sex", "race"), features=("points",), **options):
+    options = {"pos_label": "yes", "features": list(features)} | options
+    return Case.from_decisions(people, "hired", sensitive_features=list(sensitive_features), **options)
+
+
+def repeated(people, seed=0):
+    """Return one to nine decisions on each person, who have a sex and a race each."""
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(np.arange(len(people) // 5), rng.integers(1, 10, len(people) // 5))
+    return people.iloc[rows].assign(person=rows).reset_index(drop=True)
+
+
+def test_decisions_are_those_of_the_table_in_its_order_also_in_a_sample():
+    people = table()
+    case = case_of(people)
+    assert case.model is None and (case.task, case.pos_label) == ("classes", "yes")
+    assert case.decide().tolist() == people["hired"].eq("yes").tolist()
+    part = case.sample(100)
+    assert part.decide().tolist() == people.loc[part.table.index, "hired"].eq("yes").tolist()
+    drawn = case_of(people, max_rows=100, scores="score")
+    assert drawn.decide().tolist() == people.loc[drawn.table.index, "hired"].eq("yes").tolist()
+    assert drawn.score().tolist() == people.loc[drawn.table.index, "score"].tolist()
+    assert Case.from_decisions(
+        people, "hired", sensitive_features="sex", y_true="good", weights="weight", **YES
+    ).features == (
+        "sex",
+        "race",
+        "points",
+        "score",
+    )
+
+
+YES = {"pos_label": "yes"}
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category", "str"])
+def test_labels_of_any_dtype(dtype):
+    people = table(60)
+    case = case_of(people.assign(hired=people["hired"].astype(dtype)))
+    assert case.decide().tolist() == people["hired"].eq("yes").tolist()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "boolean", "Int64", "int8", "float32", "Float64", "bool[pyarrow]"])
+def test_zeros_and_ones_of_any_dtype_need_no_label(dtype):
+    people = table(60)
+    case = case_of(people.assign(hired=people["hired"].eq("yes").astype(dtype)), pos_label=None)
+    assert case.decide().tolist() == people["hired"].eq("yes").tolist()
+
+
+def test_columns_are_aligned_by_label_and_tables_of_polars_are_taken():
+    people = table(60)
+    mixed = people["hired"].sample(frac=1, random_state=0)
+    case = Case.from_decisions(people.drop(columns="hired"), mixed, sensitive_features="sex", **YES)
+    assert case.decide().tolist() == people["hired"].eq("yes").tolist()
+    of_polars = pytest.importorskip("polars").DataFrame(people.to_dict(orient="list"))
+    assert case_of(of_polars, scores="score", weights="weight").decide().tolist() == case.decide().tolist()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"hired": [None, *["yes", "no"] * 30]}, "decisions: expected one for each row, 1 of 61 are missing"),
+        ({"score": [np.nan, *[0.5] * 60]}, "scores: expected one for each row, 1 of 61 are missing"),
+        ({"score": [np.inf, *[0.5] * 60]}, "scores: expected finite numbers, found inf"),
+        ({"score": [True] * 61}, "scores: expected numbers, found True"),
+        ({"score": ["7"] * 61}, "scores: expected numbers, found '7'"),
+        ({"weight": [0.0, *[1.0] * 60]}, "weights: expected numbers above 0, found 0"),
+        ({"weight": [-2.0, *[1.0] * 60]}, "weights: expected numbers above 0, found -2"),
+        ({"weight": [np.nan, *[1.0] * 60]}, "weights: expected one for each row, 1 of 61 are missing"),
+        ({"person": [None, *["x"] * 60]}, "person: expected one for each row, 1 of 61 are missing"),
+        ({"person": ["x"] * 61}, "person: expected each person in one group of sex, found 1 in several"),
+        ({"hired": np.linspace(0, 1, 61)}, "decision_threshold: decisions are numbers within 0 and 1, expected labels"),
+        (
+            {"hired": ["maybe", "no", "yes", *["no"] * 58], "pos_label": None},
+            "pos_label: the labels are .*; which one is favourable, one",
+        ),
+        ({"pos_label": "ja"}, "pos_label: 'ja' is not among the labels"),
+        ({"pos_label": None}, "pos_label: the labels are 'no', 'yes'; which one is favourable"),
+        ({"good": ["gut", "schlecht"] * 30 + ["gut"]}, "y_true: has the labels 'gut', 'schlecht', decisions are"),
+        ({"sensitive_features": ["hired"]}, "decisions: 'hired' is also among the features"),
+        ({"features": ["score"]}, "scores: 'score' is also among the features"),
+        ({"scores": "hired"}, "scores: 'hired' is also given as decisions"),
+        ({"weights": "w"}, "weights: the table has no column 'w'"),
+        ({"weights": [1.0, 2.0]}, "weights: expected 61 values, one for each row, found 2"),
+        ({"decision_threshold": 0.5}, "decision_threshold: decisions are the labels 'no', 'yes'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes, said):
+    people = table(61).assign(person=np.arange(61)).reset_index(drop=True)
+    people = people.assign(**{name: values for name, values in changes.items() if name in people})
+    options = {"y_true": "good", "scores": "score", "weights": "weight", "person": "person", "features": ["points"]}
+    options |= {name: values for name, values in changes.items() if name not in people}
+    with pytest.raises(CaseError, match="^" + said.replace("?", "[?]")), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case_of(people, **options)
+
+
+def test_duplicate_labels_of_rows_are_kept_apart():
+    people = table(60).set_axis([0] * 60)
+    assert case_of(people, weights="weight").decide().tolist() == people["hired"].eq("yes").tolist()
+    with pytest.raises(CaseError, match="weights: row labels occur twice"):
+        case_of(people, weights=people["weight"].iloc[::-1].set_axis([0] * 59 + [1]))
+
+
+def test_one_label_alone_is_said_and_audited():
+    with pytest.warns(UserWarning, match="No decision is 'yes', the favourable label"):
+        case = case_of(table(200).assign(hired="no"))
+    assert fairlab.audit(case).verdict == "no difference found"
+
+
+def test_scores_of_other_rows_or_of_the_other_label_are_said():
+    people = table()
+    with pytest.warns(UserWarning, match="Favourable decisions have the lower scores"):
+        case_of(people, scores=-people["score"])
+    with pytest.warns(UserWarning, match="Scores say little about the decisions"):
+        case_of(people, scores=people["score"].to_numpy()[::-1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        case_of(people, scores="score")
+
+
+def test_numbers_are_a_regression_or_decisions_by_a_threshold():
+    people = table()
+    with pytest.warns(UserWarning, match="Decisions are numbers from 0 to 39 and no threshold is given: .* regression"):
+        case = Case.from_decisions(people[["sex", "points"]], "points", sensitive_features="sex")
+    assert case.task == "numbers" and case.number().tolist() == people["points"].tolist()
+    assert {finding.measure for finding in fairlab.audit(case).findings} == {"correlation"}
+    case = Case.from_decisions(people[["sex", "points"]], "points", sensitive_features="sex", decision_threshold=20)
+    assert case.decide().tolist() == (people["points"] >= 20).tolist()
+    assert case.has_scores and case.score().tolist() == people["points"].tolist()
+
+
+def test_methods_that_compare_people_find_what_they_find_with_the_model():
+    people = table().drop(columns=["weight", "hired"])
+    rule = lambda rows: rows["points"] / 40 + 0.25 * (rows["sex"] == "m") > 0.5  # noqa: E731
+    options = {
+        "sensitive_features": ["sex", "race"],
+        "y_true": people["good"].eq("yes"),
+        "features": ["sex", "race", "points"],
+    }
+    with_model = Case(rule, people, **options)
+    without = Case.from_decisions(people, rule(people), **options)
+    for method in (GroupRates(), FlipTest(), FairTest()):
+        frames = [method.run(case).to_frame() for case in (with_model, without)]
+        pd.testing.assert_frame_equal(*frames)
+        assert len(frames[0])
+
+
+def test_methods_that_query_are_skipped_with_one_sentence_and_so_is_one_of_a_user():
+    class Shuffled(Method):
+        title, description = "shuffled", "Decides on rows in another order."
+
+        def findings(self, examination):
+            examination.case.decide(examination.case.table.iloc[::-1])
+            yield
+
+    report = fairlab.audit(case_of(table(200)), methods=["themis", "adf", "individual_fairness", Shuffled()])
+    assert report.verdict == "not assessed"
+    assert report.skipped == tuple(
+        (title, "There is no model to query, only decisions.")
+        for title in ("individual fairness", "Themis", "ADF and AEQUITAS", "shuffled")
+    )
+
+
+def test_an_audit_counts_every_decision_whatever_the_budget():
+    case = case_of(table())
+    report = fairlab.audit(case, budget=100, max_seconds=60)
+    assert (report.provenance["people"], report.n_queries, forecast(case)) == (N, 0, 0)
+    assert report.groups["sex"]["people"].sum() == N
+    assert "a table of decisions without a model was tested on 1,200 people" in report.summary
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": "weight"}, {"person": "person"}, {"scores": "score"}])
+def test_a_report_in_all_its_forms(options, tmp_path):
+    people = repeated(table(6_000)) if "person" in options else table()
+    case = case_of(people, y_true="good", **options)
+    report = fairlab.audit(case, methods=["rates"])
+    assert report.verdict == "difference found"
+    for text in (report.to_html(), report.to_model_card(), report.to_junit(), report.to_sarif()):
+        assert "decisions without a model" in text
+    content = json.loads(report.to_json(tmp_path / "a.json"))
+    assert content["provenance"]["model"] == "a table of decisions without a model"
+    assert content["queries"] == 0 and content["groups"][0]["people"] == report.groups["sex"]["people"].iloc[0]
+    judged = judge(report, rules=[Rule.of("selection_rate_difference > 0.05"), Rule.of("counterfactual_flip_rate > 0")])
+    assert judged.failing and "Themis did not run" in judged.not_judged[0]
+    again = judge(report, baseline=tmp_path / "a.json")
+    assert not again.failing and not again.not_judged
+
+
+def test_reports_on_other_decisions_have_other_hashes():
+    people = table()
+    other = people.assign(hired=people["hired"].to_numpy()[::-1])
+    first, second = (fairlab.audit(case_of(each), methods=["rates"]).provenance for each in (people, other))
+    assert first["table_sha256"] != second["table_sha256"]
+
+
+def test_two_quarters_are_compared():
+    before, after = case_of(table(seed=0, bias=0.0)), case_of(table(seed=1, bias=0.5))
+    compared = fairlab.compare(before, after)
+    assert compared.is_worse and not compared.is_paired and "without a model" in compared.summary
+    with pytest.raises(ValueError, match="case_b: expected whole people, one decision each, found weights"):
+        fairlab.compare(before, case_of(table(), weights="weight"))
+
+
+def test_the_monitor_registers_the_columns_of_decisions():
+    fields = registration_of(table(), sensitive_features=["sex"], output="hired", look_every={"rows": 100})
+    assert fields["columns"]["hired"]["type"] == "category"
+
+
+# Weights and persons
+
+
+def test_weighted_rates_and_their_errors_are_those_by_hand():
+    people = table(400)
+    found = GroupRates(rates=["selection rate"]).run(case_of(people, sensitive_features=["sex"], weights="weight"))
+    hits, weights, women = people["hired"].eq("yes"), people["weight"], people["sex"].eq("f")
+    rates, errors = [], []
+    for members in (women, ~women):
+        w, y = weights[members], hits[members]
+        rates.append((w * y).sum() / w.sum())
+        errors.append(np.sqrt((w**2 * (y - rates[-1]) ** 2).sum()) / w.sum())
+    [finding] = found.findings
+    assert finding.estimate == pytest.approx(rates[0] - rates[1])
+    half = (finding.high - finding.low) / 2  # of Newcombe's with exact bounds, a little wider than normal
+    assert 1.96 * np.hypot(*errors) < half < 1.15 * 1.96 * np.hypot(*errors)
+    assert finding.n == 400
+
+
+def test_impact_tables_of_weights_are_weighted_in_every_column():
+    people = table()
+    report = fairlab.audit(case_of(people, y_true="good", weights="weight"), methods=["rates"])
+    shown, w = report.groups["sex"].loc["f"], people["weight"]
+    women, hired, good = people["sex"].eq("f"), people["hired"].eq("yes"), people["good"].eq("yes")
+    rate = {name: (w * hired)[who].sum() / w[who].sum() for name, who in (("f", women), ("m", ~women))}
+    assert shown["selection rate"] == pytest.approx(rate["f"])
+    assert shown["impact ratio"] == pytest.approx(rate["f"] / rate["m"])
+    assert shown["share"] == pytest.approx(w[women].sum() / w.sum())
+    assert shown["true positive rate"] == pytest.approx((w * hired)[women & good].sum() / w[women & good].sum())
+    assert shown["false positive rate"] == pytest.approx((w * hired)[women & ~good].sum() / w[women & ~good].sum())
+    assert shown["people"] == women.sum()
+
+
+def test_equal_weights_and_persons_with_one_decision_change_nothing():
+    people = table(400).assign(person=range(400), same=2.5)
+    plain = GroupRates().run(case_of(people, y_true="good", scores="score")).to_frame()
+    for own in ({"weights": "same"}, {"person": "person"}):
+        pd.testing.assert_frame_equal(
+            GroupRates().run(case_of(people, y_true="good", scores="score", **own)).to_frame(), plain
+        )
+
+
+def test_decisions_said_twice_tell_no_more_than_said_once():
+    people = table(400).assign(person=range(400))
+    twice = pd.concat([people, people], ignore_index=True)
+    options = {"y_true": "good", "scores": "score", "person": "person"}
+    once, again = (GroupRates().run(case_of(each, **options)).to_frame() for each in (people, twice))
+    for name in ("estimate", "low", "high"):
+        np.testing.assert_allclose(again[name], once[name], atol=0.004)
+    assert (again["high"] - again["low"] >= once["high"] - once["low"] - 1e-9).all()
+
+
+def test_methods_that_count_people_get_one_decision_of_each_or_refuse_weights():
+    people = repeated(table())
+    case = case_of(people, person="person")
+    report = fairlab.audit(case, methods=["fliptest", "fairtest"])
+    said = f"FlipTest took one decision of each person, drawn at random: 240 of {len(people):,}."
+    assert said in report.warnings
+    assert case.one_decision_each().table.index.isin(people.drop_duplicates("person").index).sum() < 240
+    found = fairlab.audit(case_of(people, weights="weight", person="person"), methods=["fliptest", "fairtest"])
+    reason = "It counts whole people, and these have weights."
+    assert found.skipped == (("FlipTest", reason), ("FairTest", reason))
+
+
+def test_groups_of_few_persons_are_not_compared_and_not_shown():
+    people = repeated(table()).assign(race=lambda rows: np.where(rows["person"] < 4, "z", "a"))
+    report = fairlab.audit(case_of(people, person="person"), methods=["rates"])
+    assert "z" not in report.groups["race"].index and len(people[people["race"] == "z"]) > 5
+    assert any("fewer than 30 people are z (4)" in reason for _, reason in report.skipped)
+
+
+# Calibration
+
+
+def test_calibration_is_the_difference_of_mantel_and_haenszel_by_hand():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"sex": rng.choice(["f", "m"], 500), "score": rng.integers(1, 4, 500)})
+    people = people.assign(hired=people["score"] > 2, good=rng.random(500) < people["score"] / 4)
+    case = Case.from_decisions(people, "hired", sensitive_features="sex", y_true="good", scores="score")
+    counts = people.groupby(["score", "sex"])["good"].agg(["sum", "size"]).unstack()
+    a, b = counts["size"]["f"], counts["size"]["m"]
+    gaps = counts["sum"]["f"] / a - counts["sum"]["m"] / b
+    expected = (gaps * a * b / (a + b)).sum() / (a * b / (a + b)).sum()
+    found = calibration_gap(case, people["sex"].eq("f").to_numpy())
+    assert found.estimate == pytest.approx(expected)
+    assert found.n == 500
+    [finding] = GroupRates(rates=["calibration"]).run(case).findings
+    assert finding.measure == "calibration_difference" and finding.low < expected < finding.high
+    of_model = Case(lambda rows: rows["score"] / 4, people, sensitive_features="sex", y_true="good", features=["score"])
+    assert GroupRates(rates=["calibration"]).run(of_model).findings[0].estimate == pytest.approx(expected)
+    assert "calibration_difference" not in GroupRates().run(of_model).to_frame()["measure"].tolist()
+
+
+def test_scores_without_common_values_have_no_calibration():
+    people = table(400).assign(score=lambda rows: np.where(rows["sex"] == "f", 1.0, 2.0))
+    with pytest.warns(UserWarning, match="Scores say little"):
+        case = case_of(people, sensitive_features=["sex"], y_true="good", scores="score")
+    found = GroupRates(rates=["calibration"]).run(case)
+    assert not found.findings and "scores that occur in both groups" in found.skipped[0]
