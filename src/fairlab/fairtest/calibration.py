@@ -28,8 +28,8 @@ class CalibrationGap:
         In shares of people; with its standard error.
     n : int
         Decisions that it rests on.
-    freedom : int
-        Degrees of freedom: people, or persons, less those that shares are estimated by.
+    freedom : float
+        Degrees of freedom: people, or persons, of equal weight, less those that shares are estimated by.
     """
 
     estimate: float
@@ -70,25 +70,28 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Calibrat
     def sums(values):
         return np.bincount(cells, values, minlength=2 * n_bins).reshape(-1, 2)
 
-    is_in_both = (sums(None) > 1).all(axis=1)
+    w, hits = sums(weights), sums(weights * truth)
+    each = np.unique(np.stack([cells, person]), axis=1)[0]  # cell of every person in it
+    people = np.bincount(each, minlength=2 * n_bins).reshape(-1, 2)
+    is_in_both = (people > 1).all(axis=1)
     rows_in = is_in_both[bins]
     sizes = [len(np.unique(person[rows_in & (side == which)])) for which in (0, 1)]
-    w, hits = sums(weights), sums(weights * truth)
     if min(sizes) < fewest or not 0 < hits[is_in_both].sum() < w[is_in_both].sum():
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
         shares, pooled = hits / w, (hits.sum(axis=1) / w.sum(axis=1))[:, None].repeat(2, axis=1)
         strata = np.where(is_in_both, w.prod(axis=1) / w.sum(axis=1), 0.0)
         strata /= strata.sum()
-        small = sums(None) / np.maximum(sums(None) - 1, 1)  # of the variance in a cell
+        small = people / np.maximum(people - 1, 1)  # of the variance in a cell
         per_weight = strata[:, None] / w * np.array([1, -1]) * np.sqrt(small)
     estimate = float((strata[is_in_both] * (shares[is_in_both] @ [1, -1])).sum())
     variances = []
     for expected in (shares, pooled):
         parts = np.where(rows_in, weights * per_weight.ravel()[cells] * (truth - expected.ravel()[cells]), 0.0)
         variances.append((np.bincount(person, parts) ** 2).sum())
-    freedom = max(len(np.unique(person[rows_in])) - 2 * int(is_in_both.sum()), 1)
-    return CalibrationGap(estimate, float(np.sqrt(max(variances))), int(rows_in.sum()), freedom)
+    of_person = np.bincount(person[rows_in], weights[rows_in])
+    freedom = of_person.sum() ** 2 / (of_person**2).sum() - 2 * is_in_both.sum()
+    return CalibrationGap(estimate, float(np.sqrt(max(variances))), int(rows_in.sum()), max(float(freedom), 1.0))
 
 
 def _bins(scores: np.ndarray) -> np.ndarray:
@@ -96,5 +99,5 @@ def _bins(scores: np.ndarray) -> np.ndarray:
     codes, values = pd.factorize(scores, sort=True)
     if len(values) <= MOST_BINS:
         return codes
-    edges = np.unique(np.quantile(scores, np.linspace(0, 1, MOST_BINS + 1)[1:-1]))
+    edges = np.unique(np.quantile(scores, np.linspace(0, 1, MOST_BINS + 1)[1:-1], method="inverted_cdf"))
     return np.searchsorted(edges, scores, side="right")

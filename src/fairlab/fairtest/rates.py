@@ -110,16 +110,16 @@ def effective_counts(counts, rate: str) -> tuple:
     """
     if f"{rate}: w" not in counts:
         return tuple(counts[name] for name in RATES[rate])
-    h, w, squares, hh, hw, ww, units = (counts[f"{rate}: {name}"] for name in SUMS)
+    h, w, squares, hh, hw, ww, _ = (counts[f"{rate}: {name}"] for name in SUMS)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = h / w
         few = w * w / ww  # if all decisions of a person were one
         spread = hh - 2 * share * hw + share * share * ww
         n = np.minimum(share * (1 - share) * w * w / spread, w * w / squares)
         n = np.where((share > 0) & (share < 1) & (spread > 1e-9 * ww), n, few)
-        n = n * (stdtrit(np.maximum(n, 2), LEVEL) / stdtrit(np.maximum(np.minimum(units - 1, n), 1), LEVEL)) ** 2
-    n = np.where(w > 0, n, 0.0)[()]
-    return np.where(w > 0, share, 0.0)[()] * n, n
+        freedom = np.maximum(np.minimum(few, n) - 1, 1)
+        n = n * (1 - 1 / few) * (stdtrit(np.maximum(n - 1, 1), LEVEL) / stdtrit(freedom, LEVEL)) ** 2
+    return np.where(w > 0, share * n, 0.0)[()], np.where(w > 0, n, 0.0)[()]
 
 
 def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
