@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_ind
 
 import fairlab
 from fairlab.auditing import forecast
@@ -162,7 +163,7 @@ def test_numbers_are_a_regression_or_decisions_by_a_threshold():
     with pytest.warns(UserWarning, match="Decisions are numbers from 0 to 39 and no threshold is given: .* regression"):
         case = Case.from_decisions(people[["sex", "points"]], "points", sensitive_features="sex")
     assert case.task == "numbers" and case.number().tolist() == people["points"].tolist()
-    assert {finding.measure for finding in fairlab.audit(case).findings} == {"correlation"}
+    assert {finding.measure for finding in fairlab.audit(case).findings} == {"correlation", "mean_difference"}
     case = Case.from_decisions(people[["sex", "points"]], "points", sensitive_features="sex", decision_threshold=20)
     assert case.decide().tolist() == (people["points"] >= 20).tolist()
     assert case.has_scores and case.score().tolist() == people["points"].tolist()
@@ -344,3 +345,44 @@ def test_scores_without_common_values_have_no_calibration():
         case = case_of(people, sensitive_features=["sex"], y_true="good", scores="score")
     found = GroupRates(rates=["calibration"]).run(case)
     assert not found.findings and "scores that occur in both groups" in found.skipped[0]
+
+
+# Means of outcomes that are numbers
+
+
+def test_means_are_compared_as_by_welch_within_a_margin_in_their_unit():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "pay": rng.normal(30_000, 5_000, 300)})
+    people["pay"] += 2_000 * (people["sex"] == "m")
+    pay = [people.loc[people["sex"] == group, "pay"] for group in ("f", "m")]
+    welch = ttest_ind(*pay, equal_var=False)
+    with pytest.warns(UserWarning, match="taken as a regression"):
+        case = Case.from_decisions(people, "pay", sensitive_features="sex")
+    [found] = GroupRates().run(case).findings
+    assert found.estimate == pytest.approx(pay[0].mean() - pay[1].mean())
+    assert found.p_value == pytest.approx(welch.pvalue, rel=1e-6)
+    assert (found.low, found.high) == pytest.approx(tuple(welch.confidence_interval()), rel=1e-6)
+    assert found.limit == pytest.approx(0.005 * people["pay"].std(ddof=0))
+    within = fairlab.audit(case, methods=[GroupRates(mean_margin=4_000)])
+    assert within.findings[0].limit == 4_000 and not within.significant
+    report = fairlab.audit(case, methods=["rates"])
+    assert "beyond a mean difference of" in report.summary and report.significant
+    assert judge(report, rules=[Rule.of("mean_difference > 500")]).failing
+    assert not judge(report, rules=[Rule.of("mean_difference > 4000")]).failing
+
+
+def test_means_of_weights_and_persons_are_as_precise_as_the_people():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "pay": rng.normal(30, 5, 300), "person": range(300)})
+    twice = pd.concat([people, people], ignore_index=True)
+    options = {"sensitive_features": "sex", "features": ["sex"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        once, again = (Case.from_decisions(each, "pay", person="person", **options) for each in (people, twice))
+        weights = rng.uniform(1, 3, 300)
+        weighted = Case.from_decisions(people, "pay", weights=weights, **options)
+    [first], [second], [third] = (GroupRates().run(case).findings for case in (once, again, weighted))
+    assert (second.low, second.high) == pytest.approx((first.low, first.high))
+    women = people["sex"].eq("f").to_numpy()
+    means = [np.average(people["pay"][who], weights=weights[who]) for who in (women, ~women)]
+    assert third.estimate == pytest.approx(means[0] - means[1])

@@ -28,6 +28,8 @@ MEASURES = {
     "true_positive_rate_difference": "group rates",
     "false_positive_rate_difference": "group rates",
     "error_rate_difference": "group rates",
+    "calibration_difference": "group rates",
+    "mean_difference": "group rates",
     "counterfactual_flip_rate": "Themis",
     "excess_flip_rate": "FlipTest",
     "demographic_parity_difference": "Themis",
@@ -35,7 +37,8 @@ MEASURES = {
     "correlation": "FairTest",
 }
 ERRORS = "error_rate_difference"  # tested in subgroups by an audit, and of everyone where a rule asks for it
-OF_LABELS = ("true_positive_rate_difference", "false_positive_rate_difference", ERRORS)
+OF_LABELS = ("true_positive_rate_difference", "false_positive_rate_difference", "calibration_difference", ERRORS)
+OF_NUMBERS = ("correlation", "mean_difference")
 DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 of a feature that the model does not get
 PATTERN = re.compile(r"\s*(\w+)\s*([<>])\s*([0-9.eE+-]+)\s*")
 # Of a finding in a baseline, what is read of it.
@@ -86,7 +89,8 @@ class Rule:
             limit = check_number(float(number), "", least=0)
         except ValueError:
             raise ValueError(f"fail_on: expected a number at the end, finite and of at least 0, in {text!r}") from None
-        if measure != "loss_ratio" and (limit > 1 or limit == (measure != RATIO)):  # nothing would be beyond it
+        is_share = measure not in ("loss_ratio", "mean_difference")
+        if is_share and (limit > 1 or limit == (measure != RATIO)):  # nothing would be beyond it
             limits = "above 0, up to 1" if measure == RATIO else "from 0, below 1"
             raise ValueError(f"fail_on: expected a limit {limits}, as a share, in {text!r}")
         return cls(measure, limit)
@@ -163,7 +167,7 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
         why = "it is tested on generated inputs, which decide nothing but with verdict_on='all'"
     elif measure == RATIO:
         why = "fewer than two groups are large enough, or nobody is selected"
-    elif measure == "correlation" and case.task != "numbers":
+    elif measure in OF_NUMBERS and case.task != "numbers":
         why = "the model gives decisions, no numbers"
     elif method not in [result.method for result in report.results]:
         why = f"{method} did not run"

@@ -7,7 +7,7 @@ import numpy as np
 from fairlab.cases import Case, Finding
 from fairlab.cases.finding import listed
 
-OF_OWN_UNITS = ("loss_ratio", "correlation")  # measures that are no shares
+OF_OWN_UNITS = ("loss_ratio", "correlation", "mean_difference")  # measures that are no shares
 # What to do about a finding, by its measure; the last is for all others.
 NEXT_STEPS = {
     "selection_rate_difference": "Ask whether the groups differ in what the decision is meant to depend on; compare "
@@ -27,6 +27,10 @@ NEXT_STEPS = {
     "report, and at the features in which they differ most.",
     "loss_ratio": "Small changes along the direction in which the groups differ make the model less right: look for "
     "features that stand for the group, and train without that direction.",
+    "calibration_difference": "Equal scores mean different things by group: check how its labels came about, and fit "
+    "scores or thresholds to it.",
+    "mean_difference": "Ask whether the groups differ in what the number is meant to depend on, and compare people who "
+    "are alike in that.",
     "correlation": "The prediction goes with the sensitive feature: compare people who are alike in what it is meant "
     "to depend on.",
     "discriminatory_inputs": "Look at the inputs found: features that occur in many of them show where the sensitive "

@@ -6,49 +6,17 @@ linearised, with people, or persons of several decisions, as units, once around 
 around that of both together; the larger of the two holds where labels of one kind are rare.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
 
 from fairlab.cases import Case
+from fairlab.fairtest.rates import Gap
 
 CALIBRATION = "calibration"
 MOST_BINS = 20  # of scores; as many different ones are taken as they are
 
 
-@dataclass(frozen=True)
-class CalibrationGap:
-    """A difference of calibration between two groups.
-
-    Attributes
-    ----------
-    estimate, error : float
-        In shares of people; with its standard error.
-    n : int
-        Decisions that it rests on.
-    freedom : float
-        Degrees of freedom: people, or persons, of equal weight, less those that shares are estimated by.
-    """
-
-    estimate: float
-    error: float
-    n: int
-    freedom: int
-
-    def bounds(self, confidence_level: float) -> tuple[float, float]:
-        """Return the confidence interval."""
-        half = stdtrit(self.freedom, (1 + confidence_level) / 2) * self.error
-        return max(self.estimate - half, -1.0), min(self.estimate + half, 1.0)
-
-    def p_value(self, margin: float = 0.0) -> float:
-        """Return the p-value of "the difference is at most `margin` in size"."""
-        beyond = abs(self.estimate) - margin
-        return float(2 * stdtr(self.freedom, -beyond / self.error)) if beyond > 0 else 1.0
-
-
-def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> CalibrationGap | None:
+def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | None:
     """Return how much more often the true label is favourable at equal scores inside a group than outside of it.
 
     Parameters
@@ -91,7 +59,7 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Calibrat
         variances.append((np.bincount(person, parts) ** 2).sum())
     of_person = np.bincount(person[rows_in], weights[rows_in])
     freedom = of_person.sum() ** 2 / (of_person**2).sum() - 2 * is_in_both.sum()
-    return CalibrationGap(estimate, float(np.sqrt(max(variances))), int(rows_in.sum()), max(float(freedom), 1.0))
+    return Gap(estimate, float(np.sqrt(max(variances))), int(rows_in.sum()), max(float(freedom), 1.0))
 
 
 def _bins(scores: np.ndarray) -> np.ndarray:

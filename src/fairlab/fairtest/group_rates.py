@@ -9,20 +9,25 @@ import pandas as pd
 from fairlab.cases import Finding
 from fairlab.cases.finding import few, listed
 from fairlab.cases.method import Examination, Method
+from fairlab.checks import check_number
 from fairlab.fairtest.calibration import CALIBRATION, calibration_gap
 from fairlab.fairtest.rates import (
     BETWEEN,
+    MEAN,
     RATES,
     TESTED,
+    Gap,
     effective_counts,
     feature_sets,
     group_counts,
+    mean_gap,
     pairs_of_groups,
     people_of,
 )
 from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference, smallest_effect
 
 LEAST_RATED = 30  # people of a group, or people with such a true label
+MEAN_MARGIN = 0.005  # of a standard deviation
 MOST_RATED = 12  # of one feature, or of two, that are compared, the largest first
 MEANS = {
     "positives": "true label is favourable",
@@ -41,6 +46,8 @@ class GroupRates(Method):
     follow from these and from how many labels are favourable; a rule on them has `rates` do it. Of decisions that came
     with scores, and with true labels, calibration is compared as well, see `fairlab.fairtest.calibration`.
 
+    Outcomes that are numbers have no rates: their means are compared.
+
     Weights and several decisions of one person are in all of these; see `fairlab.fairtest.rates`.
 
     Parameters
@@ -48,6 +55,9 @@ class GroupRates(Method):
     rates : collection of str, optional
         Some of `fairlab.fairtest.rates.RATES` and ``"calibration"``, which any model with scores may be tested for. By
         default the rates of `fairlab.fairtest.rates.TESTED`, and calibration of decisions without a model.
+    mean_margin : float or None
+        Of outcomes that are numbers the difference of means, in their unit, that is no finding; by default half a
+        hundredth of their standard deviation.
     confidence_level : float
     random_state : int
 
@@ -64,60 +74,85 @@ class GroupRates(Method):
     title = "group rates"
     description = (
         "Group rates are compared between the groups of each sensitive feature and of each two together, of "
-        "more than two groups each with everyone else: selection rates, and true and false positive rates where true "
-        "labels are known; no paper is behind this."
+        "more than two groups each with everyone else: selection rates, true and false positive rates where true "
+        "labels are known, calibration where decisions come with scores, and means where outcomes are numbers; no "
+        "paper is behind this."
     )
     share = 0
-    needs = ("decisions",)
     takes_weights = True
 
-    def __init__(self, *, rates: Collection[str] | None = None, confidence_level: float = 0.95, random_state: int = 0):
+    def __init__(
+        self,
+        *,
+        rates: Collection[str] | None = None,
+        mean_margin: float | None = None,
+        confidence_level: float = 0.95,
+        random_state: int = 0,
+    ):
         super().__init__(confidence_level=confidence_level, random_state=random_state)
-        self.rates = rates
+        self.rates, self.mean_margin = rates, mean_margin
+        if mean_margin is not None:
+            check_number(mean_margin, "mean_margin", above=0)
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield the difference of each rate between two groups."""
         case = examination.case
         rates = (*TESTED, *[CALIBRATION] * (case.model is None)) if self.rates is None else self.rates
-        counts = group_counts(case, [rate for rate in rates if rate != CALIBRATION])
+        rates = [MEAN] if case.task == "numbers" else rates
+        counts = group_counts(case, [rate for rate in rates if rate in RATES])
         for features in feature_sets(case):
             groups = counts.loc[BETWEEN.join(features)]
             for name, other, own, rest in pairs_of_groups(groups, _compared(examination, features, groups)):
                 for rate in rates:
-                    if rate != CALIBRATION:
+                    if rate == MEAN:
+                        yield self._mean(case, features, (name, other), mean_gap(own, rest))
+                    elif rate != CALIBRATION:
                         yield from self._difference(examination, features, (name, other), rate, own, rest)
                     elif len(features) == 1 and case.has_scores and case.labelled.any():
-                        yield from self._calibration(examination, *features, (name, other))
+                        yield from self._calibration(examination, features, (name, other))
 
-    def _calibration(self, examination, feature, names) -> Iterator[Finding]:
+    def _mean(self, case, features, names, gap: Gap) -> Finding:
+        """Return the difference of the means of two groups."""
+        margin = MEAN_MARGIN * float(case.number().std()) if self.mean_margin is None else self.mean_margin
+        side = "lower" if gap.estimate < 0 else "higher"
+        said = f"The mean of {names[0]} is {abs(gap.estimate):.3g} {side} than that of {names[1]}"
+        return self._gap(features, names, MEAN, gap, gap.bounds(self.confidence_level), said, limit=margin)
+
+    def _calibration(self, examination, features, names) -> Iterator[Finding]:
         """Yield how much more often a label is favourable in one group than in the other at equal scores."""
-        case = examination.case
-        groups = case.groups(feature).astype(str).to_numpy()
-        found = calibration_gap(case, groups == names[0], LEAST_RATED)
-        if found is None:
+        groups = examination.case.groups(*features)
+        gap = calibration_gap(examination.case, (groups == names[0]).to_numpy(), LEAST_RATED)
+        if gap is None:
             examination.skip(
-                f"{feature}: {CALIBRATION} of {names[0]} was not compared, since fewer than {LEAST_RATED} people with "
-                f"true labels and scores that occur in both groups are {names[0]} or {names[1]}."
+                f"{features[0]}: {CALIBRATION} of {names[0]} was not compared, since fewer than {LEAST_RATED} people "
+                f"with true labels, and with scores that occur in both groups, are {names[0]} or {names[1]}."
             )
             return
-        low, high = found.bounds(self.confidence_level)
-        more = "more" if found.estimate > 0 else "less"
-        yield Finding(
-            self.title,
-            (feature,),
-            "everyone",
-            f"calibration difference, {names[0]} minus {names[1]}",
-            found.estimate,
-            low,
-            high,
-            found.p_value(),
-            pd.DataFrame(),
-            found.n,
+        low, high = gap.bounds(self.confidence_level)
+        more = "more" if gap.estimate > 0 else "less"
+        said = (
             f"At equal scores the true label of {names[0]} is favourable {more} often than that of {names[1]}, by "
-            f"{100 * abs(found.estimate):.1f} percentage points",
-            measure="calibration_difference",
-            test=found.p_value,
-            smallest=partial(smallest_effect, low, high, self.confidence_level),
+            f"{100 * abs(gap.estimate):.1f} percentage points"
+        )
+        yield self._gap(features, names, CALIBRATION, gap, (max(low, -1.0), min(high, 1.0)), said)
+
+    def _gap(self, features, names, what, gap: Gap, ends, said, **options) -> Finding:
+        """Return a finding on a difference with a normal error."""
+        return Finding(
+            self.title,
+            features,
+            "everyone",
+            f"{what} difference, {names[0]} minus {names[1]}",
+            gap.estimate,
+            *ends,
+            gap.p_value(),
+            pd.DataFrame(),
+            gap.n,
+            said,
+            measure=f"{what}_difference",
+            test=gap.p_value,
+            smallest=partial(smallest_effect, *ends, self.confidence_level),
+            **options,
         )
 
     def _difference(self, examination, features, names, rate, own, rest) -> Iterator[Finding]:

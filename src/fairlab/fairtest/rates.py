@@ -6,11 +6,12 @@ number of positive counts estimated from survey data"): the variance of the rate
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from fairlab.cases import Case
 from fairlab.cases.groups import group_codes
@@ -26,6 +27,7 @@ RATES = {
     "negative predictive value": ("true negatives", "labelled not selected"),
     "error rate": ("errors", "labelled"),
 }
+MEAN = "mean"  # of outcomes that are numbers, in place of a rate
 TESTED = ("selection rate", "true positive rate", "false positive rate")
 LEAST_SHOWN = 5  # people of a group that a report names
 TINY = f" of fewer than {LEAST_SHOWN} people)"  # the name of the others, after their number
@@ -65,13 +67,18 @@ def group_counts(case: Case, rates: Collection[str] = TESTED) -> pd.DataFrame:
         Index ``sensitive_features`` ("sex", "sex and race") and ``group`` ("f, black"); columns ``people``,
         ``selected``, and of those with a true label ``labelled``, ``positives``, ``negatives``, ``true positives``,
         ``false positives``, ``true negatives``, ``false negatives``, ``errors``, ``labelled selected``, ``labelled not
-        selected``. With weights or several decisions of one person, also what `effective_counts` needs for `rates`.
+        selected``. With weights or several decisions of one person, also what `effective_counts` needs for `rates`; of
+        outcomes that are numbers ``people`` and what `mean_gap` needs.
     """
-    decided, known = case.decide(), case.labelled
-    truth = known & (decided if case.y_true is None else case.y_true.astype(bool))
-    kind = (4 * known + 2 * truth + decided).astype(np.int8)
-    is_plain = case.weights is None and case.person is None
-    units = {} if is_plain else {rate: _units(case, *(KINDS[name][kind] for name in RATES[rate])) for rate in rates}
+    if case.task == "numbers":
+        kind, numbers = np.zeros(len(case.table), dtype=np.int8), case.number()
+        units = {MEAN: _units(case, numbers - numbers.mean(), np.ones(len(numbers)))}
+    else:
+        decided, known = case.decide(), case.labelled
+        truth = known & (decided if case.y_true is None else case.y_true.astype(bool))
+        kind = (4 * known + 2 * truth + decided).astype(np.int8)
+        is_plain = case.weights is None and case.person is None
+        units = {} if is_plain else {rate: _units(case, *(KINDS[name][kind] for name in RATES[rate])) for rate in rates}
     first = None if case.person is None else np.unique(case.person, return_index=True)[1]  # decision of each person
     parts = {}
     for features in feature_sets(case):
@@ -122,6 +129,52 @@ def effective_counts(counts, rate: str) -> tuple:
     return np.where(w > 0, share * n, 0.0)[()], np.where(w > 0, n, 0.0)[()]
 
 
+@dataclass(frozen=True)
+class Gap:
+    """A difference between two groups with a normal error.
+
+    Attributes
+    ----------
+    estimate, error : float
+        With its standard error.
+    n : int
+        Decisions that it rests on.
+    freedom : float
+        Degrees of freedom: people, or persons, of equal weight, less those that the error is estimated by.
+    """
+
+    estimate: float
+    error: float
+    n: int
+    freedom: float
+
+    def bounds(self, confidence_level: float) -> tuple[float, float]:
+        """Return the confidence interval."""
+        half = float(stdtrit(self.freedom, (1 + confidence_level) / 2)) * self.error
+        return self.estimate - half, self.estimate + half
+
+    def p_value(self, margin: float = 0.0) -> float:
+        """Return the p-value of "the difference is at most `margin` in size"."""
+        beyond = abs(self.estimate) - margin
+        if self.error == 0:
+            return float(beyond <= 0)
+        return float(2 * stdtr(self.freedom, -beyond / self.error)) if beyond > 0 else 1.0
+
+
+def mean_gap(own: pd.Series, rest: pd.Series) -> Gap:
+    """Return the difference of the means of two groups, from `group_counts`, by Welch with linearised variances."""
+    means, variances, freedoms = [], [], []
+    for counts in (own, rest):
+        h, w, _, hh, hw, ww, _ = (float(counts[f"{MEAN}: {name}"]) for name in SUMS)
+        mean, few = h / w, w * w / ww
+        means.append(mean)
+        freedoms.append(max(few - 1, 1))
+        variances.append(max(hh - 2 * mean * hw + mean * mean * ww, 0) / w**2 * few / freedoms[-1])
+    error, parts = sum(variances), np.square(variances) / freedoms
+    freedom = error**2 / parts.sum() if error else 1.0
+    return Gap(means[0] - means[1], float(np.sqrt(error)), int(own["people"] + rest["people"]), float(freedom))
+
+
 def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
     """Return counts by group, groups of fewer than `LEAST_SHOWN` people as one, since they may be single persons.
 
@@ -147,7 +200,8 @@ def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
 
 def people_of(counts, rate: str):
     """Return how many different people a rate rests on."""
-    return counts[f"{rate}: units"] if f"{rate}: units" in counts else counts[RATES[rate][1]]
+    of_rate = f"{MEAN if f'{MEAN}: units' in counts else rate}: units"
+    return counts[of_rate] if of_rate in counts else counts[RATES[rate][1]]
 
 
 def pairs_of_groups(groups: pd.DataFrame, names: list[str]) -> Iterator[tuple[str, str, pd.Series, pd.Series]]:
