@@ -229,7 +229,7 @@ class Report(Result):
         """What is needed to make the same report again, and to know what it speaks of."""
         from fairlab import __version__
 
-        parts = [self.case.table, *[self.case.record] * (self.case.model is None)]
+        parts = [self.case.table] if self.case.model is not None else [self.case.table, self.case.record]
         hashed = np.stack([pd.util.hash_pandas_object(part, index=False) for part in parts], axis=1)
         return {
             "model": self.model_name or wording.name_of(self.case),
