@@ -56,7 +56,8 @@ def audit(
         look at people, also where the case has queried them already. They take half of the budget at most: of a
         longer table a simple random sample is examined, and the report says of how many. What is left is split in
         parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 4 (Themis) and 2 (ADF and AEQUITAS), and what
-        one method does not use goes to those after it. Rates by group need no more queries.
+        one method does not use goes to those after it. Rates by group need no more queries. Of decisions without a
+        model, FlipTest and FairTest look at a random sample of half as many, and rates are of all.
     methods : iterable of str or Method, optional
         Some of ``"rates"``, ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"`` and ``"adf"``,
         which brings AEQUITAS; all by default. They run in this order. A `Method` of your own, which has its own
@@ -125,8 +126,8 @@ def audit(
     ]
     _check_methods(chosen, confidence_level)
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
-    if case.model is not None:
-        case = case.sample(max(budget // 2, 1), random_state=random_state)
+    some = case.sample(max(budget // 2, 1), random_state=random_state)
+    case = some if case.model is not None else case  # of decisions, rates are of all
     people, queried = 0 if case.model is None else len(case.table), case.queries.n_queries
     given, until = budget, start + (max_seconds or float("inf"))
     if max_seconds is not None and case.model is not None:
@@ -142,13 +143,14 @@ def audit(
             if time.perf_counter() > until:
                 results.append(MethodResult(method.title, (), (LATE,), 0, 0.0))
                 continue
-            results.append(method.run(case, budget=int(left * share)))
+            results.append(method.run(case if method.takes_weights else some, budget=int(left * share)))
             bar.add(len(results[-1].findings))
     return Report(
         case=case,
         results=tuple(results),
         warnings=(
             *_warnings(case, chosen, pace),
+            *_sampled(case, some, chosen),
             *_cut(given, budget, max_seconds),
             *(said for result in results for said in result.warnings),
         ),
@@ -196,6 +198,15 @@ def forecast(case: Case, *, budget: int = 200_000) -> float:
     if case.model is None:
         return 0.0
     return max(budget - min(len(case.table), budget // 2), 0) * case.queries.seconds_per_row
+
+
+def _sampled(case: Case, some: Case, chosen: list[Method]) -> list[str]:
+    """Return a sentence if some methods examine a sample of the decisions that others examine all of."""
+    names = [method.title for method in chosen if not method.takes_weights and "model" not in method.needs]
+    if len(some.table) == len(case.table) or not names:
+        return []
+    looks = "looks" if len(names) == 1 else "look"
+    return [f"{listed(names)} {looks} at a random sample of {len(some.table):,} of the {len(case.table):,} decisions."]
 
 
 def _cut(given: int, budget: int, max_seconds: float | None) -> list[str]:

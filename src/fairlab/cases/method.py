@@ -115,8 +115,8 @@ class Method(ABC):
     needs : tuple of str
         Some of `NEEDS`. A case that lacks one is refused before the method runs.
     takes_weights : bool
-        Whether it goes by weights and persons of a case. Otherwise a case with weights is refused, and of several
-        decisions of one person the method gets one.
+        Whether it goes by weights and persons of a case, and by all decisions of an audit without a model. Otherwise a
+        case with weights is refused, and of several decisions of one person the method gets one.
 
     Raises
     ------

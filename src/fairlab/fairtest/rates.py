@@ -8,6 +8,7 @@ number of positive counts estimated from survey data"): the variance of the rate
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,7 @@ KINDS = {
 }
 # Sums over the people of a group that the effective number follows from: of weights w, and of those of hits h, by unit.
 SUMS = ("h", "w", "squares", "hh", "hw", "ww", "units")
+_COUNTS: WeakKeyDictionary = WeakKeyDictionary()  # of each case: the audit's tests and its tables go by the same
 LEVEL = 0.999  # at which the spread of few persons makes intervals wider
 
 
@@ -70,6 +72,13 @@ def group_counts(case: Case, rates: Collection[str] = TESTED) -> pd.DataFrame:
         selected``. With weights or several decisions of one person, also what `effective_counts` needs for `rates`; of
         outcomes that are numbers ``people`` and what `mean_gap` needs.
     """
+    known_counts = _COUNTS.setdefault(case, {})
+    if (key := tuple(rates)) not in known_counts:
+        known_counts[key] = _counted(case, rates)
+    return known_counts[key]
+
+
+def _counted(case: Case, rates: Collection[str]) -> pd.DataFrame:
     if case.task == "numbers":
         kind, numbers = np.zeros(len(case.table), dtype=np.int8), case.number()
         units = {MEAN: _units(case, numbers - numbers.mean(), np.ones(len(numbers)))}

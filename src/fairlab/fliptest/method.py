@@ -10,12 +10,14 @@ from fairlab.cases import Finding
 from fairlab.cases.finding import few
 from fairlab.cases.groups import losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
-from fairlab.fliptest.counterparts import LEAST_MATCHED, CounterpartTest, counterpart_test
+from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST, CounterpartTest, counterpart_test
 from fairlab.fliptest.transparency import differences_in_words
 from fairlab.statistics import smallest_effect
 
 # Groups of one sensitive column that are looked at, the largest first.
 MOST_MATCHED = 10
+# Of more pairs of groups each has fewer people, so that the audit takes no longer: exact transport grows with the cube.
+PAIRS_AT_MOST = 6
 # People with their counterparts in the evidence of one finding.
 PAIRS_SHOWN = 20
 
@@ -62,10 +64,12 @@ class FlipTest(Method):
         """Yield the excess of flips of every two groups."""
         favourable = examination.case.decide()
         options = {"confidence_level": self.confidence_level, "random_state": self.random_state}
-        for name in examination.case.sensitive_features:
-            for pair in _pairs(examination, name):
-                if (matched := _matched(examination, pair, favourable, options)) is not None:
-                    yield _flips(examination.case, pair, matched)
+        pairs = [pair for name in examination.case.sensitive_features for pair in _pairs(examination, name)]
+        most = MOST * min(1.0, (PAIRS_AT_MOST / max(len(pairs), 1)) ** (1 / 3))
+        options["n_people"] = max(int(most), LEAST_MATCHED)
+        for pair in pairs:
+            if (matched := _matched(examination, pair, favourable, options)) is not None:
+                yield _flips(examination.case, pair, matched)
 
 
 @dataclass(frozen=True)
