@@ -1,5 +1,6 @@
 """Twelve planted biases are named for what they are, first; of twenty-four fair models hardly one is accused."""
 
+import other_measures
 import other_tools
 import pandas as pd
 import planted
@@ -34,3 +35,15 @@ def test_the_table_beside_other_tools_holds_what_the_audit_says():
     pd.testing.assert_frame_equal(again, ours)
     committed = pd.read_csv(other_tools.SUMMARY, index_col="tool")
     pd.testing.assert_frame_equal(other_tools.summary(rows), committed, check_dtype=False)
+
+
+@pytest.mark.slow
+def test_the_tables_of_measures_hold_what_the_tools_say():
+    people, committed = other_measures.tables(), pd.read_csv(other_measures.TABLE, keep_default_na=False, dtype=str)
+    rows = [row for tool in ("fairlab", "fairlearn") for row in other_measures.answers(tool, people)]
+    again = other_measures.arranged(rows).set_index(["data", "measure"])
+    committed = committed.set_index(["data", "measure"])
+    pd.testing.assert_frame_equal(again[["fairlab", "fairlearn", "why"]], committed[["fairlab", "fairlearn", "why"]])
+    pd.testing.assert_frame_equal(
+        other_measures.scores().astype(str), pd.read_csv(other_measures.SCORES, dtype=str, keep_default_na=False)
+    )
