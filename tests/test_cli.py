@@ -451,3 +451,61 @@ def test_the_monitor_reads_tables_as_the_audit_does(tmp_path, monkeypatch, capsy
     (tmp_path / "t.csv").write_text("sex,offer\nf,yes,1\n")
     assert main(["monitor", "register", *call, "--sensitive-features", "sex", "--output", "offer"]) == 1
     assert "found 3 in line 2" in capsys.readouterr().err
+
+
+@pytest.fixture
+def decisions(tmp_path, monkeypatch):
+    """Write the decisions of two quarters, the second of which is biased; the options that say what they are."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, bias in (("last.csv", 0), ("this.csv", 40)):
+        people = pd.DataFrame(
+            {"sex": ["f", "m"] * 300, "points": rng.integers(0, 100, 600), "w": rng.uniform(1, 2, 600)}
+        )
+        people["id"] = np.arange(600) // 2
+        people["hired"] = np.where(people["points"] + bias * (people["sex"] == "m") > 60, "yes", "no")
+        people.assign(score=people["points"]).to_csv(name, index=False)
+    return ["--decisions", "hired", "--pos-label", "yes", "--sensitive-features", "sex", "--features", "points"]
+
+
+def test_decisions_are_audited_and_compared_without_a_model(decisions, tmp_path, capsys):
+    assert main(["audit", *decisions, "last.csv"]) == 0
+    out = capsys.readouterr()
+    assert "for a table of decisions without a model on 600 people" in out.out
+    assert (
+        "not assessed: Themis: There is no model to query, only decisions." in out.out
+        and "the model will" not in out.err
+    )
+    assert main(["audit", *decisions, "this.csv", "--scores", "score", "--weights", "w", "--json", "r.json"]) == 3
+    assert json.loads((tmp_path / "r.json").read_text())["groups"][0]["weight"] > 300
+    (tmp_path / "a.toml").write_text(
+        'table = "this.csv"\ndecisions = "hired"\npos_label = "yes"\nsensitive_features = "sex"\n'
+    )
+    assert main(["audit", "--config", "a.toml", "--fail-on", "selection_rate_difference > 0.05"]) == 3
+    assert main(["compare", *decisions, "last.csv", "this.csv", "--html", "c.html"]) == 3
+    assert main(["compare", *decisions, "last.csv", "last.csv"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (["audit", "model:predict", "this.csv"], "expected TABLE with --decisions, and no model, found model:predict"),
+        (["audit"], "expected TABLE with --decisions, and no model, found nothing"),
+        (["compare", "this.csv"], "expected TABLE TABLE with --decisions, and no model, found this.csv"),
+        (["audit", "this.csv", "--proxies"], "--proxies is for models, found --decisions"),
+        (["audit", "this.csv", "--program"], "--program is for models, found --decisions"),
+        (["audit", "this.csv", "--weights", "weight"], "--weights: the table has no column 'weight'"),
+        (["audit", "this.csv", "--scores", "hired"], "scores: 'hired' is also given as decisions"),
+        (["audit", "this.csv", "--person", "id"], "person: expected each person in one group of sex, found 300"),
+        (["audit", "this.csv", "--y-true", "id"], "y_true: has the labels"),
+        (["audit", "this.csv", "--html", "this.csv"], "this.csv"),
+    ],
+)
+def test_a_wrong_call_on_decisions_ends_with_2(decisions, capsys, call, message):
+    assert main([call[0], *decisions, *call[1:]]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_is_for_decisions_needs_them(decisions, capsys):
+    assert main(["audit", "model:predict", "this.csv", "--sensitive-features", "sex", "--weights", "w"]) == 2
+    assert "--weights needs --decisions" in capsys.readouterr().err
