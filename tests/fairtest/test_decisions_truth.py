@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from truth import check_committed, main, tabulate
 
+from fairlab.auditing import audit
 from fairlab.cases import Case
 from fairlab.fairtest import GroupRates
 
@@ -86,9 +87,40 @@ def count():
     return tabulate(answers)
 
 
+# Whole audits of tables without a model: by how much more the first sex is selected at equal points, and how many.
+AUDITS = {"fair": (0.0, 300), "at the margin": (0.005, 300), "biased by 12 points": (0.12, 100)}
+N_PEOPLE = 2_000
+
+
+def audited(number, shift):
+    """Return the report on a generated table: decisions go by points, of one sex more often by `shift`."""
+    rng = np.random.default_rng([number, int(1_000 * shift)])
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], N_PEOPLE), "race": rng.choice(list("abc"), N_PEOPLE)})
+    table["points"] = rng.integers(0, 40, N_PEOPLE)
+    chance = 0.2 + table["points"] / 80 + shift * (table["sex"] == "f")
+    case = Case.from_decisions(table, rng.random(N_PEOPLE) < chance, sensitive_features=["sex", "race"])
+    return audit(case, progress=False)
+
+
+def count_audits():
+    """Count how often whole audits say nothing of fair tables, and find what is biased."""
+    answers = []
+    for kind, (shift, n) in AUDITS.items():
+        for number in range(n):
+            found = bool(audited(number, shift).significant)
+            said, stated = ("a difference is found", 0.8) if shift > 0.1 else ("no difference is found", 0.95)
+            answers.append((f"{kind}: {said}", found == (shift > 0.1), stated))
+    return tabulate(answers)
+
+
+def test_whole_audits_of_decisions_are_as_stated():
+    check_committed("decisions_audits", count_audits())
+
+
 def test_intervals_and_tests_of_weighted_and_repeated_decisions_are_as_stated():
     check_committed("decisions", count())
 
 
 if __name__ == "__main__":
     main("decisions", count)
+    main("decisions_audits", count_audits)
