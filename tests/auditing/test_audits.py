@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from audited import finding, people
-from scipy.stats import binomtest
 
 from fairlab import Case, audit
 from fairlab.auditing import forecast, progress, run
 from fairlab.auditing.audits import METHODS as KNOWN
 from fairlab.auditing.progress import QueryBar
 from fairlab.data.project import project
-from fairlab.themis.varied import PEOPLE, Varied, over_inputs, over_people, proxies_of
 
 METHODS = list(KNOWN)
 
@@ -181,95 +179,6 @@ def test_methods_that_would_begin_too_late_are_left_out(case, methods, monkeypat
     report = audit(case, budget=2400, max_seconds=0.2)
     assert len(report.findings) == 1
     assert {reason for _, reason in report.skipped} == {"the seconds that the audit may take were over."}
-
-
-# varied
-
-
-def varied(decisions):
-    decisions = np.asarray(decisions, dtype=bool)
-    n, n_values = decisions.shape
-    rows = pd.DataFrame({"sex": ["f"] * n, "k": range(n)}, index=range(100, 100 + n))
-    return Varied(decisions, decisions[:, 0], rows, pd.DataFrame({"sex": list("fmx")[:n_values]}))
-
-
-def test_sampled_scores_have_exact_intervals_and_tests():
-    some = varied(np.repeat([[1, 0], [0, 1], [0, 0]], [30, 10, 160], axis=0))
-    assert some.hits.tolist() == [True] * 40 + [False] * 160
-    assert some.causal(0.05) == pytest.approx((0.2, *binomtest(40, 200).proportion_ci(0.95)))
-    first, second = (binomtest(k, 200).proportion_ci(0.975) for k in (30, 10))
-    score, *interval = some.group(0.05, np.random.default_rng(0))
-    assert interval == pytest.approx([max(first.low - second.high, 0), first.high - second.low])
-    assert score == pytest.approx(0.1, abs=0.01)
-    # Without a margin about McNemar's exact test; with three values there are three pairs.
-    assert some.group_p_value() == pytest.approx(binomtest(30, 40).pvalue, rel=0.3)
-    assert some.group_p_value() < some.group_p_value(0.05) < some.group_p_value(0.1) == 1
-    third = varied(np.column_stack([some.decisions, np.zeros(200, dtype=bool)]))
-    one_pair = varied(third.decisions[:, [0, 2]])
-    assert third.group_p_value() == pytest.approx(3 * one_pair.group_p_value())
-
-
-def test_noise_is_taken_out_of_a_group_score():
-    rng = np.random.default_rng(0)
-    noise = [varied(rng.random((100, 3)) < 0.5) for _ in range(100)]
-    spreads = [np.ptp(some.decisions.mean(axis=0)) for some in noise]
-    assert np.mean([some.group(0.05, rng)[0] for some in noise]) < 0.7 * np.mean(spreads)
-
-
-def test_evidence_is_pairs_of_rows():
-    some = varied([[1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]])
-    expected = {"sex": ["f"] * 3, "k": [2, 0, 3], "other sex": ["m"] * 3, "favourable": [False, True, True]}
-    assert (some.pairs().to_dict("list"), some.pairs().attrs["generated"]) == (expected, True)
-    # Rates 3/4, 2/4 and 2/4: f is favoured where m is not in rows 0 and 3.
-    expected = {"sex": ["f"] * 2, "k": [0, 3], "other sex": ["m"] * 2, "favourable": [True, True]}
-    assert some.extreme_pairs().to_dict("list") == expected
-
-
-@pytest.mark.parametrize("dtype", ["int64", "Int64", "float64"])
-def test_inputs_are_drawn_column_by_column_from_the_table(dtype):
-    n = 1000
-    table = pd.DataFrame({"sex": list("fffm") * 250, "income": pd.Series(np.arange(n) ** 2).astype(dtype)})
-    table["double"] = 2 * np.arange(n)
-    if dtype != "int64":
-        table.loc[:99, "income"] = pd.NA
-    drawn_case = Case(lambda rows: rows["income"].fillna(0) > 250_000, table, sensitive_features="sex")
-    some = over_inputs(drawn_case, ("sex",), 5_000, np.random.default_rng(0))
-    rows, income = some.rows, some.rows["income"]
-    pd.testing.assert_series_equal(rows.dtypes, table.dtypes)
-    assert income.dropna().isin(table["income"]).all()
-    assert income.nunique() > 800
-    shares = income.isna().mean(), (rows["sex"] == "f").mean()
-    assert shares == pytest.approx((table["income"].isna().mean(), 0.75), abs=0.02), "as often as in the table"
-    assert abs(income.astype(float).corr(rows["double"])) < 0.05, "each by itself"
-    assert (some.own == drawn_case.decide(rows)).all()
-    assert (some.decisions.shape, some.generated) == ((5_000, 2), True)
-
-
-def test_over_all_people_and_some(monkeypatch):
-    ages, sexes = np.random.default_rng(0).integers(18, 28, 300), pd.Categorical(list("fm") * 150)
-    table = pd.DataFrame({"sex": sexes, "age": ages}, index=range(1000, 1300))
-    drawn_case = Case(lambda rows: (rows["age"] > 21) & (rows["sex"] == "m"), table, sensitive_features="sex")
-    every = over_people(drawn_case, ("sex",), np.arange(300))
-    pd.testing.assert_frame_equal(every.rows, table)
-    assert (every.hits.tolist(), every.own.tolist()) == ((ages > 21).tolist(), drawn_case.decide().tolist())
-    monkeypatch.setattr("fairlab.cases.case.ROWS_AT_ONCE", 7)  # in batches
-    some = over_people(drawn_case, ("sex",), np.arange(0, 300, 6))
-    pd.testing.assert_frame_equal(some.rows, table[::6])
-    assert (some.decisions == every.decisions[::6]).all()
-    assert some.pairs().attrs["generated"] is False
-
-
-@pytest.mark.parametrize("n", [500, PEOPLE + 500])
-def test_columns_that_tell_about_another(n):
-    rng = np.random.default_rng(0)
-    values = {"sex": ["f", "m"], "race": ["a", "b"], "district": ["x", "y", "z"]}
-    columns = {name: rng.choice(of, n) for name, of in values.items()}
-    is_man = columns["sex"] == "m"
-    features = {"title": np.where(is_man, "Mr", "Ms"), "height": rng.normal(165, 6, n) + 20 * is_man}
-    table = pd.DataFrame(columns | features)
-    options = {"sensitive_features": ["sex", "race"], "features": ["title", "height", "district"]}
-    drawn_case = Case(lambda rows: rows["height"] > 170, table, **options)
-    assert [proxies_of(drawn_case, name) for name in ("sex", "race")] == [("title", "height"), ()]
 
 
 # progress

@@ -22,6 +22,7 @@ from fairlab import adf, auditing, cases, checks, data, fairtest, fliptest, mode
 from fairlab import individual_fairness as fairness
 from fairlab.data.project import project
 from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
+from fairlab.papers.themis.settings import read_settings
 from fairlab.site.building import packages
 from fairlab.suite.seeds import Trial
 from fairlab.transport.maps import check_widths
@@ -356,11 +357,6 @@ USES = [
     Use(THEMIS.causal_score, {"sensitive_features": "sex"}),
     Use(THEMIS.search, {"min_score": 0.5, "max_size": 1}),
     Use(
-        THEMIS.apparent_score,
-        {"inputs": INPUTS, "sensitive_features": "sex", "measure": "group"},
-        bad={"weight": (3, [1, 2], [-1] * 12, [NAN] * 12)},
-    ),
-    Use(
         themis.causal_score,
         {"table": np.eye(2), "positions": 0},
         bad={"table": (3, [0.5], []), "positions": (7, "sex")},
@@ -371,7 +367,8 @@ USES = [
         bad={"table": (3, [0.5], []), "positions": (7, -1, "sex", [0, 0])},
     ),
     Use(themis.output_table, {"model": skilled, "schema": SCHEMA}),
-    Use(themis.read_settings, {"path": Lazy(settings)}),
+    Use(read_settings, {"path": Lazy(settings)}),
+    Use(THEMIS.estimate, {"measure": "causal", "sets": ["sex"]}, bad={"sets": (3, "sex")}),
 ]
 OF_PACKAGES = Path(__file__).parents[1].glob("*/calls.py")
 USES += [use for file in sorted(OF_PACKAGES) for use in import_module(f"{file.parent.name}.calls").USES]

@@ -15,7 +15,7 @@ from fairlab.cases import Finding, MethodResult, Schema
 from fairlab.fairtest import AssociationReport, DataSource, Investigation, investigate
 from fairlab.fliptest import Flipset, flipset
 from fairlab.individual_fairness import RatioTest, loss_ratio_test
-from fairlab.themis import Score, Themis
+from fairlab.themis import Themis
 
 
 def audits(model: object, table: pd.DataFrame) -> None:
@@ -39,7 +39,8 @@ def methods(model: object, table: pd.DataFrame, schema: Schema, numbers: np.ndar
     assert_type(investigate(source, Investigation(sensitive_features="sex", output="income")), AssociationReport)
     assert_type(flipset(model, table, table), Flipset)
     assert_type(loss_ratio_test(numbers, numbers), RatioTest)
-    assert_type(Themis(model, schema).group_score("sex"), Score)
+    assert_type(Themis(model, schema).group_score("sex"), Finding)
+    assert_type(Themis(model, schema).estimate("causal", ["sex"]), pd.DataFrame)
     assert_type(ADF(model, schema, "sex").generate(table), SearchResult)
     DataSource(table, budget="two")  # type: ignore[arg-type]
     Investigation(sensitive_features="sex", output="income", top_k="all")  # type: ignore[arg-type]

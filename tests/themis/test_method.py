@@ -3,12 +3,17 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 from fairlab import audit
 from fairlab.auditing import run
 from fairlab.cases.case import Case
-from fairlab.themis.method import FLIPS, GROUP, INPUTS
+from fairlab.themis.draws import Comparison, from_people, from_table
+from fairlab.themis.estimation import count_flips, paired_p_value, paired_spread
+from fairlab.themis.method import FLIPS, GROUP, INPUTS, changed_pairs, favoured_pairs
 from fairlab.themis.noisy import RepeatedPairs
+from fairlab.themis.proxies import MOST_PEOPLE, proxies_of
+from fairlab.themis.stopping import Fixed
 
 
 def people(n=600):
@@ -184,3 +189,99 @@ def test_a_noisy_model_is_asked_twice_about_everybody():
     assert (sex.by_group.loc["f", "lose"] > 300 * 0.5, sex.by_group.loc["m", "lose"] < 20) == (True, True)
     few = run("themis", case, budget=100)
     assert (len(few.findings), few.skipped[0]) == (0, "sex: 8 people are too few; a larger budget would do.")
+
+
+# draws from a table
+
+
+def varied(decisions):
+    """Return rows whose values have these decisions, the first being their own, and the values."""
+    decisions = np.asarray(decisions, dtype=bool)
+    n, n_values = decisions.shape
+    rows = pd.DataFrame({"sex": ["f"] * n, "k": range(n)}, index=range(100, 100 + n))
+    differs = decisions != decisions[:, :1]
+    drawn = Comparison(rows, decisions[:, 0], differs.any(axis=1), differs.argmax(axis=1), decisions=decisions)
+    return drawn, pd.DataFrame({"sex": list("fmx")[:n_values]})
+
+
+def test_sampled_scores_have_exact_intervals_and_tests():
+    drawn, _ = varied(np.repeat([[1, 0], [0, 1], [0, 0]], [30, 10, 160], axis=0))
+    rule = Fixed(0.95, 200)
+    [count], [counted] = count_flips(rule, 1, lambda new: drawn.take(new + np.arange(len(new))))
+    assert (count, counted.changed.tolist()) == (40, [True] * 40 + [False] * 160)
+    assert rule.interval(count, 200) == pytest.approx(tuple(binomtest(40, 200).proportion_ci(0.95)))
+    first, second = (binomtest(k, 200).proportion_ci(0.975) for k in (30, 10))
+    score, *interval = paired_spread(drawn.decisions, 0.05, np.random.default_rng(0))
+    assert interval == pytest.approx([max(first.low - second.high, 0), first.high - second.low])
+    assert score == pytest.approx(0.1, abs=0.01)
+    # Without a margin about McNemar's exact test; with three values there are three pairs.
+    p_values = [paired_p_value(drawn.decisions, margin) for margin in (0, 0.05, 0.1)]
+    assert p_values[0] == pytest.approx(binomtest(30, 40).pvalue, rel=0.3)
+    assert p_values[0] < p_values[1] < p_values[2] == 1
+    third = np.column_stack([drawn.decisions, np.zeros(200, dtype=bool)])
+    assert paired_p_value(third) == pytest.approx(3 * paired_p_value(third[:, [0, 2]]))
+
+
+def test_noise_is_taken_out_of_a_group_score():
+    rng = np.random.default_rng(0)
+    noise = [rng.random((100, 3)) < 0.5 for _ in range(100)]
+    spreads = [np.ptp(decisions.mean(axis=0)) for decisions in noise]
+    assert np.mean([paired_spread(decisions, 0.05, rng)[0] for decisions in noise]) < 0.7 * np.mean(spreads)
+
+
+def test_evidence_is_pairs_of_rows():
+    some = varied([[1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]])
+    expected = {"sex": ["f"] * 3, "k": [2, 0, 3], "other sex": ["m"] * 3, "favourable": [False, True, True]}
+    pairs = changed_pairs(*some, generated=True)
+    assert (pairs.to_dict("list"), pairs.attrs["generated"]) == (expected, True)
+    # Rates 3/4, 2/4 and 2/4: f is favoured where m is not in rows 0 and 3.
+    expected = {"sex": ["f"] * 2, "k": [0, 3], "other sex": ["m"] * 2, "favourable": [True, True]}
+    assert favoured_pairs(*some).to_dict("list") == expected
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "float64"])
+def test_inputs_are_drawn_column_by_column_from_the_table(dtype):
+    n = 1000
+    table = pd.DataFrame({"sex": list("fffm") * 250, "income": pd.Series(np.arange(n) ** 2).astype(dtype)})
+    table["double"] = 2 * np.arange(n)
+    if dtype != "int64":
+        table.loc[:99, "income"] = pd.NA
+    drawn_case = Case(lambda rows: rows["income"].fillna(0) > 250_000, table, sensitive_features="sex")
+    some = from_table(drawn_case, ("sex",), 5_000, np.random.default_rng(0))
+    rows, income = some.inputs, some.inputs["income"]
+    pd.testing.assert_series_equal(rows.dtypes, table.dtypes)
+    assert income.dropna().isin(table["income"]).all()
+    assert income.nunique() > 800
+    shares = income.isna().mean(), (rows["sex"] == "f").mean()
+    assert shares == pytest.approx((table["income"].isna().mean(), 0.75), abs=0.02), "as often as in the table"
+    assert abs(income.astype(float).corr(rows["double"])) < 0.05, "each by itself"
+    assert (some.own == drawn_case.decide(rows)).all()
+    assert some.decisions.shape == (5_000, 2)
+
+
+def test_over_all_people_and_some(monkeypatch):
+    ages, sexes = np.random.default_rng(0).integers(18, 28, 300), pd.Categorical(list("fm") * 150)
+    table = pd.DataFrame({"sex": sexes, "age": ages}, index=range(1000, 1300))
+    drawn_case = Case(lambda rows: (rows["age"] > 21) & (rows["sex"] == "m"), table, sensitive_features="sex")
+    every = from_people(drawn_case, ("sex",), np.arange(300))
+    pd.testing.assert_frame_equal(every.inputs, table)
+    assert (every.changed.tolist(), every.own.tolist()) == ((ages > 21).tolist(), drawn_case.decide().tolist())
+    monkeypatch.setattr("fairlab.cases.case.ROWS_AT_ONCE", 7)  # in batches
+    some = from_people(drawn_case, ("sex",), np.arange(0, 300, 6))
+    pd.testing.assert_frame_equal(some.inputs, table[::6])
+    assert (some.decisions == every.decisions[::6]).all()
+    pairs = changed_pairs(some, drawn_case.values(["sex"]), generated=False)
+    assert (pairs.attrs["generated"], pairs.index.isin(table.index).all()) == (False, True)
+
+
+@pytest.mark.parametrize("n", [500, MOST_PEOPLE + 500])
+def test_columns_that_tell_about_another(n):
+    rng = np.random.default_rng(0)
+    values = {"sex": ["f", "m"], "race": ["a", "b"], "district": ["x", "y", "z"]}
+    columns = {name: rng.choice(of, n) for name, of in values.items()}
+    is_man = columns["sex"] == "m"
+    features = {"title": np.where(is_man, "Mr", "Ms"), "height": rng.normal(165, 6, n) + 20 * is_man}
+    table = pd.DataFrame(columns | features)
+    options = {"sensitive_features": ["sex", "race"], "features": ["title", "height", "district"]}
+    drawn_case = Case(lambda rows: rows["height"] > 170, table, **options)
+    assert [proxies_of(drawn_case, name) for name in ("sex", "race")] == [("title", "height"), ()]

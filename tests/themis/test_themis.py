@@ -13,26 +13,19 @@ from sklearn.base import clone
 
 from fairlab.cases import AnswerCache, CaseError, Schema, queries, wrap_model
 from fairlab.models import CommandModel, SoftwareError
-from fairlab.papers.themis.stopping import Normal, Wilson
+from fairlab.papers.themis.published import Normal, PublishedThemis, Wilson
+from fairlab.papers.themis.settings import read_settings
 from fairlab.themis import (
     DomainTooLargeError,
     Themis,
     causal_score,
-    estimation,
+    draws,
     group_score,
     output_table,
-    read_settings,
 )
-from fairlab.themis.estimation import (
-    SPENT,
-    Looks,
-    Program,
-    corrected_spread,
-    error,
-    look_sizes,
-    outputs_of,
-    spread_interval,
-)
+from fairlab.themis.draws import UniformDraw, outputs_of
+from fairlab.themis.estimation import corrected_spread, spread_interval
+from fairlab.themis.stopping import SPENT, Exact, error, look_sizes
 
 PROGRAMS = arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3))
 EXACT = {"group": group_score, "causal": causal_score}
@@ -63,11 +56,11 @@ RED_MEN = (
 def test_small_groups_are_enumerated(names, expected):
     themis = Themis(*RED_MEN, min_samples=10)
     scores = themis.causal_score(names), themis.group_score(names)
-    assert [(s.score, s.low, s.high, s.samples) for s in scores] == [(*[expected] * 3, 8)] * 2
-    assert (themis.model_runs, scores[1].tests, scores[1].distinct_inputs, scores[1].model_runs) == (8, 8, 8, 0)
+    assert [(s.estimate, s.low, s.high, s.n) for s in scores] == [(*[expected] * 3, 8)] * 2
+    assert (themis.model_runs, themis.estimate("group", [names])["tests"].tolist()) == (8, [8])
     sampled = Themis(*RED_MEN, stop=Normal, error_bound=0.02, random_state=1).causal_score(names)
-    assert sampled.score == pytest.approx(expected, abs=0.02)
-    assert sampled.samples > 8
+    assert sampled.estimate == pytest.approx(expected, abs=0.02)
+    assert sampled.n > 8
 
 
 def test_the_test_suite_is_every_input_that_was_run_once_over_all_scores():
@@ -83,7 +76,7 @@ def test_output_distance():
     # Prices: sex changes the price of half of the inputs by 30 of 100 and of the rest by 10.
     schema, program = as_program(np.array([[50.0, 50.0], [80.0, 60.0]]))
     themis = Themis(program, schema, output_distance=distance, error_bound=0.01)
-    assert themis.causal_score("x0").score == pytest.approx(0.2, abs=0.01)
+    assert themis.causal_score("x0").estimate == pytest.approx(0.2, abs=0.01)
     with pytest.raises(TypeError, match="group score needs binary outputs"):
         themis.group_score("x0")
     wrong = Themis(program, schema, output_distance=lambda first, second: 100 * distance(first, second))
@@ -91,32 +84,11 @@ def test_output_distance():
         wrong.causal_score("x0")
 
 
-@pytest.mark.parametrize(
-    ("names", "measure", "options", "expected"),
-    [
-        ("sex", "group", {}, 0.5),  # men: one of two; women: none
-        ("race", "group", {}, 0.5),  # red: one of two; green: none
-        ("sex", "causal", {}, 2 / 3),  # the two red inputs differ in sex only, and in output
-        (["sex", "race"], "causal", {}, 1),
-        ("sex", "group", {"weight": [3, 1, 1]}, 0.75),  # red men occur three times as often: men 3/4
-        ("sex", "causal", {"weight": [3, 1, 1]}, 4 / 5),
-    ],
-)
-def test_apparent_scores_by_hand(names, measure, options, expected):
-    suite = pd.DataFrame({"sex": ["Male", "Male", "Female"], "race": ["Red", "Green", "Red"]})
-    score = Themis(*RED_MEN).apparent_score(suite, names, measure=measure, **options)
-    assert score == pytest.approx(expected)
-
-
 @settings(max_examples=40, deadline=None)
 @given(PROGRAMS)
-def test_the_apparent_score_of_all_inputs_is_the_exact_one(table):
+def test_an_output_table_has_every_input(table):
     schema, program = as_program(table)
     assert (output_table(program, schema) == table).all()
-    inputs, themis = schema.decode(schema.assignments(range(table.ndim))), Themis(program, schema)
-    for positions, measure in product(subsets(range(table.ndim)), EXACT):
-        score = themis.apparent_score(inputs, [f"x{p}" for p in positions], measure=measure)
-        assert score == pytest.approx(EXACT[measure](table, positions))
 
 
 def test_too_many_groups_are_refused_before_anything_is_run():
@@ -127,48 +99,65 @@ def test_too_many_groups_are_refused_before_anything_is_run():
             score(schema.names)
 
 
-def test_the_published_reading_takes_the_plain_spread_and_rules_are_objects():
+def test_as_published_stops_by_the_normal_rule_and_takes_the_plain_spread():
     schema, program = as_program(np.random.default_rng(0).random((3, 40, 40)) < 0.5)
-    published, by_rule, sound = (
-        Themis(program, schema, **options).group_score("x0")
-        for options in ({"variant": "published"}, {"variant": "published", "stop": Normal}, {})
+    published, by_rule, exact, sound = (
+        kind(program, schema, **options).group_score("x0")
+        for kind, options in (
+            (PublishedThemis, {}),
+            (PublishedThemis, {"stop": Normal}),
+            (PublishedThemis, {"stop": Exact}),
+            (Themis, {}),
+        )
     )
-    assert published.score == np.ptp(published.evidence["share"])
-    assert by_rule.samples != published.samples == sound.samples
-    assert sound.score < np.ptp(sound.evidence["share"])
+    assert (published.estimate, published.n) == (by_rule.estimate, by_rule.n)
+    assert exact.estimate == np.ptp(exact.evidence["share"])
+    assert published.n != exact.n == sound.n
+    assert sound.estimate < np.ptp(sound.evidence["share"])
     assert sound.low == 0
     with pytest.raises(TypeError, match="stop: expected a function, found str"):
         Themis(program, schema, stop="normal").group_score("x0")
+
+
+def test_a_rule_that_is_given_is_told_whether_outputs_are_binary():
+    schema, program = as_program(np.random.default_rng(0).random((2, 5000)) * 50)
+    default, given = (
+        Themis(program, schema, output_distance=distance, stop=stop).causal_score("x0") for stop in (None, Exact)
+    )
+    assert (default.n, default.low, default.high) == (given.n, given.low, given.high)
+    assert (given.low, given.high) == Exact(0.99, 0.05, 10, 100_000, binary=False).interval(
+        given.estimate * given.n, given.n
+    )
 
 
 def test_parameters_are_kept_and_what_is_known_of_another_model_is_forgotten():
     themis = Themis(*RED_MEN, random_state=4)
     found, copy = themis.causal_score("sex"), clone(themis)
     assert copy.get_params() | {"schema": None} == themis.get_params() | {"schema": None}
-    assert (copy.model_runs, copy.causal_score("sex").score) == (0, found.score)
+    assert (copy.model_runs, copy.causal_score("sex").estimate) == (0, found.estimate)
     copy.set_params(model=lambda rows: rows["sex"] == "nobody")
-    assert copy.causal_score("sex").score == 0
+    assert copy.causal_score("sex").estimate == 0
     copy.model = themis.model
-    assert (copy.causal_score("sex").score, copy.group_score("sex").score > 0) == (found.score, True)
+    assert (copy.causal_score("sex").estimate, copy.group_score("sex").estimate > 0) == (found.estimate, True)
     runs, copy.confidence_level = copy.model_runs, 0.9
     assert copy.model_runs == runs, "what does not change the outputs forgets nothing"
     copy.schema = Schema.from_dict({"sex": ["f", "x"], "race": ["red", "green"]})
-    assert (copy.causal_score("sex").score, copy.test_suite()["sex"].isin(["f", "x"]).all()) == (0, True)
+    assert (copy.causal_score("sex").estimate, copy.test_suite()["sex"].isin(["f", "x"]).all()) == (0, True)
     copy.output_distance = lambda a, b: np.abs(a - b)
     assert copy.model_runs == 0
 
 
-# score
+# findings
 
 
 def test_a_score_says_who_where_and_how_much():
     score = Themis(*RED_MEN).group_score(["race", "sex"])
-    where = "demographic parity difference (largest − smallest) on generated inputs"
-    assert (score.who, score.where, score.effect, score.interval) == ("sex and race", where, 1, (1, 1))
-    assert repr(score) == f"Score: sex and race, {where}: 1 [1, 1]"
+    assert (score.who, score.measure) == ("sex and race", "demographic_parity_difference")
+    effect = "demographic parity difference (largest − smallest)"
+    assert repr(score) == f"Finding: Themis, sex and race, generated inputs: {effect} 1 [1, 1]"
     [axis] = score.plot().axes
     assert [label.get_text() for label in axis.get_yticklabels()] == [
-        "Themis: sex and race, generated inputs\ndemographic parity difference (largest − smallest)"
+        f"Themis: sex and race, generated inputs\n{effect}"
     ]
 
 
@@ -184,20 +173,22 @@ def test_evidence_of_a_group_score_is_the_extreme_groups():
 
 def test_evidence_of_a_causal_score_is_pairs():
     themis = Themis(*RED_MEN)
-    runs_before = themis.causal_score("sex").distinct_inputs
     evidence = themis.causal_score("sex").evidence
-    assert themis.model_runs == runs_before, "only what was tried is shown"
+    again, fresh = themis.causal_score("sex").evidence, Themis(*RED_MEN)
+    fresh.estimate("causal", ["sex"])
+    pd.testing.assert_frame_equal(again, evidence)
+    assert themis.model_runs == fresh.model_runs, "only what was tried is shown"
     assert 0 < len(evidence) <= 5
     is_man = evidence["sex"] == "Male"
-    expected = {"sex": evidence["sex"], "race": "Red", "output": is_man}
-    expected |= {"sex of the counterpart": np.where(is_man, "Female", "Male"), "output of the counterpart": ~is_man}
+    expected = {"sex": evidence["sex"], "race": "Red", "other sex": np.where(is_man, "Female", "Male")}
+    expected |= {"output": is_man, "other output": ~is_man}
     pd.testing.assert_frame_equal(evidence, pd.DataFrame(expected), check_dtype=False)
 
 
 def test_evidence_with_a_distance_is_the_counterpart_furthest_away():
     schema, program = as_program(np.array([[50.0, 50.0], [80.0, 60.0], [70.0, 90.0]]))
     evidence = Themis(program, schema, output_distance=distance).causal_score("x0").evidence
-    found = {tuple(row) for row in evidence[["x1", "output", "output of the counterpart"]].to_numpy().tolist()}
+    found = {tuple(row) for row in evidence[["x1", "output", "other output"]].to_numpy().tolist()}
     furthest = {(0, 50, 80), (0, 80, 50), (0, 70, 50), (1, 50, 90), (1, 60, 90), (1, 90, 50)}
     assert (len(found), found - furthest) == (5, set())
 
@@ -205,8 +196,8 @@ def test_evidence_with_a_distance_is_the_counterpart_furthest_away():
 def test_no_evidence_where_there_is_none():
     schema = Schema.from_dict({"sex": ["f", "m"], "age": range(5)})
     score = Themis(lambda inputs: np.zeros(len(inputs), dtype=bool), schema).causal_score("sex")
-    assert (score.score, len(score.evidence)) == (0, 0)
-    assert "sex of the counterpart" in score.evidence
+    assert (score.estimate, len(score.evidence)) == (0, 0)
+    assert "other sex" in score.evidence
 
 
 @settings(max_examples=40, deadline=None)
@@ -224,7 +215,7 @@ def test_pruned_and_unpruned_searches_find_the_same_sets(table, threshold, seed)
     expected = {"group": tuple(tuple(f"x{p}" for p in positions) for positions in minimal)}
     assert pruned.found == unpruned.found == expected
     assert pruned.tests <= unpruned.tests
-    assert (unpruned.skipped, len(pruned.scores) + pruned.skipped["group"]) == ({"group": 0}, len(every))
+    assert (unpruned.skipped, len(pruned.frame) + pruned.skipped["group"]) == ({"group": 0}, len(every))
 
 
 def test_both_measures_are_searched_one_after_the_other():
@@ -240,21 +231,20 @@ def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():
     table[1, :, :300] = True  # x0 has a causal score of 0.3
     schema, program = as_program(table)
     searches = {t: Themis(program, schema).search(t, sensitive_features=["x0", "x1"]) for t in (0.2, 0.31, 0.5)}
-    undecided = {t: [score.sensitive_features for score in search.undecided] for t, search in searches.items()}
+    undecided = {t: search.undecided["sensitive_features"].tolist() for t, search in searches.items()}
     assert {t: search.found["causal"] for t, search in searches.items()} == {0.2: (("x0",),), 0.31: (), 0.5: ()}
     assert (undecided[0.2], undecided[0.31]) == ([], [("x0",), ("x0", "x1")])
     assert searches[0.31].summary.endswith("(3 sets tested, 0 skipped, 2 undecided)")
     # All intervals together hold, so each is wider than that of a score alone.
-    alone, together = Themis(program, schema).causal_score("x1"), searches[0.5].scores[1]
-    assert together.sensitive_features == alone.sensitive_features
-    assert together.samples > alone.samples > 0
+    alone, together = Themis(program, schema).causal_score("x1"), searches[0.5].frame.iloc[1]
+    assert together["sensitive_features"] == alone.sensitive_features
+    assert together["samples"] > alone.n > 0
 
 
 def test_features_of_one_value_are_not_searched():
     schema = Schema.from_dict({"sex": [0, 1], "country": ["Utopia"], "age": [0, 1]})
     result = Themis(lambda inputs: inputs["sex"].to_numpy(), schema).search(0.5, measure="group")
-    tested = [score.sensitive_features for score in result.scores]
-    assert (result.found, tested) == ({"group": (("sex",),)}, [("sex",), ("age",)])
+    assert (result.found, result.frame["sensitive_features"].tolist()) == ({"group": (("sex",),)}, [("sex",), ("age",)])
 
 
 # exact scores, and the domain of Themis' settings
@@ -321,47 +311,72 @@ def test_bad_settings(tmp_path, old, new, message):
 # estimation
 
 
-def numbers_of(scores):
-    return [(score.score, score.samples, score.tests) for score in scores]
+def plain_loop(program, schema, row, positions, distance):
+    """Return what `UniformDraw.compare` finds of one input, as its docstring has it."""
+    decide = lambda codes: program(schema.decode(codes[None]))[0]  # noqa: E731
+    own, changed, partner, looked = decide(row), 0.0, 0, {tuple(row)}
+    for number, values in enumerate(schema.assignments(positions)):
+        other = row.copy()
+        other[positions] = values
+        looked.add(tuple(other))
+        if (difference := distance(own, decide(other)) if distance else float(own != decide(other))) > changed:
+            changed, partner = difference, number
+            if distance is None:
+                break
+    return own, changed, partner, len(looked)
 
 
-@pytest.mark.parametrize("variant", ["sound", "published"])
-def test_scores_of_a_search_are_those_of_the_sets_alone(monkeypatch, variant):
-    """Sets share the program's runs, however few of them at once, and nothing else."""
+@settings(max_examples=20, deadline=None)
+@given(PROGRAMS, st.booleans(), st.sampled_from([1, 7, 50_000]), st.integers(0, 5))
+def test_inputs_are_compared_together_as_by_the_plain_loop(table, is_binary, cells, seed):
+    table = table if is_binary else np.random.default_rng(seed).integers(0, 100, table.shape).astype(float)
+    schema, program = as_program(table)
+    apart = None if is_binary else distance
+    sets = [list(positions) for positions in subsets(range(table.ndim))]
+    inputs = schema.sample_codes(4 * len(sets), random_state=seed)
+    owner = np.sort(np.random.default_rng(seed).integers(len(sets), size=len(inputs)))
+    with mock.patch.object(draws, "CELLS", cells):
+        found = UniformDraw(program, schema, apart).compare(inputs, sets, owner)
+    expected = [plain_loop(program, schema, row, sets[k], apart) for row, k in zip(inputs, owner, strict=True)]
+    for name, values in zip(("own", "changed", "partner", "tests"), zip(*expected, strict=True), strict=True):
+        assert getattr(found, name).tolist() == list(values), name
+
+
+@pytest.mark.parametrize("kind", [Themis, PublishedThemis])
+def test_scores_of_a_search_are_those_of_the_sets_alone(monkeypatch, kind):
+    """Sets are queried together, however many of them at once, and share nothing else."""
     table = np.random.default_rng(0).random((3, 4, 2, 5)) < np.linspace(0, 1, 3)[:, None, None, None]
     schema, program = as_program(table)
-    options, seen = {"variant": variant, "min_samples": 5, "max_samples": 60, "error_bound": 0.2}, []
-    for cells, at_once in ((50_000, 16), (7, 3)):
-        monkeypatch.setattr(estimation, "CELLS", cells)
-        monkeypatch.setattr(estimation, "MOST_TOGETHER", at_once)
-        scores = Themis(program, schema, **options).search(0.5, measure="both", prune=False).scores
-        assert sum(score.model_runs for score in scores) == scores[-1].distinct_inputs
-        seen.append(numbers_of(scores))
-    if variant == "published":  # otherwise intervals of a search are wider
-        single = (
-            getattr(Themis(program, schema, **options), f"{s.measure}_score")(s.sensitive_features) for s in scores
-        )
-        seen.append(numbers_of(single))
-    assert all(numbers == seen[0] for numbers in seen)
+    options, seen = {"min_samples": 5, "max_samples": 60, "error_bound": 0.2}, []
+    for sizes in ({}, {"draws.CELLS": 7, "themis.SETS_AT_ONCE": 3, "stopping.SAMPLES_AT_ONCE": 50}):
+        for name, size in sizes.items():
+            monkeypatch.setattr(f"fairlab.themis.{name}", size)
+        themis = kind(program, schema, **options)
+        search = themis.search(0.5, measure="both", prune=False)
+        assert search.model_runs == themis.model_runs
+        seen.append(search.frame.drop(columns="minimal"))
+    if kind is PublishedThemis:  # otherwise intervals of a search are wider
+        parts = [
+            kind(program, schema, **options).estimate(measure, [names])
+            for measure, names in seen[0][["measure", "sensitive_features"]].to_numpy()
+        ]
+        seen.append(pd.concat(parts, ignore_index=True))
+    for frame in seen[1:]:
+        pd.testing.assert_frame_equal(frame, seen[0])
 
 
-def proportions(sampling, outcomes):
-    """Return what sampling returns, given the outcomes of each series, a row each."""
+def proportions(rule, outcomes):
+    """Return what a rule returns, given the outcomes of each series, a row each."""
+    taken = np.zeros(len(outcomes), dtype=int)
 
-    def query(series):
-        return (yield series)
-
-    rounds, drawn, taken = sampling.rounds(len(outcomes), query), None, np.zeros(len(outcomes), dtype=int)
-    while True:
-        try:
-            series = rounds.send(drawn)
-        except StopIteration as end:
-            return end.value
+    def outcomes_of(series):
         assert (np.diff(series) >= 0).all()
         numbers, counts = np.unique(series, return_counts=True)
         parts = [outcomes[i, taken[i] : taken[i] + n] for i, n in zip(numbers, counts, strict=True)]
         taken[numbers] += counts
-        drawn = np.concatenate(parts)
+        return np.concatenate(parts)
+
+    return rule.count(len(outcomes), outcomes_of)
 
 
 @settings(max_examples=40, deadline=None)
@@ -371,14 +386,14 @@ def proportions(sampling, outcomes):
     limits=st.sampled_from([(0, 31), (10, 400), (250, 100_000), (9_999, 10_000)]),
     seed=st.integers(0, 1000),
 )
-def test_looks_stop_at_the_first_look_that_meets_the_bound(shares, bound, limits, seed):
-    looks = Looks(0.95, bound, *limits)
+def test_the_exact_rule_stops_at_the_first_look_that_meets_the_bound(shares, bound, limits, seed):
+    rule = Exact(0.95, bound, *limits)
     outcomes = np.random.default_rng(seed).random((len(shares), 10_000)) < np.array(shares)[:, None]
-    counts, samples = proportions(looks, outcomes)
+    counts, samples = proportions(rule, outcomes)
     for row, count, n in zip(outcomes, counts, samples, strict=True):
-        enough = [s for s, spent in looks.sizes.items() if error(row[:s].sum(), s, alpha=0.05 * spent) <= bound]
+        enough = [s for s, spent in rule.sizes.items() if error(row[:s].sum(), s, alpha=0.05 * spent) <= bound]
         assert (n, count) == (min(enough, default=limits[1]), row[:n].sum())
-    low, high = looks.interval(counts, samples, n_series=len(shares))
+    low, high = rule.interval(counts, samples, n_series=len(shares))
     assert ((low <= counts / samples) & (counts / samples <= high)).all()
 
 
@@ -449,10 +464,10 @@ def test_memory_never_runs_an_input_twice(schema, blocks, seed):
         seen.extend(map(tuple, inputs.to_numpy().tolist()))
         return inputs.sum(axis=1).to_numpy() % 2
 
-    memory, pool = Program(program, schema), schema.sample_codes(900, random_state=rng)
+    memory, pool = UniformDraw(program, schema), schema.sample_codes(900, random_state=rng)
     for block in blocks:
         asked.append(pool[rng.integers(len(pool), size=block)])
-        assert (memory(asked[-1]) == asked[-1].sum(axis=1) % 2).all()
+        assert (memory.decide(asked[-1]) == asked[-1].sum(axis=1) % 2).all()
     distinct = np.unique(np.concatenate(asked), axis=0)
     assert len(seen) == len(set(seen)) == memory.runs == len(distinct)
     codes, outputs = memory.contents()
@@ -461,16 +476,16 @@ def test_memory_never_runs_an_input_twice(schema, blocks, seed):
 
 
 @pytest.mark.parametrize("schema", [Schema.from_dict({f"x{i}": range(50) for i in range(3)}), HUGE])
-@pytest.mark.parametrize(("owner", "place"), [(AnswerCache, "_keep"), (queries, "_longer"), (estimation, "outputs_of")])
+@pytest.mark.parametrize(("owner", "place"), [(AnswerCache, "_keep"), (queries, "_longer"), (draws, "outputs_of")])
 def test_a_memory_that_was_interrupted_is_right_when_it_is_asked_again(schema, owner, place):
-    memory = Program(lambda inputs: inputs["x0"].to_numpy() % 2, schema)
+    memory = UniformDraw(lambda inputs: inputs["x0"].to_numpy() % 2, schema)
     codes = schema.sample_codes(30_000, random_state=0)
-    memory(codes[:9_000])
+    memory.decide(codes[:9_000])
     for n in (300, 20_000):  # by arrays, and by the compiled loop
         with mock.patch.object(owner, place, side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
-            memory(codes[9_000 : 9_000 + n])
-            memory(codes[29_000:])
-    assert (memory(codes[::-1]) == codes[::-1, 0] % 2).all()
+            memory.decide(codes[9_000 : 9_000 + n])
+            memory.decide(codes[29_000:])
+    assert (memory.decide(codes[::-1]) == codes[::-1, 0] % 2).all()
     assert memory.runs == len(memory.contents()[0]) == len(np.unique(codes, axis=0))
 
 

@@ -12,15 +12,14 @@ MAX_SAMPLES = 50  # for each group, as in Themis 1.0
 @benchmark
 def themis(*, quick: bool) -> list[Measurement]:
     """Time unpruned searches of system G by the number of characteristics, small ones first."""
-    from fairlab.papers.themis.stopping import Normal
-    from fairlab.themis import Themis
+    from fairlab.papers.themis.published import PublishedThemis
 
     instance, decide = system_g()
     names = ["sex", "race", "relationship", "marital-status", "age", "native-country"][: 3 if quick else 6]
     rows = []
 
     def search(characteristics):
-        themis = Themis(decide, instance.schema, variant="published", stop=Normal, max_samples=MAX_SAMPLES)
+        themis = PublishedThemis(decide, instance.schema, max_samples=MAX_SAMPLES)
         return themis.search(0.75, measure="both", sensitive_features=characteristics, prune=False)
 
     for n in range(2, len(names) + 1):

@@ -2,8 +2,6 @@ from .exact import DomainTooLargeError as DomainTooLargeError
 from .exact import causal_score as causal_score
 from .exact import group_score as group_score
 from .exact import output_table as output_table
-from .exact import read_settings as read_settings
 from .method import Flips as Flips
-from .score import Score as Score
-from .score import Search as Search
+from .themis import Search as Search
 from .themis import Themis as Themis

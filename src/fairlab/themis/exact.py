@@ -1,16 +1,14 @@
-"""Exact scores of small programs, from all outputs (definitions 3.5 to 3.7), and Themis' settings files."""
+"""Exact scores of small programs, from all outputs (definitions 3.5 to 3.7)."""
 
 from collections.abc import Iterable
 from numbers import Integral
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 
 from fairlab.cases.model import wrap_model
-from fairlab.cases.schema import CaseError, Schema, check_schema
-from fairlab.themis.estimation import outputs_of
+from fairlab.cases.schema import Schema, check_schema
+from fairlab.themis.draws import outputs_of
 
 LARGEST = 10_000_000  # inputs
 
@@ -91,7 +89,17 @@ def group_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
 def causal_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
     """Return the share of inputs whose output some other values of these features change (definition 3.7).
 
-    Parameters and errors are those of `group_score`.
+    Parameters
+    ----------
+    table : array-like of bool, one axis for each feature
+        See `output_table`.
+    positions : int or iterable of int
+        Axes of the features that change.
+
+    Raises
+    ------
+    ValueError
+        As `group_score`.
 
     Examples
     --------
@@ -114,62 +122,3 @@ def _checked(table, positions) -> tuple[np.ndarray, tuple[int, ...]]:
         axes = f"0 to {table.ndim - 1}"
         raise ValueError(f"positions: expected different ones of {axes}, found {', '.join(map(repr, found)) or 'none'}")
     return table.astype(bool), tuple(int(position) for position in found)
-
-
-def read_settings(path: str | Path) -> Schema:
-    """Read the input section of a Themis settings file.
-
-    Types are ``categorical``, with a list of values, and ``continuousInt``, with bounds. The upper bound counts, as
-    in Themis 2.0; version 1.0 left it out.
-
-    Raises
-    ------
-    CaseError
-        If the file is not XML, an input lacks something, or its type is another.
-
-    Examples
-    --------
-    >>> from fairlab.themis import read_settings
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> values = "<values><value>f</value><value>m</value></values>"
-    >>> sex = f"<input><name>sex</name><type>categorical</type>{values}</input>"
-    >>> text = f"<settings><inputs>{sex}</inputs></settings>"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "settings.xml").write_text(text)
-    ...     read_settings(Path(folder, "settings.xml")).names
-    ['sex']
-    """
-    if not isinstance(path, str | Path):
-        raise TypeError(f"path: expected the path of a settings file, found {path!r}")
-    try:
-        root = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError as error:
-        raise CaseError(f"{path}: not XML: {error}") from error
-    found = {}
-    for element in root.iter("input"):
-        name, kind = (_text(element, tag, path) for tag in ("name", "type"))
-        if name in found:
-            raise CaseError(f"{path}: two inputs are named {name!r}")
-        if kind == "categorical":
-            found[name] = [value.text.strip() for value in element.iter("value") if value.text]
-        elif kind == "continuousInt":
-            found[name] = {"low": _bound(element, "lowerbound", path), "high": _bound(element, "upperbound", path)}
-        else:
-            raise CaseError(f"{path}: input {name!r} has type {kind!r}, expected categorical or continuousInt")
-    return Schema.from_dict(found)
-
-
-def _text(element: ElementTree.Element, tag: str, path) -> str:
-    found = next(element.iter(tag), None)
-    if found is None or not (found.text or "").strip():
-        raise CaseError(f"{path}: an input lacks {tag!r}")
-    return found.text.strip()
-
-
-def _bound(element: ElementTree.Element, tag: str, path) -> int:
-    text = _text(element, tag, path)
-    try:
-        return int(text)
-    except ValueError:
-        raise CaseError(f"{path}: {tag} is {text!r}, expected a whole number") from None

@@ -9,23 +9,26 @@ from math import prod
 import numpy as np
 import pandas as pd
 
-from fairlab.cases import Case, CaseError, Finding
-from fairlab.cases.finding import listed
+from fairlab.cases import CaseError, Finding
+from fairlab.cases.finding import beside, listed
 from fairlab.cases.groups import group_codes, losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import check_number
 from fairlab.seeds import derive_seed
 from fairlab.statistics import share_p_value, smallest_share
+from fairlab.themis.draws import INPUTS, Comparison, from_people, from_table
+from fairlab.themis.estimation import count_flips, extreme_values, paired_p_value, paired_spread
 from fairlab.themis.noisy import QUERIES_EACH, RepeatedPairs
-from fairlab.themis.varied import SHOWN, Varied, over_inputs, over_people, proxies_of
+from fairlab.themis.proxies import check_proxies, proxies_of
+from fairlab.themis.stopping import Fixed
+from fairlab.themis.themis import EFFECTS, MEASURES, TITLE
 
-LEAST_ANSWERED = 20  # inputs or people that a score may rest on
-ENOUGH = 10_000  # inputs: within about 0.01 at 95%
-PEOPLE_PART = 0.75  # of the rows of a question
-FLIPS = "counterfactual flip rate"
+MIN_ROWS = 20  # inputs or people that a score may rest on
+MAX_INPUTS = 10_000  # inputs: within about 0.01 at 95%
+PEOPLE_SHARE = 0.75  # of the rows of a question
+MOST_PAIRS = 50  # that show a finding
+FLIPS, GROUP = EFFECTS["causal"], EFFECTS["group"]
 NOISY_FLIPS = f"{FLIPS} beyond noise"
-GROUP = "demographic parity difference (largest − smallest)"
-INPUTS = "generated inputs"
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Flips(Method):
     Intervals are exact for numbers that are fixed beforehand from the budget (Clopper and Pearson), for the population
     that the table is a sample of. The p-value of a flip rate is that of "it is at most the margin"; without a margin
     it is 0 with the first change, since a deterministic model that changes one decision has a flip rate above 0. That
-    of the difference is "no two values differ by more than the margin", see `Varied.group_p_value`.
+    of the difference is "no two values differ by more than the margin", see `fairlab.themis.estimation.paired_p_value`.
 
     The evidence is pairs that differ in the features and in the decision, those who lose by their own values first.
 
@@ -86,7 +89,7 @@ class Flips(Method):
     [0.225]
     """
 
-    title = "Themis"
+    title = TITLE
     description = (
         "Themis counts flips (its causal score) among the people of the table, all of them where the budget "
         "allows it, and measures its causal and group scores on inputs whose features are drawn one by one from the "
@@ -109,7 +112,7 @@ class Flips(Method):
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield flip rates and differences of all features and sets of them that can be asked about."""
-        case, proxies = examination.case, _checked(examination.case, self.proxies)
+        case, proxies = examination.case, check_proxies(examination.case, self.proxies)
         try:
             _ = case.schema
         except CaseError as error:
@@ -118,31 +121,46 @@ class Flips(Method):
         if self.proxies is True:
             proxies = {name: proxies_of(case, name, random_state=self.random_state) for name in case.unseen}
         questions = _questions(examination, proxies, looks_for_proxies=self.proxies is True)
-        found = _Run(examination, 1 - self.confidence_level, self.random_state)
+        found = _Run(examination, self.confidence_level, self.random_state)
         if not case.queries.is_deterministic:
-            found.ask_repeatedly(questions)
+            found.query_repeatedly(questions)
         else:
             found.answer(questions, self.min_score)
         yield from found.findings
 
 
-def _checked(case: Case, proxies) -> dict[str, tuple[str, ...]]:
-    if isinstance(proxies, bool):
-        return {}
-    if not isinstance(proxies, Mapping):
-        raise ValueError(f"proxies: expected features by sensitive column, or True, found {proxies!r}")
-    found = {name: (names,) if isinstance(names, str) else tuple(names) for name, names in proxies.items()}
-    for name, names in found.items():
-        if name not in case.sensitive_features:
-            raise ValueError(
-                f"proxies: expected sensitive columns, {', '.join(case.sensitive_features)}, found {name!r}"
-            )
-        for feature in names:
-            if feature not in case.features or feature == name:
-                raise ValueError(f"proxies: expected other features of the model, found {feature!r} for {name}")
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"proxies: expected features, each once, for {name}, found {list(names)}")
-    return found
+def changed_pairs(drawn: Comparison, values: pd.DataFrame, *, generated: bool) -> pd.DataFrame:
+    """Return the first rows whose decision other values change, each beside the first such values.
+
+    The decision is that on the row, first those that are not favourable; with the other values it is the opposite.
+
+    Parameters
+    ----------
+    drawn : Comparison
+    values : DataFrame of shape (n_values, n_names)
+        See `fairlab.cases.Case.values`.
+    generated : bool
+        Whether the rows are made up.
+    """
+    changed = np.flatnonzero(drawn.changed)
+    shown = drawn.take(changed[np.argsort(drawn.own[changed], kind="stable")][:MOST_PAIRS])
+    return beside(shown.inputs, values.iloc[shown.partner], shown.own, generated=generated)
+
+
+def favoured_pairs(drawn: Comparison, values: pd.DataFrame) -> pd.DataFrame:
+    """Return generated rows where the values with the highest rate are favoured and those with the lowest are not.
+
+    Parameters
+    ----------
+    drawn : Comparison
+    values : DataFrame of shape (n_values, n_names)
+        See `fairlab.cases.Case.values`.
+    """
+    first, second = extreme_values(drawn.decisions)
+    shown = np.flatnonzero(drawn.decisions[:, first] & ~drawn.decisions[:, second])[:MOST_PAIRS]
+    own, other = (values.iloc[[number] * len(shown)] for number in (first, second))
+    rows = drawn.inputs.iloc[shown].assign(**{name: column.array for name, column in own.items()})
+    return beside(rows, other, True, generated=True)
 
 
 def _questions(examination: Examination, proxies: dict, *, looks_for_proxies: bool) -> list[_Question]:
@@ -168,7 +186,7 @@ class _Run:
     """Answers to questions within a budget."""
 
     examination: Examination
-    alpha: float
+    confidence_level: float
     random_state: int
     findings: list[Finding] = field(default_factory=list)
 
@@ -178,28 +196,30 @@ class _Run:
         weights = [np.sqrt(question.n_values) for question in questions]
         between = max(weights[: len(singles)]) if len(singles) > 2 else 0.0
         total, scores = sum(weights) + between, {}
-        n_people = self._shared_out(questions, PEOPLE_PART * self.examination.budget * sum(weights) / max(total, 1))
+        n_people = self._people_by_question(
+            questions, PEOPLE_SHARE * self.examination.budget * sum(weights) / max(total, 1)
+        )
         rest = self.examination.budget - sum(
             n * self._cost(question) for question, n in zip(questions, n_people, strict=True)
         )
         for question, weight, n in zip(questions, weights, n_people, strict=True):
-            scores[question.names] = self._ask(question, n, int(rest * weight / total))
+            scores[question.names] = self._measure(question, n, int(rest * weight / total))
         if between and scores[tuple(question.names[0] for question in singles)][1] >= min_score:
             found = {names for names, (low, _) in scores.items() if low >= min_score}
             self._search(singles, found, min_score, int(rest * between / total))
 
-    def ask_repeatedly(self, questions: list[_Question]) -> None:
+    def query_repeatedly(self, questions: list[_Question]) -> None:
         """Add the flip rates of a model that is not deterministic, beyond its noise, of as many people each."""
         case = self.examination.case
         n_people = min(len(case.table), self.examination.budget // (QUERIES_EACH * max(1, len(questions))))
         for question in questions:
-            if n_people < min(LEAST_ANSWERED, len(case.table)):
+            if n_people < min(MIN_ROWS, len(case.table)):
                 reason = f"{n_people} people are too few; a larger budget would do"
                 self.examination.skip(f"{question.who}: {reason}.")
                 continue
             rng = self._rng("repeated", question)
             people = np.sort(rng.choice(len(case.table), n_people, replace=False))
-            pairs = RepeatedPairs(case, question.names, people, rng, self.alpha)
+            pairs = RepeatedPairs(case, question.names, people, rng, 1 - self.confidence_level)
             by_group = self._by_group(question, people, pairs.hits, pairs.own)
             names = question.who
             sentence = (
@@ -208,20 +228,18 @@ class _Run:
                 "they are and twice with another value)"
             )
             direction = losers_in_words(by_group, f"their {names}") if pairs.low > 0 else ""
-            self.findings.append(
-                Finding(
-                    Flips.title, question.sensitive_features, "everyone", NOISY_FLIPS,
-                    pairs.estimate, pairs.low, pairs.high, pairs.p_value(),
-                    evidence=pairs.evidence(SHOWN),
-                    n=n_people,
-                    sentence=f"{sentence}: {direction}" if direction else sentence,
-                    measure="counterfactual_flip_rate",
-                    test=pairs.p_value,
-                    smallest=pairs.smallest,
-                    through=question.through,
-                    by_group=by_group,
-                )
-            )  # fmt: skip
+            self._add(
+                question,
+                NOISY_FLIPS,
+                (pairs.estimate, pairs.low, pairs.high, pairs.p_value()),
+                pairs.evidence(MOST_PAIRS),
+                n_people,
+                f"{sentence}: {direction}" if direction else sentence,
+                measure=MEASURES["causal"],
+                test=pairs.p_value,
+                smallest=pairs.smallest,
+                by_group=by_group,
+            )
 
     def _cost(self, question: _Question) -> int:
         """Return the rows that one person takes: the decision on the own values is known, but not in bins' middles."""
@@ -229,7 +247,7 @@ class _Run:
         in_bins = any(schema.features[place].edges is not None for place in schema.positions(question.names))
         return question.n_values - (not in_bins)
 
-    def _shared_out(self, questions: list[_Question], rows: float) -> list[int]:
+    def _people_by_question(self, questions: list[_Question], rows: float) -> list[int]:
         """Return how many people to ask about in each question: all where that can be had, the cheapest first."""
         n_there, found = len(self.examination.case.table), {}
         for left, question in enumerate(sorted(questions, key=self._cost)):
@@ -247,76 +265,90 @@ class _Run:
                 share = rows // (len(sets) - number + (size + 1 < len(sizes)))
                 rows -= share
                 question = _Question(names, names, prod(sizes[name] for name in names))
-                n_people = min(int(PEOPLE_PART * share) // self._cost(question), len(self.examination.case.table))
-                low, _ = self._ask(question, n_people, share - n_people * self._cost(question))
+                n_people = min(int(PEOPLE_SHARE * share) // self._cost(question), len(self.examination.case.table))
+                low, _ = self._measure(question, n_people, share - n_people * self._cost(question))
                 found |= {names} if low >= min_score else set()
 
-    def _ask(self, question: _Question, n_people: int, rows: int) -> tuple[float, float]:
+    def _measure(self, question: _Question, n_people: int, rows: int) -> tuple[float, float]:
         """Add the findings of a question on so many people, and on generated inputs of at most so many rows.
 
         Return how low and how high a causal score can be.
         """
         case, n_values = self.examination.case, question.n_values
         n_there = len(case.table)
-        n_inputs = min(rows // n_values, ENOUGH)
-        if n_people < min(LEAST_ANSWERED, n_there) or n_inputs < LEAST_ANSWERED:
+        n_inputs = min(rows // n_values, MAX_INPUTS)
+        if n_people < min(MIN_ROWS, n_there) or n_inputs < MIN_ROWS:
             advice = "a larger budget, or fewer bins in the schema, would do"
             self.examination.skip(
-                f"{question.who}: {n_values:,} combinations of values on {LEAST_ANSWERED} inputs and people "
+                f"{question.who}: {n_values:,} combinations of values on {MIN_ROWS} inputs and people "
                 f"are more than its part of the budget, {rows + n_people * self._cost(question):,} rows; {advice}."
             )
             return 0.0, 1.0
         chosen = np.arange(n_there)
         if n_people < n_there:
             chosen = np.sort(self._rng("people", question).choice(n_there, n_people, replace=False))
+        rng, rules = self._rng("inputs", question), [Fixed(self.confidence_level, n) for n in (n_people, n_inputs)]
         try:
-            people = over_people(case, question.names, chosen)
-            inputs = over_inputs(case, question.names, n_inputs, self._rng("inputs", question))
+            [n_people_hit], [people] = count_flips(rules[0], 1, lambda new: from_people(case, question.names, chosen))
+            [n_inputs_hit], [inputs] = count_flips(
+                rules[1], 1, lambda new: from_table(case, question.names, len(new), rng)
+            )
         except CaseError as error:
             self.examination.skip(f"{question.who}: the model cannot be queried with other values; {error}.")
             return 0.0, 1.0
-        self._add_flips(question, people, self._people_in_words(question, people, chosen))
-        self._add_flips(question, inputs, f"of {len(inputs.rows):,} {INPUTS}")
+        sample = f", a random sample of the {n_there:,}" if n_people < n_there else ""
+        of_people = f"of the people ({int(n_people_hit):,} of {n_people:,}{sample})"
+        ends = [
+            self._add_flips(question, rules[0], int(n_people_hit), people, of_people, chosen),
+            self._add_flips(question, rules[1], int(n_inputs_hit), inputs, f"of {n_inputs:,} {INPUTS}"),
+        ]
         self._add_difference(question, inputs)
-        ends = [varied.causal(self.alpha) for varied in (people, inputs)]
-        return max(low for _, low, _ in ends), max(high for _, _, high in ends)
+        return max(low for low, _ in ends), max(high for _, high in ends)
 
-    def _people_in_words(self, question: _Question, people: Varied, chosen: np.ndarray) -> str:
-        """Return of how many people a share is, and how many they are."""
-        n, n_there, n_hit = len(chosen), len(self.examination.case.table), int(people.hits.sum())
-        sample = f", a random sample of the {n_there:,}" if n < n_there else ""
-        return f"of the people ({n_hit:,} of {n:,}{sample})"
-
-    def _add_flips(self, question: _Question, varied: Varied, of_whom: str) -> None:
-        """Add how often some other values change the decision, and of people who loses by it."""
-        names, n, n_hit = question.who, len(varied.rows), int(varied.hits.sum())
-        share, low, high = varied.causal(self.alpha)
-        sentence = f"Another value of {names}, and nothing else, changes the decision for {share:.1%} {of_whom}"
+    def _add_flips(
+        self, question: _Question, rule: Fixed, n_hit: int, drawn: Comparison, of_whom: str, people=None
+    ) -> tuple[float, float]:
+        """Add how often some other values change the decision, and of people who loses by it; return the interval."""
+        names, n, is_generated = question.who, len(drawn.own), people is None
+        low, high = map(float, rule.interval(n_hit, n))
+        sentence = f"Another value of {names}, and nothing else, changes the decision for {n_hit / n:.1%} {of_whom}"
         by_group = None
-        if not varied.generated:
-            by_group = self._by_group(question, varied.places, varied.hits, varied.own)
+        if not is_generated:
+            by_group = self._by_group(question, people, drawn.changed, drawn.own)
             direction = losers_in_words(by_group, f"their {names}")
             sentence += f": {direction}" if direction else ""
+        values = self.examination.case.values(question.names)
         self._add(
-            question, varied, FLIPS, (share, low, high), varied.pairs(), sentence,
-            measure="counterfactual_flip_rate",
-            p_value=share_p_value(n_hit, n),
+            question,
+            FLIPS,
+            (n_hit / n, low, high, share_p_value(n_hit, n)),
+            changed_pairs(drawn, values, generated=is_generated),
+            n,
+            sentence,
+            measure=MEASURES["causal"],
+            population=INPUTS if is_generated else "people",
             test=partial(share_p_value, n_hit, n),
             smallest=partial(smallest_share, n),
             by_group=by_group,
-        )  # fmt: skip
+        )
+        return low, high
 
-    def _add_difference(self, question: _Question, inputs: Varied) -> None:
-        numbers = inputs.group(self.alpha, self._rng("group", question))
-        points = f"{100 * numbers[0]:.1f} percentage points"
-        names = question.who
-        sentence = f"Among {INPUTS}, the selection rates of two values of {names} differ by {points}"
+    def _add_difference(self, question: _Question, drawn: Comparison) -> None:
+        """Add how far the selection rates of two values are apart, with rows that one of them favours alone."""
+        decisions, names = drawn.decisions, question.who
+        estimate, low, high = paired_spread(decisions, 1 - self.confidence_level, self._rng("group", question))
+        points = f"{100 * estimate:.1f} percentage points"
         self._add(
-            question, inputs, GROUP, numbers, inputs.extreme_pairs(), sentence,
-            measure="demographic_parity_difference",
-            p_value=inputs.group_p_value(),
-            test=inputs.group_p_value,
-        )  # fmt: skip
+            question,
+            GROUP,
+            (estimate, low, high, paired_p_value(decisions)),
+            favoured_pairs(drawn, self.examination.case.values(question.names)),
+            len(decisions),
+            f"Among {INPUTS}, the selection rates of two values of {names} differ by {points}",
+            measure=MEASURES["group"],
+            population=INPUTS,
+            test=partial(paired_p_value, decisions),
+        )
 
     def _by_group(self, question: _Question, people, hits, own) -> pd.DataFrame:
         case = self.examination.case
@@ -324,17 +356,17 @@ class _Run:
         codes, groups = group_codes(case, names)
         return who_loses(codes[people], groups, hits, own)
 
-    def _add(self, question, varied, effect, numbers, evidence, sentence, **more) -> None:
-        where, population = (INPUTS, INPUTS) if varied.generated else ("everyone", "people")
+    def _add(self, question, effect, numbers, evidence, n, sentence, *, population="people", **more) -> None:
+        where = "everyone" if population == "people" else population
         self.findings.append(
             Finding(
-                Flips.title,
+                TITLE,
                 question.sensitive_features,
                 where,
                 effect,
                 *numbers,
                 evidence=evidence,
-                n=len(varied.rows),
+                n=n,
                 sentence=sentence,
                 population=population,
                 through=question.through,

@@ -1,48 +1,125 @@
 """Themis: discrimination scores of a program, estimated from as few tests as a given precision needs (section 4)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.random import default_rng
 from sklearn.base import BaseEstimator
 
-from fairlab.cases.schema import Schema, check_schema
+from fairlab.cases.finding import DECISION, OTHER, Finding, Result, beside, intervals
+from fairlab.cases.schema import Schema
 from fairlab.checks import (
     COUNT_OR_ZERO,
     FRACTION,
     ZERO_OR_MORE,
-    align,
-    check_array,
     check_count,
     check_flag,
     check_function,
-    check_kind,
     check_parameters,
     checked,
     one_of,
 )
+from fairlab.plotting import GREY
 from fairlab.seeds import derive_seed
+from fairlab.themis.draws import INPUTS, Comparison, UniformDraw
 from fairlab.themis.estimation import (
-    Causal,
-    Estimation,
-    Looks,
-    Program,
     corrected_spread,
-    others,
+    count_flips,
+    count_positive,
+    has_small_groups,
     spread_interval,
-    together,
 )
 from fairlab.themis.exact import DomainTooLargeError
-from fairlab.themis.score import MEASURES, Score, Search, extreme_groups, pairs_of_inputs
+from fairlab.themis.stopping import Exact, Fixed, Rule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_ASSIGNMENTS = 1_000_000  # combinations of values that a score may compare
-VARIANTS = ("sound", "published")
 MADE_OF = ("model", "schema", "output_distance")  # the parameters that outputs depend on
+SETS_AT_ONCE = 16
+EXAMPLES = 5  # pairs of inputs that show a flip
+TITLE = "Themis"
+MEASURES = {"group": "demographic_parity_difference", "causal": "counterfactual_flip_rate"}
+COLUMNS = ("measure", "sensitive_features", "estimate", "low", "high", "samples", "tests")
+EFFECTS = {"group": "demographic parity difference (largest − smallest)", "causal": "counterfactual flip rate"}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Search(Result):
+    """Sets of features that a program discriminates against (definition 3.9).
+
+    Attributes
+    ----------
+    min_score : float
+    frame : DataFrame
+        Of all sets that were tested: the columns of `Themis.estimate`, and ``minimal``, whether the set was found.
+    skipped : dict of str to int
+        By measure, how many sets needed no test.
+    model_runs : int
+        To how many inputs the model was applied.
+    decided_by : {"low", "estimate"}
+        What has to reach the least score: the lower end of the interval, or the estimate.
+
+    Examples
+    --------
+    >>> from fairlab.themis import Themis
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_dict({"sex": ["f", "m"], "age": {"low": 18, "high": 20}})
+    >>> search = Themis(lambda rows: rows["sex"] == "m", schema).search(min_score=0.2)
+    >>> search.found
+    {'causal': (('sex',),)}
+    """
+
+    min_score: float
+    frame: pd.DataFrame
+    skipped: dict[str, int]
+    model_runs: int
+    decided_by: str = "low"
+
+    @property
+    def found(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """By measure, the minimal sets whose score reaches the least one."""
+        minimal = self.frame[self.frame["minimal"]].groupby("measure")["sensitive_features"].agg(tuple)
+        return {measure: minimal.get(measure, ()) for measure in self.skipped}
+
+    @property
+    def undecided(self) -> pd.DataFrame:
+        """Tested sets whose interval has the least score inside: more samples might find them."""
+        return self.frame[(self.frame["low"] < self.min_score) & (self.min_score <= self.frame["high"])]
+
+    @property
+    def tests(self) -> int:
+        """Number of tests over all scores."""
+        return int(self.frame["tests"].sum())
+
+    @property
+    def summary(self) -> str:
+        """The minimal sets by measure, and how many sets were tested for them."""
+        parts = [
+            f"{measure}: {'; '.join(' and '.join(names) for names in sets) or 'no set'}"
+            for measure, sets in self.found.items()
+        ]
+        counts = f"{len(self.frame)} sets tested, {sum(self.skipped.values())} skipped"
+        if self.decided_by == "low" and len(self.undecided):
+            counts += f", {len(self.undecided)} undecided"
+        return f"scores of at least {self.min_score:g} by {', by '.join(parts)} ({counts})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each tested set."""
+        return self.frame
+
+    def plot(self) -> "Figure":
+        """Draw all scores with their intervals and the least one."""
+        figure = intervals(self.frame.assign(method=TITLE, where=INPUTS, effect=self.frame["measure"].map(EFFECTS)))
+        figure.axes[0].axvline(self.min_score, color=GREY, linestyle="--", linewidth=1)
+        return figure
 
 
 @checked(
@@ -52,11 +129,14 @@ MADE_OF = ("model", "schema", "output_distance")  # the parameters that outputs 
     max_samples=check_count,
     stop=check_function,
     output_distance=check_function,
-    variant=one_of(*VARIANTS),
     random_state=COUNT_OR_ZERO,
 )
 class Themis(BaseEstimator):
-    """Tests a model or a program for discrimination.
+    """Tests a model or a program for discrimination, on inputs that are drawn uniformly from a schema.
+
+    The error bound is kept, the group score is corrected for the noise that makes it look larger, and a search names
+    the sets whose interval lies above its threshold, with intervals that hold for all sets together. As published it
+    is `fairlab.papers.themis.published.PublishedThemis`. `Flips` applies the same estimator to the table of a case.
 
     Parameters
     ----------
@@ -67,15 +147,9 @@ class Themis(BaseEstimator):
         How often, at least, an estimate is within its error bound, and an interval holds the truth; between 0 and 1.
     error_bound : float
         How far a causal score, or the share of a group, may be from the truth; between 0 and 1.
-    variant : {"sound", "published"}
-        Sound: the bound is kept, the group score is corrected for the noise that makes it look larger, and a search
-        names the sets whose interval lies above its threshold, with intervals that hold for all sets together.
-        Published: the group score is the plain difference of the extreme shares, and a search compares estimates with
-        its threshold.
     stop : callable, optional
-        When sampling stops: ``stop(confidence_level, error_bound, min_samples, max_samples)`` returns an object with
-        the methods of `fairlab.themis.estimation.Looks`, which is the default: it looks a few times and keeps the error
-        bound whatever the truth. The paper's rule, `fairlab.papers.themis.stopping.Normal`, promises no bound.
+        When sampling stops: ``stop(confidence_level, error_bound, min_samples, max_samples, binary)`` returns a
+        `fairlab.themis.stopping.Rule`; by default `Exact`, which keeps the error bound whatever the truth.
     min_samples, max_samples : int
         Sampling stops after more than `min_samples`, and at `max_samples` even if the bound is not reached.
     output_distance : callable or None
@@ -95,9 +169,12 @@ class Themis(BaseEstimator):
     >>> from fairlab.cases import Schema
     >>> schema = Schema.from_dict({"sex": ["f", "m"], "race": ["red", "green", "blue"]})
     >>> themis = Themis(lambda rows: (rows["sex"] == "m") & (rows["race"] == "red"), schema)
-    >>> themis.group_score(["sex", "race"]).score
+    >>> themis.group_score(["sex", "race"]).estimate
     1.0
     """
+
+    default_stop: ClassVar[Callable[..., Rule]] = Exact
+    is_corrected: ClassVar[bool] = True  # for chance: spreads, and intervals of a search
 
     def __init__(
         self,
@@ -106,7 +183,6 @@ class Themis(BaseEstimator):
         *,
         confidence_level: float = 0.99,
         error_bound: float = 0.05,
-        variant: str = "sound",
         stop: Callable | None = None,
         min_samples: int = 10,
         max_samples: int = 100_000,
@@ -114,102 +190,76 @@ class Themis(BaseEstimator):
         random_state: int = 0,
     ):
         self.model, self.schema, self.confidence_level, self.error_bound = model, schema, confidence_level, error_bound
-        self.variant, self.stop, self.min_samples, self.max_samples = variant, stop, min_samples, max_samples
+        self.stop, self.min_samples, self.max_samples = stop, min_samples, max_samples
         self.output_distance, self.random_state = output_distance, random_state
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a parameter; what is known of the outputs is forgotten if another model or schema may give others."""
         if name in MADE_OF:
-            vars(self).pop("_program", None)
+            vars(self).pop("_draw", None)
         super().__setattr__(name, value)
 
     @cached_property
-    def _program(self) -> Program:
-        return Program(self.model, check_schema(self.schema), binary=self.output_distance is None)
+    def _draw(self) -> UniformDraw:
+        return UniformDraw(self.model, self.schema, self.output_distance)
 
     @property
     def model_runs(self) -> int:
         """To how many inputs the model was applied over all scores: never twice to one input."""
-        return self._program.runs
+        return self._draw.runs
 
     def test_suite(self) -> pd.DataFrame:
         """Return all inputs that were tried, with their output."""
-        codes, outputs = self._program.contents()
+        codes, outputs = self._draw.contents()
         return self.schema.decode(codes).assign(output=outputs)
 
-    def group_score(self, sensitive_features: str | Iterable[str]) -> Score:
-        """Estimate the group discrimination score (algorithm 1).
-
-        Sampling goes on until the share of every group is within the error bound.
-
-        Raises
-        ------
-        CaseError
-            If a feature is unknown.
-        DomainTooLargeError
-            If the features have more than `MOST_ASSIGNMENTS` combinations of values.
-        TypeError
-            With an output distance: shares of positive outputs need binary ones.
-        """
-        return self._estimate("group", [sensitive_features], self._estimation())[0]
-
-    def causal_score(self, sensitive_features: str | Iterable[str]) -> Score:
-        """Estimate the causal discrimination score (algorithm 2).
-
-        Raises
-        ------
-        CaseError
-            If a feature is unknown.
-        DomainTooLargeError
-            If the features have more than `MOST_ASSIGNMENTS` combinations of values.
-        """
-        return self._estimate("causal", [sensitive_features], self._estimation())[0]
-
-    @checked(inputs=partial(check_kind, kind=pd.DataFrame), measure=one_of(*MEASURES))
-    def apparent_score(
-        self,
-        inputs: pd.DataFrame,
-        sensitive_features: str | Iterable[str],
-        *,
-        measure: str,
-        weight: ArrayLike | None = None,
-    ) -> float:
-        """Return a score on the inputs of a test suite or of an operational profile (definition 3.8).
+    @checked(measure=one_of(*MEASURES))
+    def estimate(self, measure: str, sets: Iterable[str | Iterable[str]]) -> pd.DataFrame:
+        """Estimate the score of some sets of features, each as it would be alone.
 
         Parameters
         ----------
-        inputs : DataFrame
-            One row for each input, with the schema's columns. Inputs and counterparts are among them only.
-        sensitive_features : str or iterable of str
         measure : {"group", "causal"}
-        weight : array-like of shape (n_inputs,), optional
-            How often each input occurs; once by default.
+            The group discrimination score (algorithm 1), for which sampling goes on until the share of every group is
+            within the error bound; or the causal one (algorithm 2).
+        sets : iterable of str or of iterables of str
+
+        Returns
+        -------
+        DataFrame
+            One row for each set: ``measure``, ``sensitive_features``, ``estimate``, ``low``, ``high``; ``samples``,
+            the random inputs that the estimate rests on; ``tests``, the inputs that the paper's algorithm looks at, one
+            by one, in memory or not.
 
         Raises
         ------
         CaseError
-            If a feature is unknown, or an input does not fit the schema.
+            If a feature is unknown.
+        DomainTooLargeError
+            If features have more than `MOST_ASSIGNMENTS` combinations of values.
         TypeError
-            With an output distance, or if the inputs are no table.
-        ValueError
-            If there is no input, or the weights are not positive, finite and one for each.
+            With an output distance, of the group score: shares of positive outputs need binary ones.
         """
-        if self.output_distance is not None:
-            raise TypeError("the apparent score needs binary outputs; there is an output distance")
-        positions = self._program.schema.positions(sensitive_features)
-        codes = self.schema.encode(inputs)
-        if len(codes) == 0:
-            raise ValueError("inputs: expected at least one, found none")
-        weight = _weights(weight, inputs)
-        outputs = self._program(codes)
-        kept = positions if measure == "group" else others(positions, codes.shape[1])
-        _, group = np.unique(codes[:, kept], axis=0, return_inverse=True)
-        group = group.reshape(-1)
-        true, every = np.bincount(group, weight * outputs), np.bincount(group, weight)
-        if measure == "group":
-            return float(np.ptp(true / every))
-        false = np.bincount(group, weight * ~outputs)
-        return float(every[(true > 0) & (false > 0)].sum() / every.sum())
+        if isinstance(sets, str) or not isinstance(sets, Iterable):
+            raise TypeError(f"sets: expected sets of features, found {sets!r}")
+        found = self._estimate(measure, list(map(self._positions, sets)), self._rule())
+        return pd.DataFrame([row for row, _ in found], columns=list(COLUMNS))
+
+    def group_score(self, sensitive_features: str | Iterable[str]) -> Finding:
+        """Return the group discrimination score as a finding; its evidence is the lowest and the highest group.
+
+        The interval is the range that the intervals of all groups' shares together allow (Bonferroni). Errors are those
+        of `estimate`.
+        """
+        return self._finding("group", sensitive_features)
+
+    def causal_score(self, sensitive_features: str | Iterable[str]) -> Finding:
+        """Return the causal discrimination score as a finding.
+
+        The evidence is the first inputs whose output other values of the features change, each beside such values.
+        Errors are those of `estimate`.
+        """
+        return self._finding("causal", sensitive_features)
 
     @checked(min_score=ZERO_OR_MORE, measure=one_of(*MEASURES, "both"), prune=check_flag)
     def search(
@@ -250,121 +300,126 @@ class Themis(BaseEstimator):
         """
         if min_score > 1:
             raise ValueError(f"min_score: expected a number between 0 and 1, found {min_score!r}")
-        schema = self._program.schema
+        schema = self._draw.schema
         if sensitive_features is None:
             sensitive_features = [name for name, size in zip(schema.names, schema.sizes, strict=True) if size > 1]
         positions = schema.positions(sensitive_features)
         max_size = len(positions) if max_size is None else max_size
         if isinstance(max_size, bool) or max_size not in range(1, len(positions) + 1):
             raise ValueError(f"max_size: expected 1 to {len(positions)}, found {max_size!r}")
-        measures = MEASURES if measure == "both" else (measure,)
-        decided_by = "score" if self.variant == "published" else "low"
+        measures = tuple(MEASURES) if measure == "both" else (measure,)
+        decided_by = "low" if self.is_corrected else "estimate"
         n_scores = len(measures) * sum(comb(len(positions), k + 1) for k in range(max_size))
-        estimation = self._estimation(1 if self.variant == "published" else n_scores)
+        rule = self._rule(n_scores if self.is_corrected else 1)
         # Sets of one size do not prune each other, so they are tested together.
         sizes = [[size] for size in range(1, max_size + 1)] if prune else [range(1, max_size + 1)]
-        scores, skipped, found = [], {}, {}
+        rows, skipped, before = [], {}, self.model_runs
         for one in measures:
             minimal, skipped[one] = [], 0
             for tested_together in sizes:
-                sets = [subset for size in tested_together for subset in combinations(positions, size)]
-                tested = [subset for subset in sets if not (prune and _covered(subset, minimal))]
+                sets = [list(subset) for size in tested_together for subset in combinations(positions, size)]
+                tested = [self._checked(subset) for subset in sets if not (prune and _covered(subset, minimal))]
                 skipped[one] += len(sets) - len(tested)
-                estimates = self._estimate(one, list(map(self._names, tested)), estimation)
-                scores += estimates
-                for subset, score in zip(tested, estimates, strict=True):
-                    if getattr(score, decided_by) >= min_score and not _covered(subset, minimal):
-                        minimal.append(subset)
-            found[one] = tuple(map(self._names, minimal))
-        return Search(min_score, found, tuple(scores), skipped, decided_by)
+                for subset, (row, _) in zip(tested, self._estimate(one, tested, rule), strict=True):
+                    is_minimal = row[decided_by] >= min_score and not _covered(subset, minimal)
+                    minimal += [subset] * is_minimal
+                    rows.append(row | {"minimal": is_minimal})
+        return Search(min_score, pd.DataFrame(rows), skipped, self.model_runs - before, decided_by)
 
-    def _estimation(self, n_scores: int = 1) -> Estimation:
-        """Return how scores are estimated, such that so many of them together keep the confidence; check parameters."""
+    def _rule(self, n_scores: int = 1) -> Rule:
+        """Return when sampling stops, such that so many scores together keep the confidence; check all parameters."""
         check_parameters(self)
         check_count(self.max_samples, "max_samples", least=self.min_samples + 1)
         level = self.confidence_level if n_scores == 1 else 1 - (1 - self.confidence_level) / n_scores
-        rule = self.stop or partial(Looks, binary=self.output_distance is None)
-        sampling = rule(level, self.error_bound, self.min_samples, self.max_samples)
-        return Estimation(self._program, sampling, self.output_distance)
+        limits = (level, self.error_bound, self.min_samples, self.max_samples)
+        return (self.stop or self.default_stop)(*limits, binary=self.output_distance is None)
 
-    def _estimate(self, measure: str, sets: list, estimation: Estimation) -> list[Score]:
-        """Return the scores of sets of features, all estimated together."""
+    def _estimate(self, measure: str, sets: list[list[int]], rule: Rule) -> list[tuple[dict, Callable]]:
+        """Return the row of each set in `estimate`, and a function that returns its evidence."""
         if measure == "group" and self.output_distance is not None:
             raise TypeError("the group score needs binary outputs; with an output distance use the causal score")
-        score = self._score_of_shares if measure == "group" else self._score_of_changes
-        before, positions = self.model_runs, list(map(self._positions, sets))
-        rngs = [self._rng(measure, each) for each in positions]
-        found = together(self._program, map(getattr(estimation, measure), positions, rngs))
-        known = before + np.cumsum([runs for _, runs in found])
-        return [
-            score(each, estimate, rng, estimation, {"model_runs": runs, "distinct_inputs": int(total)})
-            for each, rng, (estimate, runs), total in zip(positions, rngs, found, known, strict=True)
-        ]
+        found = []
+        for start in range(0, len(sets), SETS_AT_ONCE):
+            some = sets[start : start + SETS_AT_ONCE]
+            names = [tuple(self.schema.names[position] for position in positions) for positions in some]
+            seeds = [derive_seed("themis", self.random_state, measure, *each) for each in names]
+            scores = (self._group if measure == "group" else self._causal)(some, rule, list(map(default_rng, seeds)))
+            for each, (estimate, interval, n, tests, evidence) in zip(names, scores, strict=True):
+                row = dict(zip(COLUMNS, (measure, each, estimate, *map(float, interval), n, tests), strict=True))
+                found.append((row, evidence))
+        return found
 
-    def _score_of_shares(self, positions, found, rng, estimation: Estimation, runs: dict) -> Score:
-        counts, samples = found
-        shares = counts / samples
-        if is_exact := estimation.enumerates(positions):
-            low = high = shares
-        else:
-            low, high = estimation.sampling.interval(counts, samples, n_series=len(counts))
-        plain = is_exact or self.variant == "published"
-        ends = [shares.argmin(), shares.argmax()]
-        numbers = {"share": shares[ends], "low": low[ends], "high": high[ends], "samples": samples[ends]}
-        codes = estimation.assignments(positions, ends)
-        return Score(
-            "group",
-            self._names(positions),
-            float(np.ptp(shares) if plain else corrected_spread(counts, samples, rng)),
-            *spread_interval(low, high),
-            samples=int(samples.sum()),
-            tests=int(samples.sum()),
-            make_evidence=partial(extreme_groups, self.schema, positions, codes, numbers),
-            **runs,
+    def _group(self, sets: list[list[int]], rule: Rule, rngs: list) -> Iterator[tuple]:
+        for positions, rng in zip(sets, rngs, strict=True):
+            counts, samples = count_positive(self._draw, positions, rule, rng)
+            shares = counts / samples
+            low, high, estimate = shares, shares, float(np.ptp(shares))
+            if not has_small_groups(self.schema, positions, rule):
+                low, high = rule.interval(counts, samples, n_series=len(counts))
+                estimate = corrected_spread(counts, samples, rng) if self.is_corrected else estimate
+            ends, n = [shares.argmin(), shares.argmax()], int(samples.sum())
+            measured = {"share": shares[ends], "low": low[ends], "high": high[ends], "samples": samples[ends]}
+            yield estimate, spread_interval(low, high), n, n, partial(self._groups, positions, ends, measured)
+
+    def _groups(self, positions: list[int], numbers: list[int], measured: dict) -> pd.DataFrame:
+        """Return groups, by their numbers, with what was measured on them."""
+        return self.schema.decode(self._codes(positions, numbers)).iloc[:, positions].assign(**measured)
+
+    def _causal(self, sets: list[list[int]], rule: Rule, rngs: list) -> Iterator[tuple]:
+        schema, counting, every = self.schema, rule, None
+        if rule.enumerates(schema.n_inputs, measure="causal"):
+            counting = Fixed(rule.confidence_level, schema.n_inputs)
+            every = schema.assignments(range(len(schema.sizes)))
+
+        def compare(owner):
+            return self._draw.compare(self._draw.sample(owner, rngs, every), sets, owner)
+
+        for positions, count, drawn in zip(sets, *count_flips(counting, len(sets), compare), strict=True):
+            n = len(drawn.own)
+            interval = rule.interval(count, n) if every is None else [count / n] * 2
+            shown = drawn.take(np.flatnonzero(drawn.changed)[:EXAMPLES])
+            yield float(count / n), interval, n, int(drawn.tests.sum()), partial(self._pairs, positions, shown)
+
+    def _pairs(self, positions: list[int], drawn: Comparison) -> pd.DataFrame:
+        """Return inputs beside the values that change the output, and the outputs of both."""
+        others = drawn.inputs.copy()
+        others[:, positions] = self._codes(positions, drawn.partner)[:, positions]
+        values = self.schema.decode(others).iloc[:, positions]
+        found = beside(self.schema.decode(drawn.inputs), values, drawn.own, generated=True)
+        return found.rename(columns={DECISION: "output"}).assign(**{f"{OTHER}output": self._draw.decide(others)})
+
+    def _codes(self, positions: list[int], numbers) -> np.ndarray:
+        """Return codes of inputs with combinations of values of some features, by their numbers; all others are 0."""
+        codes = np.zeros((len(numbers), len(self.schema.sizes)), dtype=np.int64)
+        sizes = [self.schema.sizes[position] for position in positions]
+        codes[:, positions] = np.column_stack(np.unravel_index(numbers, sizes))
+        return codes
+
+    def _finding(self, measure: str, sensitive_features: str | Iterable[str]) -> Finding:
+        [(row, evidence)] = self._estimate(measure, [self._positions(sensitive_features)], self._rule())
+        numbers = (row["estimate"], row["low"], row["high"], np.nan)
+        return Finding(
+            TITLE,
+            row["sensitive_features"],
+            INPUTS,
+            EFFECTS[measure],
+            *numbers,
+            evidence=evidence(),
+            n=row["samples"],
+            measure=MEASURES[measure],
+            population=INPUTS,
         )
 
-    def _score_of_changes(self, positions, found: Causal, _, estimation: Estimation, runs: dict) -> Score:
-        share = found.count / found.samples
-        interval = (share, share) if found.is_exact else estimation.sampling.interval(found.count, found.samples)
-        pairs = [(part, self._program(part)) for part in (found.inputs, found.counterparts)]
-        return Score(
-            "causal",
-            self._names(positions),
-            *map(float, (share, *interval)),
-            samples=found.samples,
-            tests=found.tests,
-            make_evidence=partial(pairs_of_inputs, self.schema, positions, *pairs[0], *pairs[1]),
-            **runs,
-        )
+    def _positions(self, sensitive_features: str | Iterable[str]) -> list[int]:
+        return self._checked(self._draw.schema.positions(sensitive_features))
 
-    def _positions(self, sensitive_features) -> list[int]:
-        positions = self.schema.positions(sensitive_features)
-        n_assignments = self.schema.n_assignments(positions)
-        if n_assignments > MOST_ASSIGNMENTS:
-            names = ", ".join(self._names(positions))
-            raise DomainTooLargeError(
-                f"{names} have {n_assignments:,} combinations of values, more than {MOST_ASSIGNMENTS:,}"
-            )
+    def _checked(self, positions: list[int]) -> list[int]:
+        """Return positions of features, if they have no more than `MOST_ASSIGNMENTS` combinations of values."""
+        if (n := self.schema.n_assignments(positions)) > MOST_ASSIGNMENTS:
+            names = ", ".join(self.schema.names[position] for position in positions)
+            raise DomainTooLargeError(f"{names} have {n:,} combinations of values, more than {MOST_ASSIGNMENTS:,}")
         return positions
 
-    def _names(self, positions) -> tuple[str, ...]:
-        return tuple(self.schema.names[position] for position in positions)
 
-    def _rng(self, measure: str, positions) -> np.random.Generator:
-        return np.random.default_rng(derive_seed("themis", self.random_state, measure, *self._names(positions)))
-
-
-def _weights(weight, inputs: pd.DataFrame) -> np.ndarray:
-    """Return one positive, finite weight for each input; those of a Series go by the index."""
-    if weight is None:
-        return np.ones(len(inputs))
-    if isinstance(weight, pd.Series):
-        weight = align(weight, inputs.index, "weight")
-    found = check_array(weight, "weight")
-    if found.shape != (len(inputs),) or not (found > 0).all():
-        raise ValueError(f"weight: expected {len(inputs)} positive numbers, found {weight!r}")
-    return found
-
-
-def _covered(subset: tuple[int, ...], minimal: list[tuple[int, ...]]) -> bool:
+def _covered(subset: list[int], minimal: list[list[int]]) -> bool:
     return any(set(other) <= set(subset) for other in minimal)

@@ -11,6 +11,7 @@ from fairlab.papers.themis.instances import INPUT_SPACES
 from fairlab.papers.themis.suites import (
     TABLE,
     SuiteCounts,
+    apparent_score,
     as_table,
     count_suite,
     score_suite,
@@ -19,6 +20,7 @@ from fairlab.papers.themis.suites import (
 )
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import Ours, judge
+from fairlab.themis import causal_score, group_score
 
 SCHEMA = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
 
@@ -150,3 +152,32 @@ def test_a_suite_that_was_fetched_is_counted(tmp_path, monkeypatch):
     assert stored.counts() is None, "another file than the registered one"
     monkeypatch.setattr(suites_module, "find_fault", lambda file, copy: None)
     assert stored.counts().hits == (1,)
+
+
+@pytest.mark.parametrize(
+    ("names", "measure", "n_red_men", "expected"),
+    [
+        ("sex", "group", 1, 0.5),  # men: one of two; women: none
+        ("race", "group", 1, 0.5),  # red: one of two; green: none
+        ("sex", "causal", 1, 2 / 3),  # the two red inputs differ in sex only, and in output
+        (["sex", "race"], "causal", 1, 1),
+        ("sex", "group", 3, 0.75),  # red men occur three times as often: men 3/4
+        ("sex", "causal", 3, 4 / 5),
+    ],
+)
+def test_apparent_scores_by_hand(names, measure, n_red_men, expected):
+    suite = pd.DataFrame({"sex": ["Male", "Male", "Female"], "race": ["Red", "Green", "Red"]})
+    suite = suite.loc[[0] * n_red_men + [1, 2]]
+    score = apparent_score(
+        lambda rows: (rows["sex"] == "Male") & (rows["race"] == "Red"), suite, names, measure=measure
+    )
+    assert score == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("exact", "measure"), [(group_score, "group"), (causal_score, "causal")])
+def test_the_apparent_score_of_all_inputs_is_the_exact_one(exact, measure):
+    table = np.random.default_rng(0).random((2, 3, 3)) < 0.5
+    inputs = pd.DataFrame(np.argwhere(table | ~table), columns=list("abc"))
+    for names in ("a", "ab", "bc", "abc"):
+        score = apparent_score(lambda rows: table[tuple(rows.to_numpy().T)], inputs, list(names), measure=measure)
+        assert score == pytest.approx(exact(table, ["abc".index(name) for name in names]))

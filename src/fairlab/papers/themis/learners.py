@@ -23,7 +23,14 @@ class BoundedCovarianceLogistic:
         self.covariance_bound, self.fit_intercept = covariance_bound, fit_intercept
 
     def fit(self, X, y, *, sensitive_features) -> "BoundedCovarianceLogistic":
-        """Learn the weights for labels 0 and 1; a RuntimeError where the minimum is not found."""
+        """Learn the weights for labels 0 and 1; a RuntimeError where the minimum is not found.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+        y : ndarray of int of shape (n_rows,)
+        sensitive_features : array-like of shape (n_rows,)
+        """
         values = np.asarray(X, dtype=float)
         scale = np.sqrt((values**2).mean(axis=0))
         design = values / scale  # for the optimiser; the solution is the same
@@ -56,7 +63,14 @@ class LeastSquaresClassifier:
     """System G: least squares on labels 0 and 1, positive above 0 as in the paper's package."""
 
     def fit(self, X, y) -> "LeastSquaresClassifier":
-        """Fit the regression."""
+        """Fit the regression.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+        y : ndarray of int of shape (n_rows,)
+            Labels 0 and 1.
+        """
         self.regression_ = LinearRegression().fit(np.asarray(X, dtype=float), y)
         return self
 
@@ -72,7 +86,13 @@ class NearbySVC:
     """
 
     def fit(self, X, y) -> "NearbySVC":
-        """Fit scikit-learn's SVC to labels 0 and 1."""
+        """Fit scikit-learn's SVC to labels 0 and 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+        y : ndarray of int of shape (n_rows,)
+        """
         self.svc_ = SVC(gamma="auto", cache_size=_KERNEL_CACHE).fit(np.asarray(X, dtype=float), y)
         self._width, self._weights = self.svc_._gamma, self.svc_.dual_coef_[0]
         self._radius = float(np.sqrt(np.log(max(2.0, np.abs(self._weights).sum()) / _NEGLIGIBLE) / self._width))
@@ -104,7 +124,13 @@ class MultiwayTree:
         self.purity, self.discount = purity, discount
 
     def fit(self, X: pd.DataFrame, y) -> "MultiwayTree":
-        """Grow the tree for codes from 0 on and labels 0 and 1."""
+        """Grow the tree for codes from 0 on and labels 0 and 1.
+
+        Parameters
+        ----------
+        X : DataFrame of int
+        y : array-like of int of shape (n_rows,)
+        """
         codes, labels = X.to_numpy(dtype=np.int64), np.asarray(y, dtype=np.int64)
         self.default_ = int(2 * labels.sum() >= len(labels))
         self._grow(codes, labels, list(X.columns))
@@ -166,7 +192,12 @@ class MultiwayTree:
 
 
 def mean_entropy(target: np.ndarray, branch: np.ndarray) -> float:
-    """Return the mean entropy in bits of `target` within each value of `branch`, weighted by rows."""
+    """Return the mean entropy in bits of `target` within each value of `branch`, weighted by rows.
+
+    Parameters
+    ----------
+    target, branch : ndarray of int of shape (n_rows,)
+    """
     width = target.max() + 1
     counts = np.bincount(branch * width + target).astype(float)
     totals = np.bincount(branch).astype(float)
@@ -177,6 +208,15 @@ def massage(y, disadvantaged, scores, *, n_promoted: int | None = None, n_demote
     """Return labels of which those nearest to a ranker's boundary are changed (Kamiran and Calders 2009).
 
     By default as many of each group as make the shares of positives as equal as whole numbers can.
+
+    Parameters
+    ----------
+    y : ndarray of int of shape (n_rows,)
+    disadvantaged : ndarray of bool of shape (n_rows,)
+    scores : ndarray of shape (n_rows,)
+        Of the ranker, high where it favours.
+    n_promoted, n_demoted : int, optional
+        Labels to change among the disadvantaged, and among the others.
     """
     y = y.copy()
     if n_promoted is None:
@@ -188,14 +228,25 @@ def massage(y, disadvantaged, scores, *, n_promoted: int | None = None, n_demote
 
 
 def changes_for_equal_shares(y, disadvantaged) -> int:
-    """Return how many labels to change in each group for equal shares of positives; 0 if they need no change."""
+    """Return how many labels to change in each group for equal shares of positives; 0 if they need no change.
+
+    Parameters
+    ----------
+    y : ndarray of int of shape (n_rows,)
+    disadvantaged : ndarray of bool of shape (n_rows,)
+    """
     n_disadvantaged, n_others = disadvantaged.sum(), (~disadvantaged).sum()
     difference = y[~disadvantaged].mean() - y[disadvantaged].mean()
     return max(0, round(float(difference * n_disadvantaged * n_others / len(y))))
 
 
 def balancing_weights(y, sensitive_features) -> np.ndarray:
-    """Return a weight for each row that makes label and group independent (Calders et al. 2009, reweighing)."""
+    """Return a weight for each row that makes label and group independent (Calders et al. 2009, reweighing).
+
+    Parameters
+    ----------
+    y, sensitive_features : array-like of shape (n_rows,)
+    """
     y, group = pd.Series(np.asarray(y)), pd.Series(np.asarray(sensitive_features))
     share = [values.map(values.value_counts(normalize=True)) for values in (y, group)]
     joint = y.groupby([y, group]).transform("size") / len(y)

@@ -16,13 +16,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
 from fairlab.checks import check_choice
 from fairlab.data.files import find_fault, local_copy
 from fairlab.data.project import project
 from fairlab.data.registry import File, project_registry
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, SENSITIVE, Instance
-from fairlab.themis.score import MEASURES
+from fairlab.themis.themis import MEASURES
 
 TABLE = project().data_scripts / "themis_suites.csv"
 
@@ -102,6 +103,37 @@ def score_suite(counts: SuiteCounts) -> float:
     """
     shares = np.divide(counts.hits, counts.n)
     return float(np.ptp(shares) if counts.measure == "group" else shares[0])
+
+
+def apparent_score(model, inputs: pd.DataFrame, sensitive_features: str | Iterable[str], *, measure: str) -> float:
+    """Return the score of a model on the inputs of a test suite or of an operational profile (definition 3.8).
+
+    Parameters
+    ----------
+    model : callable, or object with ``predict``
+        See `fairlab.cases.wrap_model`; its outputs are false and true.
+    inputs : DataFrame
+        One row for each input, as often as it occurs. Inputs and counterparts are among them only.
+    sensitive_features : str or iterable of str
+    measure : {"group", "causal"}
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    ValueError
+        If the measure is none, or there is no input.
+    """
+    check_choice(measure, "measure", MEASURES)
+    names = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features)
+    if len(inputs) == 0:
+        raise ValueError("inputs: expected at least one, found none")
+    kept = inputs[names] if measure == "group" else inputs.drop(columns=names)
+    groups = [np.zeros(len(inputs)), *(column for _, column in kept.items())]  # one, where no column is kept
+    outputs = pd.Series(wrap_model(model).binary_of(inputs), inputs.index).groupby(groups, dropna=False, observed=True)
+    if measure == "group":
+        return float(np.ptp(outputs.mean()))
+    return float((outputs.transform("any") != outputs.transform("all")).mean())
 
 
 def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterable[str], *, measure: str) -> SuiteCounts:

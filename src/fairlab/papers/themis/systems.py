@@ -64,7 +64,13 @@ Predict = Callable[[pd.DataFrame], np.ndarray]
 
 
 def sample_people(people: Dataset, n_rows: int, *, random_state: int) -> Dataset:
-    """Return a data set with so many rows drawn at random, or all of them if it has no more."""
+    """Return a data set with so many rows drawn at random, or all of them if it has no more.
+
+    Parameters
+    ----------
+    people : Dataset
+    n_rows, random_state : int
+    """
     if n_rows >= len(people.features):
         return people
     rows = people.features.sample(n_rows, random_state=random_state).index.sort_values()
@@ -74,7 +80,14 @@ def sample_people(people: Dataset, n_rows: int, *, random_state: int) -> Dataset
 
 
 def load_people(exp: "Experiment", n_rows: float = np.inf) -> dict[str, Dataset]:
-    """Return what the systems of an experiment learn from: all rows of its data sets, or so many at random."""
+    """Return what the systems of an experiment learn from: all rows of its data sets, or so many at random.
+
+    Parameters
+    ----------
+    exp : Experiment
+    n_rows : float
+        May be infinite.
+    """
     return {
         data: sample_people(exp.load(variant), n_rows, random_state=exp.trial().seed(data))
         for data, variant in VARIANTS.items()

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from fairlab.cases import Schema
 from fairlab.papers.themis.figures import score_intervals
-from fairlab.papers.themis.stopping import Normal, Wilson, z_value
+from fairlab.papers.themis.published import Normal, Wilson, z_value
 from fairlab.themis import Themis
 
 PROGRAMS = arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3))
@@ -48,9 +48,9 @@ def test_batches_do_what_algorithm_2_does_one_by_one(table, stop, seed):
     for positions in chain.from_iterable(combinations(range(table.ndim), n + 1) for n in range(table.ndim)):
         drawn.clear()
         with mock.patch.object(Schema, "sample_codes", record):
-            score = themis.causal_score([f"x{p}" for p in positions])
+            [score] = themis.estimate("causal", [[f"x{p}" for p in positions]]).itertuples()
         expected = algorithm_2(table, np.concatenate(drawn), positions, z=z_value(0.99), error_bound=0.2, rule=stop)
-        assert (score.score, score.samples, score.tests) == expected
+        assert (score.estimate, score.samples, score.tests) == expected
 
 
 @pytest.mark.parametrize(

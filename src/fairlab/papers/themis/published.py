@@ -1,17 +1,18 @@
-"""When sampling stops: Themis' own rule, and Wilson's. Both look after every sample and promise no bound (section 4.1).
+"""Themis as published: when it stops, and scores without corrections (section 4.1).
 
-As ``Themis(..., stop=Normal)``. The library's default, `fairlab.themis.estimation.Looks`, keeps its bound instead.
+Themis' own rule of stopping and Wilson's look after every sample and promise no bound; the library's default,
+`fairlab.themis.stopping.Exact`, keeps its bound.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from scipy.stats import norm
 
 from fairlab.statistics import wilson_interval
-from fairlab.themis.estimation import Limits, Queries
+from fairlab.themis import Themis
+from fairlab.themis.stopping import Rule
 
 
 @lru_cache(maxsize=256)
@@ -20,44 +21,75 @@ def z_value(confidence_level: float) -> float:
     return float(norm.ppf((1 + confidence_level) / 2))
 
 
-@dataclass(frozen=True)
-class Normal(Limits):
+class Normal(Rule):
     """Sampling stops after the first sample at which the normal interval of the proportion is narrow enough.
 
     That interval, z sqrt(p (1 - p) / r), has no width as long as all outcomes are alike, so that sampling ends at once.
     """
 
     def enumerates(self, n_inputs: int, *, measure: str) -> bool:
-        """Whether there are so few inputs that all are tried: of groups only."""
+        """Whether there are so few inputs that all are tried: of groups only.
+
+        Parameters
+        ----------
+        n_inputs : int
+        measure : {"group", "causal"}
+        """
         return measure == "group" and n_inputs <= self.min_samples
 
     def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return Wilson's intervals of all proportions together, as if the numbers of samples had been fixed."""
+        """Return Wilson's intervals of all proportions together, as if the numbers of samples had been fixed.
+
+        Parameters
+        ----------
+        counts, samples : array-like of shape (n_series,)
+        n_series : int
+            Intervals that hold together.
+        """
         return wilson_interval(counts, samples, alpha=(1 - self.confidence_level) / n_series)
 
     @staticmethod
     def half_width(count, n_samples, z: float):
-        """Return half the width of the interval of a proportion: `count` out of `n_samples`."""
+        """Return half the width of the interval of a proportion: `count` out of `n_samples`.
+
+        Parameters
+        ----------
+        count, n_samples : float or array
+        z : float
+            See `z_value`.
+        """
         share = count / np.asarray(n_samples, dtype=float)
         return z * np.sqrt(share * (1 - share) / n_samples)
 
     def samples_needed(self, count, n_samples, z: float) -> np.ndarray:
-        """Return how many samples bring the half-width to the bound if the proportion stays as it is."""
+        """Return how many samples bring the half-width to the bound if the proportion stays as it is.
+
+        Parameters
+        ----------
+        count, n_samples : float or array
+        z : float
+            See `z_value`.
+        """
         share = count / np.asarray(n_samples, dtype=float)
         return np.ceil(z**2 * (share * (1 - share)) / self.error_bound**2)
 
-    def rounds(self, n_series: int, query: Callable[[np.ndarray], Queries]) -> Queries:
-        """Sample until every proportion is known well enough.
+    def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Sample until every proportion is known well enough; see `fairlab.themis.stopping.Rule.count`.
 
         Samples come in blocks, but each series ends at the very sample at which one-by-one sampling would have
-        stopped; what was drawn beyond it is not used. See `fairlab.themis.estimation.Looks.rounds`.
+        stopped; what was drawn beyond it is not used.
+
+        Parameters
+        ----------
+        n_series : int
+        outcomes_of : callable
         """
         counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.intp)
         active, block = np.arange(n_series), np.full(n_series, self.min_samples + 1)
         z = z_value(self.confidence_level)
         while len(active):
             series = np.repeat(active, block)
-            outcomes = np.asarray((yield from query(series)), dtype=float)
+            outcomes = np.asarray(outcomes_of(series), dtype=float)
             first = np.cumsum(block) - block
             total = np.cumsum(outcomes)
             total += np.repeat(counts[active] - total[first] + outcomes[first], block)
@@ -79,22 +111,46 @@ class Normal(Limits):
         return counts, samples
 
 
-@dataclass(frozen=True)
 class Wilson(Normal):
     """The same with Wilson's interval, whose width is never zero."""
 
     @staticmethod
     def half_width(count, n_samples, z: float):
-        """Return half the width of the interval of a proportion: `count` out of `n_samples`."""
+        """Return half the width of the interval of a proportion: `count` out of `n_samples`.
+
+        Parameters
+        ----------
+        count, n_samples : float or array
+        z : float
+            See `z_value`.
+        """
         n_samples = np.asarray(n_samples, dtype=float)
         share = count / n_samples
         spread = share * (1 - share) / n_samples + z**2 / (4 * n_samples**2)
         return z * np.sqrt(spread) / (1 + z**2 / n_samples)
 
     def samples_needed(self, count, n_samples, z: float) -> np.ndarray:
-        """Return how many samples bring the half-width to the bound if the proportion stays as it is."""
+        """Return how many samples bring the half-width to the bound if the proportion stays as it is.
+
+        Parameters
+        ----------
+        count, n_samples : float or array
+        z : float
+            See `z_value`.
+        """
         share = count / np.asarray(n_samples, dtype=float)
         # The half-width equals the bound where a quadratic in 1 / n is zero.
         a = z**4 * (self.error_bound**2 - 0.25)
         b = z**2 * (2 * self.error_bound**2 - share * (1 - share))
         return np.ceil(2 * a / (-b - np.sqrt(b**2 - 4 * a * self.error_bound**2)))
+
+
+class PublishedThemis(Themis):
+    """Themis as published: by default the normal rule stops it, and nothing is corrected for chance.
+
+    The group score is the plain difference of the extreme shares, and a search compares estimates with its threshold.
+    Parameters are those of `fairlab.themis.Themis`.
+    """
+
+    default_stop = Normal
+    is_corrected = False

@@ -1,0 +1,207 @@
+"""When sampling stops: at a number that is fixed beforehand, or by the exact rule, as soon as enough is known.
+
+A rule has `count`, which draws until it stops, and `interval`. The paper's own rules, which promise no bound, are in
+`fairlab.papers.themis.published`.
+"""
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from fairlab.statistics import exact_interval
+
+SPENT = (1 / 8, 1 / 8, 1 / 8, 1 / 8, 1 / 2)  # of the allowed error probability, at each look of the exact rule
+SAMPLES_AT_ONCE = 200_000  # samples drawn in one go
+
+
+def error(count, n_samples, *, alpha, binary: bool = True) -> np.ndarray:
+    """Return how far the share can be from the truth: the longer side of its `exact_interval`.
+
+    Parameters
+    ----------
+    count, n_samples, alpha : float or array
+    binary : bool
+        Whether outcomes are 0 or 1, or anything between.
+    """
+    low, high = exact_interval(count, n_samples, alpha=alpha, binary=binary)
+    share = np.asarray(count) / n_samples
+    return np.maximum(share - low, high - share)
+
+
+@lru_cache(maxsize=256)
+def look_sizes(confidence_level: float, error_bound: float, *, binary: bool = True) -> tuple[int, ...]:
+    """Return after how many samples the exact rule looks whether it may stop.
+
+    The first look is where a sample without a hit meets the bound, the last where every sample does; those between
+    grow by a constant factor. Each look spends its share, `SPENT`, of the allowed error probability, so that together
+    they keep the bound (Bonferroni), however the truth is and wherever sampling stops.
+
+    Parameters
+    ----------
+    confidence_level, error_bound : float
+    binary : bool
+    """
+
+    def least(shares, spent: float) -> int:
+        """Return the least number of samples from which on all shares meet the bound."""
+        alpha, high = spent * (1 - confidence_level), 1
+
+        def is_met(n):
+            return (error(shares * n, n, alpha=alpha, binary=binary) <= error_bound).all()
+
+        while not is_met(high):
+            high *= 2
+        return bisect_left(range(high), True, high // 2 + 1, high, key=is_met)
+
+    first, last = least(np.zeros(1), SPENT[0]), least(np.linspace(0, 0.5, 201), SPENT[-1])
+    return tuple(int(size) for size in np.ceil(np.geomspace(min(first, last), last, len(SPENT))))
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """Sampling until every proportion is known well enough.
+
+    Attributes
+    ----------
+    confidence_level, error_bound : float
+    min_samples, max_samples : int
+        More samples than the one are taken, and no more than the other, even if the bound is not reached.
+    binary : bool
+        Whether outcomes are 0 or 1, or anything between.
+    """
+
+    confidence_level: float
+    error_bound: float
+    min_samples: int
+    max_samples: int
+    binary: bool = True
+
+    @abstractmethod
+    def enumerates(self, n_inputs: int, *, measure: str) -> bool:
+        """Whether there are so few inputs that all are tried in place of a sample.
+
+        Parameters
+        ----------
+        n_inputs : int
+        measure : {"group", "causal"}
+        """
+
+    @abstractmethod
+    def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Sample until it is known how often something happens in each of some series.
+
+        Parameters
+        ----------
+        n_series : int
+        outcomes_of : callable
+            Takes the number of a series for each new sample, sorted; returns the outcomes, between 0 and 1.
+
+        Returns
+        -------
+        counts, samples : ndarray of shape (n_series,)
+            Sum of the outcomes that count, and how many these are.
+        """
+
+    @abstractmethod
+    def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return intervals of proportions that hold together, if there are so many, at the confidence level.
+
+        Parameters
+        ----------
+        counts, samples : array-like of shape (n_series,)
+        n_series : int
+            Intervals that hold together.
+        """
+
+
+class Exact(Rule):
+    """Sampling looks a few times whether the bound is met (see `look_sizes`), and keeps it whatever the truth."""
+
+    @property
+    def sizes(self) -> dict[int, float]:
+        """After how many samples it looks, and the share of the allowed error probability that each look spends."""
+        planned = look_sizes(self.confidence_level, self.error_bound, binary=self.binary)
+        return dict(zip(np.clip(planned, self.min_samples + 1, self.max_samples).tolist(), SPENT, strict=True))
+
+    def enumerates(self, n_inputs: int, *, measure: str) -> bool:
+        """Whether there are so few inputs that all are tried: as many as are sampled at least.
+
+        Parameters
+        ----------
+        n_inputs : int
+        measure : {"group", "causal"}
+        """
+        return n_inputs <= max(self.min_samples, min(self.sizes))
+
+    def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Sample all series up to the next look, and go on with those that do not meet the bound; see `Rule.count`.
+
+        Parameters
+        ----------
+        n_series : int
+        outcomes_of : callable
+        """
+        counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.intp)
+        active, taken = np.arange(n_series), 0
+        for size, spent in self.sizes.items():
+            block = size - taken
+            for some in np.array_split(active, -(-len(active) * block // SAMPLES_AT_ONCE)):
+                outcomes = np.asarray(outcomes_of(np.repeat(some, block)), dtype=float)
+                counts[some] += outcomes.reshape(len(some), block).sum(axis=1)
+            samples[active], taken = size, size
+            alpha = spent * (1 - self.confidence_level)
+            active = active[error(counts[active], size, alpha=alpha, binary=self.binary) > self.error_bound]
+            if len(active) == 0:
+                break
+        return counts, samples
+
+    def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return intervals that hold all proportions together at the confidence, wherever each was stopped.
+
+        Parameters
+        ----------
+        counts, samples : array-like of shape (n_series,)
+        n_series : int
+            Intervals that hold together.
+        """
+        sizes, spent = (np.array(list(part)) for part in (self.sizes, self.sizes.values()))
+        alpha = spent[np.searchsorted(sizes, samples)] * (1 - self.confidence_level) / n_series
+        return exact_interval(counts, samples, alpha=alpha, binary=self.binary)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A number of samples that is fixed beforehand, as from an audit's budget; the intervals are Clopper and Pearson's.
+
+    Attributes
+    ----------
+    confidence_level : float
+    n_samples : int
+    """
+
+    confidence_level: float
+    n_samples: int
+
+    def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Sample every series once; see `Rule.count`.
+
+        Parameters
+        ----------
+        n_series : int
+        outcomes_of : callable
+        """
+        outcomes = outcomes_of(np.repeat(np.arange(n_series), self.n_samples))
+        return outcomes.reshape(n_series, self.n_samples).sum(axis=1), np.full(n_series, self.n_samples)
+
+    def interval(self, counts, samples) -> tuple[np.ndarray, np.ndarray]:
+        """Return the exact interval of each proportion.
+
+        Parameters
+        ----------
+        counts, samples : array-like
+        """
+        return exact_interval(counts, samples, alpha=1 - self.confidence_level)
