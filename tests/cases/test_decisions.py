@@ -317,6 +317,15 @@ def test_groups_of_few_persons_are_not_compared_and_not_shown():
     assert any("fewer than 30 people are z (4)" in reason for _, reason in report.skipped)
 
 
+def test_what_is_shown_of_a_person_is_like_other_persons_not_like_other_decisions():
+    people = repeated(table(), seed=1)
+    alone = people["person"] == people["person"].value_counts().index[0]  # with nine decisions
+    people["points"] = np.where(alone, 7_777, people["points"] % 4)
+    report = fairlab.audit(case_of(people, person="person"), methods=["rates"])
+    assert alone.sum() == 9 and (report.people["points"] == 7_777).sum() == 1
+    assert len(report.people) == people["person"].nunique()
+
+
 # Calibration
 
 

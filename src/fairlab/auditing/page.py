@@ -201,7 +201,7 @@ def _figure(report) -> str:
 def _evidence(report, rows) -> str:
     parts = []
     for finding in report.significant:
-        shown = shown_rows(finding, report.case.table, rows)
+        shown = shown_rows(finding, report.people, rows)
         if shown is not None:
             kind = "generated inputs" if finding.evidence.attrs.get("generated") else "people of the table"
             of = f"{len(shown):,} of {len(finding.evidence):,} {kind}"

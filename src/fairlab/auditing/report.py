@@ -26,6 +26,7 @@ from fairlab.statistics import holm
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOST_LIKE = 100_000  # people of a table of decisions that rows are held against
 MARGIN = 0.005  # half a percentage point
 POPULATIONS = ("people", "generated inputs")
 VERDICT_ON = ("people", "all")
@@ -191,6 +192,13 @@ class Report(Result):
         """
         return None if self.case.task == "numbers" else without_tiny(group_counts(self.case))
 
+    @cached_property
+    def people(self) -> pd.DataFrame:
+        """People whom those that are shown have to be like: of decisions one row each, and a sample of very many."""
+        if self.case.model is not None:
+            return self.case.table
+        return self.case.one_decision_each().sample(MOST_LIKE).table
+
     def impact_tables(self, confidence_level: float) -> dict[str, pd.DataFrame]:
         """Return `groups` with intervals at a confidence level of their own, as a correction asks for."""
         if self.group_counts is None:
@@ -301,7 +309,7 @@ class Report(Result):
             row["next_step"] = wording.next_step(finding.measure)
             if finding.by_group is not None:
                 row["by_group"] = finding.by_group.reset_index().to_dict(orient="records")
-            evidence = shown_rows(finding, self.case.table, rows)
+            evidence = shown_rows(finding, self.people, rows)
             if evidence is not None:
                 row["evidence"] = evidence.to_dict(orient="records")
         content = {
