@@ -368,6 +368,7 @@ def test_means_are_compared_as_by_welch_within_a_margin_in_their_unit():
     with pytest.warns(UserWarning, match="taken as a regression"):
         case = Case.from_decisions(people, "pay", sensitive_features="sex")
     [found] = GroupRates().run(case).findings
+    assert "numbers, not decisions" in GroupRates(rates=["selection rate"]).run(case).skipped[0]
     assert found.estimate == pytest.approx(pay[0].mean() - pay[1].mean())
     assert found.p_value == pytest.approx(welch.pvalue, rel=1e-6)
     assert (found.low, found.high) == pytest.approx(tuple(welch.confidence_interval()), rel=1e-6)

@@ -98,7 +98,10 @@ class GroupRates(Method):
         """Yield the difference of each rate between two groups."""
         case = examination.case
         rates = (*TESTED, *[CALIBRATION] * (case.model is None)) if self.rates is None else self.rates
-        rates = [MEAN] if case.task == "numbers" else rates
+        if case.task == "numbers":
+            if self.rates is not None and examination.lacks("decisions"):
+                return
+            rates = [MEAN]
         counts = group_counts(case, [rate for rate in rates if rate in RATES])
         for features in feature_sets(case):
             groups = counts.loc[BETWEEN.join(features)]
