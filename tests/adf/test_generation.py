@@ -29,7 +29,7 @@ from fairlab.adf.generation import (
 )
 from fairlab.adf.gradients import FiniteDifferences
 from fairlab.cases import Case, Schema
-from fairlab.papers.adf.searches import AequitasAsReleased
+from fairlab.papers.adf.searches import ADFOnCredit, AequitasAsReleased
 
 READINGS = pytest.mark.parametrize("variant", ["published", "sound"])
 
@@ -160,8 +160,8 @@ def test_global_phase_counts_iterations(network, schema, variant):
 
 
 def test_partners_have_another_class_whatever_values_are_tried(network, schema):
-    class OtherGroups(ADF):
-        partner_schema = Schema.from_bounds(schema.bounds | {"group": (0, 5)})
+    class OtherGroups(ADFOnCredit):
+        tried = Schema.from_bounds(schema.bounds | {"group": (0, 5)})
 
     search = OtherGroups(network, schema, "group", max_iter=3, variant="published")
     phase = search.global_search(schema.sample(80, random_state=1))
@@ -293,10 +293,11 @@ def test_a_networks_own_gradients_are_the_differences_of_a_line_and_rows_of_the_
     model.set_weights([np.array([[0.3], [-0.5], [0.9], [0.1]]), np.array([-0.2])])
     table = pd.DataFrame(np.random.default_rng(0).integers(0, [9, 9, 2, 9], (200, 4)), columns=["a", "b", "sex", "c"])
     case = Case(model, table, sensitive_features="sex", decision_threshold=0.5)
-    answers = Answers(case, 10_000)
+    answers = Answers(case)
     X = answers.domain.sample(50, random_state=0)
-    own = Slopes(answers, "sex").margin_gradient(X)
-    assert (case.has_gradients, answers.left <= 10_000 - 50) == (True, True)
+    with case.queries.limit(10_000):
+        own = Slopes(answers, "sex").margin_gradient(X)
+        assert (case.has_gradients, answers.left <= 10_000 - 50) == (True, True)
     by_differences = FiniteDifferences(answers.lead, answers.domain, "sex", decision_threshold=0.0)
     np.testing.assert_allclose(np.column_stack(own), np.column_stack(by_differences.margin_gradient(X)), atol=1e-4)
     np.testing.assert_allclose(np.abs(own[1][0]), [0.3, 0.5, 0, 0.1], atol=1e-5)

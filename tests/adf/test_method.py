@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.adf.answers import Answers
 from fairlab.auditing import run
-from fairlab.cases import Case
+from fairlab.cases import BudgetSpentError, Case
 
 RNG, N = np.random.default_rng(0), 160
 PEOPLE = pd.DataFrame(
@@ -97,16 +97,18 @@ def rule(rows):
     return rows["age"] + 3.0 * (rows["sex"] == "m")
 
 
-def answers_of(budget):
-    return Answers(Case(rule, TABLE, sensitive_features="sex", decision_threshold=10.0), budget)
+@pytest.fixture
+def answers():
+    case = Case(rule, TABLE, sensitive_features="sex", decision_threshold=10.0)
+    with case.queries.limit(10_000):
+        yield Answers(case)
 
 
-def test_an_input_is_asked_once():
-    answers = answers_of(100)
+def test_an_input_is_asked_once(answers):
     codes = np.array([[0, 5, 3], [1, 9, 0], [0, 5, 3]])
     assert answers.favourable(codes).tolist() == [False, True, False]
     np.testing.assert_allclose(answers.lead(codes), [-5, 2, -5])
-    assert (len(answers), 100 - answers.left <= 2) == (2, True)
+    assert (len(answers), 10_000 - answers.left) == (2, 2)
     assert answers.favourable(np.empty((0, 3), dtype=int)).shape == (0,)
 
 
@@ -121,16 +123,31 @@ def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
             p = 1 / (1 + np.exp(10 - rule(rows).to_numpy()))
             return np.stack([1 - p, p], axis=1)
 
-    answers = Answers(Case(Labels(), TABLE, sensitive_features="sex", features=["sex", "age", "job"]), 100)
+    case = Case(Labels(), TABLE, sensitive_features="sex", features=["sex", "age", "job"])
     codes = [[0, 5, 1], [0, 6, 1], [0, 7, 1]]  # not in the table
-    answers.lead(codes)
-    assert (len(answers), answers.left) == (0, 97)
-    answers.favourable(codes)
-    assert (len(answers), answers.left) == (3, 97 - 3)
+    with case.queries.limit(7):
+        answers = Answers(case)
+        answers.lead(codes)
+        assert (len(answers), answers.left) == (0, 4)
+        answers.favourable(codes)
+        assert (len(answers), answers.left) == (3, 1)
+        with pytest.raises(BudgetSpentError, match="expected at most 1 more model queries, found 2"):
+            answers.favourable([[0, 8, 1], [0, 9, 1]])
+        assert len(answers) == 3, "none was asked"
 
 
-def test_pairs_are_all_that_the_answers_hold():
-    answers = answers_of(10_000)
+def test_a_search_that_is_known_asks_for_no_more_than_the_first():
+    """Rows that the case knows count against a search's budget only where they are not known yet."""
+    case = Case(score, PEOPLE, sensitive_features="sex", decision_threshold=2.5)
+    first, second = (run("adf", case, budget=3000) for _ in range(2))
+    assert (first.n_queries, [each.n_found for each in first.findings]) == (
+        second.n_queries,
+        [each.n_found for each in second.findings],
+    )
+    assert 2000 < first.n_queries <= 3000
+
+
+def test_pairs_are_all_that_the_answers_hold(answers):
     codes = answers.domain.sample(3000, random_state=0)
     asked = dict(zip(map(tuple, codes.tolist()), answers.favourable(codes).tolist(), strict=True))
     expected = {code[1:] for code, answer in asked.items() if asked.get((1 - code[0], *code[1:]), answer) != answer}

@@ -160,7 +160,12 @@ class Aequitas(SearchMethod):
     ) -> Iterator[Trace]:
         """Yield the starts of all runs, then what each step evaluates, in the order of the runs.
 
-        Seeds are counted over all runs; parameters as for `search_runs`.
+        Seeds are counted over all runs.
+
+        Parameters
+        ----------
+        starts, random_states
+            As for `search_runs`.
         """
         starts, rngs = self._begin(starts, random_states)
         return self._steps(starts, np.zeros(sum(map(len, starts)), dtype=bool), rngs)
@@ -197,7 +202,8 @@ class Aequitas(SearchMethod):
     def _walk(self, draws, seed, run, odds, rngs) -> Iterator[Trace]:
         X, n_walks = draws[seed], np.bincount(run, minlength=len(rngs))
         _, value_is_0 = self._evaluate(X, seed)
-        has_negatives = (self.schema.low < 0).any()
+        is_sound = self.variant == "sound"
+        has_neighbours = not is_sound and (self.schema.low < 0).any()
         for number in range(self.n_local):
             if number % STEPS_DRAWN == 0:
                 n = min(STEPS_DRAWN, self.n_local - number)
@@ -207,27 +213,21 @@ class Aequitas(SearchMethod):
             moved = X.copy()
             moved[np.arange(len(X)), column] += step
             moved = np.minimum(np.maximum(moved, odds.low), odds.high)  # quicker than `clip` for a few rows
-            if self.variant == "sound":
-                trace, _ = self._evaluate(moved, seed)
-                odds.learn(column, step, trace.partner >= 0, run)
-                yield trace
-                X = moved
-                continue
             tried, owner = moved, seed
-            if has_negatives:
+            if has_neighbours:
                 neighbours, row = truncated_neighbours(moved)
                 tried, owner = np.concatenate([moved, neighbours]), np.concatenate([seed, seed[row]])
             trace, is_0 = self._evaluate(tried, owner)
             is_0 = is_0[: len(X)]
             odds.learn(column, step, self._pays(trace.partner[: len(X)], is_0), run)
             yield trace
-            accepted = (is_0 <= value_is_0) | (chance[2] < ACCEPT_WORSE)
+            accepted = is_sound | (is_0 <= value_is_0) | (chance[2] < ACCEPT_WORSE)
             X = np.where(accepted[:, None], moved, X)
             value_is_0 = np.where(accepted, is_0, value_is_0)
 
     def _pays(self, partner: np.ndarray, is_0: np.ndarray) -> np.ndarray:
-        """Return which moves count as a success, as published."""
-        return ~is_0
+        """Return which moves the odds learn from as a success."""
+        return partner >= 0 if self.variant == "sound" else ~is_0
 
     def _evaluate(self, X, seed) -> tuple[Trace, np.ndarray]:
         """Return the inputs with their partners, and whether the sensitive value that the check returns is 0."""
@@ -281,7 +281,16 @@ class Odds:
         return column, np.where(chance[1] < down, -1, 1)
 
     def learn(self, column: np.ndarray, step: np.ndarray, paid: np.ndarray, run: np.ndarray) -> None:
-        """Shift the odds of each run by whether the moves just made paid, all moves at once."""
+        """Shift the odds of each run by whether the moves just made paid, all moves at once.
+
+        Parameters
+        ----------
+        column, step : ndarray of int of shape (n,)
+            Which attribute each move was along, and -1 or +1.
+        paid : ndarray of bool of shape (n,)
+        run : ndarray of int of shape (n,)
+            To which run each belongs.
+        """
         shape, place = self.attribute.shape, run * self.attribute.shape[1] + column
         if self.strategy != "random":
             towards_down = np.where((step == -1) == paid, self.rate, -self.rate)

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.special import logit
 
 from fairlab.adf.gradients import FiniteDifferences
-from fairlab.cases import AnswerCache, BudgetSpentError
+from fairlab.cases import AnswerCache, BudgetSpentError, Case
 
 
 class DiscriminatoryPairs(NamedTuple):
@@ -29,22 +29,21 @@ class DiscriminatoryPairs(NamedTuple):
 
 
 class Answers:
-    """A memory of a case's decisions and scores by codes.
+    """A case's decisions and scores by codes; the rows that they take are counted, and limited, by the case's queries.
+
+    A search asks for the same inputs again and again: their codes are found sooner than their rows in the case's cache,
+    and are what is counted in the end.
 
     Parameters
     ----------
     case : Case
-    most : int
-        Rows that the model may be asked for; of a model that decides by labels, scores are rows of their own.
     """
 
-    def __init__(self, case, most: int):
-        self.case, self.most = case, most
-        self.domain = case.schema.of_codes
-        self._before = case.queries.n_queries
-        self._shift = (
-            0.0 if case.decision_threshold is None or case.unit == "score" else float(logit(case.decision_threshold))
-        )
+    def __init__(self, case: Case):
+        self.case, self.domain = case, case.schema.of_codes
+        # A score's excess over its threshold is the case's log odds already.
+        is_excess = case.decision_threshold is None or case.unit == "score"
+        self._shift = 0.0 if is_excess else float(logit(case.decision_threshold))
         self._decisions, self._leads = AnswerCache(), AnswerCache()
 
     def __len__(self) -> int:
@@ -53,11 +52,11 @@ class Answers:
 
     @property
     def left(self) -> int:
-        """Rows that may still be asked."""
-        return self.most - (self.case.queries.n_queries - self._before)
+        """Rows that the model may still be asked for."""
+        return self.case.queries.left
 
     def check(self, n_rows: int) -> None:
-        """Raise a BudgetSpentError if fewer rows are left."""
+        """Raise a BudgetSpentError if fewer rows are left, those included that the case knows the answers of."""
         if n_rows > self.left:
             raise BudgetSpentError(f"expected at most {self.left:,} more model queries, found {n_rows:,}")
 
@@ -74,7 +73,7 @@ class Answers:
     def lead(self, codes) -> np.ndarray:
         """Return log odds of the favourable decision, or the excess of a score over its threshold; as `favourable`.
 
-        Where a threshold decides, the decisions are then known, too.
+        Where a threshold decides, the decisions are then known, too; otherwise they are rows of their own.
         """
         lead = self._cached(self._leads, self._score, codes)
         if self.case.decision_threshold is not None:
@@ -84,9 +83,9 @@ class Answers:
     def pairs(self, column: int) -> DiscriminatoryPairs:
         """Return the discriminatory among all inputs asked: two differ in this attribute and decision alone."""
         codes = self.domain.codes_of_keys(self._decisions.keys)
-        favourable = self._decisions.values.astype(bool)
-        others = pd.DataFrame(np.delete(codes, column, axis=1)).assign(every=0)
-        group = others.groupby(list(others), sort=False).ngroup()
+        favourable, others = self._decisions.values.astype(bool), codes.copy()
+        others[:, column] = 0
+        group = pd.factorize(self.domain.keys(others))[0]
         first = pd.DataFrame({"group": group, "favourable": favourable}).drop_duplicates()
         first = first.sort_values("group", kind="stable")
         own = first.index[first["group"].duplicated(keep="last")].to_numpy(dtype=int)
@@ -98,10 +97,10 @@ class Answers:
         return known(self.domain.keys(codes), lambda new: ask(codes[new]))[0]
 
     def _decide(self, codes) -> np.ndarray:
-        if self.case.decision_threshold is None or not self.case.has_scores:
+        if self.case.decision_threshold is not None and self.case.has_scores:
+            self._cached(self._leads, self._score, codes)  # counted there: the score decides
+        else:
             self.check(len(codes))
-            return self.case.decide(self.case.decode(codes))
-        self._cached(self._leads, self._score, codes)  # counted there
         return self.case.decide(self.case.decode(codes))
 
     def _score(self, codes) -> np.ndarray:
@@ -123,7 +122,7 @@ class Slopes(FiniteDifferences):
     """
 
     def __init__(self, answers: Answers, name: str):
-        super().__init__(answers.lead, answers.domain, name, decision_threshold=0.0, decide=answers.favourable)
+        super().__init__(answers.lead, answers.domain, name, decision_threshold=0.0)
         self._answers, case = answers, answers.case
         if case.has_gradients:
             source = np.array(case.encoding.source)
@@ -138,6 +137,9 @@ class Slopes(FiniteDifferences):
         for position, columns in enumerate(self._columns):
             matrix[:, columns] = self._values[position][X[:, position]]
         return matrix
+
+    def _is_positive(self, X, lead):
+        return self._answers.favourable(X)  # labels may decide otherwise than the score
 
     def _slopes(self, X) -> np.ndarray:
         if not self._answers.case.has_gradients:

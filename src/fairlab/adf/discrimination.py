@@ -70,6 +70,12 @@ class Fairness:
 def with_every_value(X: np.ndarray, sensitive_features, *, schema: Schema) -> np.ndarray:
     """Return every input with each combination of sensitive values in turn, its own among them.
 
+    Parameters
+    ----------
+    X : ndarray of int of shape (n_rows, n_attributes)
+    sensitive_features : str or sequence of str
+    schema : Schema
+
     Returns
     -------
     ndarray of shape (n_rows, n_combinations, n_attributes)
@@ -234,7 +240,14 @@ class Trace:
 
     @classmethod
     def join(cls, traces: list["Trace"], n_attributes: int) -> "Trace":
-        """Return several traces as one."""
+        """Return several traces as one.
+
+        Parameters
+        ----------
+        traces : list of Trace
+        n_attributes : int
+            Of the inputs, for an empty list.
+        """
         if not traces:
             return cls(np.empty((0, n_attributes), dtype=np.int64), np.empty(0, dtype=int), np.empty(0, dtype=int))
         return cls(*(np.concatenate([getattr(t, part) for t in traces]) for part in ("inputs", "partner", "seed")))
@@ -245,7 +258,12 @@ class Trace:
         return Trace(small, self.partner.astype(np.int32), self.seed) if (small == self.inputs).all() else self
 
     def of_seeds(self, low: int, high: int) -> "Trace":
-        """Return what goes back to the seeds from `low` to below `high`, which are then counted from 0."""
+        """Return what goes back to the seeds from `low` to below `high`, which are then counted from 0.
+
+        Parameters
+        ----------
+        low, high : int
+        """
         own = (self.seed >= low) & (self.seed < high)
         return Trace(self.inputs[own], self.partner[own], self.seed[own] - low)
 
@@ -322,7 +340,15 @@ class SearchResult:
         successful: Any,
         seconds: float,
     ) -> "SearchResult":
-        """Return the result of a search from everything that it evaluated."""
+        """Return the result of a search from everything that it evaluated.
+
+        Parameters
+        ----------
+        trace : Trace
+            In the order of the search; of an input that comes again, the first counts.
+        schema, sensitive_features, iterations, successful, seconds
+            As the attributes; a single sensitive feature may be a str.
+        """
         sensitive_features = (sensitive_features,) if isinstance(sensitive_features, str) else tuple(sensitive_features)
         order = np.argsort(trace.seed, kind="stable")
         first = order[~repeated(trace.inputs[order], schema.positions(sensitive_features))]
@@ -387,7 +413,16 @@ class SearchResult:
 
 
 def collect(steps: Iterable[Trace], schema: Schema, sensitive_features, max_found: int | None) -> Trace:
-    """Return everything that a search evaluated until it ended, or enough was found."""
+    """Return everything that a search evaluated until it ended, or enough was found.
+
+    Parameters
+    ----------
+    steps : iterable of Trace
+    schema : Schema
+    sensitive_features : str or sequence of str
+    max_found : int or None
+        Distinct discriminatory inputs that are enough.
+    """
     most = np.inf if max_found is None else check_count(max_found, "max_found")
     traces, found, columns = [], set(), schema.positions(sensitive_features)
     for step in steps:

@@ -47,6 +47,11 @@ def cluster_labels(X: np.ndarray, *, n_clusters: int = 4) -> np.ndarray:
 
     The clusters are those that the authors stored: exactly for census and credit, for all but a thousandth of the rows
     of bank.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_attributes)
+    n_clusters : int
     """
     return KMeans(n_clusters, n_init=N_RESTARTS, random_state=PUBLISHED_SEED).fit_predict(X)
 
@@ -55,6 +60,12 @@ def round_robin(labels: np.ndarray, n: int) -> np.ndarray:
     """Return the first `n` rows when the clusters are gone through in turn, each in the order of its rows.
 
     A cluster that is used up is left out. There are fewer than `n` if there are fewer rows.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_rows,)
+        Clusters.
+    n : int
     """
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], labels[order])
@@ -100,6 +111,15 @@ def choose_partner(network, X, *, schema: Schema, sensitive_features, variant: s
 
     The first combination of another class; without one, that of the largest difference of probability (equation 3). As
     published, -1 if every difference is exactly 0.
+
+    Parameters
+    ----------
+    network : model with ``logits``
+    X : ndarray of int of shape (n_rows, n_attributes)
+    schema : Schema
+        Whose values are tried.
+    sensitive_features : str or sequence of str
+    variant : {"sound", "published"}
     """
     every = with_every_value(X, sensitive_features, schema=schema)
     logits = network.logits(every.reshape(-1, X.shape[1])).reshape(*every.shape[:2], -1)
@@ -123,7 +143,16 @@ def choose_partner(network, X, *, schema: Schema, sensitive_features, variant: s
 
 
 def with_partner(X: np.ndarray, partner: np.ndarray, *, schema: Schema, sensitive_features) -> np.ndarray:
-    """Return every input with its partner's sensitive values; they are -1 where it has none."""
+    """Return every input with its partner's sensitive values; they are -1 where it has none.
+
+    Parameters
+    ----------
+    X : ndarray of int of shape (n_rows, n_attributes)
+    partner : ndarray of int of shape (n_rows,)
+        As `choose_partner` returns it.
+    schema, sensitive_features
+        As there.
+    """
     values = np.concatenate([schema.values(sensitive_features), [[-1] * len(schema.positions(sensitive_features))]])
     other = X.copy()
     other[:, schema.positions(sensitive_features)] = values[partner]
@@ -131,7 +160,19 @@ def with_partner(X: np.ndarray, partner: np.ndarray, *, schema: Schema, sensitiv
 
 
 def direction(network, X, other, sensitive_features: np.ndarray, variant: str, rng) -> np.ndarray:
-    """Return the step of every input in {-1, 0, 1}: where both sides of the pair agree in sign."""
+    """Return the step of every input in {-1, 0, 1}: where both sides of the pair agree in sign.
+
+    Parameters
+    ----------
+    network : model with ``margin_gradient``; as published, with ``loss_gradient``
+    X, other : ndarray of int of shape (n_rows, n_attributes)
+        Inputs and their partners.
+    sensitive_features : sequence of int
+        Columns that are not moved.
+    variant : {"sound", "published"}
+    rng : numpy.random.Generator
+        As published: of the attribute that is moved where there is no common direction.
+    """
     if variant == "sound":
         own, theirs = (-np.sign(network.margin_gradient(side)[1]) for side in (X, other))
         step = np.where(own == theirs, own, 0)
@@ -155,6 +196,12 @@ def saliency(network, X: np.ndarray, other: np.ndarray, variant: str) -> tuple[n
 
     In the sound variant, the gradient of the loss is that of the margin times the other class's probability, which is
     carried as a logarithm so that it does not vanish.
+
+    Parameters
+    ----------
+    network : model with ``margin_gradient``; as published, with ``loss_gradient``
+    X, other : ndarray of int of shape (n_rows, n_attributes)
+    variant : {"sound", "published"}
     """
     if variant == "published":
         return np.abs(network.loss_gradient(X)).astype(float), np.abs(network.loss_gradient(other)).astype(float)
@@ -169,6 +216,13 @@ def attribute_weights(first: np.ndarray, second: np.ndarray, sensitive_features:
     """Return the probability of moving along each attribute, in inverse proportion to both gradients (Algorithm 4).
 
     Attributes of zero gradient share everything between them; sensitive ones have none.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_rows, n_attributes)
+        As `saliency` returns them.
+    sensitive_features : sequence of int
+        Columns.
     """
     total = first + second
     total[:, sensitive_features] = np.inf
@@ -268,13 +322,14 @@ class ADF(SearchMethod):
         self.global_step, self.local_step = global_step, local_step
         self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
 
-    @property
-    def partner_schema(self) -> Schema:
-        """Whose values of the sensitive features the global phase tries."""
-        return self.schema
-
     def seeds(self, X: Any, n: int) -> np.ndarray:
         """Return `n` rows of `X`, from its clusters in turn, as integers.
+
+        Parameters
+        ----------
+        X : DataFrame or array of int of shape (n_rows, n_attributes)
+        n : int
+            There are fewer if `X` has fewer rows.
 
         Warns
         -----
@@ -355,9 +410,8 @@ class ADF(SearchMethod):
 
         An input that another seed became already does not count: its seed goes on.
         """
-        tried = {"schema": self.partner_schema, "sensitive_features": self.sensitive_features}
-        columns = self.schema.positions(self.sensitive_features)
-        values = self.partner_schema.values(self.sensitive_features)
+        tried = {"schema": self.schema, "sensitive_features": self.sensitive_features}
+        columns, values = self.schema.positions(self.sensitive_features), self.schema.values(self.sensitive_features)
         X, active, found = seeds.copy(), np.arange(len(seeds)), np.zeros(len(seeds), dtype=bool)
         iterations, partners = np.full(len(seeds), self.max_iter), np.repeat(values[:1], len(seeds), axis=0)
         for step in range(self.max_iter + 1):
@@ -433,7 +487,7 @@ class ADF(SearchMethod):
         if pairs.ndim != 3 or pairs.shape[1:] != (2, len(self.schema.names)):
             raise ValueError(f"pairs: expected shape (n, 2, {len(self.schema.names)}), found {pairs.shape}")
         partner = pairs[:, 1][:, self.schema.positions(self.sensitive_features)]
-        known = (partner[:, None] == self.partner_schema.values(self.sensitive_features)).all(axis=2)
+        known = (partner[:, None] == self.schema.values(self.sensitive_features)).all(axis=2)
         if not known.any(axis=1).all():
             raise ValueError("pairs: a partner has sensitive values outside of the schema")
         n = len(pairs)
@@ -442,6 +496,11 @@ class ADF(SearchMethod):
 
 def with_gradients(model, schema: Schema, sensitive_features, decision_threshold: float | None):
     """Return a model with classes and gradients: its own, or with a threshold those of its scores by differences.
+
+    Parameters
+    ----------
+    model, schema, sensitive_features, decision_threshold
+        As for `ADF`.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """What ADF needs of a model that is no network: classes and input gradients, by differences of a score."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import check_function, check_number
+from fairlab.checks import check_number
 
 NEIGHBOURS_AT_ONCE = 1 << 18  # rows in one query
 LEAST = 1e-12  # margin of a score that is just its threshold, so that it has a side
@@ -30,8 +30,6 @@ class FiniteDifferences:
     sensitive_features : str or sequence of str
     decision_threshold : float
         Class 1 is a score of at least this.
-    decide : callable, optional
-        Takes rows, returns which of them have class 1, where something else than the threshold says so.
 
     Raises
     ------
@@ -55,11 +53,9 @@ class FiniteDifferences:
         sensitive_features: str | Sequence[str],
         *,
         decision_threshold: float,
-        decide: Callable | None = None,
     ):
         columns = check_schema(schema).positions(sensitive_features)
         self._score = wrap_model(score).scores_of
-        self._decide = None if decide is None else check_function(decide, "decide")
         self.decision_threshold = check_number(decision_threshold, "decision_threshold")
         self.low, self.high = schema.low, schema.high
         self.n_features = len(schema.names)
@@ -80,8 +76,7 @@ class FiniteDifferences:
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X: expected {self.n_features} columns, found shape {X.shape}")
         lead = self._score(X) - self.decision_threshold
-        positive = lead >= 0 if self._decide is None else np.asarray(self._decide(X), dtype=bool)
-        return np.where(positive, np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
+        return np.where(self._is_positive(X, lead), np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
 
     def margin_gradient(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the margin of every row's class, shape (n_rows,), and its slope along every attribute."""
@@ -96,6 +91,10 @@ class FiniteDifferences:
         """Return the slopes of the cross-entropy of the predicted class, as `Network.loss_gradient` has it."""
         margin, gradient = self.margin_gradient(X)
         return -expit(-margin)[:, None] * gradient
+
+    def _is_positive(self, X, lead) -> np.ndarray:
+        """Return which rows have class 1."""
+        return lead >= 0
 
     def _slopes(self, X) -> np.ndarray:
         """Return the slopes of the score, shape (n_rows, n_features)."""

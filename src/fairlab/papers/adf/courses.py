@@ -30,7 +30,7 @@ def course_of_adf(adf: ADF, X, *, n_seeds: int, rng, n_rows: int = 0, n_found: i
     """
     phase = adf.global_search(adf.seeds(X, n_seeds))
     walker = type(adf)(**adf.get_params(deep=False) | {"random_state": rng})  # all walks draw from one
-    n_values = len(adf.partner_schema.values(adf.sensitive_features))
+    n_values = len(getattr(adf, "tried", adf.schema).values(adf.sensitive_features))
     before = np.cumsum((phase.iterations + 1) * n_values + phase.iterations * GRADIENTS)
     traces, rows, so_far = [], [], course([], [], before, adf)
     for start in range(0, len(phase.seed), WALKS_AT_ONCE):

@@ -20,7 +20,12 @@ SHARE_KEPT = 0.05  # what section 4.2 retrains with
 class ADFOnCredit(ADF):
     """ADF whose global phase tries ages 0 to 39 on credit: there the authors' code has the bounds of another table."""
 
-    partner_schema = Schema.from_bounds(SCHEMAS["credit"].bounds | {"age": (0, 39)})
+    tried = Schema.from_bounds(SCHEMAS["credit"].bounds | {"age": (0, 39)})
+
+    def _global_phase(self, network, seeds, rng):
+        # Only the age has other bounds, along which nothing moves.
+        wide = ADF(**self.get_params(deep=False) | {"schema": self.tried})
+        return wide._global_phase(network, seeds, rng)
 
 
 class AequitasAsReleased(Aequitas):
