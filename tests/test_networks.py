@@ -4,12 +4,8 @@ import pytest
 import small_network
 import tensorflow as tf
 from scipy.special import log_softmax
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
 
 from fairlab.benchmarks.adf import dense_network
-from fairlab.models import as_network
 from fairlab.networks import (
     FeedForward,
     Network,
@@ -101,34 +97,30 @@ def test_margin_gradient_points_the_other_way_and_does_not_vanish(weights):
     assert (margin >= 0).all()
 
 
-# One network of three classes, of two columns, made in four ways.
+# One network of three classes, of two columns, made in three ways.
 KERNEL, BIAS = np.array([[1.0, 0, 2], [0, 3, -1]]), np.array([0.5, 0, -0.5])
 
 
 def of_keras():
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, activation="softmax")])
     model.set_weights([KERNEL, BIAS])
-    return model
+    return Network(model)
 
 
 def of_torch():
     torch = pytest.importorskip("torch", reason="PyTorch is an extra")
+    from fairlab.models.torch_network import TorchNetwork
+
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Softmax(1))
     with torch.no_grad():
         model[0].weight.copy_(torch.tensor(KERNEL.T))
         model[0].bias.copy_(torch.tensor(BIAS))
-    return model
+    return TorchNetwork(model)
 
 
-def of_scikit_learn():
-    model = LogisticRegression()
-    model.coef_, model.intercept_, model.classes_ = KERNEL.T, BIAS, np.arange(3)
-    return model
-
-
-@pytest.mark.parametrize("make", [lambda: FeedForward([KERNEL, BIAS]), of_keras, of_torch, of_scikit_learn])
+@pytest.mark.parametrize("make", [lambda: FeedForward([KERNEL, BIAS]), of_keras, of_torch])
 def test_networks_of_all_kinds_have_the_logits_and_slopes_of_their_weights(make):
-    network, X = as_network(make()), np.array([[0.3, -0.2], [1.0, 0.5], [40.0, 40.0]])
+    network, X = make(), np.array([[0.3, -0.2], [1.0, 0.5], [40.0, 40.0]])
     logits = X @ KERNEL + BIAS
     shifted = network.logits(X) - network.logits(X)[:, :1]
     np.testing.assert_allclose(shifted, logits - logits[:, :1], rtol=1e-4, atol=1e-5)
@@ -141,29 +133,6 @@ def test_networks_of_all_kinds_have_the_logits_and_slopes_of_their_weights(make)
         np.testing.assert_allclose(network.log_odds_gradient(X, label), slope, rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError, match="label: expected a class from 0 to 2, found 3"):
         network.log_odds_gradient(X, 3)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("model", [LogisticRegression(), MLPClassifier((5, 4), max_iter=20, random_state=0)])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_models_of_scikit_learn_are_networks(model, n_classes):
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    model = clone(model).fit(X, np.arange(60) % n_classes)
-    np.testing.assert_allclose(as_network(model).probabilities(X), model.predict_proba(X), atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        LogisticRegression(),  # not fitted
-        MLPClassifier((2,), activation="tanh", max_iter=1).fit([[0.0], [1.0]], [0, 1]),
-        MLPClassifier((2,), max_iter=1).fit([[0.0], [1.0]], [[0, 1], [1, 0]]),  # two labels, each with a sigmoid
-        lambda X: X,
-    ],
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_what_has_no_softmax_of_linear_layers_is_no_network(model):
-    assert as_network(model) is None
 
 
 @pytest.mark.parametrize(

@@ -3,4 +3,3 @@ from .classifiers import LinearClassifier as LinearClassifier
 from .classifiers import WhiteBoxClassifier as WhiteBoxClassifier
 from .command import CommandModel as CommandModel
 from .command import SoftwareError as SoftwareError
-from .networks import as_network as as_network
