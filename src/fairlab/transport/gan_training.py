@@ -113,7 +113,23 @@ def _parts(weights, widths) -> list[np.ndarray]:
 
 @compiled
 def _steps(source, target, source_rows, target_rows, generator, critic, widths, penalty, rate, clip):
-    """Take generator steps, one for each entry of the rows to draw; return the sums of their losses."""
+    """Take generator steps, one for each entry of the rows to draw; return the sums of their losses.
+
+    In NumPy, with `up` and `down` for `_backward` of the networks' mean outputs::
+
+        for step in range(len(source_rows)):
+            for k in range(critic_steps):
+                real, fake = target[target_rows[step, k]], G(source[source_rows[step, k]])
+                on_real, D = D(real).mean(), down(D, real)
+                on_fake, D = D(fake).mean(), clip(up(D, fake))
+            batch = source[source_rows[step, -1]]
+            image = G(batch)
+            adversarial, cost = D(image).mean(), (np.abs(image - batch).sum(axis=1) ** 2).mean()
+            G = down(G, batch)  # of adversarial + penalty * cost
+            losses += [on_real - on_fake, adversarial, cost]
+
+    The second loss sees the critic after the step on the first: two updates, as in the authors' program.
+    """
     size, n_layers = source_rows.shape[2], len(widths) - 1
     batch = np.empty((source.shape[1], size), np.float32)
     made = np.empty((n_layers, widths.max(), size), np.float32)
