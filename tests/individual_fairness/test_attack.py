@@ -11,9 +11,9 @@ from scipy.special import expit, wrightomega
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import StepSizeWarning, attack, gradient_flow_attack
 from fairlab.models import KerasClassifier, LinearClassifier
-from fairlab.models.classifiers import WhiteBoxClassifier
 from fairlab.networks import forward, initial_network
-from fairlab.papers.individual_fairness.learners import EqualizedOddsMixture, FollowedUnits
+from fairlab.papers.individual_fairness.learners import EqualizedOddsMixture
+from fairlab.papers.individual_fairness.units import FollowedLinear, HiddenUnits, OfUnits
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 3))
@@ -211,19 +211,20 @@ def vote(*parts):
     )
 
 
-class Net(WhiteBoxClassifier):
+class Net(OfUnits):
     def log_odds(self, POINTS):
         return forward(NETWORK, POINTS) @ np.array([-1.0, 1.0])
 
     @property
     def units(self):
         kernel, bias, output, output_bias = NETWORK
-        return FollowedUnits(kernel, bias, output[:, 1] - output[:, 0], output_bias[1] - output_bias[0])
+        return HiddenUnits(kernel, bias, output[:, 1] - output[:, 0], output_bias[1] - output_bias[0])
 
 
 SEVERAL = {
     "network": Net(),
     "linear": LinearClassifier([1.0, -2.0, 0.5, 0.0], 0.3),
+    "followed": FollowedLinear([1.0, -2.0, 0.5, 0.0], 0.3),
     "votes": vote(3 * RNG.normal(size=(3, 4)), [0.5, 0.0, -1.0], [0.2, 0.3, 0.5]),
 }
 
@@ -269,10 +270,11 @@ def test_models_that_are_sure_move_no_one_or_everyone(sure):
     assert (found.attacked_loss[wrong] > found.loss[wrong]).all()
 
 
-def test_each_of_several_models_has_its_own_points():
+@pytest.mark.parametrize("kind", [LinearClassifier, FollowedLinear])
+def test_each_of_several_models_has_its_own_points(kind):
     def attacked(coef, intercept, points):
         options = {"regularizer": 2.0, "step_size": 0.1, "n_steps": 20}
-        return gradient_flow_attack(LinearClassifier(coef, intercept), METRICS["units"], points, CLASSES, **options).X
+        return gradient_flow_attack(kind(coef, intercept), METRICS["units"], points, CLASSES, **options).X
 
     several = RNG.normal(size=(3, 4)), RNG.normal(size=3), RNG.normal(size=(3, 12, 4))
     np.testing.assert_array_equal(attacked(*several), [attacked(*each) for each in zip(*several, strict=True)])

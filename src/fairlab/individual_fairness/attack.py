@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from fairlab.checks import (
     optional,
 )
 from fairlab.fair_metric import FairMetric, check_over_metric
-from fairlab.individual_fairness.flow import can_follow, follow
 
 tf = optional("tensorflow")
 
@@ -120,9 +120,9 @@ def gradient_flow_attack(
         x_k = x_{k-1} + \eta_k \nabla_x \{ \ell(f(x), y) - \lambda d_x^2(x, x_0) \} |_{x = x_{k-1}},
         \qquad k = 1, \dots, N
 
-    Models whose ``units`` can be followed (`fairlab.individual_fairness.flow`) are, and those that are ``in_numpy`` by
-    `euler`; of all others all points move at once, in one compiled loop of TensorFlow. Points at which the steps were
-    too large, so that the objective fell, start anew with steps half as large and twice as many, up to four times.
+    All points move at once: by `euler` where the model is ``in_numpy`` (one with a ``follow`` of its own, which takes
+    and returns what `euler` does, by that), else in one compiled loop of TensorFlow. Points at which the steps were too
+    large, so that the objective fell, start anew with steps half as large and twice as many, up to four times.
 
     Parameters
     ----------
@@ -230,28 +230,29 @@ def gradient_flow_attack(
 
 @checked(step_size=POSITIVE, n_steps=check_count, schedule=one_of(*SCHEDULES))
 def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") -> np.ndarray:
-    """Return the sizes of all steps, shape (n_steps,); their sum is the stopping time."""
+    """Return the sizes of all steps, shape (n_steps,); their sum is the stopping time.
+
+    Parameters
+    ----------
+    step_size, n_steps, schedule
+        As for `gradient_flow_attack`.
+    """
     return step_size / np.arange(1, n_steps + 1) ** SCHEDULES[schedule]
 
 
 def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtype):
     """Return images, losses before, after and on the way, squared distances, and where the flow diverged."""
-    units = getattr(model, "units", None) if isinstance(metric, FairMetric) else None
-    if getattr(model, "in_numpy", False):
-        X_attacked, losses = euler(model, metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
-        X_attacked = X_attacked.astype(dtype)
+    if getattr(model, "in_numpy", False) and isinstance(metric, FairMetric):  # in double precision
+        move = getattr(model, "follow", None) or partial(euler, model)
+        with np.errstate(over="ignore", invalid="ignore"):  # what leaves the finite numbers
+            moved = move(metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
+            X_attacked, losses = (part.astype(dtype) for part in moved)
         loss, attacked_loss = model.loss(points, labels), model.loss(X_attacked, labels)
-    elif units is None or not can_follow(units):
+        losses[:1] = loss
+    else:
         arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
         parts = _compile(model, metric, regularizer, trajectory, arguments)(*arguments)
         X_attacked, loss, attacked_loss, losses = (part.numpy() for part in parts)
-    else:
-        moved = follow(units, metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
-        with np.errstate(over="ignore"):  # what has left the finite numbers
-            X_attacked, odds = (part.astype(dtype) for part in moved)
-        loss, attacked_loss = model.loss(points, labels), model.loss(X_attacked, labels)
-        losses = model.loss_at(odds, labels)
-        losses[:1] = loss
     with np.errstate(invalid="ignore"):  # an infinite loss less an infinite penalty
         distance = metric.squared_distance(X_attacked, points)
         risen = attacked_loss - regularizer * distance - loss >= -_ROUNDING[dtype] * (1 + loss)
@@ -281,7 +282,7 @@ def euler(model, metric, points, labels, sizes, *, regularizer, trajectory=False
     X, losses = np.array(points, dtype=float), []
     for size in sizes:
         if trajectory:
-            losses.append(model.loss(X, labels))
+            losses.append(model.loss(X.astype(points.dtype), labels))
         X = X + size * unit * (model.loss_gradient(X, labels) - regularizer * metric.gradient(X, points))
     return X, np.array(losses).reshape(-1, *points.shape[:-1])
 

@@ -3,59 +3,21 @@
 The attack takes any object with three methods, each over points of shape (..., n_points, n_features):
 ``loss(X, y)``, the loss of every point; ``loss_gradient(X, y)``, the gradient of every point's own loss, in the shape
 of `X`; both take and return tensors, for the attack compiles them; and ``predict(X)``, labels 0 and 1 for an array.
-The classifiers here answer arrays with arrays and tensors with tensors. Of those that say their ``units`` the attack
-asks no gradients.
+The classifiers here answer arrays with arrays and tensors with tensors. Those that are ``in_numpy`` are attacked
+without TensorFlow.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, log_expit, logsumexp
+from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fairlab.checks import check_array, check_flag, checked, optional
 from fairlab.networks import logits_model
 
 tf = optional("tensorflow")
-
-
-@dataclass(frozen=True, eq=False)
-class HiddenUnits:
-    """One hidden layer: log odds ``sum_j weight_j max(0, kernel_j . x + bias_j) + offset``.
-
-    Attributes
-    ----------
-    kernel : ndarray of shape (n_features, n_units)
-    bias, weight : ndarray of shape (n_units,)
-    offset : float
-    """
-
-    kernel: np.ndarray
-    bias: np.ndarray
-    weight: np.ndarray
-    offset: float = 0.0
-
-    def log_odds_gradient(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradient of the log odds by the features, in the shape and precision of `X`."""
-        kernel = self.kernel.astype(X.dtype)
-        return self._by_unit(X @ kernel + self.bias[..., None, :].astype(X.dtype)) @ kernel.swapaxes(-1, -2)
-
-    def _by_unit(self, entering):
-        return (entering > 0) * self.weight.astype(entering.dtype)
-
-
-class Votes(HiddenUnits):
-    """Logistic models that are mixed: probabilities ``sum_j weight_j sigmoid(kernel_j . x + bias_j)``.
-
-    Kernel and bias may have leading axes, those of several models.
-    """
-
-    def _by_unit(self, entering):
-        share = np.log(self.weight).astype(entering.dtype)
-        one, zero = share + log_expit(entering), log_expit(-entering)
-        return np.exp(one + zero - logsumexp(one, -1, keepdims=True) - logsumexp(share + zero, -1, keepdims=True))
 
 
 class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
@@ -69,8 +31,9 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
         Otherwise it is taken from the log odds, accurate however sure the model is.
     classes_ : ndarray
         The labels 0 and 1.
-    units : HiddenUnits, Votes or None
-        What the log odds are made of, where they are of this kind.
+    in_numpy : bool
+        Whether ``log_odds_gradient(X)`` returns the gradient of the log odds at every point of an array,
+        in its shape and precision. Otherwise TensorFlow differentiates `log_odds`.
 
     Examples
     --------
@@ -80,7 +43,7 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
     """
 
     rounded_loss = False
-    units = None
+    in_numpy = False
     classes_ = np.array([0, 1])
 
     def log_odds(self, X: Any) -> Any:
@@ -124,9 +87,9 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
             Labels 0 and 1.
         """
         X = _points(X)
-        if self.units is not None and not _is_tensor(X):
+        if self.in_numpy and not _is_tensor(X):
             sign = _signs(_labels(y, X), X)
-            return (-sign * expit(-sign * self.log_odds(X)))[..., None] * self.units.log_odds_gradient(X)
+            return (-sign * expit(-sign * self.log_odds(X)))[..., None] * self.log_odds_gradient(X)
         points = tf.convert_to_tensor(X)
         with tf.GradientTape() as tape:
             tape.watch(points)
@@ -173,6 +136,8 @@ class LinearClassifier(WhiteBoxClassifier):
     ([1.5, -0.5], [1, 0])
     """
 
+    in_numpy = True
+
     @checked(coef=check_array, intercept=check_array, rounded_loss=check_flag)
     def __init__(self, coef: ArrayLike, intercept: ArrayLike, *, rounded_loss: bool = False):
         self.coef, self.intercept, self.rounded_loss = coef, intercept, rounded_loss
@@ -186,10 +151,9 @@ class LinearClassifier(WhiteBoxClassifier):
             raise ValueError(f"X: {expected}, found shape {tuple(X.shape)}")
         return (X @ like(X, self.coef[..., None]))[..., 0] + like(X, self.intercept[..., None])
 
-    @property
-    def units(self) -> Votes:
-        """One vote."""
-        return Votes(self.coef[..., None], self.intercept[..., None], np.ones(1))
+    def log_odds_gradient(self, X: np.ndarray) -> np.ndarray:
+        """Return the coefficients, at every point."""
+        return np.broadcast_to(like(X, self.coef[..., None, :]), X.shape)
 
 
 class KerasClassifier(WhiteBoxClassifier):
@@ -230,7 +194,13 @@ class KerasClassifier(WhiteBoxClassifier):
 
 
 def like(X, values: np.ndarray):
-    """Return an array in the precision of `X`, as a tensor where it is one."""
+    """Return an array in the precision of `X`, as a tensor where it is one.
+
+    Parameters
+    ----------
+    X : array or tensor
+    values : ndarray
+    """
     return tf.cast(values, X.dtype) if _is_tensor(X) else values.astype(X.dtype)
 
 

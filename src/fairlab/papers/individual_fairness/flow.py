@@ -1,4 +1,4 @@
-"""The attack's steps for networks with one hidden layer, in a compiled loop; see `fairlab.individual_fairness.flow`."""
+"""The attack's steps for networks with one hidden layer, in a compiled loop; see `HiddenUnits`."""
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def follow_network(entering, weight, offset, gram_in, gram_out, signs, sizes, le
 
 
 def follow(entering, weight, offset, gram_in, gram_out, signs, sizes, left, log_odds):
-    """Return the pushes of `follow_network` for points with any leading axes; see `follow_votes` of the library."""
+    """Return the pushes of `follow_network` for points with any leading axes; see `follow_votes`."""
     pushes = np.empty((2, *entering.shape))
     for index in np.ndindex(entering.shape[:-2]):
         push_in, push_out = pushes[(slice(None), *index)]

@@ -12,9 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from fairlab.checks import optional
 from fairlab.data import Dataset
 from fairlab.fair_metric import FairMetric, sensitive_directions
-from fairlab.models.classifiers import HiddenUnits, Votes, WhiteBoxClassifier, like
+from fairlab.models.classifiers import like
 from fairlab.networks import initial_network, layer_inputs
 from fairlab.papers.individual_fairness.splits import DIVIDE, SEEDS
+from fairlab.papers.individual_fairness.units import HiddenUnits, OfUnits, Votes
 from fairlab.papers.training import Training
 from fairlab.suite.seeds import Trial
 
@@ -49,7 +50,7 @@ SOLVERS = {"published": stopped_early, "converged": None, "liblinear": by_liblin
 PUBLISHED_METRIC = {"solver": stopped_early, "scaled": False, "confidence_level": None}  # behind the published numbers
 
 
-class Learner(WhiteBoxClassifier):
+class Learner(OfUnits):
     """White box that `fit` gives its attributes with an underscore at the end, for labels 0 and 1."""
 
     def fitted(self) -> dict:
@@ -60,18 +61,6 @@ class Learner(WhiteBoxClassifier):
         """Take over what `fitted` returned of another one."""
         vars(self).update(learned)
         return self
-
-
-class FollowedUnits(HiddenUnits):
-    """A hidden layer that the attack follows in a compiled loop."""
-
-    @property
-    def follow(self):
-        """The loop; None where there is no compiler."""
-        from fairlab.models.loops import IS_COMPILED
-        from fairlab.papers.individual_fairness import flow  # only to attack: it loads the compiler
-
-        return flow.follow if IS_COMPILED else None
 
 
 @dataclass(kw_only=True, eq=False)
@@ -98,10 +87,10 @@ class BalancedMLP(Learner):
         return (active @ (output[:, 1:] - output[:, :1]))[..., 0] + bias[1] - bias[0]
 
     @property
-    def units(self) -> FollowedUnits:
+    def units(self) -> HiddenUnits:
         """The hidden layer."""
         kernel, bias, output, output_bias = self.network_
-        return FollowedUnits(kernel, bias, output[:, 1] - output[:, 0], float(output_bias[1] - output_bias[0]))
+        return HiddenUnits(kernel, bias, output[:, 1] - output[:, 0], float(output_bias[1] - output_bias[0]))
 
     def _start(self, X, y, *, bias: float = 0.0):
         """Return features, labels, the initial network and the rows of each batch, drawn from one generator."""
