@@ -84,20 +84,47 @@ def forward(network, X):
 
 
 def loss_slope(logits, label, xp):
-    """Return the slope of the cross-entropy with the predicted class as the label, ties shared; `label` is not used."""
+    """Return the slope of the cross-entropy with the predicted class as the label, ties shared; `label` is not used.
+
+    Parameters
+    ----------
+    logits : array of shape (n_rows, n_classes)
+    label : int
+        Number of a class.
+    xp : module
+        NumPy, or its double.
+    """
     p = _softmax(logits, xp)
     best = xp.where(p == xp.max(p, axis=1, keepdims=True), xp.ones_like(p), xp.zeros_like(p))
     return p - best / xp.sum(best, axis=1, keepdims=True)
 
 
 def margin_slope(logits, label, xp):
-    """Return the slope of the lead of the highest logit over the second; `label` is not used."""
+    """Return the slope of the lead of the highest logit over the second; `label` is not used.
+
+    Parameters
+    ----------
+    logits : array of shape (n_rows, n_classes)
+    label : int
+        Number of a class.
+    xp : module
+        NumPy, or its double.
+    """
     order, unit = xp.argsort(-logits, axis=1, kind="stable"), xp.eye(logits.shape[1], dtype=np.float32)
     return xp.take(unit, order[:, 0], axis=0) - xp.take(unit, order[:, 1], axis=0)
 
 
 def log_odds_slope(logits, label, xp):
-    """Return the slope of the log odds of a class against all others."""
+    """Return the slope of the log odds of a class against all others.
+
+    Parameters
+    ----------
+    logits : array of shape (n_rows, n_classes)
+    label : int
+        Number of a class.
+    xp : module
+        NumPy, or its double.
+    """
     own = xp.arange(logits.shape[1], dtype=np.int32) == label
     others = xp.where(own, xp.full_like(logits, -np.inf), logits)
     return xp.where(own, xp.ones_like(logits), -_softmax(others, xp))

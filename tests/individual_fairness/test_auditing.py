@@ -17,8 +17,8 @@ from fairlab.individual_fairness import (
     loss_ratio_test,
 )
 from fairlab.individual_fairness.linearised import (
-    CERTAIN,
-    LIMIT,
+    MAX_LOG_ODDS,
+    MAX_PROBABILITY,
     Scorer,
     Sums,
     by_chance,
@@ -217,9 +217,9 @@ def test_ratios_by_hand():
 
 
 def test_no_loss_is_zero_or_infinite():
-    expected = [-np.log(CERTAIN), -np.log(1 - CERTAIN), np.logaddexp(0, -0.3)]
+    expected = [-np.log(MAX_PROBABILITY), -np.log(1 - MAX_PROBABILITY), np.logaddexp(0, -0.3)]
     np.testing.assert_allclose(loss(np.array([1e6, -1e6, 0.3])), expected)
-    assert logit(CERTAIN) > 5
+    assert logit(MAX_PROBABILITY) > 5
 
 
 class Linear:
@@ -262,7 +262,7 @@ def test_probabilities_of_0_and_1_are_held_within_limits():
     case = case_of(lambda rows: np.clip((rows["age"] - 30) / 20, 0, 1), decision_threshold=0.9)
     scorer = Scorer(case)
     largest = [np.abs(each.log_odds()).max() for each in (case, scorer)]
-    assert largest[0] > 30 > largest[1] == pytest.approx(LIMIT)
+    assert largest[0] > 30 > largest[1] == pytest.approx(MAX_LOG_ODDS)
     assert scorer.decision_threshold == pytest.approx(np.log(9))
 
 

@@ -24,7 +24,7 @@ from fairlab.transport.exact import best_match
 # The fewest people of a group that can be shared out to sources and two sets of counterparts and still say anything.
 LEAST_MATCHED = 30
 # The most that are: exact transport grows with the cube.
-MOST = 2_100
+MOST_PEOPLE = 2_100
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def counterpart_test(
     decisions: tuple[np.ndarray, np.ndarray],
     *,
     cost: ColumnCosts | None = None,
-    n_people: int = MOST,
+    n_people: int = MOST_PEOPLE,
     confidence_level: float = 0.95,
     random_state: int = 0,
 ) -> CounterpartTest:

@@ -237,13 +237,23 @@ def compare_flipsets(flips: Mapping[str, Flipset]) -> pd.DataFrame:
 
 
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the share of those in either of two masks who are in both; not a number if both are empty."""
+    """Return the share of those in either of two masks who are in both; not a number if both are empty.
+
+    Parameters
+    ----------
+    first, second : ndarray of bool of shape (n_rows,)
+    """
     either = (first | second).sum()
     return float((first & second).sum() / either) if either else float("nan")
 
 
 def checked_images(X, X_image):
-    """Return the images in the order of the people, raise ValueError unless they are of the same columns and people."""
+    """Return the images in the order of the people, raise ValueError unless they are of the same columns and people.
+
+    Parameters
+    ----------
+    X, X_image : DataFrame or array of shape (n_rows, n_features)
+    """
     tables = X, X_image
     frames = all(isinstance(table, pd.DataFrame) for table in tables)
     if frames and not all(map(_is_numeric, tables)):
@@ -257,7 +267,12 @@ def checked_images(X, X_image):
 
 
 def check_pairs(X, X_image) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return people and images as arrays of one shape, and the names of their features; raise ValueError otherwise."""
+    """Return people and images as arrays of one shape, and the names of their features; raise ValueError otherwise.
+
+    Parameters
+    ----------
+    X, X_image : DataFrame or array of shape (n_rows, n_features)
+    """
     values, names = check_features(X, "X")
     image_values, image_names = check_features(X_image, "X_image")
     check_same_columns(names, image_names, "X", "X_image")
@@ -266,7 +281,12 @@ def check_pairs(X, X_image) -> tuple[np.ndarray, np.ndarray, list[str]]:
 
 
 def check_same_length(X, X_image) -> None:
-    """Raise a ValueError unless there is one image per row."""
+    """Raise a ValueError unless there is one image per row.
+
+    Parameters
+    ----------
+    X, X_image : DataFrame or array
+    """
     if len(X) != len(X_image):
         raise ValueError(f"X has {len(X)} rows, X_image has {len(X_image)}; expected one image per row")
 

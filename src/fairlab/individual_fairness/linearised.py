@@ -9,12 +9,12 @@ from scipy.special import logit
 from scipy.stats import t
 
 _RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
-CERTAIN = 0.995  # a probability counts as no nearer to 1 than this, to 0 than the rest: no loss is zero or infinite
-LIMIT = logit(CERTAIN)
+MAX_PROBABILITY = 0.995  # counts as no nearer to 1 than this, to 0 than the rest: no loss is zero or infinite
+MAX_LOG_ODDS = logit(MAX_PROBABILITY)
 ENTRIES_AT_ONCE = 2_000_000  # of permuted memberships
 N_FOLDS = 20  # of the jackknife
 N_PERMUTATIONS = 999
-STEP = 0.5  # of differences, in standard deviations; at least to the next value that occurs
+STEP_SIZE = 0.5  # of differences, in standard deviations; at least to the next value that occurs
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +44,12 @@ class Scorer:
         """Log odds at which a decision turns favourable."""
         if self.case.unit == "score" or self.case.decision_threshold is None:
             return 0.0
-        return float(np.clip(logit(self.case.decision_threshold), -LIMIT, LIMIT))
+        return float(np.clip(logit(self.case.decision_threshold), -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
     def log_odds(self, rows: pd.DataFrame | None = None) -> np.ndarray:
-        """Return log odds of the favourable class, shape (n_rows,); of probabilities, held within `CERTAIN`."""
+        """Return log odds of the favourable class, shape (n_rows,); of probabilities, held within `MAX_PROBABILITY`."""
         odds = self.case.log_odds(rows) / self.scale
-        return np.clip(odds, -LIMIT, LIMIT) if self.case.unit == "probability" else odds
+        return np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS) if self.case.unit == "probability" else odds
 
 
 def rows_per_person(case) -> int:
@@ -113,8 +113,8 @@ def _changes(case, table, encoded, people):
                     continue
                 values, first = np.unique(encoded[known, j], return_index=True)
                 own = encoded[people, j]
-                above = np.minimum(np.searchsorted(values, own + STEP - 1e-9), len(values) - 1)
-                below = np.maximum(np.searchsorted(values, own - STEP + 1e-9, side="right") - 1, 0)
+                above = np.minimum(np.searchsorted(values, own + STEP_SIZE - 1e-9), len(values) - 1)
+                below = np.maximum(np.searchsorted(values, own - STEP_SIZE + 1e-9, side="right") - 1, 0)
                 for place in (above, below):
                     run = values[place] - own
                     of = everyone[(run != 0) & ~missing[people]]
@@ -153,7 +153,14 @@ class Sums:
 
     @classmethod
     def of(cls, X: np.ndarray, membership: np.ndarray) -> "Sums":
-        """Sum over all rows of columns (n, n_columns) and of memberships (n, n_groups), zeros and ones."""
+        """Sum over all rows of columns (n, n_columns) and of memberships (n, n_groups), zeros and ones.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_columns)
+        membership : ndarray of shape (n, n_groups)
+            Zeros and ones.
+        """
         return cls(X.T @ X, X.T @ membership, X.sum(axis=0), membership.sum(axis=0), len(X))
 
     def __sub__(self, other: "Sums") -> "Sums":
@@ -195,12 +202,31 @@ def mean_product(slopes: np.ndarray) -> np.ndarray:
 
 
 def changes(coefficients: np.ndarray, gram: np.ndarray) -> np.ndarray:
-    """Return the mean squared change of the log odds along the coefficients of each group, shape (n_groups,)."""
+    """Return the mean squared change of the log odds along the coefficients of each group, shape (n_groups,).
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_columns, n_groups)
+    gram : ndarray of shape (n_columns, n_columns)
+        As `mean_product` returns it.
+    """
     return (coefficients * (gram @ coefficients)).sum(axis=0)
 
 
 def by_chance(inverse, covariance, gram, members, n) -> np.ndarray:
-    """Return the mean of `changes` over all permutations of memberships, shape (n_groups,)."""
+    """Return the mean of `changes` over all permutations of memberships, shape (n_groups,).
+
+    Parameters
+    ----------
+    inverse : ndarray of shape (n_columns, n_columns)
+        Of the covariance, with a ridge.
+    covariance, gram : ndarray of shape (n_columns, n_columns)
+        Sum of squares of the centred columns; mean product of the slopes.
+    members : ndarray of shape (n_groups,)
+        Sizes of the groups.
+    n : int
+        Rows.
+    """
     return members * (n - members) / (n * (n - 1)) * np.trace(gram @ inverse @ covariance @ inverse)
 
 
@@ -218,7 +244,7 @@ def _vectors(coefficients, together, members, n):
 
 def loss(margin: np.ndarray) -> np.ndarray:
     """Return the cross-entropy of a point by its margin: its log odds towards its label, held within limits."""
-    return np.logaddexp(0, -np.clip(margin, -LIMIT, LIMIT))
+    return np.logaddexp(0, -np.clip(margin, -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
 
 def loss_ratios(margin: np.ndarray, slopes: np.ndarray, moves: np.ndarray, direct: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from fairlab.fair_metric import FairMetric, direction_p_values, sensitive_direct
 from fairlab.individual_fairness.attack import StepSizeWarning, gradient_flow_attack
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest, loss_ratio_test
 from fairlab.individual_fairness.linearised import (
-    LIMIT,
+    MAX_LOG_ODDS,
     Scorer,
     linearised_ratio,
     log_odds_slopes,
@@ -160,7 +160,7 @@ class IndividualFairness(Method):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", StepSizeWarning)
                 attack = gradient_flow_attack(network, metric, start, people.label > 0, dtype="float64", **step)
-            images, after = attack.X, np.clip(attack.attacked_loss, loss(LIMIT), loss(-LIMIT))
+            images, after = attack.X, np.clip(attack.attacked_loss, loss(MAX_LOG_ODDS), loss(-MAX_LOG_ODDS))
         before = loss(people.margin)
         found = loss_ratio_test(before, np.maximum(before, after), max_loss_ratio=self.max_loss_ratio, alpha=alpha)
         p_of_chance = 0.0 if fall.any() else min(1.0, float(p_values.min()))
