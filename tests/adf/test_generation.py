@@ -131,7 +131,7 @@ def partners(margin, X, variant):
         logits=lambda X: np.stack([np.zeros(len(X)), margin(X)], axis=1).astype(np.float32),
         predict=lambda X: (margin(X) > 0).astype(int),
     )
-    return choose_partner(model, np.array(X), schema=AGES, sensitive_features="age", variant=variant)
+    return choose_partner(model, np.array(X), AGES.positions("age"), AGES.values("age"), variant=variant)
 
 
 def test_the_partner_is_the_first_of_another_class_else_the_furthest():
@@ -145,7 +145,7 @@ def test_the_partner_is_the_first_of_another_class_else_the_furthest():
 def test_a_saturated_network_has_no_partner_as_published(variant, expected):
     partner, flips = partners(lambda X: 1000.0 + X[:, 1], [[5, 1]], variant)
     assert (partner.tolist(), flips.tolist()) == ([expected], [False])
-    assert with_partner(np.array([[5, 1]]), np.array([-1]), schema=AGES, sensitive_features="age").tolist() == [[5, -1]]
+    assert with_partner(np.array([[5, 1]]), np.array([-1]), [1], AGES.values("age")).tolist() == [[5, -1]]
 
 
 @READINGS
@@ -527,9 +527,9 @@ def test_a_search_keeps_its_parameters_and_can_be_cloned(method):
 
 def test_step_sizes_multiply_the_moves_of_both_phases(network, schema):
     seeds, columns = schema.sample(60, random_state=6), schema.positions("group")
-    its = {"schema": schema, "sensitive_features": "group"}
-    partner, flips = choose_partner(network, seeds, variant="sound", **its)
-    seeds, other = seeds[~flips], with_partner(seeds, partner, **its)[~flips]
+    its = columns, schema.values("group")
+    partner, flips = choose_partner(network, seeds, *its, variant="sound")
+    seeds, other = seeds[~flips], with_partner(seeds, partner, *its)[~flips]
     moved = schema.clip(seeds + 2 * direction(network, seeds, other, columns, "sound", None))
     phase = ADF(network, schema, "group", max_iter=1, global_step=2, n_local=30, local_step=3).global_search(seeds)
     assert len(phase.seed)

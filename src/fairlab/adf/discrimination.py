@@ -67,22 +67,22 @@ class Fairness:
         return float(low), float(high)
 
 
-def with_every_value(X: np.ndarray, sensitive_features, *, schema: Schema) -> np.ndarray:
+def with_every_value(X: np.ndarray, columns: Sequence[int], values: np.ndarray) -> np.ndarray:
     """Return every input with each combination of sensitive values in turn, its own among them.
 
     Parameters
     ----------
     X : ndarray of int of shape (n_rows, n_attributes)
-    sensitive_features : str or sequence of str
-    schema : Schema
+    columns : sequence of int
+        The sensitive ones.
+    values : ndarray of int of shape (n_combinations, n_sensitive)
 
     Returns
     -------
     ndarray of shape (n_rows, n_combinations, n_attributes)
     """
-    values = schema.values(sensitive_features)
     every = np.repeat(X[:, None, :], len(values), axis=1)
-    every[:, :, schema.positions(sensitive_features)] = values
+    every[:, :, columns] = values
     return every
 
 
@@ -115,17 +115,12 @@ class Partners:
         ----------
         X : ndarray of int of shape (n_rows, n_attributes)
         """
-        n, n_values = len(X), len(self.values)
-        own = X[:, None, self.columns] == self.values
-        own = own[:, :, 0] if len(self.columns) == 1 else own.all(axis=2)
+        rows = with_every_value(X, self.columns, self.values).reshape(-1, X.shape[1])
+        own = (X[:, None, self.columns] == self.values).all(axis=2)
         among = own.any(axis=1)  # an input need not be queried again
-        rows = np.empty((n * n_values + n - among.sum(), X.shape[1]), dtype=X.dtype)
-        every = rows[: n * n_values].reshape(n, n_values, X.shape[1])
-        every[:], rows[n * n_values :] = X[:, None, :], X[~among]
-        every[:, :, self.columns] = self.values
-        classes = self.classify(rows)
-        others, mine = classes[: n * n_values].reshape(n, n_values), np.empty(n, dtype=classes.dtype)
-        mine[among], mine[~among] = others[own], classes[n * n_values :]
+        classes = self.classify(rows if among.all() else np.concatenate([rows, X[~among]]))
+        others, mine = classes[: own.size].reshape(own.shape), np.empty(len(X), dtype=classes.dtype)
+        mine[among], mine[~among] = others[own], classes[own.size :]
         differs = others != mine[:, None]
         return np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
 

@@ -106,7 +106,7 @@ class GlobalPhase:
         return np.isin(np.arange(len(self.iterations)), self.seed)
 
 
-def choose_partner(network, X, *, schema: Schema, sensitive_features, variant: str) -> tuple[np.ndarray, np.ndarray]:
+def choose_partner(network, X, columns, values, *, variant: str) -> tuple[np.ndarray, np.ndarray]:
     """Return which combination of sensitive values to pair every input with, and whether it has another class.
 
     The first combination of another class; without one, that of the largest difference of probability (equation 3). As
@@ -116,12 +116,13 @@ def choose_partner(network, X, *, schema: Schema, sensitive_features, variant: s
     ----------
     network : model with ``logits``
     X : ndarray of int of shape (n_rows, n_attributes)
-    schema : Schema
-        Whose values are tried.
-    sensitive_features : str or sequence of str
+    columns : sequence of int
+        The sensitive ones.
+    values : ndarray of int of shape (n_combinations, n_sensitive)
+        That are tried.
     variant : {"sound", "published"}
     """
-    every = with_every_value(X, sensitive_features, schema=schema)
+    every = with_every_value(X, columns, values)
     logits = network.logits(every.reshape(-1, X.shape[1])).reshape(*every.shape[:2], -1)
     own_logits = network.logits(X)
     if variant == "sound":
@@ -142,7 +143,7 @@ def choose_partner(network, X, *, schema: Schema, sensitive_features, variant: s
     return np.where(flips.any(axis=1), flips.argmax(axis=1), furthest), flips.any(axis=1)
 
 
-def with_partner(X: np.ndarray, partner: np.ndarray, *, schema: Schema, sensitive_features) -> np.ndarray:
+def with_partner(X: np.ndarray, partner: np.ndarray, columns, values: np.ndarray) -> np.ndarray:
     """Return every input with its partner's sensitive values; they are -1 where it has none.
 
     Parameters
@@ -150,12 +151,11 @@ def with_partner(X: np.ndarray, partner: np.ndarray, *, schema: Schema, sensitiv
     X : ndarray of int of shape (n_rows, n_attributes)
     partner : ndarray of int of shape (n_rows,)
         As `choose_partner` returns it.
-    schema, sensitive_features
+    columns, values
         As there.
     """
-    values = np.concatenate([schema.values(sensitive_features), [[-1] * len(schema.positions(sensitive_features))]])
     other = X.copy()
-    other[:, schema.positions(sensitive_features)] = values[partner]
+    other[:, columns] = np.where(partner[:, None] < 0, -1, values[partner])
     return other
 
 
@@ -410,14 +410,13 @@ class ADF(SearchMethod):
 
         An input that another seed became already does not count: its seed goes on.
         """
-        tried = {"schema": self.schema, "sensitive_features": self.sensitive_features}
         columns, values = self.schema.positions(self.sensitive_features), self.schema.values(self.sensitive_features)
         X, active, found = seeds.copy(), np.arange(len(seeds)), np.zeros(len(seeds), dtype=bool)
         iterations, partners = np.full(len(seeds), self.max_iter), np.repeat(values[:1], len(seeds), axis=0)
         for step in range(self.max_iter + 1):
             if not len(active):
                 break
-            partner, flips = choose_partner(network, X[active], variant=self.variant, **tried)
+            partner, flips = choose_partner(network, X[active], columns, values, variant=self.variant)
             hits = np.flatnonzero(flips)
             known = X[found]
             hits = hits[~repeated(np.concatenate([known, X[active[hits]]]), columns)[len(known) :]]
@@ -426,7 +425,7 @@ class ADF(SearchMethod):
             left = np.setdiff1d(np.arange(len(active)), hits)
             active, partner = active[left], partner[left]
             if step < self.max_iter and len(active):
-                other = with_partner(X[active], partner, **tried)
+                other = with_partner(X[active], partner, columns, values)
                 move = direction(network, X[active], other, columns, self.variant, rng)
                 X[active] = self.schema.clip(X[active] + self.global_step * move)
         owner = np.flatnonzero(found)

@@ -177,7 +177,7 @@ class _Search:
 
     def is_discriminatory(self, codes: np.ndarray, answers: Answers) -> np.ndarray:
         """Return which inputs are decided otherwise with another value of the sensitive feature."""
-        every = with_every_value(codes, self.name, schema=answers.domain)
+        every = with_every_value(codes, [self.column], np.arange(self.n_values)[:, None])
         favourable = answers.favourable(every.reshape(-1, codes.shape[1])).reshape(every.shape[:2])
         return favourable.any(axis=1) & ~favourable.all(axis=1)
 
