@@ -258,26 +258,13 @@ def checked_images(X, X_image):
     frames = all(isinstance(table, pd.DataFrame) for table in tables)
     if frames and not all(map(_is_numeric, tables)):
         check_mixed(X, X_image, "X", "X_image")
-        check_same_length(X, X_image)
     else:
-        check_pairs(X, X_image)
+        (_, names), (_, image_names) = check_features(X, "X"), check_features(X_image, "X_image")
+        check_same_columns(names, image_names, "X", "X_image")
+    check_same_length(X, X_image)
     if not frames:
         return X_image
     return X_image.iloc[align(pd.Series(np.arange(len(X_image)), X_image.index), X.index, "X_image").to_numpy()]
-
-
-def check_pairs(X, X_image) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return people and images as arrays of one shape, and the names of their features; raise ValueError otherwise.
-
-    Parameters
-    ----------
-    X, X_image : DataFrame or array of shape (n_rows, n_features)
-    """
-    values, names = check_features(X, "X")
-    image_values, image_names = check_features(X_image, "X_image")
-    check_same_columns(names, image_names, "X", "X_image")
-    check_same_length(values, image_values)
-    return values, image_values, names
 
 
 def check_same_length(X, X_image) -> None:

@@ -27,6 +27,18 @@ def course_of_adf(adf: ADF, X, *, n_seeds: int, rng, n_rows: int = 0, n_found: i
     """Go through ADF's seeds, each with its walk, until so many rows and finds are reached; see `course`.
 
     Walks do not depend on one another. Some advance together, and are counted one after the other.
+
+    Parameters
+    ----------
+    adf : ADF
+    X : array of int of shape (n_rows, n_attributes)
+        The data, of whose clusters the seeds are.
+    n_seeds : int
+        At most.
+    rng : numpy.random.Generator
+        Of the walks.
+    n_rows, n_found : int
+        Rows queried and distinct discriminatory inputs that are enough, both.
     """
     phase = adf.global_search(adf.seeds(X, n_seeds))
     walker = type(adf)(**adf.get_params(deep=False) | {"random_state": rng})  # all walks draw from one
@@ -82,6 +94,14 @@ def course_of_sg(sg: SymbolicGeneration, X, seeds: np.ndarray, *, n_inputs: int 
     """Explore by symbolic generation until so many inputs and finds are reached; see `course`.
 
     The columns seconds and explanations say after how many of them.
+
+    Parameters
+    ----------
+    sg : SymbolicGeneration
+    X : array of int of shape (n_rows, n_attributes)
+    seeds : ndarray of int of shape (n_seeds, n_attributes)
+    n_inputs, n_found : int
+        Distinct inputs and discriminatory ones that are enough, both.
     """
     started, traces, rows, seconds = time.perf_counter(), [], [], []
     explored, found = set(), set()
@@ -97,7 +117,14 @@ def course_of_sg(sg: SymbolicGeneration, X, seeds: np.ndarray, *, n_inputs: int 
 
 
 def rows_to_check(trace: Trace, search) -> np.ndarray:
-    """Return how many rows a check of each input takes: itself, and the other values until one flips the class."""
+    """Return how many rows a check of each input takes: itself, and the other values until one flips the class.
+
+    Parameters
+    ----------
+    trace : Trace
+    search : ADF, Aequitas or SymbolicGeneration
+        Whose schema and sensitive features are tried.
+    """
     values = search.schema.values(search.sensitive_features)
     own = (trace.inputs[:, None, search.schema.positions(search.sensitive_features)] == values).all(axis=2)
     last = np.where(trace.partner < 0, len(values) - 1, trace.partner)
@@ -135,6 +162,14 @@ def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, sear
 
 
 def to_find(so_far: pd.DataFrame, column: str, n_found: int) -> float:
-    """Return what a column of a course comes to with so many finds, scaled up by what was found if that was fewer."""
+    """Return what a column of a course comes to with so many finds, scaled up by what was found if that was fewer.
+
+    Parameters
+    ----------
+    so_far : DataFrame
+        See `course`.
+    column : str
+    n_found : int
+    """
     line = so_far.iloc[min(so_far["found"].searchsorted(n_found), len(so_far) - 1)]
     return float(line[column] * max(1.0, n_found / max(line["found"], 1)))

@@ -38,6 +38,14 @@ class AequitasAsReleased(Aequitas):
 def tally(result: SearchResult, weights, trial: Trial) -> dict:
     """Check what a search reports, by the network's classes of both sides of each pair, and sum it up.
 
+    Parameters
+    ----------
+    result : SearchResult
+    weights : list of ndarray
+        Of the network that was searched.
+    trial : Trial
+        Draws the inputs that are kept.
+
     Returns
     -------
     dict

@@ -188,7 +188,15 @@ class NodeCounts:
         return best if len(best) == 1 else best[np.diff(self.column[best], prepend=-1) > 0]
 
     def threshold(self, table: np.ndarray, split: int) -> int:
-        """Return the middle between the value of a bin and the next one that occurs, rounded down."""
+        """Return the middle between the value of a bin and the next one that occurs, rounded down.
+
+        Parameters
+        ----------
+        table : ndarray of shape (n_classes, n_bins)
+            Counts of a node.
+        split : int
+            Its bin.
+        """
         following = split + 1 + table[:, split + 1 :].any(axis=0).argmax()
         return int((self.value[split] + self.value[following]) // 2)
 
@@ -276,7 +284,14 @@ class SymbolicGeneration:
         )
 
     def steps(self, X, seeds, *, n_inputs: int | None = None) -> Iterator[Trace]:
-        """Yield one explored input at a time, in the order of exploring; see `generate`, without limit if None."""
+        """Yield one explored input at a time, in the order of exploring; see `generate`, without limit if None.
+
+        Parameters
+        ----------
+        X, seeds
+            As for `generate`.
+        n_inputs : int or None
+        """
         X, seeds = self.schema.check(X), self.schema.check(seeds, "seeds")
         most = np.inf if n_inputs is None else n_inputs
         rng = np.random.default_rng(self.random_state)
@@ -342,6 +357,12 @@ def intervals(conditions, bounds) -> dict[int, tuple[int, int]]:
     """Return the lowest and the highest value that obey conditions and bounds, by attribute that is in a condition.
 
     Where the lowest is above the highest, none obeys.
+
+    Parameters
+    ----------
+    conditions : iterable of PathCondition
+    bounds : sequence of (int, int)
+        Lowest and highest value of every attribute.
     """
     found = {}
     for c in conditions:

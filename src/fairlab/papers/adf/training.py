@@ -65,7 +65,14 @@ def train_networks(X: ArrayLike, y: ArrayLike, random_states: Sequence[int], *, 
 
 
 def trained(trials, X, y, n_steps) -> list[list[np.ndarray]]:
-    """Return the weights of one network per trial, each by its own seed; for `Experiment.trials` with ``batch``."""
+    """Return the weights of one network per trial, each by its own seed; for `Experiment.trials` with ``batch``.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+    X, y, n_steps
+        As for `train_networks`.
+    """
     return train_networks(X, y, [trial.seed("network") for trial in trials], n_steps=n_steps)
 
 
@@ -172,6 +179,18 @@ def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
     """Train an ensemble, each member from its own weights on its own rows.
 
     Members with fewer rows than others go through theirs again, so that all take the same number of steps.
+
+    Parameters
+    ----------
+    start : list of list of ndarray
+        Kernels and biases of each network.
+    X : ndarray of float32 of shape (n_rows, n_attributes)
+    y : ndarray of int of shape (n_rows,)
+    rows : sequence of ndarray of int
+        Of each network, the rows that it is trained on.
+    rngs : sequence of Generator
+        One per network.
+    n_epochs : int
     """
     training = Training(start, LEARNING_RATE, epsilon=EPSILON)
     n_batches = -(-max(map(len, rows)) // BATCH_SIZE)

@@ -50,7 +50,14 @@ class Weights:
     equations: dict[str, np.ndarray]
 
     def predictor(self, equation: str, design: np.ndarray, knowledge: np.ndarray) -> np.ndarray:
-        """Return the linear predictor of one quantity, for one or several values of knowledge per row."""
+        """Return the linear predictor of one quantity, for one or several values of knowledge per row.
+
+        Parameters
+        ----------
+        equation : {"gpa", "lsat"}
+        design : ndarray of shape (n, 1 + n_attributes)
+        knowledge : ndarray of shape (n,) or (n, n_nodes)
+        """
         *base, slope = self.equations[equation]
         fixed = design @ np.array(base)
         return fixed.reshape(-1, *[1] * (np.ndim(knowledge) - 1)) + slope * knowledge
@@ -95,6 +102,13 @@ def infer(weights: Weights, applicants: Applicants, *, n_nodes: int) -> Knowledg
 
     Given GPA, knowledge is normal in closed form; Gauss-Hermite nodes of that normal are then weighted by the Poisson
     likelihood of LSAT. So the rule stays exact when the noise of GPA is small.
+
+    Parameters
+    ----------
+    weights : Weights
+    applicants : Applicants
+    n_nodes : int
+        Of the quadrature.
     """
     design, slope, std = applicants.design, weights.equations["gpa"][-1], weights.gpa_std
     residual = applicants.gpa - weights.predictor("gpa", design, np.zeros(len(design)))
@@ -116,6 +130,13 @@ def likelihood_scores(weights: Weights, applicants: Applicants, knowledge: Knowl
 
     By Fisher's identity it is the posterior mean of the gradient that a known K would give. Columns: logarithm of
     the standard deviation of GPA, then the weights equation by equation.
+
+    Parameters
+    ----------
+    weights : Weights
+    applicants : Applicants
+    knowledge : Knowledge
+        Of these applicants, by `infer`.
     """
     design, values = applicants.design, knowledge.values
     of_gpa = (applicants.gpa[:, None] - weights.predictor("gpa", design, values)) / weights.gpa_std**2
@@ -211,7 +232,13 @@ class KnowledgeModel(BaseEstimator):
         return self
 
     def posterior(self, attributes, *, gpa, lsat) -> Knowledge:
-        """Infer the knowledge of each applicant from attributes, GPA and LSAT (abduction)."""
+        """Infer the knowledge of each applicant from attributes, GPA and LSAT (abduction).
+
+        Parameters
+        ----------
+        attributes : DataFrame of shape (n_rows, n_attributes)
+        gpa, lsat : array-like of shape (n_rows,)
+        """
         return infer(self._weights(), _applicants(attributes, gpa, lsat), n_nodes=self.n_nodes)
 
     def counterfactual(self, attributes, switched, *, gpa, lsat, noise="keep") -> pd.DataFrame:

@@ -26,6 +26,14 @@ def marginal_counts(X: pd.DataFrame, flip: Flipset, bands: Mapping[str, Mapping]
     """Count people by the bins of every feature: all (``everyone``), those in F+, and those in F−.
 
     Values on a grid have a bin each; `bands` has names for the values of a feature, in place of bins.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_people, n_features)
+    flip : Flipset
+        Of these people.
+    bands : dict of str to dict, optional
+        By feature, names of its values.
     """
     members = {"everyone": np.ones(len(X), dtype=bool), "F+": flip.positive, "F−": flip.negative}
     parts = []

@@ -105,7 +105,16 @@ def train_maps(trials, *, gan, source, target, stream: str = "gan") -> list[dict
 
 
 def images_by_penalty(trial, *, gan, source, target, people, penalties) -> list[pd.DataFrame]:
-    """Return the images of people under a map for each penalty; those of a map that diverged are missing."""
+    """Return the images of people under a map for each penalty; those of a map that diverged are missing.
+
+    Parameters
+    ----------
+    trial : fairlab.suite.seeds.Trial
+    gan : GANTransport
+    source, target : DataFrame of shape (n, n_features)
+    people : DataFrame of shape (n_people, n_features)
+    penalties : sequence of float
+    """
     seed = trial.seed("gan by penalty")
     maps = [clone(gan).set_params(penalty=penalty, random_state=seed) for penalty in penalties]
     return [fitted.transform(people) for fitted in fit_gans(maps, source, target)]
@@ -115,13 +124,28 @@ def learnt_images(exp, n_maps: int, people, gan, **training) -> dict[str, pd.Dat
     """Return the images of people under several maps of `train_maps`, by name.
 
     Experiments that train with the same arguments share what was trained.
+
+    Parameters
+    ----------
+    exp : Experiment
+    n_maps : int
+    people : DataFrame of shape (n_people, n_features)
+    gan : GANTransport
+    **training
+        Other arguments of `train_maps`.
     """
     found = exp.trials(train_maps, n_maps, batch=10, gan=gan, **training)
     return {f"GAN {k}": gan_of(arrays).transform(people) for k, arrays in enumerate(found)}
 
 
 def exact_counterparts(trial, *, source, target) -> pd.DataFrame:
-    """Return everybody's counterpart by the optimal plan of these people."""
+    """Return everybody's counterpart by the optimal plan of these people.
+
+    Parameters
+    ----------
+    trial : fairlab.suite.seeds.Trial
+    source, target : DataFrame of shape (n, n_features)
+    """
     return MergedTransport(cost=squared_l1, random_state=trial.seed("exact")).fit(source, target).transform(source)
 
 

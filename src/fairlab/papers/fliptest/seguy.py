@@ -70,7 +70,13 @@ class SeguyTransport(TransportMap):
         self.random_state = random_state
 
     def fit(self, X_source, X_target) -> "SeguyTransport":
-        """Learn the map."""
+        """Learn the map.
+
+        Parameters
+        ----------
+        X_source : DataFrame or array of shape (n_source, n_features)
+        X_target : DataFrame or array of shape (n_target, n_features)
+        """
         check_parameters(self)
         source, target = self._samples(X_source, X_target, min_rows=2)
         require_memory(
@@ -121,6 +127,13 @@ def regularized_plan(costs, target_potential, epsilon: float) -> np.ndarray:
     """Return the plan of the L2-regularised problem that belongs to the target's potential.
 
     The source's potential is the best for it, which makes every row of the plan a projection onto the simplex.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_source, n_target)
+    target_potential : ndarray of shape (n_target,)
+    epsilon : float
+        Strength of the regularisation.
     """
     n_source, n_target = costs.shape
     rows = (target_potential - costs) / (2 * epsilon * n_target)
@@ -134,7 +147,14 @@ def compiled(function):
 
 
 def dual_ascent(costs, seed, n_steps, *, batch_size: int):
-    """Return the target's potential after stochastic ascent (Seguy et al., algorithm 1), all in units of epsilon."""
+    """Return the target's potential after stochastic ascent (Seguy et al., algorithm 1), all in units of epsilon.
+
+    Parameters
+    ----------
+    costs : tensor of shape (n_source, n_target)
+    seed, n_steps : int
+    batch_size : int
+    """
 
     def step(k, u, v):
         seeds = [(seed, 2 * tf.cast(k, tf.int64) + side) for side in (0, 1)]
@@ -158,6 +178,17 @@ def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int)
     """Return networks fitted to pairs of rows by least squares (Seguy et al., algorithm 2).
 
     The algorithm averages over target points in every batch; here Y holds these averages, which has the same minimum.
+
+    Parameters
+    ----------
+    X, Y : tensor of shape (n_members, n_rows, n_features)
+    seeds : tensor of int of shape (n_members,)
+    network : list of tensor
+        What training starts from.
+    n_steps : int
+    learning_rate : float
+        At the start.
+    batch_size : int
     """
 
     def step(k, network, squares):
@@ -175,14 +206,27 @@ def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int)
 
 
 def rmsprop(parameters, squares, gradients, learning_rate):
-    """Return parameters and running mean squares after one step downhill; epsilon outside the root, as in Keras 2."""
+    """Return parameters and running mean squares after one step downhill; epsilon outside the root, as in Keras 2.
+
+    Parameters
+    ----------
+    parameters, squares, gradients : list of tensor
+    learning_rate : float
+    """
     squares = [RHO * s + (1 - RHO) * g * g for s, g in zip(squares, gradients, strict=True)]
     moved = zip(parameters, squares, gradients, strict=True)
     return [p - learning_rate * g / (tf.sqrt(s) + EPSILON) for p, s, g in moved], squares
 
 
 def draw_rows(X, seeds, step, n_rows: int):
-    """Return `n_rows` rows of each member's sample, drawn with replacement by its own seed, anew in every step."""
+    """Return `n_rows` rows of each member's sample, drawn with replacement by its own seed, anew in every step.
+
+    Parameters
+    ----------
+    X : tensor of shape (n_members, n_rows, n_features)
+    seeds : tensor of int of shape (n_members,)
+    step, n_rows : int
+    """
     own = 2 * tf.cast(step, tf.int64)
     row = [
         tf.random.stateless_uniform((n_rows,), (seed, own), 0, tf.shape(X)[1], tf.int32, alg="philox")
@@ -192,5 +236,11 @@ def draw_rows(X, seeds, step, n_rows: int):
 
 
 def falling_rate(initial, step, n_steps):
-    """Return a rate that falls linearly to 0, so that both stages end without the noise of their last batches."""
+    """Return a rate that falls linearly to 0, so that both stages end without the noise of their last batches.
+
+    Parameters
+    ----------
+    initial : float
+    step, n_steps : int
+    """
     return initial * (1 - tf.cast(step, tf.float32) / tf.cast(n_steps, tf.float32))

@@ -28,7 +28,14 @@ class EqualRatesLogistic:
         self.covariance_bound = covariance_bound
 
     def fit(self, X, y, *, sensitive_features) -> "EqualRatesLogistic":
-        """Learn the weights for labels 0 and 1; a RuntimeError where the loss has no minimum or it is not found."""
+        """Learn the weights for labels 0 and 1; a RuntimeError where the loss has no minimum or it is not found.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y, sensitive_features : array-like of shape (n_rows,)
+            Zeros and ones; two groups.
+        """
         values, labels = np.asarray(X, dtype=float), np.asarray(y).astype(int)
         self.groups_, group = np.unique(sensitive_features, return_inverse=True)
         mean, std = values.mean(axis=0), values.std(axis=0)

@@ -9,7 +9,16 @@ from fairlab.models.loops import compiled
 def follow_network(entering, weight, offset, gram_in, gram_out, signs, sizes, left, push_in, push_out, log_odds):
     """Write how far each unit's coefficients have pushed each point, inside and outside the subspace.
 
-    While no unit changes sides, the push keeps its direction, and a step takes a few numbers.
+    For each point, with both pushes 0 at the start::
+
+        for k in range(n_steps):
+            value = entering[i] + push_in @ gram_in + push_out @ gram_out
+            gate = weight * (value > 0)
+            log_odds[k, i] = gate @ value + offset
+            push = -sizes[k] * signs[i] / (1 + np.exp(signs[i] * log_odds[k, i])) * gate
+            push_in, push_out = push_in + push, left[k] * push_out + push
+
+    While no unit changes sides, the push keeps its direction, and a step takes a few numbers instead of products.
 
     Parameters
     ----------
@@ -76,7 +85,13 @@ def follow_network(entering, weight, offset, gram_in, gram_out, signs, sizes, le
 
 
 def follow(entering, weight, offset, gram_in, gram_out, signs, sizes, left, log_odds):
-    """Return the pushes of `follow_network` for points with any leading axes; see `follow_votes`."""
+    """Return the pushes of `follow_network` for points with any leading axes; see `follow_votes`.
+
+    Parameters
+    ----------
+    entering, weight, offset, gram_in, gram_out, signs, sizes, left, log_odds
+        As for `follow_network`.
+    """
     pushes = np.empty((2, *entering.shape))
     for index in np.ndindex(entering.shape[:-2]):
         push_in, push_out = pushes[(slice(None), *index)]

@@ -26,6 +26,12 @@ def stopped_early(X, attribute) -> np.ndarray:
     """Return coefficients by L-BFGS from zero that stops at a gradient of 1e-4 or after 100 iterations.
 
     So scikit-learn did before it divided the loss by the number of rows; on Adult it has not converged.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    attribute : ndarray of shape (n_rows,)
+        Zeros and ones.
     """
     design = np.column_stack([X, np.ones(len(X))])
     penalised = np.append(np.ones(X.shape[1]), 0.0)
@@ -42,7 +48,14 @@ def stopped_early(X, attribute) -> np.ndarray:
 
 
 def by_liblinear(X, attribute) -> np.ndarray:
-    """Return coefficients by liblinear, which penalises the intercept too."""
+    """Return coefficients by liblinear, which penalises the intercept too.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    attribute : ndarray of shape (n_rows,)
+        Zeros and ones.
+    """
     return LogisticRegression(solver="liblinear").fit(X, attribute).coef_[0]
 
 
@@ -206,7 +219,15 @@ class EqualizedOddsMixture(Learner):
 
 
 def balanced_batches(rng: np.random.Generator, y: np.ndarray, n_batches: int, batch_size: int) -> np.ndarray:
-    """Return row numbers drawn with replacement, shape (n_batches, batch_size): half negatives, half positives."""
+    """Return row numbers drawn with replacement, shape (n_batches, batch_size): half negatives, half positives.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    y : ndarray of int of shape (n_rows,)
+        Zeros and ones, both present.
+    n_batches, batch_size : int
+    """
     halves = [
         rows[rng.integers(len(rows), size=(n_batches, batch_size // 2))]
         for rows in (np.flatnonzero(y == label) for label in (0, 1))
@@ -237,6 +258,12 @@ def methods_of(study: str, seed: int, *, network_steps: int, sensr_steps: int, r
     """Return the four classifiers as they were set for a study, not trained, by method; `seed` is the networks'.
 
     The paper's sizes: 8,000 steps, 20,000 (Adult) or 16,000 (COMPAS) steps of SenSR, and 50 iterations.
+
+    Parameters
+    ----------
+    study : {"adult", "compas"}
+    seed : int
+    network_steps, sensr_steps, reductions_iterations : int
     """
     own = SETTINGS[study]
     return {
@@ -278,5 +305,11 @@ def classifiers(learned: Mapping[str, dict], *, rounded_loss: bool = True) -> di
     """Return trained classifiers from what `train` returned of them.
 
     `rounded_loss` is how their losses are taken; see `WhiteBoxClassifier`. True stands behind the published numbers.
+
+    Parameters
+    ----------
+    learned : dict of str to dict
+        By method.
+    rounded_loss : bool
     """
     return {name: CLASSES[name](rounded_loss=rounded_loss).with_fitted(part) for name, part in learned.items()}

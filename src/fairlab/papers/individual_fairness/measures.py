@@ -6,7 +6,15 @@ from sklearn.metrics import balanced_accuracy_score
 
 
 def average_odds_difference(y_true, y_pred, *, sensitive_features) -> float:
-    """Return the mean of the differences in true and in false positive rates, group 0 minus group 1."""
+    """Return the mean of the differences in true and in false positive rates, group 0 minus group 1.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_people,)
+        Labels 0 and 1.
+    sensitive_features : array-like of shape (n_people,)
+        Groups 0 and 1.
+    """
     groups, truth, predicted = (np.asarray(values) for values in (sensitive_features, y_true, y_pred))
     rates = [[predicted[(groups == group) & (truth == label)].mean() for group in (0, 1)] for label in (1, 0)]
     return float(np.mean([first - second for first, second in rates]))

@@ -43,7 +43,13 @@ def longest_move(n_steps: int) -> float:
 
 
 def adam_rates(rate: float, n_steps: int) -> np.ndarray:
-    """Return Adam's rate in each of its steps, which makes up for moments that start at zero, shape (n_steps,)."""
+    """Return Adam's rate in each of its steps, which makes up for moments that start at zero, shape (n_steps,).
+
+    Parameters
+    ----------
+    rate : float
+    n_steps : int
+    """
     k = np.arange(1, n_steps + 1)
     return (rate * np.sqrt(1 - BETA_2**k) / (1 - BETA_1**k)).astype(np.float32)
 
@@ -86,7 +92,14 @@ def train(X, y, network, batches, directions, settings) -> tuple[list[np.ndarray
 
 
 def moved_penalty(penalty: float, distance: float, target: float) -> float:
-    """Return lambda after a batch: larger if the attack went farther than the target, smaller if less far."""
+    """Return lambda after a batch: larger if the attack went farther than the target, smaller if less far.
+
+    Parameters
+    ----------
+    penalty : float
+    distance, target : float
+        Mean squared fair distance that the attack went, and was to go.
+    """
     factor = max(distance, target) / min(distance, target) if distance > 0 else np.inf
     return min(max(penalty + factor * (distance - target), PENALTY_RANGE[0]), PENALTY_RANGE[1])
 
@@ -95,6 +108,11 @@ def compiled_attack(directions, settings):
     """Return a function from (network, X, y, rate, penalty) to a batch attacked as `settings` say.
 
     It returns the batch, its mean squared fair distance, and whether the full attack raised its objective.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_directions, n_features)
+    settings : SenSR
     """
     metric = FairMetric.from_directions(directions)
     free = np.linalg.svd(np.eye(metric.n_features) - metric.projection)[2][: metric.n_sensitive]

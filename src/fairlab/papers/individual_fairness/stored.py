@@ -69,7 +69,14 @@ def stored_study(study: str) -> Stored:
 
 
 def read_output(text: str, data_seeds: Sequence[int]) -> tuple[pd.DataFrame, int]:
-    """Read a file of printed dictionaries, one a line, as `Stored` has it; return rows and unreadable lines."""
+    """Read a file of printed dictionaries, one a line, as `Stored` has it; return rows and unreadable lines.
+
+    Parameters
+    ----------
+    text : str
+    data_seeds : sequence of int
+        Of the splits, in their order.
+    """
     lines = [_dictionary(line) for line in text.splitlines()]
     printed = pd.DataFrame([line for line in lines if line])
     seeds = [seed if isinstance(seed, int) else seed[0] for seed in printed["seed"]]
