@@ -10,7 +10,7 @@ from fairlab.cases import Finding
 from fairlab.cases.finding import few
 from fairlab.cases.groups import losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
-from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST, CounterpartTest, counterpart_test
+from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST_PEOPLE, CounterpartTest, counterpart_test
 from fairlab.fliptest.transparency import differences_in_words
 from fairlab.statistics import smallest_effect
 
@@ -65,7 +65,7 @@ class FlipTest(Method):
         favourable = examination.case.decide()
         options = {"confidence_level": self.confidence_level, "random_state": self.random_state}
         pairs = [pair for name in examination.case.sensitive_features for pair in _pairs(examination, name)]
-        most = MOST * min(1.0, (PAIRS_AT_MOST / max(len(pairs), 1)) ** (1 / 3))
+        most = MOST_PEOPLE * min(1.0, (PAIRS_AT_MOST / max(len(pairs), 1)) ** (1 / 3))
         options["n_people"] = max(int(most), LEAST_MATCHED)
         for pair in pairs:
             if (matched := _matched(examination, pair, favourable, options)) is not None:
