@@ -14,6 +14,7 @@ from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, ndtr, ndtri, rel
 
 ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
 HALVINGS = 60
+TINY = np.finfo(float).tiny
 SMALLEST_LEVEL = 1e-15  # of a p-value that is found by halving
 STEPS = 1000  # of differences that are tried, a tenth of a percentage point each
 COARSE = 25  # of them, which are tried first
@@ -87,11 +88,11 @@ def exact_interval(count, n_samples, *, alpha, binary: bool = True) -> tuple[np.
         Whether outcomes are 0 or 1: then the interval is Clopper and Pearson's. For any outcomes between 0 and 1 it
         is Chernoff's, which is wider.
     """
-    count, n_samples, alpha = map(np.array, np.broadcast_arrays(1.0 * np.asarray(count), n_samples, alpha))
+    count, n_samples, alpha = 1.0 * np.asarray(count), np.asarray(n_samples), np.asarray(alpha)
     if binary:
         rest = n_samples - count
-        low = np.where(count > 0, betaincinv(np.maximum(count, np.finfo(float).tiny), rest + 1, alpha / 2), 0.0)
-        high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, np.finfo(float).tiny), 1 - alpha / 2), 1.0)
+        low = np.where(count > 0, betaincinv(np.maximum(count, TINY), rest + 1, alpha / 2), 0.0)
+        high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, TINY), 1 - alpha / 2), 1.0)
         return low, high
     share, surprise = count / n_samples, np.log(2 / alpha) / n_samples
     return _unlikely(share, np.zeros_like(share), surprise), _unlikely(share, np.ones_like(share), surprise)
