@@ -76,8 +76,12 @@ class Normal(Rule):
     def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Sample until every proportion is known well enough; see `fairlab.themis.stopping.Rule.count`.
 
-        Samples come in blocks, but each series ends at the very sample at which one-by-one sampling would have
-        stopped; what was drawn beyond it is not used.
+        Samples come in blocks, and what was drawn beyond the end of a series is not used: for each it does what this
+        loop does::
+
+            while samples <= min_samples or half_width(count, samples, z) >= error_bound:
+                count, samples = count + outcome of a new sample, samples + 1
+                if samples >= max_samples: break
 
         Parameters
         ----------
