@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 
 from fairlab.labs.draws import course_rng
+from fairlab.networks import FeedForward
+from fairlab.papers.adf.training import majority_vote, retrain
 
 # column: lowest and highest value
 FAMILIES = {
@@ -57,3 +59,53 @@ def families(course: int = 0, *, n_people: int = 3000) -> pd.DataFrame:
     counts["origin"] = rng.uniform(0.68, 0.9) if course else 0.75
     odds = table[list(counts)] @ pd.Series(counts) - 2.55
     return table.assign(picked=(rng.random(n_people) < 1 / (1 + np.exp(-odds))).astype(int))
+
+
+def answers_around(model, family: np.ndarray) -> np.ndarray:
+    """Return whom a network picks at every income (rows) and hours of care (columns), all else as in one family.
+
+    0 is nobody, 1 only those born here, 2 only those born abroad, 3 both.
+    """
+    columns = list(FAMILIES)
+    (least, most), (fewest, longest) = FAMILIES["income"], FAMILIES["hours"]
+    incomes, hours = np.mgrid[least : most + 1, fewest : longest + 1]
+    rows = np.tile(family, (incomes.size, 1))
+    rows[:, columns.index("income")], rows[:, columns.index("hours")] = incomes.ravel(), hours.ravel()
+    twins = [np.where(np.arange(len(columns)) == columns.index("origin"), origin, rows) for origin in (0, 1)]
+    here, abroad = map(model.predict, twins)
+    return (here + 2 * abroad).reshape(incomes.shape)
+
+
+def train_on(weights: list, start: int, X: np.ndarray, y: np.ndarray, pairs: np.ndarray, course: int) -> dict:
+    """Return four networks each that were trained on with nothing, with finds, and with finds and their twins.
+
+    Parameters
+    ----------
+    weights : list
+        Of the networks that vote on the labels of what is added.
+    start : int
+        Which of them is trained on.
+    X, y : ndarray
+        The rows and labels that they learned from.
+    pairs : ndarray
+        Finds and their twins, of shape (n, 2, columns).
+    course : int
+        The finds that are added are drawn from it.
+    """
+    rng = np.random.default_rng(course)
+    networks = [FeedForward(each) for each in weights]
+    twins = [np.concatenate(pairs[rng.choice(len(pairs), 500)]) for _ in range(4)]
+    finds = [pairs[rng.choice(len(pairs), 1000), 0] for _ in range(4)]
+    born_here = np.arange(X.shape[1]) != list(FAMILIES).index("origin")
+    ways = {
+        "nothing": ([X[:0]] * 4, networks),
+        "finds, by vote": (finds, networks),
+        "twins, one label": (twins, [lambda rows: majority_vote(networks, rows * born_here)]),
+    }
+    return {
+        way: [
+            FeedForward(each)
+            for each in retrain(weights[start], X, y, added, voters, n_epochs=10, random_states=range(4))
+        ]
+        for way, (added, voters) in ways.items()
+    }

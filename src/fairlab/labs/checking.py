@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 
+from fairlab.labs.expectation import explained
 from fairlab.labs.masters import CELL_SECONDS, MOST_LETTERS, QUIET, marks, plain, read
 
 
@@ -93,10 +94,11 @@ def _name(cell, where: str) -> str:
 def _tests_something(cell) -> bool:
     """Return whether a cell is code that calls, asserts or raises something, or that Python cannot read."""
     try:
-        nodes = ast.walk(ast.parse(cell.source))
+        nodes = list(ast.walk(ast.parse(cell.source)))
     except SyntaxError:  # running it says where
         return cell.cell_type == "code"
-    return cell.cell_type == "code" and any(isinstance(node, ast.Call | ast.Assert | ast.Raise) for node in nodes)
+    calls = (node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) != "print")
+    return cell.cell_type == "code" and (any(calls) or any(isinstance(node, ast.Assert | ast.Raise) for node in nodes))
 
 
 def as_text(lines: list[Line]) -> str:
@@ -134,7 +136,7 @@ def _messages_here(content) -> list[str]:
             with capture_output():
                 exec(cell.source if cell.cell_type == "code" else "", names)
         except Exception as error:
-            messages[-1] = _in_a_line(type(error).__name__, str(error))
+            messages[-1] = _in_a_line(type(error).__name__, str(explained(error)))
     return messages
 
 

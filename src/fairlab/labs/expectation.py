@@ -1,9 +1,49 @@
 """Tests with messages for students: expected value, value found, and a common mistake that explains it."""
 
-from collections.abc import Mapping, Sequence
+import dis
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import chain
+from reprlib import Repr
+from traceback import walk_tb
+from types import CodeType, FunctionType
 
 import numpy as np
 import pandas as pd
+
+LIST = 8  # values that are shown of a list
+KINDS = re.compile("LOAD(?=_FAST)|STORE(?=_FAST)|GLOBAL")  # in the names of Python's instructions
+OBJECTS = Repr()
+OBJECTS.maxother = 80  # letters of an object that is no value
+
+# How a wrong answer is made right, by what a student should hear of it. The first that fits is said.
+COMMON = {
+    "that is a percentage; return a share, between 0 and 1": lambda found, right: found / (100 if _share(right) else 1),
+    "that is rounded; return all digits": lambda found, right: _unrounded(found, right),
+    "the sign is turned": lambda found, right: -found,
+    "the sign is lost": lambda found, right: np.where(right < 0, -found, found),
+    "that is the share of the others; take it from 1": lambda found, right: 1 - found if _share(right) else found,
+    "the order is turned round": lambda found, right: np.flip(found),
+    "the values are right and stand in another order": lambda found, right: _reordered(found, right),
+    "all are the same, as from a method that is not called by brackets: ()": lambda found, right: _varied(found, right),
+    "that is the square; take the root": lambda found, right: np.sqrt(found),
+    "that is the root; take the square": lambda found, right: found**2,
+    "that is the ratio turned over": lambda found, right: 1 / found,
+}
+
+# What a student should hear of an error, by a part of its text.
+ERRORS = {
+    "The truth value of a": "Compare row by row with & and |, each part in brackets, or take .any() or .all()",
+    "NoneType|ellipsis": "A function returned nothing; is there a `return`?",
+    "keyword argument|positional argument": "Leave the line that begins with `def` as it was, and its arguments",
+    "local variable": "A name that a function assigns to is its own, not the notebook's; take another name",
+    "'[a-z_-]*(function|method)[a-z_-]*'": "A function is called by brackets: ()",
+    "arrays must|broadcast|same length|shapes|[Ll]ength of": "The two differ in length; are they about the same rows?",
+    "is not iterable|has no len|not subscriptable": "What a function returns has another form than its text says",
+    "maximum recursion": "The function calls itself; does it have the name of one that it uses?",
+}
 
 
 class LabError(AssertionError):
@@ -54,13 +94,18 @@ def expect(
     Traceback (most recent call last):
     fairlab.labs.expectation.LabError: share: expected 0.25, found 0.5. A common mistake: that is the men's.
     """
-    if found is None or found is ...:
-        raise LabError(f"{what}: expected {_shown(expected)}, found no answer. Is there a `return`, or a value?")
+    message = f"{what}: expected {_shown(expected)}, found"
+    answers = found if isinstance(found, list | tuple) else [found]
+    if any(each is None or each is ... for each in answers):
+        raise LabError(f"{message} no answer. Is there a `return`, or a value?")
+    names = sys._getframe(1).f_globals
+    ignores = _ignores(_named(what, names), names)
     if any(_same(found, right, within) for right in (expected, *also)):
+        require(not ignores, f"{what}: {ignores}")
         return
-    message = f"{what}: expected {_shown(expected)}, found {_shown(found)}."
-    named = [mistake for mistake, value in (mistakes or {}).items() if _same(found, value, within)]
-    raise LabError(message + "".join(f" A common mistake: {mistake.strip()}." for mistake in named[:1]))
+    named = [mistake.strip() for mistake, value in (mistakes or {}).items() if _same(found, value, within)]
+    reason = ignores or (named or [_reason(found, expected, within)])[0]
+    raise LabError(f"{message} {_shown(found)}." + (f" A common mistake: {reason}." if reason else ""))
 
 
 def require(holds, message: str) -> None:
@@ -75,8 +120,10 @@ def require(holds, message: str) -> None:
     ...
     fairlab.labs.expectation.LabError: your list is empty; choose at least one
     """
-    if not holds:
-        raise LabError(message)
+    names = sys._getframe(1).f_globals
+    ignores = _ignores(_named(message, names), names)
+    if ignores or not holds:
+        raise LabError(f"{message}. A common mistake: {ignores}." if ignores else message)
 
 
 def _same(found, expected, within) -> bool:
@@ -86,27 +133,164 @@ def _same(found, expected, within) -> bool:
     try:
         if isinstance(expected, set | frozenset | pd.Index):
             return set(found) == set(expected)
-        found, expected = (pd.Series(each) if isinstance(each, Mapping) else each for each in (found, expected))
-        if isinstance(expected, pd.Series) and isinstance(found, pd.Series):
-            if set(found.index) != set(expected.index):
-                return False
-            found = found.reindex(expected.index)
+        found, expected = _aligned(found, expected)
+        if _have_other_labels(found, expected):
+            return False
         found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     except (TypeError, ValueError):
         return False
     return found.shape == expected.shape and np.allclose(found, expected, rtol=0, atol=within, equal_nan=True)
 
 
+def _aligned(*values) -> tuple:
+    """Return two values with dictionaries as Series, the first in the order of the second if they have its labels."""
+    found, expected = (pd.Series(each) if isinstance(each, Mapping) else each for each in values)
+    series = isinstance(found, pd.Series) and isinstance(expected, pd.Series)
+    same = series and set(found.index) == set(expected.index)
+    return found.reindex(expected.index) if same else found, expected
+
+
+def _have_other_labels(found, expected) -> bool:
+    return isinstance(found, pd.Series) and isinstance(expected, pd.Series) and not found.index.equals(expected.index)
+
+
+def _reason(found, expected, within) -> str:
+    """Return the common mistake that explains a wrong answer to whatever exercise, or ""."""
+    if callable(found) or (isinstance(found, list | tuple) and any(map(callable, found))):
+        return "that is a function; call it by brackets: ()"
+    if isinstance(found, Iterator):
+        return "that is still to be run through; put list(...) around it"
+    if isinstance(expected, bool | np.bool_):
+        return "" if isinstance(found, bool | np.bool_) else "return True or False"
+    if isinstance(found, str | bool | np.bool_) and not isinstance(expected, str):
+        return "that is text, in quotes; return the value itself" if isinstance(found, str) else "return a number"
+    try:
+        if isinstance(expected, set | frozenset):
+            return f"missing {_shown(expected - set(found))}, too many {_shown(set(found) - expected)}"
+        found, right = _aligned(found, expected)
+        if _have_other_labels(found, right):
+            return f"expected the labels {_shown(right.index)}, found {_shown(found.index)}"
+        found, right = np.asarray(found, dtype=float), np.asarray(right, dtype=float)
+    except (TypeError, ValueError):
+        return ""
+    if np.isnan(found).any() and not np.isnan(right).any():
+        return "nan is the mean of nothing, or 0 / 0; are there rows of the kind that you look for?"
+    if _same(found.T, right, within):
+        return "rows and columns are exchanged"
+    if found.shape != right.shape:
+        same = found.size == right.size and _same(found.reshape(right.shape), right, within)
+        values = "the values are right, the shape is not: " if same else ""
+        return f"{values}expected a {_shape(right)}, found a {_shape(found)}"
+    if right.any() and not found.any():
+        return "0 means that nothing was found; is what you compare with spelled as in the table?"
+    with np.errstate(all="ignore"):
+        return next((said for said, undo in COMMON.items() if _same(undo(found, right), right, within)), "")
+
+
+def _share(right: np.ndarray) -> bool:
+    return bool(((right >= 0) & (right <= 1)).all())
+
+
+def _unrounded(found: np.ndarray, right: np.ndarray) -> np.ndarray:
+    digits = range(0 if (np.abs(right) >= 1).any() else 1, 6)
+    return right if any(np.allclose(found, np.round(right, n), rtol=0, atol=1e-9) for n in digits) else found
+
+
+def _reordered(found: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return right if np.allclose(np.sort(found.ravel()), np.sort(right.ravel())) else found
+
+
+def _varied(found: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return right if right.size > 1 and np.isin(right, (0, 1)).all() and np.ptp(found) == 0 else found
+
+
+def _shape(value: np.ndarray) -> str:
+    names = "single number", f"list of {value.size}", f"table of {' × '.join(map(str, value.shape))}"
+    return names[min(value.ndim, 2)]
+
+
+def _ignores(codes: Iterable[CodeType], names: Mapping) -> str:
+    """Return what to say of a function of the notebook that reads a table of it, and never its own argument."""
+    for code in codes if names.get("__name__") == "__main__" else ():
+        first = {}
+        for step in _steps(code):
+            for kind, name in zip(KINDS.findall(step.opname), np.atleast_1d(step.argval), strict=False):
+                first.setdefault(name, kind)
+        given = set(code.co_varnames[: code.co_argcount]) - set(code.co_cellvars)
+        unread = {f"`{name}`" for name in given if first.get(name, "STORE") == "STORE"}
+        tables = {f"`{name}`" for name, kind in first.items() if kind == "GLOBAL" and _is_data(names.get(name))}
+        if unread and tables:
+            said = f"`{code.co_name}` reads {' and '.join(sorted(tables))} of the notebook and never its argument "
+            return said + " and ".join(sorted(unread))
+    return ""
+
+
+def _named(text: str, names: Mapping) -> list[CodeType]:
+    found = map(names.get, re.findall(r"\w+", text))
+    return [each.__code__ for each in found if isinstance(each, FunctionType) and each.__module__ == "__main__"]
+
+
+def _steps(code: CodeType) -> Iterator:
+    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    return chain(dis.get_instructions(code), *map(_steps, inner))
+
+
+def _is_data(value) -> bool:
+    tables = pd.DataFrame | pd.Series | np.ndarray
+    return isinstance(value, tables) or (isinstance(value, dict) and any(map(_is_data, value.values())))
+
+
 def _shown(value) -> str:
     if isinstance(value, Mapping | pd.Series):
-        return "{" + ", ".join(f"{key}: {_shown(each)}" for key, each in list(value.items())[:8]) + "}"
+        return "{" + ", ".join(f"{key}: {_shown(each)}" for key, each in list(value.items())[:LIST]) + "}"
     if isinstance(value, set | frozenset):
         return "{" + ", ".join(sorted(map(_shown, value))) + "}"
-    if isinstance(value, list | tuple | np.ndarray | pd.Index):
-        values = np.asarray(value, dtype=object).ravel()
-        return "[" + ", ".join(map(_shown, values[:8])) + (", ..." if len(values) > 8 else "") + "]"
+    if isinstance(value, pd.DataFrame):
+        value = value.to_numpy()
+    if isinstance(value, list | tuple | pd.Index) or getattr(value, "ndim", 0):
+        return "[" + ", ".join(map(_shown, value[:LIST])) + (", ..." if len(value) > LIST else "") + "]"
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
     if isinstance(value, bool | np.bool_ | int | np.integer):
         return str(value)
-    return repr(value) if isinstance(value, str | None) else f"an object of {type(value).__name__}"
+    if isinstance(value, str | None):
+        return repr(value)
+    return f"an object of {type(value).__name__}, {' '.join(OBJECTS.repr(value).split())}"
+
+
+def explained(error: Exception) -> Exception:
+    """Return an error of a student's code with what to do about it in its text."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    hint = next((hint for part, hint in ERRORS.items() if re.search(part, text)), "")
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    if isinstance(error, KeyError | AttributeError):
+        searched = [frame.f_locals.get(name) for frame in frames for name in ("self", "obj")]
+        hint = next(filter(None, map(_labels, [getattr(error, "obj", None), *reversed(searched)])), hint)
+    elif isinstance(error, NameError) and not hint:
+        names = [name for frame in frames[-1:] for name in frame.f_builtins | frame.f_globals | frame.f_locals]
+        close = get_close_matches(error.name or "", names, n=1)
+        hint = f"Did you mean `{close[0]}`?" if close else "Run the cells above it, from the first on, without an error"
+    ignores = next(filter(None, (_ignores([frame.f_code], frame.f_globals) for frame in frames)), hint)
+    if ignores and not isinstance(error, LabError):
+        error.args = (f"{text.rstrip('. ')}. {ignores}",)
+    return error
+
+
+def _labels(value) -> str:
+    if isinstance(value, pd.Series):
+        return "This is a single column, which does not hold the others; name the table too: table[...]"
+    labels = value.columns if isinstance(value, pd.DataFrame) else value
+    return f"There are {_shown(labels)[1:-1]}" if isinstance(labels, pd.Index) else ""
+
+
+def explain_errors(shell) -> None:
+    """Let a notebook's errors be `explained`."""
+
+    def show(shell, kind, error, trace, tb_offset=None):
+        shell.showtraceback((kind, explained(error), trace), tb_offset=tb_offset)
+
+    shell.set_custom_exc((Exception,), show)
+
+
+if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):
+    explain_errors(shell)

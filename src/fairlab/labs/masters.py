@@ -8,6 +8,7 @@ from fairlab.checks import optional
 nbformat = optional("nbformat")
 
 GUIDE = "guide"  # tag of cells for the teacher's guide
+SLIDE = "slideshow"  # metadata of cells that are shown on a lab's slides
 CELL_SECONDS, NOTEBOOK_SECONDS = 60, 600  # what a cell, and a notebook, may take when it is checked or graded
 MOST_LETTERS = 500  # of a name or message that is printed
 QUIET = ["--log-level=ERROR"]  # or a kernel warns of matters that are not a student's
@@ -73,10 +74,16 @@ def for_course(notebook, course: int):
     return changed
 
 
-def without_guide(notebook):
-    """Return a copy of a master without the cells that are run for the teacher's guide only."""
-    cells = [cell for cell in notebook.cells if GUIDE not in cell.metadata.get("tags", ())]
-    return nbformat.from_dict({**notebook, "cells": cells})
+def as_lab(notebook):
+    """Return a copy of a master as a course has it: without cells for the guide, and a test that passes says so."""
+    lab = nbformat.from_dict(notebook)
+    lab.cells = [cell for cell in lab.cells if GUIDE not in cell.metadata.get("tags", ())]
+    for cell in lab.cells:
+        if cell.cell_type == "code" and marks(cell).get("grade"):
+            shown, hidden, more = cell.source.partition("### BEGIN HIDDEN TESTS")
+            said = f"Passed: {marks(cell)['points']:g} points{', unless a hidden test fails' if hidden else ''}."
+            cell.source = f'{shown.rstrip()}\nprint("{said}")\n{hidden}{more}'.rstrip()
+    return lab
 
 
 def solved(notebook):

@@ -1,0 +1,159 @@
+"""Thirty and more mistakes that beginners make, in every exercise of every lab: each gets a sentence that helps."""
+
+import ast
+import re
+from contextlib import redirect_stdout
+from functools import lru_cache
+from io import StringIO
+from pathlib import Path
+
+import matplotlib as mpl
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from nbformat.v4 import new_code_cell, new_notebook
+
+from fairlab.labs.checking import check
+from fairlab.labs.course import card, cards
+from fairlab.labs.expectation import explained
+from fairlab.labs.masters import as_lab, marks, read, solved
+
+MISTAKES = yaml.safe_load((Path(__file__).parent / "common" / "mistakes.yaml").read_text(encoding="utf-8"))
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
+SLOW = {"audit", "counterparts", "gradient", "looking", "metric", "program"}
+
+
+class Lab:
+    """A lab that was run with its solutions: its names, and its exercises that ask for a function."""
+
+    def __init__(self, key):
+        mpl.use("agg")
+        self.names, self.exercises, code = {"__name__": "__main__", "display": print}, {}, None
+        master = as_lab(read(card(key).notebook))
+        for cell in master.cells:
+            cell.source = HIDDEN.sub("", cell.source)
+        for cell in solved(master).cells:
+            if cell.cell_type == "code":
+                with redirect_stdout(StringIO()):
+                    exec(cell.source, self.names)
+                if marks(cell).get("solution"):
+                    code = cell.source
+                elif marks(cell).get("grade") and isinstance(ast.parse(code).body[-1], ast.FunctionDef):
+                    self.exercises[ast.parse(code).body[-1].name] = code, cell.source
+
+    def said(self, name, code=None, function=None):
+        """Return what the test of an exercise says to other code or another function, "" if it passes."""
+        test = self.exercises[name][1]
+        kept = dict(self.names)
+        try:
+            if code:
+                del self.names[name]
+                exec(code, self.names)
+            else:
+                self.names[name] = function
+            with redirect_stdout(StringIO()):
+                exec(test, self.names)
+        except Exception as error:
+            return f"{type(error).__name__}: {explained(error)}"
+        else:
+            return ""
+        finally:
+            self.names.clear()
+            self.names.update(kept)
+
+    def answer(self, name):
+        """Return the first argument and the first answer of a right function in its test."""
+        seen, right = [], self.names[name]
+
+        def spy(*given, **more):
+            seen.append((given[0] if given else None, right(*given, **more)))
+            return seen[-1][1]
+
+        assert self.said(name, function=spy) == ""
+        return seen[0]
+
+
+lab_of = lru_cache(Lab)
+
+
+def kinds(value):
+    """Return the kinds of an answer."""
+    if isinstance(value, bool | np.bool_):
+        return {"any", "truth"}
+    if isinstance(value, set):
+        return {"any", "set"}
+    if isinstance(value, int | float | np.number):
+        return {"any", "number"} | ({"share"} if 0 < value < 1 else set())
+    if isinstance(value, pd.Series):
+        return {"any", "series"} | (
+            {"share"} if value.dtype == float and value.between(0, 1).all() and value.any() else set()
+        )
+    try:
+        shape = np.asarray(value, dtype=float).shape
+    except (TypeError, ValueError):
+        return {"any"}
+    return {"any", *["list", "table"][len(shape) - 1 : len(shape)]} if shape else {"any"}
+
+
+def is_like(data, other):
+    """Return whether one is a table with the columns of the other, or an array of as many dimensions."""
+    if isinstance(other, pd.DataFrame):
+        return isinstance(data, pd.DataFrame) and set(other) <= set(data)
+    return isinstance(other, np.ndarray) and isinstance(data, np.ndarray) and data.ndim == other.ndim
+
+
+def sentences(test):
+    """Return what a test says of mistakes: the keys of a dictionary, and the messages of `require`."""
+    for node in ast.walk(ast.parse(test)):
+        own = node.keys if isinstance(node, ast.Dict) else []
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
+            own = ast.walk(node.args[1])
+        yield from (each.value.strip() for each in own if isinstance(each, ast.Constant) and len(str(each.value)) > 12)
+
+
+def attempts(lab, name, mistake):
+    """Return what is said to a mistake in an exercise, nothing if it cannot be made there."""
+    code = lab.exercises[name][0]
+    given, value = lab.answer(name)
+    if "returns" in mistake:
+        if mistake["for"] not in kinds(value):
+            return []
+        right = lab.names[name]
+        names = {"np": np, "pd": pd}
+        return [lab.said(name, function=lambda *a, **k: eval(mistake["returns"], names, {"value": right(*a, **k)}))]
+    if "global" in mistake:
+        first = ast.parse(code).body[-1].args.args[0].arg
+        others = (each for each, other in lab.names.items() if is_like(other, given) and each not in code)
+        before, told, body = code.split('"""', 2)
+        wrong = [f'{before}"""{told}"""' + re.sub(rf"\b{first}\b", data, body) for data in others if data[0] != "_"]
+        return [lab.said(name, code=each) for each in wrong[:1]]
+    wrong = re.sub(mistake["code"], mistake["by"], code, count=1)
+    return [lab.said(name, code=wrong)] if wrong != code else []
+
+
+@pytest.mark.parametrize(
+    "key",
+    [pytest.param(lab.key, marks=pytest.mark.slow if lab.key in SLOW else ()) for lab in cards() if lab.mistakes],
+)
+def test_common_mistakes_get_their_sentences(key):
+    lab, left = lab_of(key), []
+    for name, (_, test) in lab.exercises.items():
+        for mistake in MISTAKES:
+            for said in attempts(lab, name, mistake):
+                says = mistake["says"], "has another form than its text says"
+                if said and not any(each in said for each in says) and not any(own in said for own in sentences(test)):
+                    left.append(f"{name}: {mistake['mistake']}: {said}")
+    assert not left, "\n".join(left)
+
+
+def test_an_error_in_a_notebook_says_what_there_is(tmp_path):
+    """In the kernel, by the library's import; a test and its messages are as before."""
+    test = new_code_cell("expect('it', 40, 0.4)", metadata={"nbgrader": {"grade": True, "grade_id": "it", "points": 1}})
+    sources = ["import pandas as pd\nfrom fairlab.labs import expect", "pd.DataFrame({'age': [1]})['aeg']", "1 / 0"]
+    nbformat.write(new_notebook(cells=[*map(new_code_cell, sources), test]), tmp_path / "mine.ipynb")
+    missing, zero, percent = check(tmp_path / "mine.ipynb")
+    assert missing.message == "KeyError: \"aeg. There are 'age'\""
+    assert zero.message == "ZeroDivisionError: division by zero"
+    assert percent.message.endswith("A common mistake: that is a percentage; return a share, between 0 and 1.")
