@@ -7,7 +7,7 @@ import warnings
 import nbformat
 
 from fairlab.labs.course import cards, write_grading
-from fairlab.labs.masters import CELL_SECONDS, for_course, marks, read, solved, without_guide
+from fairlab.labs.masters import CELL_SECONDS, as_lab, for_course, marks, read, solved
 from fairlab.labs.running import with_numbers
 from fairlab.paths import write_text
 
@@ -22,8 +22,10 @@ class Grading:
         from traitlets.config import PyFileConfigLoader
 
         self.folder = folder
-        masters = [(lab, without_guide(for_course(read(lab.notebook), COURSE))) for lab in cards() if lab.mistakes]
+        masters = [(lab, as_lab(for_course(read(lab.notebook), COURSE))) for lab in cards() if lab.mistakes]
         write_grading(masters, folder)
+        settings = (folder / "nbgrader_config.py").read_text(encoding="utf-8")
+        write_text(folder / "nbgrader_config.py", settings.replace("CONTAINER = True", "CONTAINER = False"))
         logging.getLogger("traitlets").setLevel(logging.CRITICAL)
         configuration = PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config()
         configuration.CourseDirectory.root = str(folder)
@@ -34,7 +36,7 @@ class Grading:
         return read(self.folder / "release" / card.assignment / card.notebook.name)
 
     def solved(self, card):
-        return solved(without_guide(for_course(read(card.notebook), COURSE)))
+        return solved(as_lab(for_course(read(card.notebook), COURSE)))
 
     def answered(self, card):
         """Return the release of a lab with the right answers in."""

@@ -751,7 +751,7 @@ def build_labs(names, out, seed):
     project().check()
     labs = [card(name) for name in names] or list(cards())
     folder = build(out, course=seed, labs=labs)
-    print(f"{len(labs)} labs: {folder}/students, {folder}/zips, {folder}/course (nbgrader), {folder}/solved")
+    print(f"{len(labs)} labs in {folder}: students, zips, slides, course (nbgrader), solved")
 
 
 @labs.command("check")

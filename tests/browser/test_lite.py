@@ -11,7 +11,7 @@ from lite_site import lite
 
 from fairlab.data.project import project
 from fairlab.labs.course import cards
-from fairlab.labs.masters import read, solved, without_guide
+from fairlab.labs.masters import as_lab, read, solved
 
 pytestmark = pytest.mark.browser
 LABS = [card for card in cards() if card.number in lite.LABS]
@@ -32,7 +32,7 @@ def address(tmp_path_factory):
     def write(files):
         files.mkdir()
         for card in LABS:
-            nbformat.write(solved(without_guide(read(card.notebook))), files / card.notebook.name)
+            nbformat.write(solved(as_lab(read(card.notebook))), files / card.notebook.name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lite, "write_notebooks", write)

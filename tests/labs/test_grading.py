@@ -14,6 +14,7 @@ import pytest
 import yaml
 from graded_labs import COURSE, Grading, errors, secrets
 from nbformat.v4 import new_code_cell
+from traitlets.config import PyFileConfigLoader
 
 from fairlab.data.project import project
 from fairlab.labs.course import build, card, cards
@@ -107,8 +108,8 @@ SUBMISSIONS = {
     "empty": (False, None, NONE, None),
     "correct, with warnings": (True, with_bodies(WARNS), ALL, None),
     "constants": (True, with_bodies(CONSTANT), VALUES, None),
-    "answers of the tests": (True, with_bodies(PEEKS), VALUES, None),
-    "shows a number": (True, with_bodies(SHOWS_A_NUMBER), VALUES, None),
+    "answers of the tests": (True, with_bodies(PEEKS), VALUES, "by `globals`"),
+    "shows a number": (True, with_bodies(SHOWS_A_NUMBER), VALUES, "by `get_ipython`"),
     "tests edited": (False, edited, NONE, "`{test}` was changed"),
     "tests marked otherwise": (False, marked_otherwise, NONE, None),
     "correct, tests deleted": (True, deleted, ALL, "`{test}` was deleted"),
@@ -267,12 +268,13 @@ def has_image():
         return False
 
 
-def test_a_container_is_given_the_sockets_and_what_was_handed_in(tmp_path):
-    write_text(tmp_path / "docker", '#!/bin/sh\nprintf "%s\\n" "$@"\n')
-    (tmp_path / "docker").chmod(0o755)
+@pytest.mark.parametrize("engine", ["docker", "podman"])
+def test_a_container_is_given_the_sockets_and_what_was_handed_in(tmp_path, engine):
+    write_text(tmp_path / engine, '#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / engine).chmod(0o755)
     graded = tmp_path / "a course" / "autograded" / "anna" / "lab1-berkeley"
     graded.mkdir(parents=True)
-    more = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    more = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LABS_ENGINE": engine}
     command = ["sh", KERNEL, "/tmp/labs-1/kernel.json"]
     answer = subprocess.run(command, cwd=graded, env=os.environ | more, capture_output=True, text=True, check=True)
     given = answer.stdout.splitlines()
@@ -281,6 +283,29 @@ def test_a_container_is_given_the_sockets_and_what_was_handed_in(tmp_path):
     assert volumes == ["/tmp/labs-1:/tmp/labs-1", f"{handed_in}:/lab:ro"]
     assert given[given.index("--network") + 1] == "none"
     assert {"--rm", "--read-only"} < set(given)
+    assert ("keep-id" in given) == (engine == "podman")
+
+
+@pytest.mark.parametrize(("engine", "fails", "kernel"), [("podman", 0, "contained"), ("docker", 1, "python3")])
+def test_the_container_is_on_where_its_engine_runs(tmp_path, monkeypatch, engine, fails, kernel):
+    write_text(tmp_path / engine, f"#!/bin/sh\nexit {fails}\n")
+    (tmp_path / engine).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JUPYTER_PATH", "")
+    monkeypatch.setenv("LABS_ENGINE", "")
+    settings = PyFileConfigLoader("nbgrader_config.py", path=str(project().labs / "course")).load_config()
+    assert settings.ExecutePreprocessor.kernel_name == kernel
+    assert os.environ["LABS_ENGINE"] == ("" if fails else engine)
+
+
+def test_a_container_that_is_not_there_is_built_from_what_students_get(tmp_path):
+    write_text(tmp_path / "docker", '#!/bin/sh\n[ "$1" != image ] || exit 1\necho "$*"\n')
+    (tmp_path / "docker").chmod(0o755)
+    more = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = ["sh", KERNEL, "/tmp/labs-1/kernel.json"]
+    answer = subprocess.run(command, cwd=tmp_path, env=os.environ | more, capture_output=True, text=True, check=True)
+    course = project().labs / "course"
+    assert answer.stderr == f"build --tag fairlab-labs --file {course}/container/Dockerfile {course}/../students\n"
 
 
 @pytest.mark.slow
@@ -289,8 +314,6 @@ def test_code_in_a_container_finds_no_answers_and_is_graded(tmp_path):
     lab = card("berkeley")
     made = build(tmp_path / "made", course=3, labs=[lab])
     course, file = made / "course", f"{lab.assignment}/berkeley.ipynb"
-    configuration = (course / "nbgrader_config.py").read_text(encoding="utf-8")
-    write_text(course / "nbgrader_config.py", configuration.replace("# in_container(c)", "in_container(c)"))
     submission, right = read(course / "release" / file), read(made / "solved" / file)
     for cell, answer in zip(submission.cells, right.cells, strict=True):
         cell.source = answer.source if marks(cell).get("solution") else cell.source

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from graded_labs import secrets
-from nbformat.v4 import new_notebook
+from nbformat.v4 import new_code_cell, new_notebook
 
 from fairlab.data.project import project
 from fairlab.labs import LabError, expect
-from fairlab.labs.course import build, card, cards
-from fairlab.labs.masters import exercises, for_course, marks, read, solved, without_guide
+from fairlab.labs.checking import _tests_something
+from fairlab.labs.course import build, card, cards, released
+from fairlab.labs.masters import as_lab, exercises, for_course, marks, read, solved
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
 
@@ -42,6 +43,48 @@ def test_the_mistakes_of_a_card_are_named_by_its_tests(lab):
     sources = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in read(lab.notebook).cells}
     for mistake in lab.mistakes:
         assert mistake.message in sources[mistake.test]
+
+
+@EVERY
+def test_a_test_names_the_function_of_its_exercise(lab):
+    """By the name a message finds a function that reads the notebook's table and not its argument."""
+    for cell in read(lab.notebook).cells:
+        if cell.cell_type == "code" and marks(cell).get("solution"):
+            answer = ast.parse(cell.source).body[-1]
+        elif cell.cell_type == "code" and marks(cell).get("grade") and isinstance(answer, ast.FunctionDef):
+            calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
+            names = [ast.unparse(call.args[0]) for call in calls if getattr(call.func, "id", "") == "expect"]
+            assert all(re.search(rf"\b{answer.name}\b", name) for name in names), names
+
+
+@EVERY
+def test_a_lab_fits_its_minutes(lab):
+    """The sum of docs/labs.md, for planning: it leaves at least ten of ninety minutes for talking."""
+    minutes = 0
+    for cell in as_lab(read(lab.notebook)).cells:
+        own = [line for block in SOLUTION.findall(cell.source) for line in block.splitlines() if line.strip()]
+        given = [line for line in SOLUTION.sub("", cell.source).splitlines() if line.strip()]
+        if cell.cell_type == "markdown" and marks(cell).get("solution"):
+            minutes += 3 * marks(cell)["points"]
+        elif cell.cell_type == "markdown":
+            minutes += len(re.sub("<details>.*?</details>", "", cell.source, flags=re.DOTALL).split()) / 100
+        else:
+            minutes += 1.5 * len(own) + (0 if marks(cell).get("grade") else len(given) / 5)
+    assert minutes <= 80
+
+
+@pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
+def test_a_lab_names_no_file_that_its_zip_does_not_have(lab):
+    for cell in released(lab).cells:
+        if cell.cell_type == "markdown":
+            assert not re.findall(r"`[\w./-]+\.(?:ipynb|md|yaml|py)`", cell.source)
+
+
+def test_a_test_that_passes_says_its_points_and_one_that_only_says_so_is_no_test():
+    cells = {marks(cell).get("grade_id"): cell.source for cell in released(card("berkeley")).cells}
+    assert cells["test-gaps"].endswith('print("Passed: 3 points, unless a hidden test fails.")')
+    assert cells["test-paradox"].endswith('print("Passed: 3 points.")')
+    assert not _tests_something(new_code_cell('print("Passed: 3 points.")'))
 
 
 SOLUTION = re.compile(r"[ \t]*### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
@@ -94,7 +137,10 @@ def test_right_answers_say_nothing(found, expected):
 @pytest.mark.parametrize(
     ("found", "expected", "message"),
     [
-        (0.5, 0.25, r"it: expected 0.25, found 0.5\.$"),
+        (0.3, 0.25, r"it: expected 0.25, found 0.3\.$"),
+        ([[1], [1, 2]], [1, 2], r"found \[\[1\], \[1, 2\]\]\.$"),
+        (pd.Series({"b": 50, "a": 25}), pd.Series({"a": 0.25, "b": 0.5}), "that is a percentage"),
+        ([1, None], [1, 2], "found no answer"),
         ([1, 2, 3], [1, 2], r"expected \[1, 2\], found \[1, 2, 3\]"),
         ("men", "women", "expected 'women', found 'men'"),
         (1, True, "expected True, found 1"),
@@ -157,6 +203,17 @@ def test_students_get_what_labs_import_and_no_answers(course):
     readme = (course / "students" / "README.md").read_text(encoding="utf-8")
     assert not any(mistake.message in readme for mistake in LAB.mistakes)
     assert not shown.intersection(line for lab in cards() for line in secrets(read(lab.notebook)))
+
+
+def test_the_slides_are_ten_of_the_labs_own_cells_with_its_numbers_and_no_code(course):
+    page = (course / "slides" / f"{LAB.assignment}.html").read_text(encoding="utf-8").partition('class="slides"')[2]
+    assert len(re.findall("<section >|<section>", page)) == 2 * 10, "each slide is a section in a section"
+    assert "Is it bias?" in page and page.count("data:image/png;base64") == 1
+    assert "groupby" not in page
+    master = read(course / "course" / "source" / LAB.assignment / LAB.notebook.name)
+    (figure,) = (cell for cell in master.cells if "plt.show" in cell.source)
+    assert figure.outputs
+    assert not any(cell.get("outputs") for cell in read(course / "students" / LAB.assignment / LAB.notebook.name).cells)
 
 
 def test_work_is_never_written_over(course):
@@ -244,7 +301,7 @@ assert {{line.state for line in lines}} == {{"ok", "manual"}}
     [pytest.param(lab, id=lab.key, marks=[] if lab.number in (1, 9) else pytest.mark.slow) for lab in IN_BROWSER],
 )
 def test_a_solved_lab_is_checked_as_in_a_browser(lab, tmp_path):
-    notebook = solved(without_guide(read(lab.notebook)))
+    notebook = solved(as_lab(read(lab.notebook)))
     nbformat.write(notebook, tmp_path / "lab.ipynb")
     command = [sys.executable, "-c", CHECK, str(tmp_path / "lab.ipynb")]
     answer = subprocess.run(command, capture_output=True, text=True, env={"MPLBACKEND": "agg"}, check=False)
@@ -253,7 +310,7 @@ def test_a_solved_lab_is_checked_as_in_a_browser(lab, tmp_path):
 
 
 def test_an_empty_lab_loses_its_points_in_a_browser_too(tmp_path):
-    nbformat.write(without_guide(read(cards()[0].notebook)), tmp_path / "lab.ipynb")
+    nbformat.write(as_lab(read(cards()[0].notebook)), tmp_path / "lab.ipynb")
     source = (tmp_path / "lab.ipynb").read_text(encoding="utf-8").replace(".mean()", ".sum()")
     (tmp_path / "lab.ipynb").write_text(source, encoding="utf-8")
     command = [sys.executable, "-c", CHECK, str(tmp_path / "lab.ipynb")]

@@ -16,7 +16,7 @@ from pydantic import Field
 from fairlab.checks import optional, required, suggestion
 from fairlab.data.documents import Entry, Several, read_document
 from fairlab.data.project import project
-from fairlab.labs.masters import exercises, for_course, marks, read, solved, without_guide
+from fairlab.labs.masters import SLIDE, as_lab, exercises, for_course, marks, read, solved
 from fairlab.paths import write_text
 from fairlab.suite.comparison import render
 
@@ -126,7 +126,8 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     ----------
     folder : Path or str
         A new or empty folder. ``students`` is for students, ``zips`` has a file for each lab with all that is needed to
-        run it, for a learning platform; ``course`` is for nbgrader, ``solved`` has the solutions.
+        run it, for a learning platform; ``slides`` is for the lecture, ``course`` for nbgrader; ``solved`` has the
+        solutions.
     course : int
         Its number: 0 gives the data that the guides quote; any other number draws new data.
     labs : iterable of Card, optional
@@ -163,6 +164,8 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
         for name, table in _tables(card, course).items():
             write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
         write_zip(card, students, folder / "zips")
+        if any(SLIDE in cell.metadata for cell in master.cells):
+            write_text(folder / "slides" / f"{card.assignment}.html", slides(master))
     return folder
 
 
@@ -192,7 +195,7 @@ def released(card: Card):
     required("nbgrader")
     from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
-    notebook = without_guide(read(card.notebook))
+    notebook = as_lab(read(card.notebook))
     for step in (ClearSolutions(), ClearHiddenTests()):
         notebook, _ = step.preprocess(notebook, {})
     return notebook
@@ -216,6 +219,16 @@ def guide(card: Card, master, course: int) -> str:
     """Return the teacher's page of a lab: summary, time plan, points, common mistakes, rubrics."""
     texts = {marks(cell).get("grade_id"): cell.source for cell in solved(master).cells}
     return render("guide.md.jinja", project().labs, lab=card, exercises=exercises(master), texts=texts, course=course)
+
+
+def slides(master) -> str:
+    """Return the page of a lab's slides, which are cells of its notebook, without their code."""
+    from nbconvert import SlidesExporter
+
+    shown = solved(master)
+    shown.cells = [cell for cell in shown.cells if SLIDE in cell.metadata]
+    hidden = {"exclude_input": True, "exclude_input_prompt": True, "exclude_output_prompt": True}
+    return SlidesExporter(reveal_scroll=True, **hidden).from_notebook_node(shown)[0]
 
 
 def write_requirements(folder: Path) -> None:

@@ -9,7 +9,7 @@ from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_output
 from traitlets import Bool, Integer
 
-from fairlab.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, QUIET, marks, solved, without_guide
+from fairlab.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, QUIET, SLIDE, as_lab, marks, solved
 
 MOST_LETTERS = 1_000_000  # of the output of a cell; what a loop prints in a minute fills the memory of a computer
 
@@ -79,7 +79,7 @@ def with_numbers(notebook):
 
     The source notebook is run with its solutions. Its model answers are f-strings, which are evaluated at their
     position. Cells tagged ``guide`` are run, too; they check by `require` what the texts state about the data. They are
-    not in the copy.
+    not in the copy. What cells of slides show is.
 
     Raises
     ------
@@ -95,4 +95,7 @@ def with_numbers(notebook):
     NotebookClient(run, timeout=NOTEBOOK_SECONDS, kernel_name="python3", extra_arguments=QUIET).execute()
     for index in answers:
         copy.cells[index].source = "".join(output.text for output in run.cells[index].outputs).rstrip("\n")
-    return without_guide(copy)
+    for cell, done in zip(copy.cells, run.cells, strict=True):
+        if cell.cell_type == "code" and SLIDE in cell.metadata:
+            cell.outputs = done.outputs
+    return as_lab(copy)

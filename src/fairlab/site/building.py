@@ -247,7 +247,7 @@ def write_labs(folder: Path) -> None:
     for card in cards():
         notebook = released(card)
         write_text(folder / EXTRA / place_of(card.notebook), nbformat.writes(notebook))
-        sample = guide(card, read(card.notebook), 0).partition("## Free-text answers")[0].partition("\n")[2]
+        sample = guide(card, read(card.notebook), 0).partition("## Common mistakes")[0].partition("\n")[2]
         write_notebook(folder, card.notebook, notebook, HTML.lab_head(card, exercises(notebook), sample))
 
 

@@ -1,0 +1,127 @@
+"""The gradebook of a course for teachers, Moodle and Canvas: points, late days, warnings, texts that are alike."""
+
+from itertools import combinations
+from math import ceil
+from pathlib import Path
+
+import pandas as pd
+from nbgrader.plugins import ExportPlugin, LateSubmissionPlugin
+from nbgrader.preprocessors import AssignLatePenalties
+from sklearn.feature_extraction.text import TfidfVectorizer
+from traitlets import Float, Integer, List
+
+from fairlab.labs.course import cards
+from fairlab.labs.grading import WARNINGS
+from fairlab.labs.masters import marks, read
+
+DAY = 86_400  # seconds
+ALIKE, MIN_WORDS = 0.5, 30  # share of common phrases from which on two submissions are reported, and their length
+
+
+class LateDays(LateSubmissionPlugin):
+    """Take a part of the points for each day late, also for one that has only begun.
+
+    Attributes
+    ----------
+    per_day : float
+        This part.
+    free_days : int
+        Days that cost nothing.
+    """
+
+    per_day = Float(0.1).tag(config=True)
+    free_days = Integer(0).tag(config=True)
+
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        """Return the points to take."""
+        return score * min(1, self.per_day * max(0, ceil(total_seconds_late / DAY) - self.free_days))
+
+
+class LatePenalties(AssignLatePenalties):
+    """Assign the penalties again, after grading by hand."""
+
+    display_data_priority = List().tag(config=True)  # nbconvert sets it on each step before a page
+
+
+class Platforms(ExportPlugin):
+    """Write ``grades.csv`` and ``alike.csv`` for teachers, ``moodle.csv`` and ``canvas.csv`` to import.
+
+    A lab that nobody handed in is left out, and who did not hand in a lab gets no grade for it, rather than 0.
+    """
+
+    def export(self, gradebook):
+        """Write the files to the folder that ``--to`` names, or to ``grades``."""
+        folder, late, rows, alike = Path(self.to or "grades"), LateDays(parent=self), [], []
+        folder.mkdir(parents=True, exist_ok=True)
+        titles = {card.assignment: f"Lab {card.number}: {card.title}" for card in cards()}
+        labs = {titles.get(lab.name, lab.name): lab for lab in gradebook.assignments if lab.submissions}
+        for title, lab in labs.items():
+            texts = {}
+            for submission in lab.submissions:
+                who, seconds = submission.student_id, max(0, submission.total_seconds_late)
+                notebooks = [self._notebooks(lab.name, who, each.name) for each in submission.notebooks]
+                texts[who] = " ".join(own_text(*each) for each in notebooks)
+                rows.append(
+                    {
+                        "student": who,
+                        "lab": title,
+                        "points": submission.score - late.late_submission_penalty(who, submission.score, seconds),
+                        "of": lab.max_score,
+                        "late_days": ceil(seconds / DAY),
+                        "to_grade_by_hand": submission.needs_manual_grade,
+                        "warnings": " ".join(said for graded, _ in notebooks for said in graded.metadata[WARNINGS]),
+                    }
+                )
+            alike += [{"lab": title, **pair} for pair in pairs_alike(texts)]
+        names = ["id", "last_name", "first_name", "lms_user_id"]
+        people = pd.DataFrame([[getattr(each, name) for name in names] for each in gradebook.students], columns=names)
+        people = people.set_index("id").rename_axis("student").fillna("")
+        table = pd.DataFrame(rows).set_index(["lab", "student"])
+        points = table["points"].round(2).unstack("lab").reindex(index=people.index, columns=labs)
+        every = pd.MultiIndex.from_product([labs, people.index], names=table.index.names)
+        said = table.reindex(every).astype({"points": object}).fillna({"points": "not submitted", "warnings": ""})
+        said.to_csv(folder / "grades.csv")
+        pd.DataFrame(alike, columns=["lab", "student", "other", "alike"]).to_csv(folder / "alike.csv", index=False)
+        # Moodle: "-" is no grade, and the column Username is never empty, as a user's other names may be.
+        user = people[["first_name", "last_name"]].set_axis(["First name", "Last name"], axis=1)
+        user.join(points).rename_axis("Username").to_csv(folder / "moodle.csv", na_rep="-")
+        # Canvas: these four columns in this order, the points that are possible in the second row; empty is no grade.
+        name = (people["last_name"] + ", " + people["first_name"]).str.strip(", ")
+        user = pd.DataFrame({"Student": name.where(name != "", people.index), "ID": people["lms_user_id"]})
+        user = user.assign(**{"SIS Login ID": people.index, "Section": ""})
+        possible = pd.DataFrame([["    Points Possible", "", "", "", *(lab.max_score for lab in labs.values())]])
+        canvas = pd.concat([possible.set_axis([*user, *labs], axis=1), user.join(points)])
+        canvas.to_csv(folder / "canvas.csv", index=False)
+        for (lab, who), row in said[said["warnings"] != ""].iterrows():
+            self.log.warning("%s, %s: %s", who, lab, row["warnings"])
+        self.log.info("Wrote grades.csv, alike.csv, moodle.csv and canvas.csv to %s", folder)
+
+    def _notebooks(self, lab: str, student: str, name: str) -> tuple:
+        """Return a notebook as it was graded and as it was released."""
+        course = self.parent.coursedir
+        folders = (course.autograded_directory, student), (course.release_directory, ".")
+        return tuple(read(f"{course.format_path(folder, who, lab)}/{name}.ipynb") for folder, who in folders)
+
+
+def own_text(graded, released) -> str:
+    """Return what a student wrote: free-text answers, and code that a test refused; right code is alike anyhow."""
+    given = {line.strip() for cell in released.cells for line in cell.source.splitlines()}
+    texts, answer = [], ""
+    for cell in graded.cells:
+        if marks(cell).get("solution"):
+            answer = cell.source
+        failed = any(output.output_type == "error" for output in cell.get("outputs", ()))
+        if marks(cell).get("grade") and (marks(cell).get("solution") or failed):
+            texts += [line.strip() for line in answer.splitlines() if line.strip() not in given]
+    return " ".join(texts)
+
+
+def pairs_alike(texts: dict[str, str]) -> list[dict]:
+    """Return the pairs of students whose texts share phrases of three words, with the share, the largest first."""
+    students = [student for student, text in texts.items() if len(text.split()) >= MIN_WORDS]
+    if len(students) < 2:
+        return []
+    phrases = TfidfVectorizer(ngram_range=(3, 3), token_pattern=r"\S+").fit_transform(map(texts.get, students))
+    shared = pd.DataFrame((phrases @ phrases.T).toarray(), students, students)
+    pairs = ({"student": a, "other": b, "alike": round(shared.loc[a, b], 2)} for a, b in combinations(students, 2))
+    return sorted((pair for pair in pairs if pair["alike"] >= ALIKE), key=lambda pair: -pair["alike"])

@@ -1,0 +1,189 @@
+"""From six submissions to files for Moodle and Canvas: points, late days, warnings, texts that are alike."""
+
+import csv
+import subprocess
+import sys
+from types import SimpleNamespace as Some
+
+import nbformat
+import pandas as pd
+import pytest
+from nbformat.v4 import new_code_cell
+
+from fairlab.labs.course import build, card
+from fairlab.labs.gradebook import LateDays, Platforms, pairs_alike
+from fairlab.labs.grading import reaching
+from fairlab.labs.masters import marks, read
+from fairlab.paths import write_text
+
+LAB = card("berkeley")
+THIEF = """\
+import json
+from glob import glob
+
+def admission_rates(table):
+    (path,) = glob("../../../source/*/berkeley.ipynb")
+    cells = json.load(open(path))["cells"]
+    (own,) = (cell for cell in cells if cell["metadata"].get("nbgrader", {}).get("grade_id") == "admission_rates")
+    names = {"pd": pd}
+    exec("".join(own["source"]), names)
+    return names["admission_rates"](table)
+"""
+LETTERS = {
+    "correct": """Dear Anna, men were admitted more often over all, by about fourteen points, since women applied to the
+    departments that refuse most people. In department A more women than men got in, but few applied. I cannot see
+    your grades in this table, so I cannot tell why you were refused, only that the rates alone do not show bias.""",
+    "constants": """The newspaper adds up six departments that have little in common. Where it is easy to get in, men
+    apply; where it is hard, women do. Look at one department at a time: the differences are small and their intervals
+    hold zero in all but one. Nobody can say more about a single person without having read her file.""",
+}
+
+
+def with_answers(notebook, answers):
+    for cell in notebook.cells:
+        if marks(cell).get("grade_id") in answers:
+            cell.source = answers[marks(cell)["grade_id"]]
+    return notebook
+
+
+def submissions(course):
+    """Return six notebooks by the names of students."""
+    file = f"{LAB.assignment}/{LAB.notebook.name}"
+    right = {marks(cell).get("grade_id"): cell.source for cell in read(course / "solved" / file).cells}
+    made = {}
+    for student in ("correct", "empty", "constants", "edited", "endless", "thief"):
+        made[student] = read(course / "students" / file)
+        if student not in ("empty", "edited"):
+            answers = {cell: text for cell, text in right.items() if cell and not cell.startswith("test-")}
+            letter = {"letter": LETTERS.get(student, LETTERS["correct"] if student == "thief" else "Because.")}
+            with_answers(made[student], answers | {"explanatory": "It is."} | letter)
+    constants = "def admission_rates(table):\n    return pd.Series({'man': 4 / 6, 'woman': 1 / 4})"
+    with_answers(made["constants"], {"admission_rates": constants})
+    with_answers(made["endless"], {"gaps": "def gaps(table):\n    while True:\n        pass"})
+    with_answers(made["thief"], {"admission_rates": THIEF})
+    for cell in made["edited"].cells:
+        if str(marks(cell).get("grade_id")).startswith("test-"):
+            cell.source = "print('Passed')"
+    made["correct"].cells.append(new_code_cell("pd.read_csv('data/admissions.csv').shape"))
+    return made
+
+
+@pytest.mark.slow
+def test_a_course_with_six_submissions_ends_in_files_for_moodle_and_canvas(tmp_path):
+    course = build(tmp_path / "made", course=3, labs=[LAB, card("metric")])
+
+    def nbgrader(*arguments):
+        command = [sys.executable, "-m", "nbgrader", *arguments]
+        return subprocess.run(command, cwd=course / "course", capture_output=True, text=True, check=True).stderr
+
+    folder = course / "course" / "submitted"
+    settings = (course / "course" / "nbgrader_config.py").read_text(encoding="utf-8")
+    write_text(course / "course" / "nbgrader_config.py", settings.replace("CONTAINER = True", "CONTAINER = False"))
+    write_text(tmp_path / "people.csv", "id,first_name,last_name,lms_user_id\ncorrect,Ann,Able,17\nabsent,Bo,Bell,18\n")
+    nbgrader("db", "student", "import", str(tmp_path / "people.csv"))
+    nbgrader("db", "assignment", "add", LAB.assignment, "--duedate", "2027-01-10 12:00:00 UTC")
+    for student, notebook in submissions(course).items():
+        own = folder / student / LAB.assignment
+        write_text(own / LAB.notebook.name, nbformat.writes(notebook))
+        write_text(
+            own / "data" / "admissions.csv",
+            (course / "students" / LAB.assignment / "data" / "admissions.csv").read_text(),
+        )
+        day = 12 if student == "constants" else 9
+        write_text(own / "timestamp.txt", f"2027-01-{day} 11:00:00 UTC")
+    said = nbgrader("autograde", LAB.assignment, "--ExecutePreprocessor.timeout=40")
+    assert "checksum" not in said
+    assert "correct, lab1-berkeley" not in said, said
+    nbgrader("generate_feedback", LAB.assignment)
+    said = nbgrader("export", "--to", "out")
+    assert "thief, Lab 1: Berkeley. Is it bias?: `admission_rates` reaches beyond the notebook" in said
+
+    table = pd.read_csv(course / "course" / "out" / "grades.csv").set_index("student")
+    assert set(table["lab"]) == {"Lab 1: Berkeley. Is it bias?"}, "nobody handed in the other lab"
+    assert table["points"].to_dict() == {
+        "correct": "17.0",
+        "absent": "not submitted",
+        "empty": "0.0",
+        "constants": "12.0",
+        "edited": "0.0",
+        "endless": "14.0",
+        "thief": "17.0",  # outside a container the source is there to be read
+    }
+    warned = table["warnings"].fillna("")
+    assert set(warned.index[warned != ""]) == {"edited", "endless", "thief"}
+    assert all(f"`{name}`" in warned["thief"] for name in ("glob", "open", "exec", "../../../source/*/berkeley.ipynb"))
+    alike = pd.read_csv(course / "course" / "out" / "alike.csv")
+    assert [set(pair) for pair in alike[["student", "other"]].to_numpy()] == [{"correct", "thief"}]
+    page = (course / "course" / "feedback" / "endless" / LAB.assignment / "berkeley.html").read_text(encoding="utf-8")
+    assert ">test-gaps</a>" in page and "did not end within" in page
+
+
+@pytest.mark.parametrize(
+    ("days", "taken"), [(0, 0), (0.01, 2), (1, 2), (1.01, 4), (9.5, 20), (30, 20)], ids=lambda value: str(value)
+)
+def test_a_day_late_takes_a_tenth_and_a_day_begun_counts(days, taken):
+    assert LateDays().late_submission_penalty("anna", 20, days * 86_400) == pytest.approx(taken)
+    assert LateDays(free_days=2).late_submission_penalty("anna", 20, days * 86_400) == pytest.approx(
+        max(0, taken - 4) if days < 30 else 20
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from pathlib import Path\nPath('x')", {"Path", "pathlib"}),
+        ("[*__import__('glob').glob('*')]", {"__import__", "glob"}),
+        ("f.__globals__", {"__globals__"}),
+        ("x = '../source'", {"../source"}),
+        ("pd.read_csv('/home/anna/solved.csv')", {"/home/anna/solved.csv"}),
+        ("%run other.py\n!cat x", {"%run other.py", "!cat x"}),
+        ("def f(:\n    open", {"open"}),
+        ("pd.read_csv('data/admissions.csv')  # open it", set()),
+        ("rate = 'wait ...', '%.2f', 'a/b', '1/2'", set()),
+        ("table.groupby('department').size()", set()),
+    ],
+)
+def test_code_that_reaches_beyond_its_notebook_is_found_and_honest_code_is_not(source, found):
+    assert reaching(source) == {f"`{each}`" for each in found}
+
+
+def test_copied_texts_are_alike_with_a_word_changed_and_own_texts_are_not():
+    copied = LETTERS["correct"].replace("grades", "marks")
+    pairs = pairs_alike({"a": LETTERS["correct"], "b": LETTERS["constants"], "c": copied, "d": "too short to say"})
+    assert [(pair["student"], pair["other"]) for pair in pairs] == [("a", "c")]
+    assert pairs[0]["alike"] > 0.7
+
+
+def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_path):
+    people = [
+        Some(id="anna", first_name="Anna", last_name="Able", lms_user_id="17"),
+        Some(id="bo", first_name=None, last_name=None, lms_user_id=None),
+    ]
+    handed_in = Some(student_id="anna", total_seconds_late=90_000, score=20, needs_manual_grade=True, notebooks=[])
+    labs = [
+        Some(name=LAB.assignment, submissions=[handed_in], max_score=25),
+        Some(name="lab2-looking", submissions=[], max_score=25),
+    ]
+    Platforms(to=str(tmp_path)).export(Some(assignments=labs, students=people))
+    title = "Lab 1: Berkeley. Is it bias?"
+    rows = {
+        name: list(csv.reader((tmp_path / f"{name}.csv").open(encoding="utf-8")))
+        for name in ("moodle", "canvas", "grades")
+    }
+    # docs.moodle.org, Grade import: one column to map users from, here Username; "-" is no grade.
+    assert rows["moodle"] == [
+        ["Username", "First name", "Last name", title],
+        ["anna", "Anna", "Able", "16.0"],
+        ["bo", "", "", "-"],
+    ]
+    # Canvas' importer: four columns of a student, then the labs; a row of possible points; empty is no grade.
+    assert rows["canvas"] == [
+        ["Student", "ID", "SIS Login ID", "Section", title],
+        ["    Points Possible", "", "", "", "25.0"],
+        ["Able, Anna", "17", "anna", "", "16.0"],
+        ["bo", "", "bo", "", ""],
+    ]
+    assert rows["grades"][1:] == [
+        [title, "anna", "16.0", "25.0", "2.0", "True", ""],
+        [title, "bo", "not submitted", "", "", "", ""],
+    ]
