@@ -8,11 +8,13 @@ from types import SimpleNamespace as Some
 import nbformat
 import pandas as pd
 import pytest
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_notebook
+from nbgrader.apps import ExportApp
+from nbgrader.coursedir import CourseDirectory
 
 from fairlab.labs.course import build, card
-from fairlab.labs.gradebook import LateDays, Platforms, pairs_alike
-from fairlab.labs.grading import reaching
+from fairlab.labs.gradebook import UNGRADED, LateDays, Platforms, pairs_alike
+from fairlab.labs.grading import WARNINGS, reaching
 from fairlab.labs.masters import marks, read
 from fairlab.paths import write_text
 
@@ -159,12 +161,18 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         Some(id="anna", first_name="Anna", last_name="Able", lms_user_id="17"),
         Some(id="bo", first_name=None, last_name=None, lms_user_id=None),
     ]
-    handed_in = Some(student_id="anna", total_seconds_late=90_000, score=20, needs_manual_grade=True, notebooks=[])
-    labs = [
-        Some(name=LAB.assignment, submissions=[handed_in], max_score=25),
-        Some(name="lab2-looking", submissions=[], max_score=25),
-    ]
-    Platforms(to=str(tmp_path)).export(Some(assignments=labs, students=people))
+    released, graded = (
+        tmp_path / f"{folder}/{LAB.assignment}/berkeley.ipynb" for folder in ("release", "autograded/anna")
+    )
+    for file in (released, graded):
+        write_text(file, nbformat.writes(new_notebook(metadata={WARNINGS: []})))
+    (tmp_path / "submitted" / "cem" / LAB.assignment).mkdir(parents=True)
+    one, two = (Some(name=name, submissions=[], max_score=25) for name in (LAB.assignment, "lab2-looking"))
+    own = {"assignment": one, "notebooks": [Some(name="berkeley")], "needs_manual_grade": True}
+    one.submissions = [Some(student_id="anna", total_seconds_late=90_000, score=20, **own)]
+    app = ExportApp()
+    app.coursedir = CourseDirectory(root=str(tmp_path))
+    Platforms(to=str(tmp_path), parent=app).export(Some(assignments=[one, two], students=people))
     title = "Lab 1: Berkeley. Is it bias?"
     rows = {
         name: list(csv.reader((tmp_path / f"{name}.csv").open(encoding="utf-8")))
@@ -175,6 +183,7 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         ["Username", "First name", "Last name", title],
         ["anna", "Anna", "Able", "16.0"],
         ["bo", "", "", "-"],
+        ["cem", "", "", "-"],
     ]
     # Canvas' importer: four columns of a student, then the labs; a row of possible points; empty is no grade.
     assert rows["canvas"] == [
@@ -182,8 +191,10 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         ["    Points Possible", "", "", "", "25.0"],
         ["Able, Anna", "17", "anna", "", "16.0"],
         ["bo", "", "bo", "", ""],
+        ["cem", "", "cem", "", ""],
     ]
     assert rows["grades"][1:] == [
         [title, "anna", "16.0", "25.0", "2.0", "True", ""],
         [title, "bo", "not submitted", "", "", "", ""],
+        [title, "cem", "not graded", "", "", "", UNGRADED],
     ]

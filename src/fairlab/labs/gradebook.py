@@ -14,6 +14,7 @@ from fairlab.labs.course import cards
 from fairlab.labs.grading import WARNINGS
 from fairlab.labs.masters import marks, read
 
+UNGRADED = "Handed in and not graded: see what nbgrader autograde says of it."
 DAY = 86_400  # seconds
 ALIKE, MIN_WORDS = 0.5, 30  # share of common phrases from which on two submissions are reported, and their length
 
@@ -51,35 +52,36 @@ class Platforms(ExportPlugin):
 
     def export(self, gradebook):
         """Write the files to the folder that ``--to`` names, or to ``grades``."""
-        folder, late, rows, alike = Path(self.to or "grades"), LateDays(parent=self), [], []
-        folder.mkdir(parents=True, exist_ok=True)
+        folder, late, course = Path(self.to or "grades"), LateDays(parent=self), self.parent.coursedir
         titles = {card.assignment: f"Lab {card.number}: {card.title}" for card in cards()}
-        labs = {titles.get(lab.name, lab.name): lab for lab in gradebook.assignments if lab.submissions}
-        for title, lab in labs.items():
-            texts = {}
-            for submission in lab.submissions:
-                who, seconds = submission.student_id, max(0, submission.total_seconds_late)
-                notebooks = [self._notebooks(lab.name, who, each.name) for each in submission.notebooks]
-                texts[who] = " ".join(own_text(*each) for each in notebooks)
-                rows.append(
-                    {
-                        "student": who,
-                        "lab": title,
-                        "points": submission.score - late.late_submission_penalty(who, submission.score, seconds),
-                        "of": lab.max_score,
-                        "late_days": ceil(seconds / DAY),
-                        "to_grade_by_hand": submission.needs_manual_grade,
-                        "warnings": " ".join(said for graded, _ in notebooks for said in graded.metadata[WARNINGS]),
-                    }
-                )
+        rows, alike, maximum, submitted = [], [], {}, Path(course.root, course.submitted_directory)
+        for lab in gradebook.assignments:
+            title, texts = titles.get(lab.name, lab.name), {}
+            graded = {each.student_id: each for each in lab.submissions}
+            handed_in = {path.parent.name for path in submitted.glob(f"*/{lab.name}")}
+            for who in sorted(handed_in | set(graded)):
+                maximum[title], row = lab.max_score, {"lab": title, "student": who, "warnings": UNGRADED}
+                notebooks = self._notebooks(graded[who]) if who in graded else []
+                if notebooks:
+                    score, seconds = graded[who].score, max(0, graded[who].total_seconds_late)
+                    texts[who] = " ".join(own_text(*each) for each in notebooks)
+                    row["points"] = score - late.late_submission_penalty(who, score, seconds)
+                    row |= {"of": lab.max_score, "late_days": ceil(seconds / DAY)}
+                    row["to_grade_by_hand"] = graded[who].needs_manual_grade
+                    row["warnings"] = " ".join(said for own, _ in notebooks for said in own.metadata[WARNINGS])
+                rows.append(row)
             alike += [{"lab": title, **pair} for pair in pairs_alike(texts)]
+        columns = ["lab", "student", "points", "of", "late_days", "to_grade_by_hand", "warnings"]
+        table = pd.DataFrame(rows, columns=columns).set_index(["lab", "student"])
         names = ["id", "last_name", "first_name", "lms_user_id"]
         people = pd.DataFrame([[getattr(each, name) for name in names] for each in gradebook.students], columns=names)
-        people = people.set_index("id").rename_axis("student").fillna("")
-        table = pd.DataFrame(rows).set_index(["lab", "student"])
-        points = table["points"].round(2).unstack("lab").reindex(index=people.index, columns=labs)
-        every = pd.MultiIndex.from_product([labs, people.index], names=table.index.names)
-        said = table.reindex(every).astype({"points": object}).fillna({"points": "not submitted", "warnings": ""})
+        people = people.set_index("id").rename_axis("student")
+        people = people.reindex(people.index.union(table.index.unique("student"), sort=False)).fillna("")
+        points = table["points"].round(2).unstack("lab").reindex(index=people.index, columns=maximum)
+        every = pd.MultiIndex.from_product([maximum, people.index], names=table.index.names)
+        said = table.astype({"points": object}).fillna({"points": "not graded"}).reindex(every)
+        said = said.fillna({"points": "not submitted", "warnings": ""})
+        folder.mkdir(parents=True, exist_ok=True)
         said.to_csv(folder / "grades.csv")
         pd.DataFrame(alike, columns=["lab", "student", "other", "alike"]).to_csv(folder / "alike.csv", index=False)
         # Moodle: "-" is no grade, and the column Username is never empty, as a user's other names may be.
@@ -89,18 +91,20 @@ class Platforms(ExportPlugin):
         name = (people["last_name"] + ", " + people["first_name"]).str.strip(", ")
         user = pd.DataFrame({"Student": name.where(name != "", people.index), "ID": people["lms_user_id"]})
         user = user.assign(**{"SIS Login ID": people.index, "Section": ""})
-        possible = pd.DataFrame([["    Points Possible", "", "", "", *(lab.max_score for lab in labs.values())]])
-        canvas = pd.concat([possible.set_axis([*user, *labs], axis=1), user.join(points)])
+        possible = pd.DataFrame([["    Points Possible", "", "", "", *maximum.values()]])
+        canvas = pd.concat([possible.set_axis([*user, *maximum], axis=1), user.join(points)])
         canvas.to_csv(folder / "canvas.csv", index=False)
         for (lab, who), row in said[said["warnings"] != ""].iterrows():
             self.log.warning("%s, %s: %s", who, lab, row["warnings"])
         self.log.info("Wrote grades.csv, alike.csv, moodle.csv and canvas.csv to %s", folder)
 
-    def _notebooks(self, lab: str, student: str, name: str) -> tuple:
-        """Return a notebook as it was graded and as it was released."""
-        course = self.parent.coursedir
-        folders = (course.autograded_directory, student), (course.release_directory, ".")
-        return tuple(read(f"{course.format_path(folder, who, lab)}/{name}.ipynb") for folder, who in folders)
+    def _notebooks(self, submission) -> list[tuple]:
+        """Return each notebook of a submission as it was graded and as it was released; none if grading failed."""
+        course, lab = self.parent.coursedir, submission.assignment.name
+        folders = (course.autograded_directory, submission.student_id), (course.release_directory, ".")
+        folders = [Path(course.format_path(folder, who, lab)) for folder, who in folders]
+        names = [f"{each.name}.ipynb" for each in submission.notebooks if (folders[0] / f"{each.name}.ipynb").exists()]
+        return [tuple(read(folder / name) for folder in folders) for name in names]
 
 
 def own_text(graded, released) -> str:
