@@ -305,7 +305,12 @@ class Feature:
 
     def categories(self, column: pd.Series) -> pd.Series:
         """Return a column as ordered categories, called by their labels; those that do not occur are left out."""
-        named = pd.Categorical.from_codes(self.find(column), self.labels, ordered=True)
+        if is_number(column):
+            codes = self.find(column)
+        else:  # each text is looked up once
+            places, values = pd.factorize(column, use_na_sentinel=False)
+            codes = self.find(pd.Series(values))[places]
+        named = pd.Categorical.from_codes(codes, self.labels, ordered=True)
         return pd.Series(named.remove_unused_categories(), index=column.index, name=column.name)
 
     def _among(self, values, known: pd.Series) -> np.ndarray:
