@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from fairlab.cases.meaning import interpret
 from fairlab.cases.model import ModelAdapter
@@ -75,7 +74,7 @@ class DecisionRecord(ModelAdapter):
         n_yes, n_no = favourable.sum(), (~favourable).sum()
         if not n_yes * n_no:
             return
-        above = (rankdata(scores)[favourable].mean() - (n_yes + 1) / 2) / n_no
+        above = (pd.Series(scores).rank()[favourable].mean() - (n_yes + 1) / 2) / n_no
         if above < 0.5:
             self._warn("Favourable decisions have the lower scores.")
         if abs(above - 0.5) < 0.25:
