@@ -16,7 +16,7 @@ from fairlab.statistics import smallest_effect
 
 # Groups of one sensitive column that are looked at, the largest first.
 MOST_MATCHED = 10
-# Of more pairs of groups each has fewer people, so that the audit takes no longer: exact transport grows with the cube.
+# Of more pairs of groups each has fewer people, so that the audit takes no longer: costs of pairs grow with the square.
 PAIRS_AT_MOST = 6
 # People with their counterparts in the evidence of one finding.
 PAIRS_SHOWN = 20
@@ -65,7 +65,7 @@ class FlipTest(Method):
         favourable = examination.case.decide()
         options = {"confidence_level": self.confidence_level, "random_state": self.random_state}
         pairs = [pair for name in examination.case.sensitive_features for pair in _pairs(examination, name)]
-        most = MOST_PEOPLE * min(1.0, (PAIRS_AT_MOST / max(len(pairs), 1)) ** (1 / 3))
+        most = MOST_PEOPLE * min(1.0, (PAIRS_AT_MOST / max(len(pairs), 1)) ** 0.5)
         options["n_people"] = max(int(most), LEAST_MATCHED)
         for pair in pairs:
             if (matched := _matched(examination, pair, favourable, options)) is not None:
