@@ -343,13 +343,10 @@ def _moved(row, old) -> tuple[bool, float]:
     return row.verdict != old.verdict, change if change > ROUNDED else 0.0  # the committed ones are rounded
 
 
-def compare(run: Run, reading: str = "as_published") -> Comparison:
-    """Compare a run with all published values and claims of its tables and figures.
-
-    With ``as_specified`` as `reading`, numbers that the run has by that protocol variant are judged instead.
-    """
+def compare(run: Run) -> Comparison:
+    """Compare a run with all published values and claims of its tables and figures."""
     artefacts = map(run.specification.published.artefact, run.specification.artefacts)
-    return Comparison(row for artefact in artefacts for row in _rows_of(artefact, run, reading))
+    return Comparison(row for artefact in artefacts for row in _rows_of(artefact, run))
 
 
 def published_row(paper: str, artefact: Artefact, item: Value | Claim, **found) -> Row:
@@ -361,24 +358,23 @@ def published_row(paper: str, artefact: Artefact, item: Value | Claim, **found) 
     return Row(paper=paper, artefact=artefact.id, id=item.id, **published, **found)
 
 
-def _rows_of(artefact, run, reading) -> Iterable[Row]:
+def _rows_of(artefact, run) -> Iterable[Row]:
     """Yield the rows of one table or figure of a run: its numbers, then its claims."""
     claims = [_claim_row(artefact, claim, run) for claim in artefact.claims.values()]
     # A claim from surrogate data or a smaller run supports no number.
     all_hold = all(row.verdict == "holds" for row in claims)
     for value in artefact.values.values():
-        yield _value_row(artefact, value, run, reading, all_hold and value.id in artefact.judged)
+        yield _value_row(artefact, value, run, all_hold and value.id in artefact.judged)
     yield from claims
 
 
-def _value_row(artefact, value, run, reading, claims_hold) -> Row:
-    record = run.record(artefact.id, value.id, reading) or run.record(artefact.id, value.id)
+def _value_row(artefact, value, run, claims_hold) -> Row:
+    record = run.record(artefact.id, value.id)
     if record is None:
         return published_row(run.paper, artefact, value, reason=_reason_left_out(run, artefact, value))
-    ours, specified = (run.ours(artefact.id, value.id, one) for one in (record["reading"], "as_specified"))
+    ours, specified = run.ours(artefact.id, value.id), run.ours(artefact.id, value.id, "as_specified")
     inferred = value.inferred or artefact.inferred or not value.verified
-    # Claims are judged as published, and say nothing of a number as specified.
-    claims_hold = claims_hold and not inferred and record["reading"] == "as_published"
+    claims_hold = claims_hold and not inferred
     verdict, reason = judge(value, ours, claims_hold=claims_hold, **_limits(run, artefact, value, record))
     evidence, is_chance = run.specification.evidence(artefact.id, value.id), ours.n > 1 and not value.exact
     share = unsettled(value, ours, claims_hold=claims_hold) if is_chance and evidence == EVIDENCE[0] else None
@@ -399,7 +395,7 @@ def _value_row(artefact, value, run, reading, claims_hold) -> Row:
         as_specified=as_specified and as_specified.ours,
         relative_difference=relative_difference(value, ours),
         verdict=verdict,
-        reading=INFERRED if inferred and reading == "as_published" else "as_published",
+        reading=INFERRED if inferred else "as_published",
         unsettled=share if verdict in JUDGED else None,
         evidence=evidence,
         reason="; ".join(filter(None, reasons)),

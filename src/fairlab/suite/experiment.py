@@ -29,6 +29,7 @@ from fairlab.suite.drawing import keep, with_mark
 from fairlab.suite.fingerprint import state
 from fairlab.suite.scorecard import ending_of
 from fairlab.suite.seeds import Trial
+from fairlab.suite.tables import use_tables
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_specified")
@@ -123,6 +124,7 @@ class Experiment:
         given = {name: namespace[name] for name in needed}
         if "matplotlib" in sys.modules:
             plotting.use_style()
+        use_tables()
         return cls(given.pop("experiment"), **given)
 
     def __reduce__(self):
@@ -488,6 +490,12 @@ class Experiment:
             except runs.IncompleteRunError as error:
                 print(f"Not stored: {error}", file=sys.stderr)
         return Comparison(compare(self.run).rows, ending_of(self.run, stored))
+
+    def earlier_runs(self) -> list[runs.Run]:
+        """Return the runs, at this profile and seed, of the experiments that this one comes after (``after:``)."""
+        folders = [runs.run_folder(name, self.run.profile) for name in self.specification.after]
+        found = [runs.Run.read(folder) for folder in folders if (folder / "run.json").exists()]
+        return [run for run in found if run.seed == self.run.seed]
 
     def _file(self, kind, artefact, part) -> Path:
         """Return the path of a table or figure, without a suffix."""

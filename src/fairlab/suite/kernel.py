@@ -16,6 +16,7 @@ def main(parent: str, task: str, *options: str) -> None:
     from ipykernel.kernelapp import IPKernelApp
 
     sys.argv = ["ipykernel_launcher"]  # by another name it prints advice for terminals
+    IPKernelApp.exec_lines = ["from fairlab.suite.tables import use_tables as _; _()"]
     IPKernelApp.launch_instance([*options, "--log-level=ERROR"])
     gc.freeze()  # or Python looks through all that was loaded before it ends, which takes a third of a second
 

@@ -1,0 +1,110 @@
+"""How notebooks and the site show tables: whole numbers with separators, fractions in three digits, words for names.
+
+Text stands on the left and numbers on the right; what is missing is a dash, and what is long is folded.
+"""
+
+import re
+import sys
+from collections.abc import Sequence
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+
+SHOWN = 20  # rows of a table; the others are folded
+MOST = 200  # rows that are written at all
+SMALLEST = 1e-3  # smaller fractions have an exponent
+ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+|[a-z0-9]+(_[a-z0-9]+)+")  # census.age.adf or work_experience
+TEXT = "\u2063"  # marks a cell of text until the table is written
+
+
+def use_tables() -> None:
+    """Show every table of this notebook by `to_html`; without one do nothing."""
+    if "ipykernel" not in sys.modules:
+        return
+    from IPython import get_ipython
+
+    html = get_ipython().display_formatter.formatters["text/html"]
+    html.for_type(pd.DataFrame, to_html)
+    html.for_type(pd.Series, lambda column: to_html(column.to_frame("" if column.name is None else column.name)))
+
+
+def number(value: float, *, fraction: bool = False) -> str:
+    """Return a number as it is shown: 364,758, 0.0500, 12.3, 5.3e−05; a dash if it is missing.
+
+    Among fractions a small whole number is one, too: 1.00.
+    """
+    if pd.isna(value):
+        return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if float(value).is_integer() and abs(value) < 1e15 and not (fraction and 0 < abs(value) < 100):
+        text = f"{int(value):,d}"
+    elif abs(value) >= 100:
+        text = f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.2e}"
+    else:
+        text = f"{value:.2g}" if abs(value) < SMALLEST else f"{value:#.3g}"
+    return text.replace("-", "−")
+
+
+def words(name: object) -> str:
+    """Return a name in words: ``census.age.n_inputs`` is census, age, n inputs."""
+    text = str(name)
+    return ", ".join(text.split(".")).replace("_", " ") if ID.fullmatch(text) else text
+
+
+def to_html(frame: pd.DataFrame) -> str:
+    """Return a table as HTML."""
+    shown = pd.DataFrame({k: _texts(column) for k, (_, column) in enumerate(frame.head(MOST).items())})
+    shown.columns, shown.index = _in_words(frame.columns), _in_words(frame.index[:MOST])
+    parts = [_table(shown.iloc[:SHOWN])]
+    if len(shown) > SHOWN:
+        left_out = f", of {len(frame):,}" if len(frame) > MOST else ""
+        summary = f"{len(shown) - SHOWN} more rows{left_out}"
+        parts.append(f"<details><summary>{summary}</summary>{_table(shown.iloc[SHOWN:])}</details>")
+    return "".join(parts)
+
+
+def _table(texts) -> str:
+    html = texts.to_html(border=0, justify="right", index=not _is_counted(texts.index))
+    return html.replace(f"<td>{TEXT}", '<td style="text-align: left">')
+
+
+def _texts(column: pd.Series) -> Sequence[str]:
+    """Return a column as it is shown: fractions if one of its numbers is one, else whole numbers."""
+    if pd.api.types.is_bool_dtype(column):
+        return [TEXT + {True: "yes", False: "no"}.get(value, "–") for value in column]
+    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_complex_dtype(column):
+        return [_text(value) for value in column]
+    fraction = any(np.isfinite(value) and value % 1 for value in column.dropna())
+    return [number(value, fraction=fraction) for value in column]
+
+
+def _text(value) -> str:
+    """Return one value of a column of mixed kinds."""
+    if isinstance(value, bool | np.bool_):
+        return TEXT + ("yes" if value else "no")
+    if value is None or value is pd.NaT or isinstance(value, Real):
+        return number(np.nan if value is None or value is pd.NaT else value)
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(end, Real) for end in value):
+        return " to ".join(map(number, value))  # an interval
+    return TEXT + words(value)
+
+
+def _in_words(index):
+    """Return the labels of rows or columns in words, numbers as they are shown."""
+
+    def label(value):
+        if isinstance(value, Integral) and not isinstance(value, bool) and abs(value) < 10_000:
+            return str(value)  # which may be a year
+        return number(value) if isinstance(value, Real) and not isinstance(value, bool) else words(value)
+
+    if isinstance(index, pd.MultiIndex):
+        levels = [[label(value) for value in index.get_level_values(k)] for k in range(index.nlevels)]
+        return pd.MultiIndex.from_arrays(levels, names=[name and words(name) for name in index.names])
+    return pd.Index([label(value) for value in index], name=index.name and words(index.name), dtype=object)
+
+
+def _is_counted(index) -> bool:
+    """Return whether an index only counts rows, and says nothing."""
+    return index.nlevels == 1 and index.name is None and all(str(value) == str(k) for k, value in enumerate(index))

@@ -1,0 +1,73 @@
+"""How notebooks show tables."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.suite.tables import MOST, SHOWN, number, to_html, words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (364758, "364,758"),
+        (364758.0, "364,758"),
+        (-1, "−1"),
+        (0.05, "0.0500"),
+        (12.34, "12.3"),
+        (1234.5, "1,234"),
+        (5.3e-5, "5.3e−05"),
+        (np.nan, "–"),
+        (np.int64(8949), "8,949"),
+        (np.inf, "∞"),
+    ],
+)
+def test_a_number_has_separators_or_three_digits(value, text):
+    assert number(value) == text
+
+
+def test_names_are_words_and_text_stays():
+    assert words("census.age.n_inputs") == "census, age, n inputs"
+    assert words("work_experience") == "work experience"
+    assert words("education-num > 11.5") == "education-num > 11.5"
+    assert words("3.5") == "3.5"
+
+
+def cells(html):
+    """Return the cells of a table, row by row, with the alignment of each."""
+    rows = re.findall(r"<tr.*?</tr>", html, re.DOTALL)
+    return [re.findall(r"<t[hd][^>]*?(left|)\"?>(.*?)</t[hd]>", row) for row in rows]
+
+
+def test_counts_are_whole_text_is_left_and_nothing_is_nan():
+    frame = pd.DataFrame(
+        {"map": ["GAN", "exact"], "n_people": [1125.0, np.nan], "share": [0.25, 1.0], "fits": [True, False]},
+        index=pd.Index(["a.f_plus", "b"], name="set"),
+    )
+    html = to_html(frame)
+    assert [text for _, text in cells(html)[0]][1:] == ["map", "n people", "share", "fits"]
+    assert cells(html)[2][1:] == [("left", "GAN"), ("", "1,125"), ("", "0.250"), ("left", "yes")]
+    assert [text for _, text in cells(html)[3]] == ["b", "exact", "–", "1.00", "no"]
+    assert "a, f plus" in html
+    assert "NaN" not in html
+    assert "&lt;b&gt;" in to_html(pd.DataFrame({"x": ["<b>"]}))
+
+
+def test_a_long_table_is_folded_and_a_longer_one_says_how_long_it_is():
+    html = to_html(pd.DataFrame({"x": range(SHOWN + 3)}))
+    first, rest = html.split("<details>")
+    assert first.count("<td>") == SHOWN
+    assert rest.count("<td>") == 3
+    assert "3 more rows</summary>" in rest
+    longest = to_html(pd.DataFrame({"x": range(1_000)}))
+    assert longest.count("<td>") == MOST
+    assert "180 more rows, of 1,000" in longest
+
+
+def test_rows_and_columns_of_several_levels_keep_them():
+    frame = pd.crosstab([["a", "a", "b"], ["x", "y", "x"]], [[1, 2, 2]], rownames=["first", "second"], colnames=["n"])
+    html = to_html(frame)
+    assert 'rowspan="2"' in html
+    assert "second" in html
