@@ -1,5 +1,6 @@
 """The site: its rows, pages of papers and notebooks, reference, and how it is built."""
 
+import ast
 import json
 import re
 import xml.etree.ElementTree as ElementTree
@@ -13,16 +14,17 @@ from fairlab.data.project import project
 from fairlab.labs.course import cards
 from fairlab.labs.masters import exercises, read
 from fairlab.site import building
+from fairlab.site.answers import answer_of, holds_of
 from fairlab.site.building import (
     drawing_cell,
-    on_site,
     paper_of,
     paper_page,
     pictures,
     write_labs,
     write_notebooks,
 )
-from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, finding_of, grouped, off_most, place
+from fairlab.site.places import on_site
+from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, grouped, off_most, place
 from fairlab.suite.comparison import Comparison, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper, paper_keys
@@ -131,13 +133,32 @@ def test_the_bar_of_a_paper_adds_up_to_all_of_its_rows_and_hatches_the_inferred_
 
 @pytest.mark.parametrize("key", paper_keys())
 def test_the_sentence_on_a_paper_is_true_of_its_rows_and_gone_if_they_change(card, site, key):
-    """Its condition is beside it in ``docs/papers``; where this fails, the rows no longer bear the sentence out."""
-    fallback = f"{short_line(card.of(key))}."
-    assert finding_of(key, card) != fallback
-    assert finding_of(key, card) in HTML.findings({"papers": {key: site["papers"][key]}})
+    """It is that of the paper's overview, with three news, and with what its authors could mend."""
+    answer, page = site["papers"][key]["answer"], HTML.findings(site)
+    assert answer["verdict"].html() in page
+    assert [len(answer[part]) for part in ("new", "leads", "mend")] == [3, 3, 1]
+    assert all(lead.html() in page for lead in answer["leads"])
+    assert all("../scorecard.html#" in item.html("../") or "../papers/" in item.html("../") for item in answer["new"])
     worse = Comparison(row.model_copy(update={"verdict": WORST[row.kind]}) for row in card.rows)
-    assert finding_of(key, worse) == f"{short_line(worse.of(key))}."
-    assert finding_of(key, Comparison([])) == "nothing judged."
+    assert answer_of(key, worse) is None
+    assert f"{short_line(worse.of(key))}." in HTML.sentence(paper_of(key, worse))
+    assert "nothing judged." in HTML.sentence(paper_of(key, Comparison([])))
+
+
+def test_numbers_of_an_answer_are_those_of_the_scorecard_that_the_site_shows(card):
+    own = [row for row in card.rows if row.paper == "themis"]
+    new = [row.model_copy(update={"ours": 4.0}) if row.id == "mean_factor.group" else row for row in own]
+    text = answer_of("themis", Comparison(new))["new"][2].html()
+    assert ">4.00</a>" in text
+    assert ">3.22</a>" not in text
+
+
+@pytest.mark.parametrize("key", paper_keys())
+def test_every_table_and_figure_says_for_what_it_holds(card, key):
+    said = holds_of(key, card)
+    assert set(said) == set(load_paper(key).artefacts)
+    page = paper_page(key, paper_of(key, card))
+    assert all(text.markdown("../") in page for text in said.values())
 
 
 def test_numbers_are_easy_to_compare(card):
@@ -206,7 +227,7 @@ def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(site, 
         for one in own:
             assert "exp.figure(" in one["code"]
             assert f"## {one['title']}\n" in page
-            assert one["code"] in page
+            assert one["narrow_code"] in page
             for suffix in ("png", "svg", "csv"):
                 assert (one["folder"] / f"{one['stem']}.{suffix}").exists()
                 assert f'href="../figures/{paper}/{one["stem"]}.{suffix}"' in page
@@ -231,14 +252,48 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     experiment.compare()
     v4, call = nbformat.v4, 'exp.figure("figure-1", line, data=x)'
     shown = [v4.new_output("display_data", {kind: "of it"}) for kind in ("image/png", "text/markdown", "text/html")]
-    page = v4.new_notebook(cells=[v4.new_markdown_cell("# As it was run"), v4.new_code_cell(call, outputs=shown)])
-    nbformat.write(page, run_folder("toy/mean", "quick") / "notebook.ipynb")
+    cells = [v4.new_markdown_cell("# As it stands"), v4.new_code_cell(call), v4.new_code_cell("changed = 1")]
+    nbformat.write(v4.new_notebook(cells=cells), own / "notebooks" / "toy" / "mean.ipynb")
+    bar = v4.new_output("stream", name="stderr", text="100%|####|")
+    cells[1].outputs, cells[2].outputs, cells[2].source = [*shown, bar], shown, "changed = 0"
+    nbformat.write(v4.new_notebook(cells=cells), run_folder("toy/mean", "quick") / "notebook.ipynb")
     publish(run_folder("toy/mean", "quick"))
     write_notebooks(tmp_path, [pictures("toy")[0] | {"code": call}])
-    title, cell, figure = nbformat.read(tmp_path / "notebooks" / "toy" / "mean.ipynb", as_version=4).cells
-    assert re.match(r"# As it was run.*`quick` with seed 0 on .*commit `", title.source, re.DOTALL)
+    title, cell, figure, changed = nbformat.read(tmp_path / "notebooks" / "toy" / "mean.ipynb", as_version=4).cells
+    assert re.match(r"# As it stands.*`quick` with seed 0 on .*commit `", title.source, re.DOTALL)
     assert [list(output.data) for output in cell.outputs] == [["text/html"]], "the gallery's figure stands below"
     assert 'src="../../figures/toy/figure-1.png"' in figure.source
+    assert changed.outputs == [], "of other code"
+    assert 'href="mean.ipynb" download' in title.source
+    n = Experiment("toy/mean").run.parameters["n"]
+    assert f"fairlab run toy/mean -p n {n // 2}\n" in title.source
+    assert (tmp_path / "extra" / "notebooks" / "toy" / "mean.ipynb").exists()
+
+
+def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fail(own, tmp_path, monkeypatch):
+    v4, file = nbformat.v4, own / "notebooks" / "your_model.ipynb"
+    cells = [v4.new_markdown_cell("# Title"), v4.new_code_cell("print(6 * 7)")]
+    nbformat.write(v4.new_notebook(cells=cells), file)
+    page = tmp_path / "notebooks" / "your_model.ipynb"
+    write_notebooks(tmp_path, [])
+    title, cell = nbformat.read(page, as_version=4).cells
+    assert cell.outputs[0].text == "42\n"
+    assert "Executed for this page" in title.source
+    monkeypatch.setattr(building, "execute", lambda *given: pytest.fail("the same text runs twice"))
+    write_notebooks(tmp_path, [])
+    monkeypatch.undo()
+    cells[1].source = "1 / 0"
+    nbformat.write(v4.new_notebook(cells=cells), file)
+    write_notebooks(tmp_path, [])
+    assert "ZeroDivisionError" in nbformat.read(page, as_version=4).cells[0].source
+
+
+def test_code_on_pages_has_short_lines_and_stays_the_same_code():
+    code = "print(" + ", ".join(f"'a rather long text, number {k}'" for k in range(6)) + ")"
+    [narrowed, other] = building.narrow([code, "%matplotlib inline"])
+    assert max(map(len, narrowed.splitlines())) <= building.LONGEST
+    assert ast.dump(ast.parse(narrowed)) == ast.dump(ast.parse(code))
+    assert other == "%matplotlib inline"
 
 
 def test_own_results_come_before_the_committed_ones_and_are_rejected_if_corrupted(results, tmp_path):

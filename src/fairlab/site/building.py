@@ -1,12 +1,15 @@
 """Build the site: write the sources of its pages, by hand or from results, into one folder, then run Sphinx."""
 
 import contextlib
+import hashlib
 import io
-import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -18,10 +21,13 @@ from fairlab.data.project import project
 from fairlab.labs.course import cards, guide, released
 from fairlab.labs.masters import exercises, read
 from fairlab.paths import write_text
-from fairlab.site.rows import HTML, MARKDOWN, PAGES, artefact_name, finding_of, page_text, raw
-from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
+from fairlab.site.answers import answer_of, holds_of
+from fairlab.site.places import FILES, UP, on_site, place_of
+from fairlab.site.rows import HTML, PAGES, artefact_name, page_text, raw
+from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.drawing import copy_figures, figures
+from fairlab.suite.notebook import NotebookError, execute
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
@@ -33,16 +39,7 @@ REPRODUCTION = "REPRODUCTION.json"
 EXTRA = "extra"  # folder of what Sphinx copies to the site as it is
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
-# Files that are pages of the site and do not lie in `docs`.
-FILES = {
-    "CONTRIBUTING.md": "contributing.md",
-    "CHANGELOG.md": "changelog.md",
-    "src/fairlab/data/files/LICENCES.md": "guide/licences.md",
-}
-# Where everything is on the site, by what its path in the project begins with.
-PLACES = FILES | {"docs/labs.md": "labs/index.md", "docs/": "", "notebooks/labs/": "labs/", "": ""}
-REFERENCE = re.compile(r"(!?)\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")  # picture?, text, file, place in it
-UP = "../"  # from the page of a paper to the site's root
+LONGEST = 88  # characters of a line of code on a page
 SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
 
 
@@ -71,7 +68,7 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as working:
         sources, made, trees = (Path(working, part) for part in ("sources", "site", "doctrees"))
-        write_sources(sources)
+        write_sources(sources, n_jobs)
         warnings = io.StringIO()
         Sphinx(sources, sources, made, trees, "html", status=None, warning=warnings, parallel=n_jobs).build()
         if messages := warnings.getvalue().strip():
@@ -84,7 +81,7 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
     return folder
 
 
-def write_sources(folder: Path) -> None:
+def write_sources(folder: Path, n_jobs: int = 1) -> None:
     """Write all sources of the site into `folder`."""
     card, (report, report_page) = Comparison.read(card_file()), sample_report()
     site = {
@@ -106,35 +103,8 @@ def write_sources(folder: Path) -> None:
         write_text(folder / "gallery" / f"{key}.md", PAGES.gallery(paper))
     copy_figures([], folder / EXTRA / "figures")
     drawn = [picture for paper in site["papers"].values() for picture in paper["figures"]]
-    write_notebooks(folder, drawn)
+    write_notebooks(folder, drawn, n_jobs)
     write_labs(folder)
-
-
-def place_of(file: Path) -> Path:
-    """Return where a file of the project is on the site."""
-    path = file.relative_to(project().root).as_posix()
-    start = next(start for start in PLACES if path.startswith(start))
-    return Path(PLACES[start] + path.removeprefix(start))
-
-
-def on_site(text: str, file: Path) -> str:
-    """Return Markdown of a file of the project with its links as they are on the site; links in examples stay."""
-
-    def link(found):
-        picture, words, path, part = found.groups("")
-        target, up = Path(os.path.normpath(file.parent / path)), UP * (len(place_of(file).parts) - 1)
-        if not target.exists():
-            return found[0]
-        if target.name == "published.yaml":  # a row
-            row = ":".join([target.parent.name, *part[1:].split(":")[:2]])  # what more is asked of it is no anchor
-            return f'<a href="{up}scorecard.html#{row}">{words}</a>'
-        if target.is_relative_to(project().figures):
-            width, height = Image.open(target).size
-            look = f'width="{width}" height="{height}" style="max-width: 100%; height: auto"'
-            return f'<img alt="{words}" src="{up}{place_of(target)}" {look}>'
-        return f"{picture}[{words}]({up}{place_of(target)}{part})"
-
-    return REFERENCE.sub(link, text)
 
 
 def card_file() -> Path:
@@ -160,10 +130,11 @@ def packages() -> list[str]:
 
 
 def paper_of(key: str, card: Comparison) -> dict:
-    """Return what pages about a paper are made from: its `page_text`, rows, one sentence, figures and experiments."""
+    """Return what pages about a paper are made from: its `page_text`, rows, answers, figures and experiments."""
     return page_text(key) | {
         "card": card.of(key),
-        "sentence": finding_of(key, card),
+        "answer": answer_of(key, card),
+        "holds": holds_of(key, card),
         "figures": pictures(key),
         "experiments": [specification(name) for name in experiment_names(key)],
     }
@@ -173,7 +144,8 @@ def pictures(key: str) -> list[dict]:
     """Return the figures of a paper, from runs or else committed, in the paper's order.
 
     Each is its entry in ``index.json`` (see `fairlab.suite.drawing.figures`) and has its `paper`, `stem` and `folder`,
-    the id of its table or figure (`artefact`), a `title`, its `size` in pixels, and the `code` of its `drawing_cell`.
+    the id of its table or figure (`artefact`), a `title`, its `size` in pixels, and the `code` of its `drawing_cell`,
+    also as a `narrow_code`.
     """
     order, found = list(load_paper(key).artefacts), []
     for stem, (folder, entry) in figures(key).items():
@@ -191,7 +163,18 @@ def pictures(key: str) -> list[dict]:
                 "code": drawing_cell(stem, cells),
             }
         )
+    for picture, code in zip(found, narrow([picture["code"] for picture in found]), strict=True):
+        picture["narrow_code"] = code
     return sorted(found, key=lambda picture: (order.index(picture["artefact"]), picture["stem"]))
+
+
+def narrow(codes: Sequence[str]) -> list[str]:
+    """Return code with lines as long as a page shows; as it is where ruff is not installed."""
+    cells = [nbformat.v4.new_code_cell(code) for code in codes]
+    asked = [sys.executable, "-m", "ruff", "format", f"--line-length={LONGEST}", "--stdin-filename=page.ipynb", "-"]
+    given = nbformat.writes(nbformat.v4.new_notebook(cells=cells))
+    made = subprocess.run(asked, input=given, capture_output=True, text=True, check=False)
+    return [cell.source for cell in nbformat.reads(made.stdout, as_version=4).cells] if made.stdout else list(codes)
 
 
 def drawing_cell(stem: str, cells: Sequence[str]) -> str:
@@ -203,38 +186,95 @@ def drawing_cell(stem: str, cells: Sequence[str]) -> str:
 
 def paper_page(key: str, paper: dict) -> str:
     """Return the page of a paper as Markdown; see `paper_of`."""
-    published, card = load_paper(key), paper["card"]
     text = on_site(paper["text"], project().docs / "papers" / f"{key}.md")
-    known_for = [picture for picture in paper["figures"] if picture["stem"] == paper["figure"]]
-    return MARKDOWN.from_string(text).render(
-        name=paper["name"],
-        head=raw(HTML.head_of(published, paper)),
-        figure=raw("".join(HTML.figure(picture, UP) for picture in known_for)),
-        picture=raw(f"{HTML.symbols()}<p>{card.headline()}.</p>{HTML.marks(card.rows, UP)}"),
-        artefacts=PAGES.artefacts(published, paper),
-        claims=raw(HTML.claims(card.rows, UP)),
-        running=PAGES.experiments(paper["experiments"]),
-    )
+    return PAGES.paper(key, load_paper(key), paper | {"text": text})
 
 
-def write_notebooks(folder: Path, drawn: Sequence[dict]) -> None:
+def write_notebooks(folder: Path, drawn: Sequence[dict], n_jobs: int = 1) -> None:
     """Write every notebook but the labs into `folder`: as it was run if it was, each figure below its cell."""
-    experiments, runs = experiment_names(), published_runs()
-    for name in [*experiments, *other_notebooks()]:
+    runs, others = published_runs(), other_notebooks()
+    for name in [*others, *experiment_names()]:  # to download
         file = project().notebooks / f"{name}.ipynb"
-        notebook, note = read(file), PAGES.not_executed(name, name in experiments)
-        if (run := runs.get(name)) and (executed := run_folder(name, run.profile) / "notebook.ipynb").exists():
-            notebook, note = read(executed), PAGES.executed(run, datetime.fromtimestamp(executed.stat().st_mtime, UTC))
-        if name in experiments:
-            arrange(notebook, [picture for picture in drawn if picture["experiment"] == name])
-        write_notebook(folder, file, notebook, f":::{{note}}\n{note}\n:::")
+        write_text(folder / EXTRA / place_of(file), file.read_text(encoding="utf-8"))
+    for name, (executed, why) in zip(others, run_others(others, n_jobs), strict=True):
+        note = PAGES.executed_for_site(_date(executed)) if executed else PAGES.not_executed(name, False, why)
+        notebook = with_outputs(project().notebooks / f"{name}.ipynb", executed)
+        write_notebook(folder, project().notebooks / f"{name}.ipynb", notebook, PAGES.notebook_head(name, note, []))
+    for name in experiment_names():
+        file, executed, note = project().notebooks / f"{name}.ipynb", None, PAGES.not_executed(name, True)
+        if (run := runs.get(name)) and (kept := run_folder(name, run.profile) / "notebook.ipynb").exists():
+            executed, note = kept, PAGES.executed(run, _date(kept))
+        notebook = with_outputs(file, executed)
+        arrange(notebook, [picture for picture in drawn if picture["experiment"] == name])
+        write_notebook(folder, file, notebook, PAGES.notebook_head(name, note, parameters_of(name)))
+
+
+def _date(file) -> datetime:
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+
+
+def run_others(names: Sequence[str], n_jobs: int = 1) -> list[tuple[Path | None, str]]:
+    """Run notebooks that belong to no experiment, unless the same text was run before.
+
+    Return of each the executed notebook, None if it failed, and why.
+    """
+
+    def run(name):
+        file = project().notebooks / f"{name}.ipynb"
+        text = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+        kept = project().results / "site" / f"{file.stem}_{text}.ipynb"
+        if kept.exists():
+            return kept, ""
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                execute(file, Path(folder, file.name), {})
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(Path(folder, file.name), kept)
+        except (NotebookError, OSError) as error:
+            return None, str(error).splitlines()[0]
+        return kept, ""
+
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(run, names))
+
+
+def with_outputs(file: Path, executed: Path | None):
+    """Return a notebook as it stands, with the outputs of the cells whose code was executed as it is."""
+    notebook, ran = read(file), read(executed).cells if executed else []
+    done = {cell.id: cell for cell in ran if cell.cell_type == "code"}
+    given = {tag: cell for cell in ran for tag in cell.metadata.get("tags", ())}.get("injected-parameters")
+    for cell in notebook.cells:
+        if given and "parameters" in cell.metadata.get("tags", ()):
+            cell.source = given.source.removeprefix("# Parameters\n")
+        if cell.id in done and cell.source == done[cell.id].source:
+            cell.outputs = [output for output in done[cell.id].outputs if not _is_progress(output)]
+    return notebook
+
+
+def _is_progress(output) -> bool:
+    """Return whether an output is a bar of progress, which says nothing afterwards."""
+    shown = output.get("data", {})
+    return "application/vnd.jupyter.widget-view+json" in shown or bool(re.search(r"\d%\|", str(output.get("text", ""))))
+
+
+def parameters_of(name: str) -> list[dict]:
+    """Return the parameters of an experiment's notebook by profile, each with a command that changes it if it can."""
+    values = {profile: specification(name).parameters(profile) for profile in PROFILES}
+    found = []
+    for parameter, usual in values[DEFAULT_PROFILE].items():
+        other = None if isinstance(usual, bool) or not isinstance(usual, int | float) else type(usual)(usual / 2)
+        command = f"fairlab run {name} -p {parameter} {other}" if other else ""
+        shown = [f"`{own[parameter]}`" for own in values.values()]
+        found.append({"name": parameter, "value_list": shown, "other": command})
+    return found if any(one["other"] for one in found) else []
 
 
 def arrange(notebook, drawn: Sequence[dict]) -> None:
     """Fold code, and put figures below the cells that draw them, instead of what an executed cell shows of them."""
     cells = []
     for cell in notebook.cells:
-        cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
+        if "parameters" not in cell.metadata.get("tags", ()):
+            cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
         own = [HTML.figure(picture, 2 * UP) for picture in drawn if picture["code"] == cell.source]
         if own:
             cell.outputs = [out for out in cell.outputs if not SHOWN.intersection(out.get("data", ()))]
@@ -253,6 +293,9 @@ def write_labs(folder: Path) -> None:
 
 def write_notebook(folder: Path, file: Path, notebook, text: str) -> None:
     """Write the page of a notebook of the project into `folder`, with a text below its title."""
+    codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell, code in zip(codes, narrow([cell.source for cell in codes]), strict=True):
+        cell.source = code
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = on_site(cell.source, file)

@@ -5,7 +5,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
@@ -62,30 +61,12 @@ def grouped(text: str) -> str:
 
 
 def page_text(key: str) -> dict:
-    """Return the front matter of ``docs/papers/<key>.md``, else of ``paper.md`` beside this file, and the `text`."""
-    own = project().docs / "papers" / f"{key}.md"
-    file = own if own.exists() else Path(__file__).with_name("paper.md")
+    """Return the front matter of ``docs/papers/<key>.md`` and the `text` below it; of a paper without one its key."""
+    page, file = {"name": key, "text": "", "figure": "", "ids": {}}, project().docs / "papers" / f"{key}.md"
+    if not file.exists():
+        return page
     _, head, text = file.read_text(encoding="utf-8").split("---\n", 2)
-    return {"name": key, "text": text} | yaml.safe_load(head)
-
-
-def finding_of(key: str, card: Comparison) -> str:
-    """Return what a paper's page says of it in one sentence, as HTML.
-
-    That is the ``finding`` of its front matter, a template, if the rows meet its ``condition``; else how many numbers
-    agree. Both may use ``rows(pattern, *verdicts)``, the rows whose ``table:id`` matches a pattern, and ``n``, their
-    number.
-    """
-    head, own = page_text(key), card.of(key)
-
-    def rows(pattern="*", *verdicts):
-        matching = [row for row in own.rows if fnmatchcase(f"{row.artefact}:{row.id}", pattern)]
-        return [row for row in matching if not verdicts or row.verdict in verdicts]
-
-    given = {"rows": rows, "n": lambda *asked: len(rows(*asked))}
-    if own.rows and ENVIRONMENT.compile_expression(head["condition"])(**given):
-        return ENVIRONMENT.from_string(head["finding"]).render(given)
-    return f"{short_line(own)}."
+    return page | yaml.safe_load(head) | {"text": text}
 
 
 def bar(card: Comparison) -> list[dict]:
@@ -156,6 +137,7 @@ ENVIRONMENT.globals |= {
     "profiles": PROFILES,
     "published": published,
     "raw": raw,
+    "short_line": short_line,
     "tints": plotting.TINTS,
     "version": __version__,
 }
