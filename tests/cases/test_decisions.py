@@ -134,6 +134,14 @@ def test_what_does_not_fit_is_refused(changes, said):
         case_of(people, **options)
 
 
+def test_a_copy_of_the_decision_is_no_feature_without_a_word():
+    people = table(200)[["sex", "points", "hired"]]
+    assert "hired" not in Case.from_decisions(people, people["hired"], sensitive_features="sex", **YES).features
+    with pytest.warns(UserWarning, match="hired tells every decision. If it is the decision itself"):
+        case = Case.from_decisions(people, people["hired"].eq("yes").to_numpy(), sensitive_features="sex")
+    assert "hired" in case.features and "hired tells every decision" in case.warnings[-1]
+
+
 def test_duplicate_labels_of_rows_are_kept_apart():
     people = table(60).set_axis([0] * 60)
     assert case_of(people, weights="weight").decide().tolist() == people["hired"].eq("yes").tolist()

@@ -227,6 +227,8 @@ class Case:
         table, own = as_pandas(table), {}
         given = {"decisions": decisions, "scores": scores, "weights": weights, "person": person, "y_true": y_true}
         for argument, values in given.items():
+            if isinstance(values, pd.Series) and values.name in table and table[values.name].equals(values):
+                values = values.name  # or it would stay among the features
             if isinstance(values, str):
                 [name] = _checked_names(values, argument, table)
                 if name in own:
@@ -250,7 +252,19 @@ class Case:
         )
         for name in names:
             case._check_one_group(name)
+        case._warn_of_copies()
         return case
+
+    def _warn_of_copies(self) -> None:
+        """Warn of features of two values that tell every decision: people matched on them are decided alike."""
+        two = [name for name, column in self.table.items() if column.nunique(dropna=False) == 2]
+        for name in two if self.task == "classes" else ():
+            pairs = pd.DataFrame({"feature": self.table[name].array, "decision": self.decide()}).drop_duplicates()
+            if len(pairs) == 2 and pairs["decision"].nunique() == 2:
+                self._model._warn(
+                    f"{name} tells every decision. If it is the decision itself, or follows from it, leave it out of "
+                    "the features: people who are matched on it are decided alike."
+                )
 
     def _check_one_group(self, name: str) -> None:
         """Raise a CaseError if one person is in two groups: clusters would reach across them."""
