@@ -283,14 +283,9 @@ def _labels(value) -> str:
     return f"There are {_shown(labels)[1:-1]}" if isinstance(labels, pd.Index) else ""
 
 
-def explain_errors(shell) -> None:
-    """Let a notebook's errors be `explained`."""
-
-    def show(shell, kind, error, trace, tb_offset=None):
-        shell.showtraceback((kind, explained(error), trace), tb_offset=tb_offset)
-
-    shell.set_custom_exc((Exception,), show)
+def _show(shell, kind, error, trace, tb_offset=None):
+    shell.showtraceback((kind, explained(error), trace), tb_offset=tb_offset)
 
 
-if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):
-    explain_errors(shell)
+if "IPython" in sys.modules and (notebook := sys.modules["IPython"].get_ipython()):
+    notebook.set_custom_exc((Exception,), _show)
