@@ -3,6 +3,7 @@
 import ast
 import re
 from itertools import pairwise
+from pydoc import locate
 from urllib.parse import unquote, urlsplit
 
 import nbformat
@@ -11,6 +12,8 @@ from markdown_it import MarkdownIt
 
 from fairlab.cli import main
 from fairlab.data.project import project
+from fairlab.suite.links import LINK
+from fairlab.suite.scorecard import committed_rows
 
 ROOT = project().root
 
@@ -104,6 +107,34 @@ def test_names_in_the_text_of_a_notebook_exist(path, names_of_the_library):
     code, text = ("\n".join(cell.source for cell in cells if cell.cell_type == kind) for kind in ("code", "markdown"))
     named = {name for name, call in NAMED.findall(text) if call or LOOKS_LIKE_A_NAME.search(name)}
     assert named <= names_of_the_library | names_in(code) | {notebook.stem for notebook in NOTEBOOKS}
+
+
+@pytest.mark.parametrize("path", [*PAGES, *NOTEBOOKS], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_whole_names_of_the_library_can_be_imported_and_notebooks_are_linked(path):
+    text = text_of(path)
+    whole = set(re.findall(r"`(fairlab(?:\.[A-Za-z_]\w*)+)[`(]", text))
+    assert {name for name in whole if locate(name) is None} == set()
+    if path in NOTEBOOKS:
+        named = re.findall(r"(?<!\[)`(\w+/\w+)`", text)
+        assert [name for name in named if (ROOT / "notebooks" / f"{name}.ipynb").exists()] == []
+
+
+# Numbers of what came out are links to rows; what the paper says beside them is what the row has.
+
+BESIDE = re.compile(LINK.pattern + r"[^()\[\]:;]*\(published: (?P<said>[\d.,]+)%?\)")
+
+
+def test_published_numbers_beside_ours_are_those_of_their_rows():
+    rows = {row.place: row for row in committed_rows()}
+    found = [link for path in NOTEBOOKS for link in BESIDE.finditer(text_of(path))]
+    wrong = []
+    for link in found:
+        row, said = rows[link["paper"], link["artefact"], link["id"]], link["said"].replace(",", "")
+        step = 10.0 ** -len(said.partition(".")[2])
+        if min(abs(float(said) - factor * row.published) for factor in (1, 100)) > 0.51 * step:
+            wrong.append((link[0], row.printed))
+    assert wrong == []
+    assert len(found) > 60
 
 
 def test_what_a_whole_run_takes_is_what_the_committed_one_took():

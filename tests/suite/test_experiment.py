@@ -93,6 +93,14 @@ WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
         (lambda _: Experiment("toy/mean", seed="zero"), ValueError, "seed: expected an integer"),
         (lambda _: Experiment.open(WITHOUT), KeyError, "does not set seed, n_trials"),
         (lambda _: Experiment.open({}), KeyError, "does not set experiment"),
+        # what `papermill -p profile smoke` makes of a notebook, which has the sizes of quick
+        (
+            lambda _: Experiment.open(
+                {"experiment": "toy/mean", "profile": "smoke", "seed": 0, "n": 50, "n_trials": 3}
+            ),
+            ValueError,
+            r"the sizes of smoke \(n=10, n_trials=2\), found those of quick; fairlab run toy/mean --profile smoke",
+        ),
         (lambda exp: exp.record("table-1", "maen", 1), KeyError, "table-1 has no value 'maen'; did you mean 'mean'"),
         (lambda exp: exp.record("table-2", "mean", 1), KeyError, "does not declare the table or figure 'table-2'"),
         (lambda exp: exp.published("table-9"), KeyError, "does not declare the table or figure 'table-9'"),

@@ -113,6 +113,8 @@ class Experiment:
         ------
         KeyError
             If a name is missing; the message says which.
+        ValueError
+            If the profile was changed by hand and the sizes were not: they would be those of another one.
         """
         needed = ["experiment", "profile", "seed"]
         if "experiment" in namespace:
@@ -122,6 +124,8 @@ class Experiment:
                 f"the parameters cell does not set {', '.join(missing)}; run it before opening the experiment"
             )
         given = {name: namespace[name] for name in needed}
+        if processes.kernel_task is None:
+            check_sizes(given)
         if "matplotlib" in sys.modules:
             plotting.use_style()
         use_tables()
@@ -524,6 +528,18 @@ class Experiment:
         if unknown := set(variants) - set(loaded):
             raise KeyError(f"not loaded in this run: {', '.join(sorted(unknown))}")
         return variants
+
+
+def check_sizes(given: Mapping[str, Any]) -> None:
+    """Refuse another profile with the sizes of the usual one, as ``papermill -p profile smoke`` makes of a notebook."""
+    spec, profile = specification(given["experiment"]), given["profile"]
+    usual, own = spec.parameters(DEFAULT_PROFILE), spec.parameters(profile)
+    if own != usual and all(given[name] == value for name, value in usual.items()):
+        wanted = ", ".join(f"{name}={own[name]!r}" for name in own if own[name] != usual[name])
+        raise ValueError(
+            f"profile: expected the sizes of {profile} ({wanted}), found those of {DEFAULT_PROFILE}; "
+            f"fairlab run {spec.name} --profile {profile} sets them"
+        )
 
 
 def fields_of(id: str) -> list[str]:

@@ -157,7 +157,7 @@ def run_trials(
         piece = missing[start : start + size]
         own = {name: [column[k] for k in piece] for name, column in each.items()}
         tasks.append(([trials[k] for k in piece], own, [files[k] for k in piece], batch is not None))
-    with tqdm(total=len(trials), initial=len(found), unit="trial", disable=not progress) as bar:
+    with tqdm(total=len(trials), initial=len(found), unit="trial", disable=not progress, leave=False) as bar:
         for count in _compute_all(partial(function, **parameters), tasks, max(1, min(n_jobs, len(tasks)))):
             bar.update(count)
     every = found | {k: read(files[k]) for k in missing}

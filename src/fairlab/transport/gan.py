@@ -121,7 +121,7 @@ class GANTransport(TransportMap):
         DivergenceError
             If the weights do not stay finite.
         """
-        with tqdm(total=self.n_steps, disable=not self.progress, desc="GAN", unit="step") as bar:
+        with tqdm(total=self.n_steps, disable=not self.progress, desc="GAN", unit="step", leave=False) as bar:
             is_finite = self.prepare(X_source, X_target)(bar.update)
         if not is_finite:
             found = f"weights of the map of random_state {self.random_state} did not stay finite"
