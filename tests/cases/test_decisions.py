@@ -140,6 +140,8 @@ def test_a_copy_of_the_decision_is_no_feature_without_a_word():
     with pytest.warns(UserWarning, match="hired tells every decision. If it is the decision itself"):
         case = Case.from_decisions(people, people["hired"].eq("yes").to_numpy(), sensitive_features="sex")
     assert "hired" in case.features and "hired tells every decision" in case.warnings[-1]
+    with pytest.warns(UserWarning, match="number has another value in every row. If it is an identifier"):
+        Case.from_decisions(people.assign(number=range(200)), "hired", sensitive_features="sex", **YES)
 
 
 def test_duplicate_labels_of_rows_are_kept_apart():

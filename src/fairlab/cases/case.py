@@ -13,7 +13,7 @@ import pandas as pd
 from fairlab.cases.decisions import NO_MODEL, DecisionRecord, NoModelError, record_of
 from fairlab.cases.foreign import as_numbers, as_pandas, plain_table, with_originals
 from fairlab.cases.model import wrap_model
-from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
+from fairlab.cases.schema import GROUPS, CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
 from fairlab.checks import align, check_count, check_flag
 from fairlab.seeds import derive_seed
@@ -252,13 +252,17 @@ class Case:
         )
         for name in names:
             case._check_one_group(name)
-        case._warn_of_copies()
+        case._warn_of_features()
         return case
 
-    def _warn_of_copies(self) -> None:
-        """Warn of features of two values that tell every decision: people matched on them are decided alike."""
-        two = [name for name, column in self.table.items() if column.nunique(dropna=False) == 2]
-        for name in two if self.task == "classes" else ():
+    def _warn_of_features(self) -> None:
+        """Warn of features that look like identifiers, and of those of two values that tell every decision."""
+        sizes = self.table.nunique(dropna=False)
+        for name in sizes.index[(sizes == len(self.table)) & (sizes > GROUPS)]:
+            if not pd.api.types.is_float_dtype(self.table[name]):
+                said = "If it is an identifier, leave it out of the features."
+                self._model._warn(f"{name} has another value in every row. {said}")
+        for name in sizes.index[sizes == 2] if self.task == "classes" else ():
             pairs = pd.DataFrame({"feature": self.table[name].array, "decision": self.decide()}).drop_duplicates()
             if len(pairs) == 2 and pairs["decision"].nunique() == 2:
                 self._model._warn(
