@@ -8,24 +8,21 @@ import threading
 import warnings
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from fairlab import paths, plotting
+from fairlab import paths
 from fairlab.checks import (
     EXTRAS,
-    FRACTION,
     MissingExtraError,
     align,
     check_array,
     check_features,
     check_number,
     check_same_columns,
-    checked,
     estimator_features,
     is_number,
     optional,
@@ -406,66 +403,3 @@ def test_generators_have_all_the_entropy_that_numpy_asks_for():
     assert len({seed >> 96 for seed in seeds}) == len({seed % 2**32 for seed in seeds}) == 100
     assert all(0 <= seed < 2**128 for seed in seeds)
     assert Trial("toy/mean", 3, 7).seed("draw") == derive_seed(7, "toy/mean", 3, "draw")
-
-
-# plotting
-
-
-def draw():
-    figure, axes = plotting.panels(2, 3, width=2, height=1.5, sharey=True)
-    for k, axis in enumerate(axes):
-        axis.plot([0, k], label=f"line {k}", **plotting.LINES[k % len(plotting.LINES)])
-        axis.set_xlabel("time (s)")
-    figure.supylabel("way (m)")
-    return figure
-
-
-@pytest.fixture
-def figure():
-    return draw()
-
-
-def test_panels_stand_row_by_row_and_are_closed(figure):
-    assert (figure.get_size_inches().tolist(), len(figure.axes)) == ([6.0, 3.0], 6)
-    assert figure.number not in plt.get_fignums()
-    assert not any(axis.spines["top"].get_visible() for axis in figure.axes)
-
-
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
-        ((0.4, 9), ["0.5", "1", "2", "5"]),
-        ((0.4, 40), ["1", "3", "10", "30"]),
-        ((900, 2e6), ["1k", "10k", "100k", "1M"]),
-    ],
-)
-def test_a_logarithmic_axis_has_few_numbers_in_full(figure, limits, expected):
-    axis = figure.axes[0]
-    axis.set(xscale="log", xlim=limits)
-    plotting.log_ticks(axis.xaxis)
-    figure.draw_without_rendering()
-    seen = [tick for tick in axis.get_xticks() if limits[0] <= tick <= limits[1]]
-    assert [axis.xaxis.get_major_formatter()(tick) for tick in seen] == expected
-
-
-def _seen_without_green(colour):
-    """Return a colour as seen by people without the pigment for green (Viénot, Brettel and Mollon 1999)."""
-    linear = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]) ** 2.2
-    return np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]]) @ linear
-
-
-def test_lines_can_be_distinguished_without_colour():
-    marks = [tuple(value for name, value in kind.items() if name != "color") for kind in plotting.LINES]
-    assert len(set(marks)) == len(plotting.LINES)
-    seen = [_seen_without_green(kind["color"]) for kind in plotting.LINES]
-    assert min(np.abs(a - b).max() for k, a in enumerate(seen) for b in seen[:k]) > 0.1
-
-
-def test_a_parameter_may_be_none_where_its_default_or_its_annotation_says_so():
-    @checked(by_default=FRACTION, by_annotation=FRACTION, never=FRACTION)
-    def called(by_default=None, by_annotation: float | None = 0.5, never: float = 0.5):
-        return by_default, by_annotation, never
-
-    assert called(by_annotation=None) == (None, None, 0.5)
-    with pytest.raises(ValueError, match="never: expected a number between 0 and 1, found None"):
-        called(never=None)

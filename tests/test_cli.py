@@ -114,11 +114,18 @@ MODEL = "import numpy as np\n\n\ndef predict(rows):\n    return np.where(rows['a
 
 
 @pytest.fixture
-def model(tmp_path, monkeypatch):
-    """A module, a table and stand-ins for all methods, that find something in `p_values`; returns these."""
+def here(tmp_path, monkeypatch):
+    """The current folder, from which models are imported."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "bank.py").write_text(MODEL)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield tmp_path
+    sys.modules.pop("bank", None)
+
+
+@pytest.fixture
+def model(here, monkeypatch):
+    """A module, a table and stand-ins for all methods, that find something in `p_values`; returns these."""
+    (here / "bank.py").write_text(MODEL)
     people().assign(repaid="yes").to_csv("table.csv", index=False)
     p_values = {}
 
@@ -130,8 +137,7 @@ def model(tmp_path, monkeypatch):
     for name, method in METHODS.items():
         monkeypatch.setattr(method, "findings", lambda its, case, name=name: stand_in(name, its, case))
         monkeypatch.setattr(method, "needs", ())
-    yield p_values
-    sys.modules.pop("bank", None)
+    return p_values
 
 
 AUDIT = [
@@ -219,14 +225,12 @@ def at_once(rows):
 """
 
 
-def test_max_seconds_bounds_a_model_that_does_not_answer(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
+def test_max_seconds_bounds_a_model_that_does_not_answer(here, capsys):
     pd.DataFrame({"sex": ["f", "m"] * 100, "hours": range(200)}).to_csv("t.csv", index=False)
-    (tmp_path / "hanging.py").write_text(HANGING)
-    (tmp_path / "hanging_to_load.py").write_text("import time\ntime.sleep(60)\n")
-    (tmp_path / "hang.sh").write_text("#!/bin/sh\necho $$ >> started\nexec sleep 60\n")
-    (tmp_path / "hang.sh").chmod(0o755)
+    (here / "hanging.py").write_text(HANGING)
+    (here / "hanging_to_load.py").write_text("import time\ntime.sleep(60)\n")
+    (here / "hang.sh").write_text("#!/bin/sh\necho $$ >> started\nexec sleep 60\n")
+    (here / "hang.sh").chmod(0o755)
     call = ["t.csv", "--sensitive-features", "sex", "--max-seconds", "1", "--json", "r.json"]
     start = time.monotonic()
     for model in (
@@ -240,7 +244,7 @@ def test_max_seconds_bounds_a_model_that_does_not_answer(tmp_path, monkeypatch, 
     assert main(["compare", "hanging:at_once", "hanging:at_once", *call]) == 1
     assert capsys.readouterr().err == "fairlab: --max-seconds: the model did not answer within 1 seconds\n"
     assert time.monotonic() - start < 40
-    processes = (tmp_path / "started").read_text().split()
+    processes = (here / "started").read_text().split()
     assert processes and not [number for number in processes if Path(f"/proc/{number}/cmdline").exists()]
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
@@ -260,18 +264,16 @@ def test_what_was_found_before_a_model_hung_is_reported():
     assert ("Themis", "the seconds that the audit may take were over.") in report.skipped
 
 
-def test_names_may_have_commas(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_names_may_have_commas(here, capsys):
     table = pd.DataFrame({"sex, as stated": ["f", "m"] * 100, 'the "group"': list("aabb") * 50, "hours": range(200)})
     table.to_csv("t.csv", index=False)
-    (tmp_path / "hours_model.py").write_text("def predict(rows):\n    return rows['hours'] > 100\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    (here / "hours_model.py").write_text("def predict(rows):\n    return rows['hours'] > 100\n")
     call = ["audit", "hours_model:predict", "t.csv", "--methods", "rates", "--json", "r.json"]
     assert main([*call, "--sensitive-features", '"sex, as stated", "the ""group"""']) in (0, 3)
-    assert json.loads((tmp_path / "r.json").read_text())["sensitive_features"] == list(table)[:2]
-    (tmp_path / "a.toml").write_text(f"sensitive_features = {json.dumps(list(table)[:2])}\n")
+    assert json.loads((here / "r.json").read_text())["sensitive_features"] == list(table)[:2]
+    (here / "a.toml").write_text(f"sensitive_features = {json.dumps(list(table)[:2])}\n")
     assert main([*call, "--config", "a.toml"]) in (0, 3)
-    assert json.loads((tmp_path / "r.json").read_text())["sensitive_features"] == list(table)[:2]
+    assert json.loads((here / "r.json").read_text())["sensitive_features"] == list(table)[:2]
     assert main([*call, "--sensitive-features", '"sex, as stated']) == 2
     assert "expected names with commas between them, found" in capsys.readouterr().err
 
@@ -320,9 +322,8 @@ def test_a_list_of_a_configuration_may_be_one_text(model, tmp_path, capsys):
     assert [method["method"] for method in content["methods"]] == ["FlipTest", "Themis"]
 
 
-def test_people_without_a_true_label_are_not_labelled_for_a_program(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "prog.py").write_text("import sys\nprint(int(float(sys.argv[2]) > 40))\n")
+def test_people_without_a_true_label_are_not_labelled_for_a_program(here):
+    (here / "prog.py").write_text("import sys\nprint(int(float(sys.argv[2]) > 40))\n")
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"sex": ["f", "m"] * 20, "hours": rng.integers(30, 50, 40)})
     table["paid"] = rng.choice(["yes", "no", ""], 40)
@@ -331,8 +332,7 @@ def test_people_without_a_true_label_are_not_labelled_for_a_program(tmp_path, mo
     call += ["--y-true", "paid", "--pos-label", "yes", "--methods", "rates", "--budget", "80", "--json", "r.json"]
     assert main(call) in (0, 3, 4)
     found = {
-        row["group"]: (row["labelled"], row["negatives"])
-        for row in json.loads((tmp_path / "r.json").read_text())["groups"]
+        row["group"]: (row["labelled"], row["negatives"]) for row in json.loads((here / "r.json").read_text())["groups"]
     }
     right = {sex: (sum(rows["paid"] != ""), sum(rows["paid"] == "no")) for sex, rows in table.groupby("sex")}
     assert found == right
@@ -363,11 +363,9 @@ def test_a_wrong_call_of_the_audit_ends_with_2(model, capsys, changes, message):
 
 
 @pytest.mark.parametrize("column", ["name", "rare"])
-def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(tmp_path, monkeypatch, capsys, column):
+def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(here, capsys, column):
     """With the methods as they are: identifiers, or a group of three, which the model does not get."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    (tmp_path / "bank.py").write_text(MODEL)
+    (here / "bank.py").write_text(MODEL)
     table = people(200).assign(name=[f"person {k}" for k in range(200)], rare=["yes"] * 3 + ["no"] * 197)
     table.to_csv("table.csv", index=False)
     call = ["audit", "bank:predict", "table.csv", "--features", "age,job", "--pos-label", "yes", "--sensitive-features"]
@@ -408,13 +406,11 @@ def test_interrupt_during_import_prints_one_line(name):
     assert (done.returncode, done.stderr) == (130, "fairlab: interrupted\n")
 
 
-def test_two_models_are_compared_and_worse_is_3_and_nothing_is_4(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
+def test_two_models_are_compared_and_worse_is_3_and_nothing_is_4(here, capsys):
     pd.DataFrame({"sex": ["f", "m"] * 300, "points": np.arange(600) % 60}).to_csv("table.csv", index=False)
     rules = {"fair": "rows['points'] > 30", "unfair": "rows['points'] > 20 + 20 * (rows['sex'] == 'f')"}
     lines = [f"def {name}(rows):\n    return {rule}\n" for name, rule in rules.items()]
-    (tmp_path / "two_models.py").write_text("\n".join(lines))
+    (here / "two_models.py").write_text("\n".join(lines))
 
     def status(first, second, *more):
         call = ["compare", f"two_models:{first}", f"two_models:{second}", "table.csv", "--sensitive-features", "sex"]
@@ -422,20 +418,19 @@ def test_two_models_are_compared_and_worse_is_3_and_nothing_is_4(tmp_path, monke
 
     assert status("fair", "unfair", "--html", "c.html", "--json", "c.json") == 3
     assert "Worse: selection rate difference" in capsys.readouterr().out
-    assert "<main>" in (tmp_path / "c.html").read_text()
-    assert json.loads((tmp_path / "c.json").read_text())["is_worse"] is True
+    assert "<main>" in (here / "c.html").read_text()
+    assert json.loads((here / "c.json").read_text())["is_worse"] is True
     assert status("unfair", "fair") == 0
     assert status("fair", "nothing") == 2
     pd.DataFrame({"sex": ["f", "m"] * 8, "points": range(16)}).to_csv("table.csv", index=False)
     assert status("unfair", "fair") == 4
 
 
-def test_the_monitor_reads_tables_as_the_audit_does(tmp_path, monkeypatch, capsys):
+def test_the_monitor_reads_tables_as_the_audit_does(here, monkeypatch, capsys):
     monitoring = pytest.importorskip("fairlab.monitoring")
     opened = mock.MagicMock(**{"__exit__.return_value": None, "__enter__.return_value.register.return_value": 1})
     monkeypatch.setattr(monitoring, "Client", lambda *given, **more: opened)
     client = opened.__enter__.return_value
-    monkeypatch.chdir(tmp_path)
     regions, countries = ["01", "02"] * 30, ["NA", "ZA", "null"] * 20
     table = pd.DataFrame({"a, b": regions, "country": countries, "hours": range(60), "offer": ["yes", "no", "no"] * 20})
     table.to_csv("t.csv", index=False)
@@ -448,7 +443,7 @@ def test_the_monitor_reads_tables_as_the_audit_does(tmp_path, monkeypatch, capsy
     client.investigation.return_value = registered
     assert main(["monitor", "send", *call, "--investigation", "1"]) == 0
     assert client.send.call_args.args[1][["a, b", "country"]].to_dict("list") == {"a, b": regions, "country": countries}
-    (tmp_path / "t.csv").write_text("sex,offer\nf,yes,1\n")
+    (here / "t.csv").write_text("sex,offer\nf,yes,1\n")
     assert main(["monitor", "register", *call, "--sensitive-features", "sex", "--output", "offer"]) == 1
     assert "found 3 in line 2" in capsys.readouterr().err
 

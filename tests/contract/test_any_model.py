@@ -25,12 +25,10 @@ from fairlab.models import CommandModel
 METHODS = list(KNOWN)
 BUDGET = 3000
 N = 240
-WITHOUT_TORCH = "PyTorch is not installed; its extra brings it: pip install 'fairlab[torch]'"
 
 # The rule of all models: whole numbers, so that no form of it rounds to the other side of the threshold.
-WEIGHTS = {"sex": 40, "age": 1, "member": 10}
 LEAST = 69.5
-KERNEL = np.array([list(WEIGHTS.values())]) / 10  # of a network, which takes tenths of points
+KERNEL = np.array([[40, 1, 10]]) / 10  # of sex, age and member, in a network, which takes tenths of points
 
 
 def tables():
@@ -95,7 +93,9 @@ def keras_logits(kind):
 
 def torch_network(kind):
     """One logit, with the rule as its weights."""
-    torch = pytest.importorskip("torch", reason=WITHOUT_TORCH)
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed; its extra brings it: pip install 'fairlab[torch]'"
+    )
     model = torch.nn.Sequential(torch.nn.Linear(3, 1))
     model.load_state_dict({"0.weight": torch.tensor(KERNEL), "0.bias": torch.tensor([-LEAST / 10])})
     return model

@@ -370,8 +370,11 @@ USES = [
     Use(read_settings, {"path": Lazy(settings)}),
     Use(THEMIS.estimate, {"measure": "causal", "sets": ["sex"]}, bad={"sets": (3, "sex")}),
 ]
-OF_PACKAGES = Path(__file__).parents[1].glob("*/calls.py")
-USES += [use for file in sorted(OF_PACKAGES) for use in import_module(f"{file.parent.name}.calls").USES]
+USES += [
+    use
+    for file in sorted(Path(__file__).parents[1].glob("*/calls.py"))
+    for use in import_module(f"{file.parent.name}.calls").USES
+]
 REFUSALS = (TypeError, ValueError, KeyError, data.DataError)
 MIXED = fairtest.Sample(GROUPS, fairtest.Column("job", np.array([0, 1, 2, 0] * 5), ("cook", "clerk", "driver")))
 COPIES = pd.concat([AGES, AGES[["age"]]], axis=1)
@@ -566,12 +569,12 @@ def test_a_value_outside_a_declared_constraint_is_refused_with_its_message(call,
 
 
 def test_what_is_checked_is_what_the_call_gets_and_none_is_where_it_is_the_default():
-    @checks.checked(n=checks.check_count, most=checks.check_count)
-    def call(n, *, most=None):
-        return n, most
+    @checks.checked(n=checks.check_count, most=checks.check_count, share=checks.FRACTION)
+    def call(n, *, most=None, share: float | None = 0.5):
+        return n, most, share
 
-    assert call(3.0) == call(n=3.0, most=None) == (3, None)
-    assert isinstance(call(3.0)[0], int)
+    assert call(3.0) == call(n=3.0, most=None) == (3, None, 0.5)
+    assert isinstance(call(3.0, share=None)[0], int)
     with pytest.raises(ValueError, match=r"^n: expected a positive integer, found None"):
         call(None)
     with pytest.raises(TypeError, match="missing a required argument: 'n'"):

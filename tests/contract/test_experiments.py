@@ -1,6 +1,5 @@
 """What every experiment promises; these tests run over every experiment file they find."""
 
-import fnmatch
 import re
 
 import nbformat
@@ -12,7 +11,6 @@ from fairlab.suite import comparison, drawing, links, scorecard
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.notebook import notebook_parameters
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.verdicts import JUDGED
 
 ROOT = project().root
 CARD = comparison.Comparison.read(ROOT / "REPRODUCTION.json")
@@ -67,17 +65,6 @@ def test_notebook_tells_its_story_in_the_common_order(name):
 def test_numbers_in_the_text_are_those_of_the_scorecard(path):
     text = path.read_text(encoding="utf-8")
     assert links.set_links(text, CARD.rows) == text
-
-
-@pytest.mark.parametrize("key", paper_keys())
-def test_a_wildcard_is_for_what_often_differs(key):
-    judged = [row for row in CARD.of(key).rows if row.verdict in JUDGED]
-    for artefact in load_paper(key).artefacts.values():
-        for pattern in (pattern for difference in artefact.differs for pattern in difference.rows if "*" in pattern):
-            assert re.search(r"\w", pattern), f"{artefact.id}: {pattern} names nothing"
-            meant = [row for row in judged if row.artefact == artefact.id and fnmatch.fnmatch(row.id, pattern)]
-            differ = sum(row.verdict in ("near", "same conclusion", "differs") for row in meant)
-            assert differ >= len(meant) / 3, f"{artefact.id}: most of {pattern} agrees"
 
 
 @pytest.mark.parametrize("key", paper_keys())

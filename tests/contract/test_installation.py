@@ -26,7 +26,6 @@ ROOT = project().root
 
 PACKAGE = Path(fairlab.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCKED_EXTRAS = ("networks", "symbolic", "suite", "labs", "site", "monitor", "tables", "dev")
 CONTAINERS = ROOT / "experiments" / "containers"
 BATCH_IMAGE = CONTAINERS / "Dockerfile"
 IMAGES = (BATCH_IMAGE, CONTAINERS / "monitor.Dockerfile", ROOT / "notebooks/labs/course/container/Dockerfile")
@@ -192,7 +191,10 @@ print(sorted({{"tensorflow", "keras"}} & set(sys.modules)))
 
 def test_the_lock_holds_what_the_core_and_the_extras_ask_for():
     versions = locked()
-    for requirement in [*requirements(), *requirements(*LOCKED_EXTRAS)]:
+    for requirement in [
+        *requirements(),
+        *requirements(*("networks", "symbolic", "suite", "labs", "site", "monitor", "tables", "dev")),
+    ]:
         name = canonicalize_name(requirement.name)
         assert name in versions, f"{name} is not in requirements.lock; run `make lock`"
         assert requirement.specifier.contains(versions[name]), f"{requirement}: requirements.lock has {versions[name]}"

@@ -16,11 +16,6 @@ from fairlab.data.project import project
 from fairlab.site.building import packages
 
 
-def has_docstring(thing):
-    """Say whether a public name is a class or a function: data is described in its package's docstring."""
-    return inspect.isclass(thing) or inspect.isroutine(thing)
-
-
 def thing(name):
     package, _, own = name.rpartition(".")
     return getattr(import_module(package), own)
@@ -29,7 +24,8 @@ def thing(name):
 PACKAGES = packages()
 PLACES = [f"{package}.{name}" for package in PACKAGES[1:] for name in import_module(package).__all__]
 PLACES.append("fairlab.Experiment")  # the other names of `fairlab` are of its packages
-NAMES = [name for name in PLACES if has_docstring(thing(name))]
+# Classes and functions: data is described in its package's docstring.
+NAMES = [name for name in PLACES if inspect.isclass(thing(name)) or inspect.isroutine(thing(name))]
 # Packages of the methods: the docstring of a name or of its module refers to a part of the paper.
 
 

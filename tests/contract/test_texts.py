@@ -22,11 +22,10 @@ NOTEBOOKS = [path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_c
 
 # What the page on models shows is what happens.
 
-PAGE = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
-
 
 def test_the_command_that_it_shows_has_these_options(capsys):
-    [command] = re.findall(r"^fairlab audit (.*)$", PAGE, flags=re.MULTILINE)
+    page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"^fairlab audit (.*)$", page, flags=re.MULTILINE)
     assert main(["audit", "--help"]) == 0
     said = capsys.readouterr().out
     assert all(option in said for option in re.findall(r"--[a-z-]+", command))
@@ -81,9 +80,6 @@ def test_relative_links_lead_to_files_of_the_repository(path):
 
 # Names in text exist.
 
-NAMED = re.compile(r"`([A-Za-z_]\w*)(\([^`]*\))?`")
-LOOKS_LIKE_A_NAME = re.compile(r"_|[a-z][A-Z]|[A-Z][a-z]")
-
 
 def names_in(code):
     """Return the identifiers and texts of Python code."""
@@ -105,7 +101,8 @@ def names_of_the_library():
 def test_names_in_the_text_of_a_notebook_exist(path, names_of_the_library):
     cells = nbformat.read(path, as_version=4).cells
     code, text = ("\n".join(cell.source for cell in cells if cell.cell_type == kind) for kind in ("code", "markdown"))
-    named = {name for name, call in NAMED.findall(text) if call or LOOKS_LIKE_A_NAME.search(name)}
+    quoted = re.findall(r"`([A-Za-z_]\w*)(\([^`]*\))?`", text)
+    named = {name for name, call in quoted if call or re.search(r"_|[a-z][A-Z]|[A-Z][a-z]", name)}
     assert named <= names_of_the_library | names_in(code) | {notebook.stem for notebook in NOTEBOOKS}
 
 

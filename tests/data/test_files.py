@@ -217,19 +217,14 @@ def test_a_copy_that_is_not_the_file_leaves_nothing_behind(
 
 # What comes with fairlab.
 
-PACKED = sorted(files.BOX.rglob("*.xz"))
 
-
-@pytest.mark.parametrize("packed", PACKED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("packed", sorted(files.BOX.rglob("*.xz")), ids=lambda path: path.stem)
 def test_what_comes_with_fairlab_may_be_passed_on_and_is_the_registrys_to_the_byte(packed):
     path = packed.relative_to(files.BOX).as_posix().removesuffix(".xz")
     file = project_registry().file(path)
     assert file.redistribution == "ok"
     assert f"`{path}`" in (files.BOX / "LICENCES.md").read_text(encoding="utf-8")
     assert files.find_fault(file, files.fetch_file(file)) is None
-
-
-FETCHED = {"compas-individual", "health", "law-school", "movie-recommender", "ssl"}
 
 
 @pytest.mark.usefixtures("drawn_once")
@@ -241,7 +236,9 @@ def test_without_network_and_mirror_all_but_five_data_sets_are_real(monkeypatch)
     registry = project_registry()
     found = {name: warned(name)[0].provenance.source for name in registry.variants}
     expected = {name: variant.source for name, variant in registry.variants.items()}
-    assert found == expected | dict.fromkeys(FETCHED, "surrogate")
+    assert found == expected | dict.fromkeys(
+        {"compas-individual", "health", "law-school", "movie-recommender", "ssl"}, "surrogate"
+    )
     networks = [path for path in registry.files if path.startswith("adf_networks/")]
     assert len([files.fetch_file(registry.files[path]) for path in networks]) == 6
 

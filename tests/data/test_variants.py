@@ -248,18 +248,6 @@ def test_text_that_looks_missing_is_kept(tmp_path):
 PEOPLE = pd.DataFrame({"age": [17, 30], "balance": [-51, 9000], "pdays": ["-1", "40"], "sex": ["f", "m"]})
 
 
-def test_rules_by_hand():
-    rules = {
-        "balance": encoding.Rule(width=50, clip=(-20, 179)),
-        "sex": encoding.Rule(codes={"f": 0, "m": 1}),
-        "age": encoding.Rule(),
-        "pdays": encoding.Rule(equals=-1),
-    }
-    table = encoding.encode(PEOPLE, rules)
-    assert table.to_dict("list") == {"balance": [-2, 179], "sex": ["0", "1"], "age": [17, 30], "pdays": [1, 0]}
-    assert encoding.published_text(table, final_newline=True) == "a,b,c,d\n-2,0,17,1\n179,1,30,0\n"
-
-
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
@@ -356,9 +344,12 @@ def test_surrogate_is_like_the_list():
 
 
 AGE, RISK = Counts(values=[25, 75], counts=[20, 20]), Counts(values=[0.0, 0.5], counts=[20, 20])
-STRATUM = Stratum(groups=[["f", 20], ["m", 20]], marginals={"Age": AGE, "risk": RISK})
 COPULA = Copula(
-    columns=["Age", "Gender", "risk"], sensitive=["Gender"], derived={}, correlation=[[], [0.8]], strata=[STRATUM]
+    columns=["Age", "Gender", "risk"],
+    sensitive=["Gender"],
+    derived={},
+    correlation=[[], [0.8]],
+    strata=[Stratum(groups=[["f", 20], ["m", 20]], marginals={"Age": AGE, "risk": RISK})],
 )
 
 

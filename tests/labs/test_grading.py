@@ -28,18 +28,11 @@ EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)
 ALL, NONE, OTHERS, VALUES = "all", "none", "all but the first", "those of exercises that ask for no function"
 
 # Own cells, put behind the given imports.
-NO_TEST = "expect = require = lambda *given, **more: None"
-NO_LIBRARY_TEST = "import fairlab.labs as labs\n\nlabs.expect = labs.require = lambda *given, **more: None"
 # Bodies of answers: of all, or of the first. The right one has the name `right_answer`.
 WARNS = "import warnings; warnings.warn('slow', stacklevel=1); return right_answer(*given, **more)"
 CONSTANT = (
     "kept = right_answer.__dict__; kept['x'] = kept.get('x') or [right_answer(*given, **more)]; return kept['x'][0]"
 )
-PEEKS = "return globals().get('right', globals().get('found'))"
-SHOWS_A_NUMBER = "get_ipython().displayhook(1)"
-ENDLESS = "while True: pass"
-UNSTOPPABLE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n    while True: pass"
-ENDS_THE_KERNEL = "import os; os._exit(0)"
 
 
 @pytest.fixture(scope="session")
@@ -108,22 +101,32 @@ SUBMISSIONS = {
     "empty": (False, None, NONE, None),
     "correct, with warnings": (True, with_bodies(WARNS), ALL, None),
     "constants": (True, with_bodies(CONSTANT), VALUES, None),
-    "answers of the tests": (True, with_bodies(PEEKS), VALUES, "by `globals`"),
-    "shows a number": (True, with_bodies(SHOWS_A_NUMBER), VALUES, "by `get_ipython`"),
+    "answers of the tests": (
+        True,
+        with_bodies("return globals().get('right', globals().get('found'))"),
+        VALUES,
+        "by `globals`",
+    ),
+    "shows a number": (True, with_bodies("get_ipython().displayhook(1)"), VALUES, "by `get_ipython`"),
     "tests edited": (False, edited, NONE, "`{test}` was changed"),
     "tests marked otherwise": (False, marked_otherwise, NONE, None),
     "correct, tests deleted": (True, deleted, ALL, "`{test}` was deleted"),
     "answers and tests deleted": (False, all_deleted, NONE, "`{test}` was deleted"),
-    "expect replaced": (False, with_cell(NO_TEST), NONE, None),
-    "expect replaced in the library": (False, with_cell(NO_LIBRARY_TEST), None, "points by tests are invalid"),
-    "endless loop": (True, with_bodies(ENDLESS, True), OTHERS, "`{test}` did not end within"),
+    "expect replaced": (False, with_cell("expect = require = lambda *given, **more: None"), NONE, None),
+    "expect replaced in the library": (
+        False,
+        with_cell("import fairlab.labs as labs\n\nlabs.expect = labs.require = lambda *given, **more: None"),
+        None,
+        "points by tests are invalid",
+    ),
+    "endless loop": (True, with_bodies("while True: pass", True), OTHERS, "`{test}` did not end within"),
     "endless loop that cannot be stopped": (
         True,
-        with_bodies(UNSTOPPABLE, True),
+        with_bodies("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n    while True: pass", True),
         OTHERS,
         "`{test}` did not end within",
     ),
-    "os._exit": (True, with_bodies(ENDS_THE_KERNEL, True), OTHERS, "`{test}` ended the kernel"),
+    "os._exit": (True, with_bodies("import os; os._exit(0)", True), OTHERS, "`{test}` ended the kernel"),
 }
 
 

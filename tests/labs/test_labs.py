@@ -14,8 +14,9 @@ import pytest
 from graded_labs import secrets
 from nbformat.v4 import new_code_cell, new_notebook
 
+import fairlab
 from fairlab.data.project import project
-from fairlab.labs import LabError, expect
+from fairlab.labs import LabError, berkeley, expect
 from fairlab.labs.checking import _tests_something
 from fairlab.labs.course import build, card, cards, released
 from fairlab.labs.masters import as_lab, exercises, for_course, marks, read, solved
@@ -252,7 +253,6 @@ def test_a_zip_is_installed_in_an_empty_environment_with_its_hashes(unzipped, tm
     assert all(f" {name}-" in told for name in ("fairlab", "numpy", "jupyterlab", "fqdn")), told
 
 
-IN_BROWSER = [lab for lab in cards() if lab.number in (1, 2, 3, 5, 6, 7, 9)]
 # What fairlab uses and the labs in a browser do not have, and what starts kernels.
 ABSENT = (
     "pydantic",
@@ -298,7 +298,10 @@ assert {{line.state for line in lines}} == {{"ok", "manual"}}
 
 @pytest.mark.parametrize(
     "lab",
-    [pytest.param(lab, id=lab.key, marks=[] if lab.number in (1, 9) else pytest.mark.slow) for lab in IN_BROWSER],
+    [
+        pytest.param(lab, id=lab.key, marks=[] if lab.number in (1, 9) else pytest.mark.slow)
+        for lab in [lab for lab in cards() if lab.number in (1, 2, 3, 5, 6, 7, 9)]
+    ],
 )
 def test_a_solved_lab_is_checked_as_in_a_browser(lab, tmp_path):
     notebook = solved(as_lab(read(lab.notebook)))
@@ -316,3 +319,30 @@ def test_an_empty_lab_loses_its_points_in_a_browser_too(tmp_path):
     command = [sys.executable, "-c", CHECK, str(tmp_path / "lab.ipynb")]
     answer = subprocess.run(command, capture_output=True, text=True, env={"MPLBACKEND": "agg"}, check=False)
     assert "test-admission-rates" in answer.stdout and "not yet" in answer.stdout, answer.stderr
+
+
+# Data drawn for a course. What texts say of them is checked by the notebooks when a course is built.
+
+
+def counts(table, *names):
+    return table.groupby(list(names), observed=True).size().to_dict()
+
+
+def test_course_0_has_the_published_admissions():
+    published = fairlab.load("berkeley")
+    theirs = published.features.assign(admitted=published.target.astype(str).str.lower()).astype(str)
+    theirs["gender"] = theirs["gender"].map({"Male": "man", "Female": "woman"})
+    names = ["department", "gender", "admitted"]
+    assert counts(berkeley.admissions(), *names) == counts(theirs, *names)
+
+
+def test_another_course_has_as_many_applicants_and_other_admissions():
+    own, other = berkeley.admissions(1), berkeley.admissions(2)
+    groups = ["department", "gender"]
+    assert counts(own, *groups) == counts(other, *groups) == counts(berkeley.admissions(), *groups)
+    assert counts(own, *groups, "admitted") != counts(other, *groups, "admitted")
+    pd.testing.assert_frame_equal(own, berkeley.admissions(1))
+    share = (own["admitted"] == "yes").groupby(own["department"]).mean()
+    for department, (men, no_men, women, no_women) in berkeley.ADMISSIONS.items():
+        published = (men + women) / (men + no_men + women + no_women)
+        assert share[department] == pytest.approx(published, abs=0.1)

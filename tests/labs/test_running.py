@@ -14,8 +14,8 @@ from fairlab.labs.grading import restore_cells
 from fairlab.labs.running import ResilientExecute, with_numbers
 
 
-def graded(name, points, solution=False):
-    return {"nbgrader": {"grade": True, "grade_id": name, "points": points, "solution": solution}}
+def graded(name, points, solution=False, **more):
+    return {"nbgrader": {"grade": True, "grade_id": name, "points": points, "solution": solution} | more}
 
 
 def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd):
@@ -140,7 +140,6 @@ def test_files_that_are_no_json_are_refused_in_a_line(tmp_path, content):
         check(tmp_path / "odd.ipynb")
 
 
-ENDLESS = "while True: pass"
 UNSTOPPABLE = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(0.1)"
 
 
@@ -159,7 +158,7 @@ def run(*sources, **options):
 @pytest.mark.parametrize(
     ("bad", "error", "why"),
     [
-        (ENDLESS, "CellTimeoutError", "did not end within 3 seconds"),
+        ("while True: pass", "CellTimeoutError", "did not end within 3 seconds"),
         (UNSTOPPABLE, "CellTimeoutError", "did not end within 3 seconds"),
         ("while True: print('x' * 1000)", "CellTimeoutError", "did not end within 3 seconds"),
         ("import os; os._exit(0)", "DeadKernelError", "ended the kernel"),
@@ -221,19 +220,14 @@ def test_a_course_whose_solution_fails_is_refused():
         with_numbers(master("assert share == 0.5, 'a quarter'"))
 
 
-def marked(name, **more):
-    given = {"grade": True, "grade_id": name, "points": 2, "solution": False, "locked": True, "schema_version": 3}
-    return {"nbgrader": given | more}
-
-
 @pytest.fixture
 def released():
     return new_notebook(
         cells=[
             new_code_cell("table = read()"),
-            new_code_cell("def share(table): ...", metadata=marked("share", grade=False, solution=True, locked=False)),
-            new_code_cell("assert share(table) == 1", metadata=marked("test-share")),
-            new_markdown_cell("*Your answer here.*", metadata=marked("why", solution=True, locked=False)),
+            new_code_cell("def share(table): ...", metadata=graded("share", 2, True, grade=False)),
+            new_code_cell("assert share(table) == 1", metadata=graded("test-share", 2)),
+            new_markdown_cell("*Your answer here.*", metadata=graded("why", 2, True)),
         ]
     )
 
@@ -261,8 +255,8 @@ def test_answers_and_own_cells_are_kept(released):
 
 def test_changed_or_deleted_cells_are_restored(released):
     theirs = deepcopy(released)
-    theirs.cells[2] = new_markdown_cell("pass", metadata=marked("test-share", grade=False, points=99))
-    theirs.cells.append(new_code_cell("pass", metadata=marked("test-share")))
+    theirs.cells[2] = new_markdown_cell("pass", metadata=graded("test-share", 99, grade=False))
+    theirs.cells.append(new_code_cell("pass", metadata=graded("test-share", 2)))
     restored, noticed = restore_cells(theirs, released)
     assert sources(restored) == [*sources(released), "pass"]
     assert [cell.metadata for cell in restored.cells] == [*(cell.metadata for cell in released.cells), {}]

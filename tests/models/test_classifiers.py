@@ -134,8 +134,6 @@ def test_loops_are_compiled_where_numba_is_installed():
 
 # command
 
-ECHO = 'printf "%s|" "$@" >> "$0.log"; echo >> "$0.log"; echo 1'
-
 
 @pytest.fixture
 def program(tmp_path):
@@ -161,7 +159,7 @@ def test_values_are_written_as_python_writes_them(program, tmp_path):
             "mixed": np.array([1, "x"], dtype=object),
         }
     )
-    assert program(ECHO)(table).tolist() == [True, True]
+    assert program('printf "%s|" "$@" >> "$0.log"; echo >> "$0.log"; echo 1')(table).tolist() == [True, True]
     lines = (tmp_path / "program.sh.log").read_text().splitlines()
     assert lines == ["True|1.0|1|7|b|Ann Lee|1|", "False|0.5|2||a||x|"]
 

@@ -47,7 +47,7 @@ from fairlab.monitoring.scheduler import take_looks
 from fairlab.monitoring.store import Store, investigations
 from fairlab.plotting import LINES, legend_above, log_ticks, panels
 from fairlab.statistics import exact_interval
-from fairlab.suite.pictures import save
+from fairlab.suite.drawing import save
 
 LENGTH, AT_ONCE, N_STREAMS, N_LOOKS, N_DELAYS = 100_000, 20, 1_000, 50, 40
 N_ROWS, SEEN = 3_000, 2_000  # of a stream whose sender sees some ahead

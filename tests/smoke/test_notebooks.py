@@ -8,8 +8,6 @@ from fairlab.suite.fingerprint import state
 from fairlab.suite.notebook import execute, run_experiment
 from fairlab.suite.run import Run
 
-ROOT = project().root
-
 pytestmark = pytest.mark.usefixtures("forked_kernels")
 
 
@@ -24,8 +22,6 @@ def results(tmp_path_factory, monkeypatch):
 # What must not pay for the import of TensorFlow: of FlipTest only the maps of Seguy et al. need it.
 WITHOUT_TENSORFLOW = [name for name in experiment_names() if name.startswith(("fairtest/", "themis/", "fliptest/"))]
 WITHOUT_TENSORFLOW.remove("fliptest/stability")
-SMALLER = {"monitoring": {"n_shoppers": 16_000, "look_every": 4_000, "n_streams": 1}}
-OTHERS = [ROOT / "notebooks" / f"{name}.ipynb" for name in other_notebooks()]
 
 
 @pytest.mark.parametrize("name", experiment_names())
@@ -40,6 +36,11 @@ def test_experiment(name, results):
         assert not {"tensorflow", "keras", "torch"}.intersection(run.about["imported"])
 
 
-@pytest.mark.parametrize("notebook", OTHERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "notebook",
+    [project().root / "notebooks" / f"{name}.ipynb" for name in other_notebooks()],
+    ids=lambda path: path.stem,
+)
 def test_other_notebook(notebook, results, tmp_path):
-    execute(notebook, tmp_path / "executed.ipynb", SMALLER.get(notebook.stem, {}))
+    smaller = {"n_shoppers": 16_000, "look_every": 4_000, "n_streams": 1} if notebook.stem == "monitoring" else {}
+    execute(notebook, tmp_path / "executed.ipynb", smaller)

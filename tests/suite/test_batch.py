@@ -1,7 +1,9 @@
-"""Batches on this machine and on a cluster, and what they may use of the machine."""
+"""Batches on this machine and on a cluster, what they may use of the machine, and what happens when they are killed."""
 
+import contextlib
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -16,7 +18,7 @@ import pandas as pd
 import psutil
 import pytest
 from filelock import FileLock
-from toy_project import CELLS, SPECIFICATION, add_experiment, slow
+from toy_project import CELLS, SPECIFICATION, add_experiment, slow, write_slow
 
 from fairlab import checks, data
 from fairlab.data.project import project
@@ -29,18 +31,25 @@ from fairlab.transport.maps import require_memory
 
 GITIGNORE = project().root / ".gitignore"
 GB = 10**9
-KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 BAD = {
     "bad": {"cells": [CELLS[0], "raise OSError('no such luck')"]},
-    "killed": {"cells": [CELLS[0], KILL]},
+    "killed": {"cells": [CELLS[0], "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]},
     "waits": {"more": "after: [toy/bad]\n"},
     "large": {"more": "gigabytes: {smoke: 99999, quick: 99999, paper: 99999}\n"},
 }
 
 
-def fairlab(*arguments, **options):
-    command = [sys.executable, "-m", "fairlab", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+def fairlab(*arguments, before=(), changes=None, **options):
+    """Run a command; a variable that is None in `changes` is left out."""
+    environment = {name: value for name, value in (os.environ | (changes or {})).items() if value is not None}
+    command = [*before, sys.executable, "-m", "fairlab", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
+
+
+def start(*names, stdout=subprocess.PIPE, stderr=subprocess.PIPE):
+    """Start a run as a terminal does."""
+    command = [sys.executable, "-m", "fairlab", "run", *names, "--profile", "smoke", "--jobs", "2"]
+    return subprocess.Popen(command, stdout=stdout, stderr=stderr, text=True, start_new_session=True)
 
 
 def test_the_batch_goes_on_past_failures_and_runs_only_what_is_not_done(toy):
@@ -102,9 +111,7 @@ def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy):
 def test_two_batches_in_one_folder_take_turns(toy, results):
     results.mkdir()
     with FileLock(results / ".batch.lock"):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke"], stdout=subprocess.PIPE, text=True
-        )
+        process = start("--all")
         assert process.stdout.readline() == f"another batch runs in {results}; waiting until it ends\n"
     assert "1 of 1 experiments done" in process.communicate()[0]
 
@@ -166,12 +173,8 @@ def three(toy, heard):
 
 
 def start_batch(names):
-    """Start a run as a terminal does, and return it when trials are being computed."""
-    command = [sys.executable, "-m", "fairlab", "run", *names, "--profile", "smoke", "--jobs", "2"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    trials = project().trials
+    """Start a run and return it when trials are being computed."""
+    process, trials = start(*names), project().trials
     deadline = time.monotonic() + 120
     while len(list(trials.rglob("[0-9a-f]*.trial"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -424,3 +427,165 @@ def test_a_batch_runs_after_another_of_the_same_process_was_ended(toy):
     processes.kill_children()
     add_experiment(toy, "added")
     assert batch.run_batch(["toy/added"], "smoke") == {}
+
+
+# What takes minutes: a random series of kills, odd places, two at once.
+
+NAMES = ("mean", "second", "third")
+N_TRIALS = 30
+KINDS = {"popen_loky": "worker", "fairlab run": "driver", "fairlab.suite.kernel": "kernel"}  # by a word of the command
+VICTIMS = ("worker", "kernel", "driver", "worker")
+LONGEST_PAUSE = 4.0  # seconds for which a victim lives, at least
+LEFT_SECONDS = 10  # after which nothing of a killed driver may be left
+ENDINGS = 3  # most commands to the end when all kills are done: what was killed twice has failed until the next
+
+
+def start_logged(folder):
+    with folder.with_suffix(".log").open("a") as log:
+        return start("--all", "--cores", "2", stdout=log, stderr=log)
+
+
+def running(folder):
+    """Return all that runs for a results folder, whoever started it, by kind."""
+    kinds = {}
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            if process.environ().get("FAIRLAB_RESULTS") != str(folder) or process.pid == os.getpid():
+                continue
+            if process.status() != psutil.STATUS_ZOMBIE:
+                command = " ".join(process.cmdline())
+                kind = next((kind for word, kind in KINDS.items() if word in command), "other")
+                kinds.setdefault(kind, []).append(process)
+    return kinds
+
+
+def until_nothing_is_left(folder):
+    deadline = time.monotonic() + LEFT_SECONDS
+    while (left := running(folder)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left
+
+
+@pytest.mark.slow
+def test_a_batch_whose_processes_are_killed_ends_with_the_right_numbers(toy, results):
+    write_slow(toy, NAMES, N_TRIALS, 1)
+    chance, batch, n_done, killed = random.Random(0), start_logged(results), 0, set()
+    for victim in chance.sample(VICTIMS, len(VICTIMS)):
+        while victim not in running(results) and batch.poll() is None:
+            time.sleep(0.5)
+        time.sleep(chance.uniform(0.5, LONGEST_PAUSE))
+        found = running(results)
+        if victims := found.get(victim):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                chance.choice(victims).kill()
+                killed.add(victim)
+        n_trials = len(list((results / "trials").rglob("[0-9a-f]*.trial")))
+        assert n_trials >= n_done, "a trial that was done stays"
+        n_done = n_trials
+        print(f"{victim} killed: {bool(victims)}; {n_done} of {3 * N_TRIALS} trials done", flush=True)
+        if victim == "driver" or batch.poll() is not None:
+            batch.wait()
+            until_nothing_is_left(results)
+            batch = start_logged(results)
+    assert killed == set(VICTIMS)
+    for _ in range(ENDINGS):
+        if batch.wait() == 0:
+            break
+        batch = start_logged(results)
+    assert batch.returncode == 0, results.with_suffix(".log").read_text()
+    for number, name in enumerate(NAMES):
+        values = Run.read(run_folder(f"toy/{name}", "smoke")).records[0]["values"]
+        draws = [Trial("toy", index).rng("draw").normal(0.5, 0.1, 10 + number) for index in range(N_TRIALS)]
+        assert values == [draw.mean() for draw in draws]
+    until_nothing_is_left(results)
+
+
+FEW_TRIALS = 6
+
+
+def end(process):
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return output
+
+
+@pytest.mark.slow
+def test_two_batches_and_one_experiment_twice_at_once_lose_nothing_and_compute_nothing_again(toy, results):
+    write_slow(toy, NAMES, FEW_TRIALS, 0.5)
+    alone = [start("toy/mean"), start("toy/mean")]
+    outputs = list(map(end, [start("--all"), start("--all"), *alone]))
+    (waited,) = (output for output in outputs if f"another batch runs in {results}; waiting until it ends\n" in output)
+    assert "3 of 3 experiments done" in waited
+    assert "toy/mean " not in waited, "it ran nothing"
+    for name in NAMES:
+        folder = run_folder(f"toy/{name}", "smoke")
+        assert len(Run.read(folder).records[0]["values"]) == FEW_TRIALS
+        assert all((other / "sums.json").exists() for other in folder.parent.glob("*/")), "none is unfinished"
+
+
+RUN = f"{sys.executable} -m fairlab run toy/mean --profile smoke --jobs 1"
+
+
+def is_whole():
+    return len(Run.read(run_folder("toy/mean", "smoke")).records[0]["values"]) == 2
+
+
+WITHOUT = {"HOME": None, "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": None}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "changes"), [("a folder with spaces, café 日本 ñ", {}), ("x" * 200, {}), ("bare", WITHOUT)]
+)
+def test_a_project_may_have_any_name_and_no_home_or_language(toy, tmp_path, monkeypatch, name, changes):
+    shutil.copytree(toy, tmp_path / name, symlinks=True)
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / name / "results"))
+    done = fairlab("run", "--all", "--profile", "smoke", changes={"FAIRLAB_ROOT": str(tmp_path / name)} | changes)
+    assert done.returncode == 0, done.stderr
+    assert is_whole()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="takes cores away")
+def test_one_core_is_enough_and_a_clock_that_was_set_back_makes_nothing_anew(toy, results):
+    run = ["run", "--all", "--profile", "smoke"]
+    done = fairlab(*run, before=["taskset", "-c", "0"])
+    assert done.returncode == 0, done.stderr
+    assert is_whole()
+    before = run_folder("toy/mean", "smoke")
+    for path in results.rglob("*"):
+        os.utime(path, (time.time() + 86400,) * 2)
+    assert fairlab(*run).returncode == 0
+    assert run_folder("toy/mean", "smoke") == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("unshare") is None,
+    reason="mounts a file system of its own",
+)
+def test_on_a_full_disk_the_reason_is_reported_and_the_published_run_stays(toy, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = f"""
+mount -t tmpfs -o size=4m tmpfs {disk} || exit 77
+{RUN} || exit 78
+cp {disk}/smoke/toy/mean/current {tmp_path}/before
+head -c 9m /dev/zero > {disk}/full 2> /dev/null
+rm -rf {disk}/trials
+{RUN}
+echo status $?
+cmp {disk}/smoke/toy/mean/current {tmp_path}/before && echo stays
+rm {disk}/full
+{RUN} && echo again
+"""
+    environment = os.environ | {"FAIRLAB_RESULTS": str(disk)}
+    command = ["unshare", "--mount", "sh", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        pytest.skip("nothing can be mounted here")
+    assert "status 1" in done.stdout, done.stdout + done.stderr
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "stays" in done.stdout
+    assert "again" in done.stdout

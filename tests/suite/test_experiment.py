@@ -78,11 +78,6 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
     assert "fairlab data fetch a/file gets the real" in rows["mean"].reason
 
 
-NUMBERS = pd.DataFrame({"y": [1, 2]})
-GAP = pd.DataFrame({"gap": [0.5, np.nan]})
-WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
-
-
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -91,7 +86,11 @@ WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
         (lambda _: Experiment("toy/mean", profile="fast"), KeyError, "smoke, quick, paper"),
         (lambda _: Experiment("toy/mean", m=3), TypeError, "no parameter 'm'"),
         (lambda _: Experiment("toy/mean", seed="zero"), ValueError, "seed: expected an integer"),
-        (lambda _: Experiment.open(WITHOUT), KeyError, "does not set seed, n_trials"),
+        (
+            lambda _: Experiment.open({"experiment": "toy/mean", "profile": "smoke", "n": 10}),
+            KeyError,
+            "does not set seed, n_trials",
+        ),
         (lambda _: Experiment.open({}), KeyError, "does not set experiment"),
         # what `papermill -p profile smoke` makes of a notebook, which has the sizes of quick
         (
@@ -110,7 +109,11 @@ WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
         (lambda exp: exp.beside("table-1", id="{method}.gdiff"), KeyError, "no value of the form"),
         # values that are none
         (lambda exp: exp.record("table-1", "mean", [0.5, np.nan]), ValueError, "trial 1 is nan"),
-        (lambda exp: exp.record_frame("table-1", GAP, id="mean", values="gap"), ValueError, "trial 1 is nan"),
+        (
+            lambda exp: exp.record_frame("table-1", pd.DataFrame({"gap": [0.5, np.nan]}), id="mean", values="gap"),
+            ValueError,
+            "trial 1 is nan",
+        ),
         (lambda exp: exp.record("table-1", "mean", [[0, 1], [0, 1]]), ValueError, r"found shape \(2, 2\)"),
         (lambda exp: exp.record("table-1", "mean", []), ValueError, r"found shape \(0,\)"),
         (
@@ -126,7 +129,11 @@ WITHOUT = {"experiment": "toy/mean", "profile": "smoke", "n": 10}
         (lambda exp: exp.trials(draw, 0), ValueError, "n_trials: expected at least 1"),
         (lambda exp: exp.trials("draw", 1), TypeError, "function: expected a function, found str"),
         (lambda exp: exp.trials(lambda trial: exp.name, 1), TypeError, "uses exp, a Experiment that no worker can get"),
-        (lambda exp: exp.figure("figure-1", Figure(), data=NUMBERS), ValueError, "expected a title that says"),
+        (
+            lambda exp: exp.figure("figure-1", Figure(), data=pd.DataFrame({"y": [1, 2]})),
+            ValueError,
+            "expected a title that says",
+        ),
         (lambda exp: exp.claims("table-1", {"positive": (True, {"mean": "x"})}), ValueError, "could not convert"),
         (
             lambda exp: exp.record_frame("table-1", pd.DataFrame({"share": [0.5]}), id="{method}", values="share"),

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from toy_project import line
 
+from fairlab import plotting
 from fairlab.cli import main
 from fairlab.suite import drawing
-from fairlab.suite.drawing import remarks_of
+from fairlab.suite.drawing import SURROGATE_MARK, remarks_of, save
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.pictures import SURROGATE_MARK
 from fairlab.suite.run import Run, run_folder
 
 TITLE, NONE = "The heights of 3 people.", "The paper has no numbers of what is drawn."
@@ -42,7 +42,6 @@ def test_a_figure_is_saved_with_its_numbers_caption_and_title(experiment):
     assert entry == {
         "caption": f"{caption} Profile smoke: smaller than the paper profile. {NONE}",
         "data": "real",
-        "sentence": TITLE,
         "alternative": f"The height of people. {TITLE}",
     }
     assert svg == saved(experiment, "figure-1_b")[1], "drawn again, the bytes are the same"
@@ -70,14 +69,13 @@ def test_captions_say_what_the_numbers_rest_on_and_surrogates_also_the_picture(e
         assert SURROGATE_MARK in (experiment.folder / file).read_text()
 
 
-SMALLER = "Profile quick: smaller than the paper profile."
 NOTHING, PRINTED = pd.DataFrame({"y": [0]}), pd.DataFrame({"y": [0], "published": [1.0]})
 
 
 @pytest.mark.parametrize(
     ("profile", "n", "n_trials", "numbers", "remarks"),
     [
-        ("quick", 50, 3, PRINTED, [SMALLER]),
+        ("quick", 50, 3, PRINTED, ["Profile quick: smaller than the paper profile."]),
         ("quick", 50, 5, PRINTED, []),
         ("paper", 50, 5, PRINTED.assign(published=np.nan), [NONE]),
         ("custom", 50, 5, pd.DataFrame({"series": ["published", "ours"]}), []),
@@ -183,3 +181,105 @@ def test_figures_of_a_finished_batch_replace_the_committed_ones(publish, folder)
         "figure-1": "quick",
         "figure-1_old": "smoke",
     }
+
+
+# Pictures: what every saved figure is held to, and what figures are drawn with.
+
+
+def draw():
+    figure, axes = plotting.panels(2, 3, width=2, height=1.5, sharey=True)
+    for k, axis in enumerate(axes):
+        axis.plot([0, k], label=f"line {k}", **plotting.LINES[k % len(plotting.LINES)])
+        axis.set_xlabel("time (s)")
+    figure.supylabel("way (m)")
+    return figure
+
+
+@pytest.fixture
+def figure():
+    return draw()
+
+
+def test_a_figure_drawn_again_gives_the_same_bytes(tmp_path):
+    first, second = (save(draw(), tmp_path / name, salt="a") for name in ("section-5.5_a", "section-5.5_b"))
+    assert [path.name for path in first] == ["section-5.5_a.png", "section-5.5_a.svg"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_marks_stand_below_everything_else(figure, tmp_path):
+    figure.axes[0].text(0, -1.5, "far below", transform=figure.axes[0].transAxes)
+    save(figure, tmp_path / "a", marks=[SURROGATE_MARK, "small"])
+    boxes = [text.get_window_extent() for text in figure.texts[-2:]]
+    others = [axis.get_tightbbox() for axis in figure.axes] + [figure.axes[0].texts[0].get_window_extent()]
+    assert boxes[0].y1 < min(box.y0 for box in others)
+    assert boxes[1].y1 < boxes[0].y0
+    assert figure.texts[-2].get_color() == plotting.VERMILION != figure.texts[-1].get_color()
+
+
+def test_marks_stand_below_a_legend_that_is_below(tmp_path):
+    figure, [axis] = plotting.panels(1, 1, width=4, height=2)
+    axis.plot([0, 1], color="black", label="a line")
+    axis.set(xlabel="x", ylabel="y")
+    plotting.legend_below(figure)
+    save(figure, tmp_path / "a", marks=[SURROGATE_MARK])
+    red, _, blue = np.moveaxis(plt.imread(tmp_path / "a.png")[..., :3], 2, 0)
+    of_mark, of_legend = ((red - blue > 0.5).any(axis=1), (np.maximum(red, blue) < 0.2).any(axis=1))  # rows of pixels
+    assert of_mark.any()
+    assert not (of_mark & of_legend).any()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda figure: figure.set_size_inches(7.3, 3), r"at most 7 inches wide, found 7\.\d\d"),
+        (lambda figure: figure.axes[1].set_title("tiny", fontsize=6.5), r"at least 7 points, found 'tiny' with 6\.5"),
+        (lambda figure: figure.axes[2].tick_params(labelsize="x-small"), "at least 7 points"),
+        (lambda figure: figure.supylabel(""), "the y axis has no label"),
+        (
+            lambda figure: [axis.set(xlabel="", title="A") for axis in figure.axes[::3]],
+            "the x axis of 'A' has no label",
+        ),
+    ],
+)
+def test_a_figure_that_breaks_a_rule_is_refused(figure, tmp_path, change, message):
+    save(figure, tmp_path / "b")
+    change(figure)
+    with pytest.raises(ValueError, match=message):
+        save(figure, tmp_path / "a")
+    assert not list(tmp_path.glob("a*"))
+
+
+def test_panels_stand_row_by_row_and_are_closed(figure):
+    assert (figure.get_size_inches().tolist(), len(figure.axes)) == ([6.0, 3.0], 6)
+    assert figure.number not in plt.get_fignums()
+    assert not any(axis.spines["top"].get_visible() for axis in figure.axes)
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ((0.4, 9), ["0.5", "1", "2", "5"]),
+        ((0.4, 40), ["1", "3", "10", "30"]),
+        ((900, 2e6), ["1k", "10k", "100k", "1M"]),
+    ],
+)
+def test_a_logarithmic_axis_has_few_numbers_in_full(figure, limits, expected):
+    axis = figure.axes[0]
+    axis.set(xscale="log", xlim=limits)
+    plotting.log_ticks(axis.xaxis)
+    figure.draw_without_rendering()
+    seen = [tick for tick in axis.get_xticks() if limits[0] <= tick <= limits[1]]
+    assert [axis.xaxis.get_major_formatter()(tick) for tick in seen] == expected
+
+
+def _seen_without_green(colour):
+    """Return a colour as seen by people without the pigment for green (Viénot, Brettel and Mollon 1999)."""
+    linear = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]) ** 2.2
+    return np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]]) @ linear
+
+
+def test_lines_can_be_distinguished_without_colour():
+    marks = [tuple(value for name, value in kind.items() if name != "color") for kind in plotting.LINES]
+    assert len(set(marks)) == len(plotting.LINES)
+    seen = [_seen_without_green(kind["color"]) for kind in plotting.LINES]
+    assert min(np.abs(a - b).max() for k, a in enumerate(seen) for b in seen[:k]) > 0.1

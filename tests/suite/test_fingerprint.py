@@ -192,9 +192,8 @@ def test_values_have_the_same_fingerprint_in_another_process():
 def test_a_notebook_counts_with_its_imports_and_texts():
     base = notebook_fingerprint("from fairlab.suite.seeds import Trial\nx = 1\n", "data real")
     assert base == notebook_fingerprint("from fairlab.suite.seeds import Trial  # comment\nx = 1\n", "data real")
-    assert base != notebook_fingerprint("from fairlab.suite.seeds import Trial\nx = 2\n", "data real")
-    assert base != notebook_fingerprint("from fairlab.paths import project as Trial\nx = 1\n", "data real")
-    assert base != notebook_fingerprint("from fairlab.suite.seeds import Trial\nx = 1\n", "data surrogate")
+    for name, x, data in (("suite.seeds", 2, "real"), ("paths", 1, "real"), ("suite.seeds", 1, "surrogate")):
+        assert base != notebook_fingerprint(f"from fairlab.{name} import Trial\nx = {x}\n", f"data {data}")
 
 
 @pytest.mark.parametrize("module", ["checks", "plotting", "data.files", "networks"])

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from toy_project import fill
+from toy_project import add_experiment, fill
 
 from fairlab.cli import main
 from fairlab.paths import write_text
@@ -12,8 +12,9 @@ from fairlab.suite.comparison import Comparison, Row, beside, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.links import set_links
 from fairlab.suite.published import load_paper
-from fairlab.suite.run import Run, failure_file, run_folder
-from fairlab.suite.scorecard import published_runs, scorecard, table, to_markdown, unexplained, unreadable, write
+from fairlab.suite.readings import count_by_artefact, count_by_reading, numbers_by_reading
+from fairlab.suite.run import failure_file, run_folder
+from fairlab.suite.scorecard import published_runs, scorecard, table, to_markdown, unexplained, unreadable
 from fairlab.suite.verdicts import JUDGED
 
 
@@ -186,12 +187,6 @@ def test_a_claim_that_was_not_judged_speaks_for_no_number(toy):
     assert (rows()["mean"].verdict, rows()["positive"].verdict) == ("differs", "surrogate")
 
 
-def test_a_smaller_profile_is_not_comparable(toy):
-    publish("smoke")
-    assert (rows()["mean"].verdict, rows()["mean"].profile) == ("not comparable", "smoke")
-    assert rows()["mean"].reason == "not the size of the published protocol: n 10 instead of 50"
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -217,12 +212,6 @@ def test_a_run_of_an_older_version_is_named_with_what_to_do(toy, capsys, damage)
     assert unreadable("quick") == []
 
 
-def test_surrogates_never_count(toy):
-    publish(source="surrogate")
-    assert {rows()[id].verdict for id in ("mean", "rows", "positive")} == {"surrogate"}
-    assert rows()["mean"].reason.startswith("surrogate data: fairlab data fetch berkeley gets the real data")
-
-
 def test_the_best_run_is_shown(toy):
     publish("paper", source="surrogate")
     publish("quick")
@@ -230,24 +219,6 @@ def test_the_best_run_is_shown(toy):
     publish("paper")
     assert rows()["mean"].profile == "paper"
     assert {row.profile for row in scorecard("quick").rows} == {"quick", None}
-
-
-def test_custom_runs_never_enter(toy):
-    experiment = Experiment("toy/mean", n=49)
-    fill(experiment)
-    experiment.compare()
-    assert Run.read(run_folder("toy/mean", "custom")).profile == "custom"
-    assert {row.verdict for row in rows().values()} == {"not run"}
-
-
-def test_write_and_publish(toy, results):
-    publish()
-    own = [results / "REPRODUCTION.json", results / "REPRODUCTION.md"]
-    assert write(scorecard()) == own
-    committed = [toy / "REPRODUCTION.json", toy / "REPRODUCTION.md"]
-    assert write(scorecard(), publish=True) == [*own, *committed]
-    assert committed[1].read_text() == to_markdown(scorecard(), published_runs())
-    assert committed[1].read_text() == to_markdown(Comparison.read(committed[0]), published_runs())
 
 
 def test_page_has_differences_reasons_and_runs(toy):
@@ -456,6 +427,7 @@ def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, capsys):
     assert repr(card).splitlines()[: len(card.remarks)] == list(card.remarks)
     assert stored == f"toy/mean: done, see {latest}; all rows: fairlab scorecard {latest}"
     assert all(remark in card._repr_html_() for remark in moved)
+    assert {row.verdict for row in rows().values()} == {"not run"}, "it never enters the scorecard"
     assert main(["scorecard", str(latest)]) == 0
     said = capsys.readouterr().out
     assert "toy table-1:rows" in said
@@ -480,9 +452,49 @@ def test_two_runs_are_set_beside_one_another(toy, capsys):
     assert said.splitlines()[-2:] == [line, "1 of 4 rows are other than in the other run"]
     assert main(["scorecard", places[8], "toy"]) == 2
     assert "expected a paper, or a table or figure" in capsys.readouterr().err
+    add_experiment(toy, "other")
+    experiment = Experiment("toy/other", n=7)
+    fill(experiment)
+    experiment.compare()
+    assert main(["scorecard", places[8], str(run_folder("toy/other", "custom"))]) == 2
+    assert "expected two runs of one experiment, found toy/mean and toy/other" in capsys.readouterr().err
 
 
-def test_the_command_writes_the_committed_scorecard_and_the_figure_of_the_readme(toy, capsys):
-    assert main(["scorecard", "--write"]) == 0
-    assert "verdicts.svg" in capsys.readouterr().out
-    assert (toy / "REPRODUCTION.json").exists() and (toy / "figures" / "verdicts.svg").exists()
+def test_the_command_writes_the_committed_scorecard_and_the_figure_of_the_readme(toy, results):
+    publish()
+    committed, own = ([folder / f"REPRODUCTION.{kind}" for kind in ("json", "md")] for folder in (toy, results))
+    for call, written in (([], own), (["--write"], [*own, *committed, toy / "figures" / "verdicts.svg"])):
+        assert main(["scorecard", *call]) == 0
+        assert [file.exists() for file in (*committed, *written)] == [bool(call)] * 2 + [True] * len(written)
+    assert [file.read_text() for file in committed] == [file.read_text() for file in own]
+    assert committed[1].read_text() == to_markdown(Comparison.read(committed[0]), published_runs())
+
+
+# Both protocol variants of the numbers, as the notebooks of all papers show them.
+
+
+def test_numbers_are_judged_in_both_readings(toy):
+    experiment = Experiment("toy/mean")
+    fill(experiment)  # a mean of 0.55 for 0.50, and 4,425 rows; every claim holds, as published
+    experiment.record("table-1", "mean", 0.9, reading="as_specified")
+    table = count_by_reading([experiment.run])
+    published, described = table["as published"], table["as specified"]
+    assert (published["agrees"], described["agrees"]) == (1, 0)
+    assert (published.get("differs", 0), described["differs"]) == (0, 1)
+    assert published["not run"] == described["not run"] > 0
+    assert (table.loc["all numbers"] == 3).all()
+    assert len(experiment.run.records) == 1 + sum(r["reading"] == "as_published" for r in experiment.run.records)
+    numbers = numbers_by_reading([experiment.run]).set_index(["reading", "id"])
+    assert numbers.loc[("as specified", "mean"), ["ours", "verdict"]].tolist() == [0.9, "differs"]
+    assert count_by_artefact([experiment.run]).loc[("as specified", "table-1"), "differs"] == 1
+
+
+def test_inference_applies_to_one_variant_only(toy, monkeypatch):
+    experiment = Experiment("toy/mean")
+    value = experiment.specification.published.artefact("table-1").values["mean"]
+    monkeypatch.setitem(value.__dict__, "inferred", "the number itself")
+    fill(experiment)
+    experiment.record("table-1", "mean", 0.9, reading="as_specified")
+    table = count_by_reading([experiment.run])
+    assert table.loc["inferred"].tolist() == [1, 0]
+    assert table.loc["differs"].tolist() == [0, 1]

@@ -307,51 +307,6 @@ def test_products_in_parts_are_products(n_out, n_in, size):
     np.testing.assert_allclose(gan_training._below(kernel, slopes), kernel.T @ slopes, atol=2e-4)
 
 
-def test_compiled_loops_do_what_their_docstrings_say():
-    rng = np.random.default_rng(0)
-    X, rows = rng.normal(size=(9, 3)).astype(np.float32), np.array([4, 0, 4, 8])
-    batch = np.empty((3, 4), np.float32)
-    gan_training._gather(X, rows, batch)
-    np.testing.assert_array_equal(batch, X[rows].T)
-
-    weights, squares, gradient = rng.normal(size=(3, 20)).astype(np.float32)
-    squares **= 2
-    mean_squares = gan_training.DECAY * squares + gan_training.REST * gradient**2
-    expected = np.clip(weights - 0.1 * gradient / (np.sqrt(mean_squares) + gan_training.EPSILON), -0.5, 0.5)
-    gan_training._rmsprop(weights, squares, gradient, np.float32(0.1), np.float32(0.5))
-    np.testing.assert_allclose(squares, mean_squares, rtol=1e-6)
-    np.testing.assert_allclose(weights, expected, rtol=1e-5, atol=1e-6)
-
-    image, slopes = rng.normal(size=(2, 3, 4)).astype(np.float32)
-    move = np.abs(image - batch).sum(axis=0)
-    expected = slopes + 0.3 * 2 * move / 4 * np.sign(image - batch)
-    assert gan_training._add_cost(batch, image, np.float32(0.3), slopes) == pytest.approx((move**2).mean(), rel=1e-6)
-    np.testing.assert_allclose(slopes, expected, rtol=1e-5, atol=1e-6)
-
-
-def test_a_compiled_pass_there_and_back_is_that_of_matrices():
-    rng, (n_in, n_hidden, n_out), n = np.random.default_rng(0), (3, 5, 2), 6
-    kernels = [rng.normal(size=shape).astype(np.float32) for shape in ((n_hidden, n_in), (n_out, n_hidden))]
-    biases = [rng.normal(size=k).astype(np.float32) for k in (n_hidden, n_out)]
-    vector = np.concatenate([part.ravel() for layer in zip(kernels, biases, strict=True) for part in layer])
-    network, widths = np.stack([vector, np.zeros_like(vector)]), np.array([n_in, n_hidden, n_out])
-    batch, slopes = (rng.normal(size=(k, n)).astype(np.float32) for k in (n_in, n_out))
-    outputs, gradient = np.empty((2, 5, n), np.float32), np.empty(100, np.float32)
-    hidden = np.maximum(kernels[0] @ batch + biases[0][:, None], 0)
-    last = gan_training._forward(network[0], widths, batch, outputs)
-    np.testing.assert_allclose(outputs[0], hidden, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(last, kernels[1] @ hidden + biases[1][:, None], rtol=1e-5, atol=1e-6)
-    back = (widths, batch, outputs, slopes.copy(), gradient)
-    unbounded, below = np.float32(np.inf), (kernels[1].T @ slopes) * (hidden > 0)
-    by_batch = gan_training._backward(network, *back, np.float32(0), unbounded)
-    np.testing.assert_allclose(by_batch, kernels[0].T @ below, rtol=1e-4, atol=1e-5)
-    np.testing.assert_array_equal(network[0], vector)
-    gan_training._backward(network, *back, np.float32(0.1), unbounded)
-    slope = np.concatenate([(below @ batch.T).ravel(), below.sum(1), (slopes @ hidden.T).ravel(), slopes.sum(1)])
-    expected = vector - 0.1 * slope / (np.sqrt(gan_training.REST * slope**2) + gan_training.EPSILON)
-    np.testing.assert_allclose(network[0], expected, rtol=1e-4, atol=1e-4)
-
-
 def test_the_map_does_not_depend_on_how_its_steps_are_cut(monkeypatch):
     whole, losses = train_map(*samples(2), **RECIPE, n_steps=10)
     told = []

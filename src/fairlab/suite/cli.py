@@ -4,7 +4,6 @@ A command imports what it needs when it is called, so that help and errors come 
 """
 
 import ast
-import json
 import sys
 from pathlib import Path
 
@@ -55,44 +54,19 @@ def short(path) -> str:
 
 
 @suite.command("list")
-@click.option("--json", "as_json", is_flag=True, help="as JSON")
-def list_experiments(as_json):
+def list_experiments():
     """List the experiments with their tables and figures, data, minutes and memory."""
     from fairlab.data import state_of
 
-    specs = [specification(name) for name in experiment_names()]
-    rows = [
-        {
-            "experiment": spec.name,
-            "paper": spec.paper,
-            "artefacts": list(spec.artefacts),
-            "data": {variant: state_of(variant) for variant in spec.data},
-            "minutes": spec.minutes.model_dump(exclude_none=True),
-            "gigabytes": spec.gigabytes.model_dump(exclude_none=True),
-        }
-        for spec in specs
-    ]
-    if as_json:
-        print(json.dumps(rows, indent=1))
-        return
-    measured = ("minutes", "gigabytes")
-    header = ("experiment", "tables and figures", "data", *(f"{of} ({'/'.join(PROFILES)})" for of in measured))
-    table = [
-        (
-            row["experiment"],
-            ", ".join(row["artefacts"]),
-            ", ".join(f"{name} ({state})" for name, state in row["data"].items()),
-            *(" / ".join(f"{row[of][p]:g}" if p in row[of] else "?" for p in PROFILES) for of in measured),
-        )
-        for row in rows
-    ]
-    _print_table(header, table)
-
-
-def _print_table(header, rows):
-    widths = [max(len(str(row[j])) for row in [header, *rows]) for j in range(len(header))]
-    for row in [header, *rows]:
-        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    of_profiles = "/".join(PROFILES)
+    rows = [("experiment", "tables and figures", "data", f"minutes ({of_profiles})", f"gigabytes ({of_profiles})")]
+    for spec in map(specification, experiment_names()):
+        data = ", ".join(f"{variant} ({state_of(variant)})" for variant in spec.data)
+        numbers = (" / ".join("?" if n is None else f"{n:g}" for _, n in of) for of in (spec.minutes, spec.gigabytes))
+        rows.append((spec.name, ", ".join(spec.artefacts), data, *numbers))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 @suite.command(cls=RunCommand)
@@ -151,7 +125,11 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
         return 0
     _report(names, failed, profile)
     if everything:
-        print(f"\n{_closing()}")
+        from fairlab.suite import scorecard
+
+        card = scorecard.scorecard()
+        scorecard.write(card)
+        print("\n" + "\n\n".join([*scorecard.unreadable(), scorecard.ending(card)]))
     return int(bool(failed))
 
 
@@ -173,8 +151,10 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed) -> int:
         if reason := spec.refusal(profile, n_jobs, left):
             raise RuntimeError(f"{name} {reason}")
     folder = run_experiment(spec, profile, seed=seed, overrides=overrides, n_jobs=n_jobs)
-    _print_surrogates(folder)
-    print("\n".join(ending_of(Run.read(folder), folder)))
+    run = Run.read(folder)
+    if used := ", ".join(run.missing()):
+        print(f"surrogate data: {name} used a surrogate for {used}; not counted as a reproduction")
+    print("\n".join(ending_of(run, folder)))
     return 0
 
 
@@ -185,35 +165,18 @@ def _literal(text):
         return text
 
 
-def _print_surrogates(folder):
-    from fairlab.suite.run import Run
-
-    run = Run.read(folder)
-    if used := ", ".join(run.surrogates):
-        print(f"surrogate data: {run.name} used a surrogate for {used}; not counted as a reproduction")
-
-
 def _report(names, failed, profile) -> None:
     """Print what a batch ends with: data that surrogates replaced, what is done, and what failed."""
     from fairlab.suite.run import Run, log_file, run_folder
 
     done = [name for name in names if name not in failed]
-    surrogates = {variant for name in done for variant in Run.read(run_folder(name, profile)).surrogates}
+    surrogates = {lost for name in done for lost in Run.read(run_folder(name, profile)).missing()}
     if surrogates:
         print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
     print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(project().results / profile)}")
     for name, reason in failed.items():
         first = (reason.splitlines() or [""])[0]
         print(f"failed: {name}: {first} ({short(log_file(name, profile))})", file=sys.stderr)
-
-
-def _closing() -> str:
-    """Write the scorecard and return what a batch of all experiments ends with."""
-    from fairlab.suite import scorecard
-
-    card = scorecard.scorecard()
-    scorecard.write(card)
-    return "\n\n".join([*scorecard.unreadable(), scorecard.ending(card)])
 
 
 # Data
@@ -302,6 +265,8 @@ def scorecard(write_bars, rows, as_json, profile, write):
         run, *other = (Run.read(Path(row).resolve()) for row in rows)
         own, moved = compare(run).rows, scorecard.ending_of(run, most=None)
         if other:
+            if other[0].name != run.name:
+                raise TypeError(f"expected two runs of one experiment, found {run.name} and {other[0].name}")
             moved = beside(own, compare(*other).rows, before="other", of="the other run")
         print("\n".join([*(row.to_text() for row in own), "", *moved]))
         return 0

@@ -1,23 +1,27 @@
-"""Figures of runs, with the numbers that are stored beside them, and the committed ones (``fairlab figures``).
+"""Figures of runs: saved with the numbers that they draw, and the committed ones (``fairlab figures``).
 
-The entry of a figure is a dictionary: ``data`` (provenance of the numbers, one of `fairlab.data.dataset.SOURCES`),
-``caption`` (in Markdown), ``sentence`` (its title) and ``alternative`` (alternative text).
+A figure is saved as PNG and SVG, with marks on data that is not real. It is at most 7 inches wide, has no text below 7
+points, and says on every axis of numbers what they are. Its entry is a dictionary: ``data`` (provenance of the numbers,
+one of `fairlab.data.dataset.SOURCES`), ``caption`` (in Markdown) and ``alternative`` (alternative text).
 """
 
 import json
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import contextmanager
 from itertools import groupby, product
 from pathlib import Path
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from fairlab.data.project import project
 from fairlab.paths import atomic_path, write_text
-from fairlab.suite import pictures
+from fairlab.plotting import VERMILION
 from fairlab.suite.catalogue import CUSTOM, selected
 from fairlab.suite.published import paper_keys
 from fairlab.suite.run import run_folder
@@ -25,9 +29,22 @@ from fairlab.suite.scorecard import published_runs
 
 FORMATS = ("csv", "png", "svg")
 INDEX = "index.json"
+DOTS_PER_INCH = 150
+WIDEST = 7  # inches, of a saved figure with its margin
+SMALLEST_TEXT = 7  # points
+MARGIN = 0.1  # inches
 MARKED = ("reconstructed", "surrogate")  # data whose provenance is written into the picture
+# What a picture says of data that is not real, by its provenance.
+SOURCE_MARKS = {
+    "generated": "generated data, by the paper's own protocol",
+    "reconstructed": "reconstructed data, fitted to what is public",
+    "surrogate": "surrogate data, not the real people",
+}
+SURROGATE_MARK = SOURCE_MARKS["surrogate"]
 MARK_COLUMN = "data"  # column of tables from surrogates
+MARK_GREY = "#666666"  # readable as a line of text
 AFTER_SENTENCE = r"(?<=[.!?])\s"
+NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 
 
 def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd.DataFrame) -> dict:
@@ -40,23 +57,23 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
     sentence = figure.get_suptitle() or "; ".join(dict.fromkeys(filter(None, titles)))
     if not sentence:
         raise ValueError("figure: expected a title that says what it shows (fig.suptitle or ax.set_title), found none")
-    marks = [pictures.SOURCE_MARKS[source]] if source in MARKED else []
-    pictures.save(figure, stem, salt=run.name, marks=marks, title=sentence)
+    marks = [SOURCE_MARKS[source]] if source in MARKED else []
+    save(figure, stem, salt=run.name, marks=marks, title=sentence)
     plt.close(figure)  # or a notebook would show it a second time
     caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
     first = re.split(AFTER_SENTENCE, caption, maxsplit=1)[0].replace("*", "").replace("`", "")
     alternative = " ".join([*first.split(), sentence])
-    return {"data": source, "caption": caption, "sentence": sentence, "alternative": alternative}
+    return {"data": source, "caption": caption, "alternative": alternative}
 
 
 def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     """Return a table, with an added column if its data is a surrogate."""
-    return frame.assign(**{MARK_COLUMN: pictures.SURROGATE_MARK}) if source == "surrogate" else frame
+    return frame.assign(**{MARK_COLUMN: SURROGATE_MARK}) if source == "surrogate" else frame
 
 
 def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
     """Return what a caption says of unreal data, of smaller sizes, and of figures without published numbers."""
-    remarks = [pictures.SOURCE_MARKS[source]] if source != "real" else []
+    remarks = [SOURCE_MARKS[source]] if source != "real" else []
     if run.profile != "paper" and run.parameters != run.specification.parameters("paper") | run.specification.protocol:
         smaller = f"profile {run.profile}: smaller than the paper profile"
         remarks.append("sizes other than published" if run.profile == CUSTOM else smaller)
@@ -64,6 +81,127 @@ def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
     if not (published.any(axis=None) or numbers.isin(["published", "printed"]).any(axis=None)):
         remarks.append("the paper has no numbers of what is drawn")
     return [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
+
+
+def save(
+    figure: Figure,
+    stem: Path,
+    *,
+    salt: str = "fairlab",
+    marks: Sequence[str] = (),
+    title: str = "",
+    formats: Sequence[str] = FORMATS[1:],
+) -> list[Path]:
+    """Write ``<stem>.png`` and ``<stem>.svg``, the same bytes for a figure drawn in the same way, and return both.
+
+    Parameters
+    ----------
+    figure : Figure
+    stem : Path
+        Without a suffix.
+    salt : str
+        Makes the ids inside the SVG; without one, and with a date, every run would write another file.
+    marks : sequence of str
+        What a reader must see on the picture itself, a line each below everything else.
+    title : str
+        The picture in words, kept in the files for who does not see it.
+    formats : sequence of {"png", "svg"}
+
+    Raises
+    ------
+    ValueError
+        If the figure is wider than 7 inches, has text below 7 points, or an axis of numbers without a label.
+    """
+    files = []
+    with mpl.rc_context({"svg.hashsalt": salt}), _laid_out(figure):
+        for mark in marks:
+            _write_below(figure, mark)
+        box = figure.get_tightbbox()
+        _check(figure, box)
+        for suffix in formats:
+            metadata = {"Date": None} if suffix == "svg" else {"Software": None}
+            metadata |= {"Title": title} if title else {}
+            files.append(stem.with_name(f"{stem.name}.{suffix}"))
+            figure.savefig(files[-1], dpi=DOTS_PER_INCH, bbox_inches=box.padded(MARGIN), metadata=metadata)
+            if suffix == "png":
+                _reduce(files[-1])
+    return files
+
+
+def _reduce(file: Path) -> None:
+    """Write a PNG with a palette of 256 colours: to the eye the same, in a third of the bytes."""
+    from PIL import Image, PngImagePlugin  # what matplotlib writes PNG with
+
+    with Image.open(file) as image:
+        texts = PngImagePlugin.PngInfo()
+        for name, text in image.text.items():
+            texts.add_text(name, text)
+        reduced = image.convert("RGB").quantize(dither=Image.Dither.NONE)
+        reduced.save(file, optimize=True, dpi=image.info["dpi"], pnginfo=texts)
+
+
+@contextmanager
+def _laid_out(figure):
+    """Make the layout of a figure and keep it for the time of a block: it takes longer than to draw."""
+    figure.draw_without_rendering()  # ticks have their labels, too
+    engine = figure.get_layout_engine()
+    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+        for legend in figure.legends:  # stays where it is: it would follow the edges of what is saved
+            place = legend.get_window_extent().transformed(figure.transFigure.inverted())
+            legend.set_loc("center")
+            legend.set_bbox_to_anchor(place, figure.transFigure)
+        try:
+            yield
+        finally:
+            figure.set_layout_engine(engine)
+
+
+def _check(figure, box) -> None:
+    width = box.width + 2 * MARGIN
+    if width > WIDEST:
+        raise ValueError(f"a figure is at most {WIDEST} inches wide, found {width:.2f}")
+    small = [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < SMALLEST_TEXT]
+    if small:
+        found = f"{small[0].get_text()!r} with {small[0].get_fontsize():.3g}"
+        raise ValueError(f"text in a figure has at least {SMALLEST_TEXT} points, found {found}")
+    for axes in figure.axes:
+        for name in ("x", "y"):
+            numbers = [text.get_text() for text in _shown(getattr(axes, f"get_{name}ticklabels")())]
+            if any(map(NUMBER.fullmatch, numbers)) and not _label(figure, axes, name):
+                title = f" of {axes.get_title()!r}" if axes.get_title() else ""
+                raise ValueError(f"an axis of numbers says what they are: the {name} axis{title} has no label")
+
+
+def _shown(texts) -> list[Text]:
+    """Return those of the texts that can be seen."""
+    return [
+        text
+        for text in texts
+        if text.get_visible()
+        and text.get_text().strip()
+        and (text.axes is None or (text.axes.get_visible() and text.axes.axison))
+    ]
+
+
+def _label(figure, axes, name) -> str:
+    """Return what an axis is called: its own label, that of another panel of its row or column, or the figure's."""
+    place, span = axes.get_subplotspec(), {"x": "colspan", "y": "rowspan"}[name]
+    kin = [axes]
+    if place is not None:
+        own = set(getattr(place, span))
+        places = [(other, other.get_subplotspec()) for other in figure.axes]
+        kin += [other for other, spot in places if spot is not None and own & set(getattr(spot, span))]
+    labels = [getattr(other, f"get_{name}label")() for other in kin] + [getattr(figure, f"get_sup{name}label")()]
+    return next((label for label in labels if label.strip()), "")
+
+
+def _write_below(figure, mark) -> None:
+    """Write a line below everything that a figure has, which is laid out."""
+    box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    look = {"color": VERMILION, "weight": "bold"} if mark == SURROGATE_MARK else {"color": MARK_GREY}
+    x, y = (box.x0 + box.x1) / 2 / width, (box.y0 - MARGIN / 2) / height
+    figure.text(x, y, mark, ha="center", va="top", fontsize=8, **look)
 
 
 def figures(paper: str) -> dict[str, tuple[Path, dict]]:

@@ -21,11 +21,11 @@ from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
 from fairlab.data.dataset import Dataset
 from fairlab.data.project import project
 from fairlab.paths import write_text
-from fairlab.suite import pictures, processes
+from fairlab.suite import processes
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
-from fairlab.suite.drawing import keep, with_mark
+from fairlab.suite.drawing import DOTS_PER_INCH, keep, with_mark
 from fairlab.suite.fingerprint import state
 from fairlab.suite.scorecard import ending_of
 from fairlab.suite.seeds import Trial
@@ -90,11 +90,11 @@ class Experiment:
         if n_jobs is not None:
             check_count(n_jobs, "n_jobs")
         task = processes.kernel_task  # of a batch, which publishes the run itself
-        self.n_jobs = n_jobs or (task.n_jobs if task else joblib.cpu_count())
+        self.n_jobs = n_jobs or (task["n_jobs"] if task else joblib.cpu_count())
         self.in_batch = task is not None
         # When it is opened: code may change while it runs.
-        self.run.about = runs.environment() | {"state": (task.state or state(name)) if task else None}
-        self.folder = Path(task.folder) if task else runs.work_folder()
+        self.run.about = runs.environment() | {"state": (task["state"] or state(name)) if task else None}
+        self.folder = Path(task["folder"]) if task else runs.work_folder()
         if not task:
             atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self._note = ""  # of all records without one of their own
@@ -445,7 +445,7 @@ class Experiment:
         TypeError
             If `figure` is no figure, or `caption` no text.
         ValueError
-            If the figure has no title, or breaks a rule of `fairlab.suite.pictures.save`.
+            If the figure has no title, or breaks a rule of `fairlab.suite.drawing.save`.
         """
         source = self.run.source(self._variants(rests_on))
         stem = self._file("figures", artefact, part)
@@ -579,6 +579,6 @@ def _show(picture, caption) -> None:
     shown = required("IPython.display")
     content = picture.read_bytes()
     width = int.from_bytes(content[16:20], "big")  # where a PNG has it
-    shown.display(shown.Image(content, width=round(width * SHOWN_DOTS_PER_INCH / pictures.DOTS_PER_INCH)))
+    shown.display(shown.Image(content, width=round(width * SHOWN_DOTS_PER_INCH / DOTS_PER_INCH)))
     if caption:
         shown.display(shown.Markdown(caption))

@@ -8,9 +8,9 @@ from fairlab.suite import processes
 
 
 def main(parent: str, task: str, *options: str) -> None:
-    """Serve a notebook until it is shut down or the parent ends; `task` is a `KernelTask` as JSON, or empty."""
+    """Serve a notebook until it is shut down or the parent ends; `task` is `kernel_task` of `processes` as JSON."""
     processes.end_with_parent(int(parent))
-    processes.kernel_task = processes.KernelTask(**json.loads(task)) if task else None
+    processes.kernel_task = json.loads(task)
     gc.set_threshold(30_000)  # as in the command line
     sys.modules["debugpy"] = None  # a kernel loads it unless it is missing, and nobody debugs a batch
     from ipykernel.kernelapp import IPKernelApp

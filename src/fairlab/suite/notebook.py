@@ -13,7 +13,6 @@ import re
 import shutil
 import sys
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 from fairlab.checks import optional, required
@@ -21,17 +20,13 @@ from fairlab.data.project import project
 from fairlab.paths import write_text
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
-from fairlab.suite.processes import KERNEL_ENVIRONMENT, KernelTask, stopping
+from fairlab.suite.processes import KERNEL_ENVIRONMENT, stopping
 
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
 logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print is in our errors
 
 KERNEL_SPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}  # in every notebook
-
-
-class NotebookError(RuntimeError):
-    """A notebook did not run to a complete result; the message says why."""
 
 
 def run_experiment(
@@ -67,7 +62,7 @@ def run_experiment(
     ------
     KeyError, TypeError, ValueError
         If the profile, a parameter or the notebook's parameters cell is invalid.
-    NotebookError
+    RuntimeError
         If the notebook failed or was killed. Nothing is published then, as after an `IncompleteRunError`; the reason
         and the executed notebook are stored beside the results.
     """
@@ -81,7 +76,7 @@ def run_experiment(
     log, failure = (file(run.name, run.profile) for file in (runs.log_file, runs.failure_file))
     log.parent.mkdir(parents=True, exist_ok=True)
     work = runs.work_folder()
-    task, executed = KernelTask(str(work), n_jobs, state), work / "notebook.ipynb"
+    task, executed = {"folder": str(work), "n_jobs": n_jobs, "state": state}, work / "notebook.ipynb"
     try:
         execute(specification.notebook, executed, parameters, task=task, log=log)
         return runs.publish(work)
@@ -96,7 +91,7 @@ def run_experiment(
 
 
 def execute(
-    notebook: Path, executed: Path, parameters: dict, *, task: KernelTask | None = None, log: Path | str = os.devnull
+    notebook: Path, executed: Path, parameters: dict, *, task: dict | None = None, log: Path | str = os.devnull
 ) -> None:
     """Execute a notebook strictly with this interpreter.
 
@@ -106,18 +101,17 @@ def execute(
         Input, and where the executed notebook goes, also when it fails.
     parameters : dict
         Replace the values of the parameters cell; empty for a notebook without one.
-    task : KernelTask or None
-        What the kernel is to do besides.
+    task : dict or None
+        What the kernel is to do besides: `fairlab.suite.processes.kernel_task`.
     log : Path
         File for what the kernel prints past the notebook.
 
     Raises
     ------
-    NotebookError
+    RuntimeError
         If a cell failed, or the kernel was killed or could not be started.
     """
     required("papermill")
-    own = json.dumps(asdict(task)) if task else ""
     try:
         with Path(log).open("ab") as stream:
             papermill.execute_notebook(
@@ -129,16 +123,16 @@ def execute(
                 progress_bar=False,
                 request_save_on_cell_execute=False,  # the whole notebook is written at its end, also of a failed one
                 autosave_cell_every=0,
-                kernel_manager_class=_kernel_class([str(os.getpid()), own], stream),
+                kernel_manager_class=_kernel_class([str(os.getpid()), json.dumps(task)], stream),
                 resources={"metadata": {"path": str(notebook.parent)}},
             )
     except papermill.exceptions.PapermillExecutionError as error:
         reason = f"{error.ename}: {error.evalue}".removesuffix(": ")
-        raise NotebookError(f"cell {error.exec_count} failed: {reason}") from error
+        raise RuntimeError(f"cell {error.exec_count} failed: {reason}") from error
     except nbclient.DeadKernelError as error:
-        raise NotebookError("the kernel died (out of memory, or killed from outside)") from error
+        raise RuntimeError("the kernel died (out of memory, or killed from outside)") from error
     except (RuntimeError, OSError) as error:
-        raise NotebookError(f"the kernel could not be started or reached: {error}") from error
+        raise RuntimeError(f"the kernel could not be started or reached: {error}") from error
     finally:
         with suppress(OSError, ValueError):  # none, or a truncated one, as on a full disk
             _tidy(executed)

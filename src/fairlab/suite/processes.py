@@ -6,7 +6,6 @@ import signal
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 
 import psutil
 
@@ -25,27 +24,10 @@ WORKER_ENVIRONMENT = {
 KERNEL_ENVIRONMENT = WORKER_ENVIRONMENT | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 KILL_SECONDS = 5.0  # that killed processes get to go
-kernel_task: "KernelTask | None" = None  # of this process, if it is the kernel of a batch's notebook
+# Of this process, if it is the kernel of a batch's notebook: the `folder` of the run, which the batch publishes,
+# `n_jobs` for trials, and the `state` of code and data, None if the kernel is to find out.
+kernel_task: dict | None = None
 stopping = threading.Event()  # that this process ends its children: what they leave undone is no failure
-
-
-@dataclass(frozen=True)
-class KernelTask:
-    """What the kernel of a batch's notebook is to do.
-
-    Attributes
-    ----------
-    folder : str
-        Of the run, which the batch publishes.
-    n_jobs : int
-        Workers that compute trials.
-    state : str or None
-        Of code and data; None if the kernel is to find out.
-    """
-
-    folder: str
-    n_jobs: int
-    state: str | None
 
 
 def end_with_parent(parent: int) -> None:

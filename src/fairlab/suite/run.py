@@ -146,11 +146,6 @@ class Run:
         """Return the provenance of every variant that was loaded, the weakest of its loads."""
         return {load["variant"]: self.source([load["variant"]]) for load in self.data}
 
-    @property
-    def surrogates(self) -> list[str]:
-        """The variants that a surrogate replaced, sorted."""
-        return sorted({load["variant"] for load in self.data if load["source"] == "surrogate"})
-
     def missing(self, variants=None) -> list[str]:
         """Return the data that a surrogate replaced: of `variants` (default: all that were loaded), or their files."""
         used = [load for load in self.data if load["source"] == "surrogate"]

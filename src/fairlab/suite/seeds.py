@@ -1,10 +1,10 @@
 """A trial of an experiment: its number, and the seeds of its random streams."""
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
+from fairlab.checks import check_count, check_text
 from fairlab.seeds import derive_seed
 
 
@@ -32,11 +32,9 @@ class Trial:
     root: int = 0
 
     def __post_init__(self):
-        if not isinstance(self.name, str):
-            raise ValueError(f"name: expected a text, found {self.name!r}")
-        for name, number in (("index", self.index), ("root", self.root)):
-            if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
-                raise ValueError(f"{name}: expected an integer, at least 0, found {number!r}")
+        check_text(self.name, "name")
+        check_count(self.index, "index", least=0)
+        check_count(self.root, "root", least=0)
 
     def seed(self, stream: str) -> int:
         """Return the seed of one named stream of this trial, in [0, 2**32)."""

@@ -34,14 +34,6 @@ DIGEST_BYTES = 32
 MOST_TRIES = 2  # of a trial whose worker dies
 
 
-class WorkerDiedError(RuntimeError):
-    """A worker process ended in the middle of a trial, and so did the one that tried again."""
-
-
-class CorruptedError(ValueError):
-    """A cached trial does not match its checksum."""
-
-
 class _Pickler(pickle.Pickler):
     """Pickle in which scalars of NumPy are Python's: a mean has double precision, whatever that of the trials was."""
 
@@ -64,13 +56,13 @@ def read(file: Path) -> tuple[object, float]:
     Raises
     ------
     FileNotFoundError
-    CorruptedError
+    ValueError
         If the checksum does not match, as after a flipped bit, a truncation or a renaming.
     """
     whole = file.read_bytes()
     content = whole[DIGEST_BYTES:]
     if whole[:DIGEST_BYTES] != _digest(file, content):
-        raise CorruptedError(f"{file} does not match its checksum")
+        raise ValueError(f"{file} does not match its checksum")
     return pickle.loads(content)
 
 
@@ -141,7 +133,7 @@ def run_trials(
     ValueError
         If a batched function returns another number of results than it was given trials, or a column of `each` has
         another length.
-    WorkerDiedError
+    RuntimeError
         If a worker is killed during a trial, and so is the one that tries again.
     """
     each = dict(each or {})
@@ -213,7 +205,7 @@ def _compute_all(call, tasks, n_jobs):
                 raise
             tries += 1  # a worker died; loky does not say which task it ran, and stops the rest
             if tries == MOST_TRIES:
-                raise WorkerDiedError(
+                raise RuntimeError(
                     "a worker died twice during a trial (out of memory, or killed from outside)"
                 ) from error
 

@@ -1,5 +1,6 @@
 """The verdicts on our numbers: their rules, which are not tuned to results, and what readers see of each."""
 
+from collections import namedtuple
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -265,28 +266,9 @@ AGREEING = ("exact", "agrees")
 OPEN = ("differs", "fails")
 
 
-@dataclass(frozen=True)
-class Look:
-    """What readers see of a verdict.
-
-    Attributes
-    ----------
-    colour : str
-        Of `fairlab.plotting.COLOURS`; verdicts of one colour share a segment of a bar.
-    meaning : str
-        The rule in short.
-    shape : str
-        SVG in a square of 12 by 12: marks differ in shape as well as in colour.
-    label : str
-        What is shown instead of the verdict's key.
-    """
-
-    colour: str
-    meaning: str
-    shape: str
-    label: str = ""
-
-
+# What readers see of a verdict: a colour of `fairlab.plotting.COLOURS` (verdicts of one colour share a segment of a
+# bar), the rule in short, SVG in a square of 12 by 12 (marks differ in shape, too), and what stands instead of its key.
+Look = namedtuple("Look", ["colour", "meaning", "shape", "label"], defaults=[""])
 # All verdicts, in the order in which they are shown and counted.
 LOOKS = {
     "exact": Look("blue", "equal at the published precision", '<circle cx="6" cy="6" r="5"/>'),

@@ -20,11 +20,10 @@ from fairlab.networks import FeedForward
 from fairlab.papers.adf import benchmarks, courses
 from fairlab.papers.adf.benchmarks import SCHEMAS, Subject, subject_under_test
 from fairlab.papers.adf.searches import ADFOnCredit, tally
-from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
+from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path
 from fairlab.suite.notebook import code_of
 from fairlab.suite.seeds import Trial
 
-TRIAL = Trial("adf/versus_aequitas", 0)
 CREDIT = SCHEMAS["credit"]
 
 
@@ -48,11 +47,6 @@ def credit():
     return Subject(X, FeedForward(weights).predict(X), weights)
 
 
-@pytest.fixture
-def gender(credit):
-    return {"name": "credit.gender", "weights": credit.weights}
-
-
 # Class 1 where the first attribute is at least 5 and the second is 1.
 RULE = [np.array([[0.0, 1], [0, 10]]), np.array([0, -14.5])]
 
@@ -71,7 +65,7 @@ def test_a_tally_counts_and_checks_what_a_search_reports(inputs, partner, expect
     schema = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
     trace = Trace(np.array(inputs), np.array(partner), np.zeros(len(inputs), dtype=int))
     result = SearchResult(schema, ("sex",), trace, np.array([0]), np.array([True]), 0.5)
-    found = tally(result, RULE, TRIAL)
+    found = tally(result, RULE, Trial("adf/versus_aequitas", 0))
     counts = [found[name] for name in ("n_inputs", "n_discriminatory", "n_wrong", "n_outside", "success_rate")]
     assert counts == [*expected, pytest.approx(expected[1] / expected[0])]
     assert len(found["sample"]) == min(result.n_discriminatory, 1), "5%, rounded up"
@@ -176,13 +170,6 @@ def test_rows_to_more_finds_than_there_are_are_scaled_up():
 # Symbolic generation: paths of surrogate trees, and the search along their negated conditions.
 
 network, schema, weights = small_network.network, small_network.schema, small_network.weights  # fixtures
-
-
-def test_solutions_obey_the_conditions_and_the_bounds(schema):
-    conditions = [PathCondition(0, False, 3, 0.5), PathCondition(0, True, 4, 0.5), PathCondition(2, True, -4, 0.5)]
-    child = solve((9, 1, 0, 0, 2), conditions, list(schema.bounds.values()))
-    assert child in [(4, 1, -5, 0, 2), (4, 1, -4, 0, 2)]
-    assert solve((9, 1, 0, 0, 2), [PathCondition(3, False, 1, 0.5)], list(schema.bounds.values())) is None
 
 
 @pytest.mark.parametrize("sensitive_features", ["group", ["group", "sex"]])

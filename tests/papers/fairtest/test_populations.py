@@ -30,15 +30,12 @@ from fairlab.papers.fairtest.studies import STUDIES
 from fairlab.statistics import bonferroni_level
 from fairlab.suite.seeds import Trial
 
-TEMPLATE = load("staples")
-TRIAL = Trial("test", 0, 0)
-
 
 def dataset_of(features):
     """Return users with these features, of whom every third is below 50,000 dollars."""
     features = features.assign(income=np.where(np.arange(len(features)) % 3 == 0, "<50K", ">=50K"))
     target = pd.Series(["low"] * len(features), name="price")
-    return replace(TEMPLATE, features=features, target=target, sensitive_features=features[["income", "race"]])
+    return replace(load("staples"), features=features, target=target, sensitive_features=features[["income", "race"]])
 
 
 def population(counts):
@@ -227,7 +224,7 @@ def test_parts_are_disjoint_shares_of_the_shoppers(budget, size):
 
 
 def test_a_draw_says_what_table_2_and_the_figures_print():
-    draw, third, again = (drawn_shoppers(TRIAL, budget=budget, n_users=60_000) for budget in (1, 3, 3))
+    draw, third, again = (drawn_shoppers(Trial("test", 0, 0), budget=budget, n_users=60_000) for budget in (1, 3, 3))
     assert [each["values"]["figure-2"]["global.size"] for each in (draw, third)] == [30_000, 15_000]
     everyone = draw["values"]["figure-11"]
     assert everyone["global.high.total"] + everyone["global.low.total"] == 30_000

@@ -58,7 +58,6 @@ def test_fits_are_of_some_columns_and_distances_of_all():
 
 
 LEFT_OUT = "1 of 3 maps miss their target (KS above 0.2) and are left out"
-SHIFTS = {"good": 0, "shifted": 1, "diverged": np.nan}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ SHIFTS = {"good": 0, "shifted": 1, "diverged": np.nan}
 )
 def test_maps_that_miss_their_target_or_diverged_are_left_out_and_counted(names, used, note):
     people = pd.DataFrame({"a": np.linspace(0, 1, 100)})
-    images = {k: people + SHIFTS[name] for k, name in enumerate(names)}
+    images = {k: people + {"good": 0, "shifted": 1, "diverged": np.nan}[name] for k, name in enumerate(names)}
     found, fits, said = maps.select_maps(images, people, people, beside={"shifted": people + 1})
     assert (list(found), said) == (used, note)
     assert list(fits.index) == [*images, "shifted"]

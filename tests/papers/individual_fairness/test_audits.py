@@ -209,12 +209,11 @@ X = RNG.normal(size=(600, 4)).astype(np.float32)
 Y = (X[:, 0] + X[:, 1] > 0.7).astype(np.int32)
 SENSITIVE = (X[:, [1]] + 0.3 * RNG.normal(size=(600, 1)) > 0).astype(int)
 SMALL = {"n_hidden": 8, "learning_rate": 0.01, "n_steps": 300, "batch_size": 40}
-TINY = {"n_hidden": 4, "n_steps": 3, "batch_size": 8}
 
 
 @pytest.mark.parametrize("kind", [BalancedMLP, ProjectedMLP, SenSR, EqualizedOddsMixture])
 def test_what_was_learned_comes_apart_and_together(kind, tmp_path):
-    options = {"max_iter": 3} if kind is EqualizedOddsMixture else TINY
+    options = {"max_iter": 3} if kind is EqualizedOddsMixture else {"n_hidden": 4, "n_steps": 3, "batch_size": 8}
     groups = {} if kind is BalancedMLP else {"sensitive_features": SENSITIVE}
     model = kind(**options).fit(X, Y, **groups)
     trials.write(tmp_path / "model.trial", model.fitted(), 0)

@@ -12,8 +12,6 @@ from fairlab.papers.themis.figures import score_intervals
 from fairlab.papers.themis.published import Normal, Wilson, z_value
 from fairlab.themis import Themis
 
-PROGRAMS = arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3))
-
 
 def algorithm_2(table, bases, positions, *, z, error_bound, rule):
     """Look at one input after the other, as the paper does; return share, samples and tests."""
@@ -33,7 +31,11 @@ def algorithm_2(table, bases, positions, *, z, error_bound, rule):
 
 
 @settings(max_examples=60, deadline=None)
-@given(table=PROGRAMS, stop=st.sampled_from([Normal, Wilson]), seed=st.integers(0, 9))
+@given(
+    table=arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3)),
+    stop=st.sampled_from([Normal, Wilson]),
+    seed=st.integers(0, 9),
+)
 def test_batches_do_what_algorithm_2_does_one_by_one(table, stop, seed):
     draw, drawn = Schema.sample_codes, []
 

@@ -22,8 +22,6 @@ from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import Ours, judge
 from fairlab.themis import causal_score, group_score
 
-SCHEMA = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
-
 
 def written(folder, text):
     """Return the path of a suite of this text."""
@@ -32,7 +30,9 @@ def written(folder, text):
 
 
 def counts(path, names, measure="causal"):
-    return count_suite(path, SCHEMA, names, measure=measure)
+    return count_suite(
+        path, Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)}), names, measure=measure
+    )
 
 
 def test_group_suites_by_hand(tmp_path):

@@ -74,22 +74,6 @@ def test_the_tree_is_that_of_the_recursion(options, seed):
         assert model.predict(asked).tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("rows", "labels", "asked", "expected"),
-    [
-        # An "and" is learned, and the rest gets the default.
-        ([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1], [[1, 1], [0, 1], [7, 1]], [1, 0, 0]),
-        ([[0, 0], [1, 1]], [0, 1], [[0, 1], [1, 0]], [1, 0]),  # the last column wins ties
-        ([[0], [0], [0], [1]], [0, 0, 1, 1], [[0], [1]], [0, 1]),  # the majority of rows that are alike
-        ([[0], [0]], [0, 1], [[0]], [1]),
-        ([[0], [1]], [1, 1], [[5]], [1]),
-    ],
-)
-def test_trees_by_hand(rows, labels, asked, expected):
-    X, other = (pd.DataFrame(of, columns=list("ab")[: len(rows[0])]) for of in (rows, asked))
-    assert learners.MultiwayTree().fit(X, labels).predict(other).tolist() == expected
-
-
 def test_a_discounted_column_and_its_proxy_are_not_split_by():
     rng = np.random.default_rng(0)
     sex, merit = rng.integers(2, size=(2, 400))
