@@ -81,7 +81,7 @@ class GlobalPhase:
     ----------
     inputs : ndarray of int of shape (n_found, n_attributes)
     partner : ndarray of int of shape (n_found, n_sensitive)
-        Protected values that give another class.
+        Sensitive values that give another class.
     seed : ndarray of int of shape (n_found,)
         Number of the seed.
     iterations : ndarray of int of shape (n_seeds,)
@@ -90,9 +90,9 @@ class GlobalPhase:
     Examples
     --------
     >>> from fairlab.adf import GlobalPhase
-    >>> phase = GlobalPhase(np.array([[3, 0], [9, 1]]), np.array([1, -1]), np.array([0, 1]), np.array([2, 10]))
-    >>> phase.successful.tolist()
-    [True, True]
+    >>> inputs, partner = np.array([[3, 0], [9, 1]]), np.array([[1], [0]])  # the second attribute is the sensitive one
+    >>> GlobalPhase(inputs, partner, seed=np.array([0, 2]), iterations=np.array([2, 10, 0])).successful.tolist()
+    [True, False, True]
     """
 
     inputs: np.ndarray
