@@ -23,12 +23,14 @@ from fairlab.site.building import (
     write_labs,
     write_notebooks,
 )
+from fairlab.site.code import LONGEST, narrow, narrow_blocks
 from fairlab.site.places import on_site
-from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, grouped, off_most, place
+from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, off_most, place
 from fairlab.suite.comparison import Comparison, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import publish, run_folder
+from fairlab.suite.tables import grouped
 from fairlab.suite.verdicts import LOOKS
 
 ROOT = project().root
@@ -289,11 +291,18 @@ def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fai
 
 
 def test_code_on_pages_has_short_lines_and_stays_the_same_code():
-    code = "print(" + ", ".join(f"'a rather long text, number {k}'" for k in range(6)) + ")"
-    [narrowed, other] = building.narrow([code, "%matplotlib inline"])
-    assert max(map(len, narrowed.splitlines())) <= building.LONGEST
+    code = "print(" + ", ".join(f"'a rather long text, number {k}'" for k in range(6)) + ")  # all of it"
+    [narrowed, other] = narrow([code, "%matplotlib inline"])
+    assert max(map(len, narrowed.splitlines())) <= LONGEST
     assert ast.dump(ast.parse(narrowed)) == ast.dump(ast.parse(code))
+    assert narrowed.startswith("# all of it\n")
     assert other == "%matplotlib inline"
+    command = "fairlab run " + "x" * 70
+    text = f"Text.\n\n   ```bash\n   {command}  # what it does\n   ```\n\n```python\n{code}\n```\n"
+    made = narrow_blocks(text)
+    assert f"   ```bash\n   # what it does\n   {command}\n   ```" in made
+    assert f"```python\n{narrowed}\n```\n" in made
+    assert narrow_blocks("```\nshort  # as it is\n```\n") == "```\nshort  # as it is\n```\n"
 
 
 def test_own_results_come_before_the_committed_ones_and_are_rejected_if_corrupted(results, tmp_path):

@@ -23,6 +23,7 @@ SECTION = re.compile(r"^## What came out\n(.*?)(?=^## |\Z)", re.MULTILINE | re.D
 ITEM = re.compile(r"^(?:\d+\.|[*-]) (.*?)(?=^(?:\d+\.|[*-]) |\n\n|\Z)", re.MULTILINE | re.DOTALL)
 ARTEFACT = re.compile(r"\*\*(?P<id>[a-z]+-[\w.-]+)\*\*:? (?P<text>.*)", re.DOTALL)
 LEAD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
+FIGURE = re.compile(r"/figures/\w+/([\w.-]+)\.png\)")
 MARKDOWN = MarkdownIt("commonmark")
 PAGE = re.compile(r'(href="[^":]+)\.(?:ipynb|md)(?=["#])')  # of the site, as an address
 
@@ -72,7 +73,7 @@ def came_out(name: str) -> Text:
 
 
 def answer_of(key: str, card: Comparison) -> dict | None:
-    """Return what came out of a paper, as the `verdict`, what is `new` and what to `mend`; None if it has no summary.
+    """Return what came out of a paper: `verdict`, what is `new`, its `leads` and `figures`, what to `mend`; or None.
 
     The words are those of the committed scorecard. If `card` has another verdict on a row that they link to, there is
     no answer.
@@ -89,6 +90,7 @@ def answer_of(key: str, card: Comparison) -> dict | None:
         "verdict": Text(LEAD.sub(r"\1", verdict), section.file),
         "new": [Text(item, section.file) for item in items],
         "leads": [Text(LEAD.search(item)[1], section.file) for item in items if LEAD.search(item)],
+        "figures": [stem for item in items for stem in FIGURE.findall(item)],
         "mend": [Text(block, section.file) for block in blocks if block.startswith("**What its authors could mend")],
     }
 

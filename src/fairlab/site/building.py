@@ -5,8 +5,6 @@ import hashlib
 import io
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +20,7 @@ from fairlab.labs.course import cards, guide, released
 from fairlab.labs.masters import exercises, read
 from fairlab.paths import write_text
 from fairlab.site.answers import answer_of, holds_of
+from fairlab.site.code import narrow, narrow_blocks
 from fairlab.site.places import FILES, UP, on_site, place_of
 from fairlab.site.rows import HTML, PAGES, artefact_name, page_text, raw
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, other_notebooks, specification
@@ -39,7 +38,6 @@ REPRODUCTION = "REPRODUCTION.json"
 EXTRA = "extra"  # folder of what Sphinx copies to the site as it is
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
-LONGEST = 88  # characters of a line of code on a page
 SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
 
 
@@ -93,7 +91,7 @@ def write_sources(folder: Path, n_jobs: int = 1) -> None:
     }
     shutil.copytree(project().docs, folder, ignore=shutil.ignore_patterns("truth", "*.md"))
     for file in [*project().docs.rglob("*.md"), *(project().root / name for name in FILES)]:
-        text = on_site(file.read_text(encoding="utf-8"), file)
+        text = narrow_blocks(on_site(file.read_text(encoding="utf-8"), file))
         write_text(folder / place_of(file), MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(site)), text))
     write_text(folder / EXTRA / "sample_report.html", report_page.replace("<main>", f"<main>{SAMPLE}", 1))
     for module in site["packages"][1:]:  # the page of `fairlab` is written by hand
@@ -166,15 +164,6 @@ def pictures(key: str) -> list[dict]:
     for picture, code in zip(found, narrow([picture["code"] for picture in found]), strict=True):
         picture["narrow_code"] = code
     return sorted(found, key=lambda picture: (order.index(picture["artefact"]), picture["stem"]))
-
-
-def narrow(codes: Sequence[str]) -> list[str]:
-    """Return code with lines as long as a page shows; as it is where ruff is not installed."""
-    cells = [nbformat.v4.new_code_cell(code) for code in codes]
-    asked = [sys.executable, "-m", "ruff", "format", f"--line-length={LONGEST}", "--stdin-filename=page.ipynb", "-"]
-    given = nbformat.writes(nbformat.v4.new_notebook(cells=cells))
-    made = subprocess.run(asked, input=given, capture_output=True, text=True, check=False)
-    return [cell.source for cell in nbformat.reads(made.stdout, as_version=4).cells] if made.stdout else list(codes)
 
 
 def drawing_cell(stem: str, cells: Sequence[str]) -> str:

@@ -18,9 +18,10 @@ from fairlab import __version__, plotting
 from fairlab.data.project import project
 from fairlab.paths import write_text
 from fairlab.suite.catalogue import PROFILES
-from fairlab.suite.comparison import Comparison, Row, off_most, short_line
+from fairlab.suite.comparison import INFERRED, Comparison, Row, off_most, short_line
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.verdicts import LABELS, LOOKS, OPEN, label_of
+from fairlab.suite.tables import grouped
+from fairlab.suite.verdicts import AGREEING, JUDGED, LABELS, LOOKS, OPEN, label_of
 
 UNITS = {"percent": "%", "seconds": "s"}
 FILTERS = ("paper", "artefact", "verdict", "data", "profile", "reading")
@@ -33,7 +34,6 @@ FILTER_LABELS = {
     "none": "not applicable",
 }
 DECADES = (-4, 8)  # of the plot of all numbers
-LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}")
 
 
 def artefact_name(artefact: str) -> str:
@@ -55,11 +55,6 @@ def published(row: Row) -> str:
     return f"{row.printed or row.published} {UNITS.get(value.kind, '') if value else ''}".strip()
 
 
-def grouped(text: str) -> str:
-    """Return a text whose numbers have separators of thousands: 12359.6 as 12,359.6."""
-    return LONG_NUMBER.sub(lambda digits: f"{int(digits[0]):,}", text)
-
-
 def page_text(key: str) -> dict:
     """Return the front matter of ``docs/papers/<key>.md`` and the `text` below it; of a paper without one its key."""
     page, file = {"name": key, "text": "", "figure": "", "ids": {}}, project().docs / "papers" / f"{key}.md"
@@ -67,6 +62,21 @@ def page_text(key: str) -> dict:
         return page
     _, head, text = file.read_text(encoding="utf-8").split("---\n", 2)
     return page | yaml.safe_load(head) | {"text": text}
+
+
+def bridge(card: Comparison) -> str:
+    """Return in a sentence how the numbers that agree are part of all rows: claims and what is not judged come off."""
+    columns = Counter(row.column for row in card.rows if row.kind == "number")
+    numbers, judged, agreeing = columns.total(), sum(columns[v] for v in JUDGED), sum(columns[v] for v in AGREEING)
+    counted = {label_of(verdict): columns[verdict] for verdict in LOOKS if verdict not in JUDGED}
+    counted |= {"with an inferred protocol": columns[INFERRED]}
+    parts = [f"{n} {words}{'s' * (words.endswith('parameter') and n > 1)}" for words, n in counted.items() if n]
+    real = sum(row.column in AGREEING and row.basis == "real" for row in card.rows)
+    return (
+        f"Of {len(card.rows)} rows {len(card.rows) - numbers} are claims and {numbers} numbers: "
+        f"{', '.join([*parts, f'{judged} others'])}. "
+        f"Of these others {agreeing} agree, {real} of them in runs here on real data."
+    )
 
 
 def bar(card: Comparison) -> list[dict]:
@@ -123,6 +133,7 @@ ENVIRONMENT.globals |= {
     "anchor": anchor,
     "artefact_name": artefact_name,
     "bar": bar,
+    "bridge": bridge,
     "decades": range(DECADES[0], DECADES[1] + 1, 2),
     "colours": plotting.COLOURS,
     "filters": FILTERS,

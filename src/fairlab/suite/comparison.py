@@ -17,6 +17,7 @@ from fairlab.plotting import TINTS
 from fairlab.suite.catalogue import EVIDENCE, PROFILES
 from fairlab.suite.published import Artefact, Claim, Value
 from fairlab.suite.run import Run
+from fairlab.suite.tables import grouped, words
 from fairlab.suite.verdicts import (
     AGREEING,
     CLAIM_VERDICTS,
@@ -257,6 +258,8 @@ class Comparison:
             looks=LOOKS,
             tints=TINTS,
             label_of=label_of,
+            grouped=grouped,
+            words=words,
         )
 
     def headline(self) -> str:

@@ -15,6 +15,7 @@ SHOWN = 20  # rows of a table; the others are folded
 MOST = 200  # rows that are written at all
 SMALLEST = 1e-3  # smaller fractions have an exponent
 ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+|[a-z0-9]+(_[a-z0-9]+)+")  # census.age.adf or work_experience
+LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}")
 TEXT = "\u2063"  # marks a cell of text until the table is written
 
 
@@ -45,6 +46,11 @@ def number(value: float, *, fraction: bool = False) -> str:
     else:
         text = f"{value:.2g}" if abs(value) < SMALLEST else f"{value:#.3g}"
     return text.replace("-", "−")
+
+
+def grouped(text: str) -> str:
+    """Return a text whose numbers have separators of thousands: 12359.6 as 12,359.6."""
+    return LONG_NUMBER.sub(lambda digits: f"{int(digits[0]):,}", text)
 
 
 def words(name: object) -> str:
