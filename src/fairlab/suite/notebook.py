@@ -29,6 +29,10 @@ logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print
 KERNEL_SPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}  # in every notebook
 
 
+class NotebookError(RuntimeError):
+    """A notebook did not run to a complete result; the message says why."""
+
+
 def run_experiment(
     specification: Specification,
     profile: str = DEFAULT_PROFILE,
@@ -62,7 +66,7 @@ def run_experiment(
     ------
     KeyError, TypeError, ValueError
         If the profile, a parameter or the notebook's parameters cell is invalid.
-    RuntimeError
+    NotebookError
         If the notebook failed or was killed. Nothing is published then, as after an `IncompleteRunError`; the reason
         and the executed notebook are stored beside the results.
     """
@@ -108,7 +112,7 @@ def execute(
 
     Raises
     ------
-    RuntimeError
+    NotebookError
         If a cell failed, or the kernel was killed or could not be started.
     """
     required("papermill")
@@ -128,11 +132,11 @@ def execute(
             )
     except papermill.exceptions.PapermillExecutionError as error:
         reason = f"{error.ename}: {error.evalue}".removesuffix(": ")
-        raise RuntimeError(f"cell {error.exec_count} failed: {reason}") from error
+        raise NotebookError(f"cell {error.exec_count} failed: {reason}") from error
     except nbclient.DeadKernelError as error:
-        raise RuntimeError("the kernel died (out of memory, or killed from outside)") from error
+        raise NotebookError("the kernel died (out of memory, or killed from outside)") from error
     except (RuntimeError, OSError) as error:
-        raise RuntimeError(f"the kernel could not be started or reached: {error}") from error
+        raise NotebookError(f"the kernel could not be started or reached: {error}") from error
     finally:
         with suppress(OSError, ValueError):  # none, or a truncated one, as on a full disk
             _tidy(executed)
