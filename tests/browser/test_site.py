@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 WIDTHS = (1400, 800, 390)
 LARGEST_PAGE = 1_000_000  # bytes, of a page but the scorecard
-LARGEST_SITE = 25_000_000
+LARGEST_SITE = 26_000_000
 LOOKED_AT = (
     "index.html",
     "scorecard.html",
@@ -263,3 +263,56 @@ def test_a_number_in_a_bar_is_shown_whole_or_not_at_all(page, site):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate(CUT_LABELS) == [], width
     assert page.evaluate(SEEN_LABELS) > 10
+
+
+# Who comes, where they begin, what they click on, and what must then stand in the first screen.
+VISITORS = {
+    "journalist": ("index.html", ["a >> text=FairTest"], "text=swaps latitude and longitude"),
+    "engineer": ("index.html", ["article >> text=Audit your model"], "pre >> text=fairlab.audit"),
+    "lecturer": ("index.html", ["article >> text=Teach"], ".fl-cards a >> nth=0"),
+    "student": ("index.html", ["article >> text=Teach", ".fl-cards a >> nth=0"], "text=Download the notebook"),
+    "student of ADF": (
+        "papers/adf.html",
+        ["a >> text=adf/versus_aequitas", "text=All parameters"],
+        "code >> text=fairlab run adf/versus_aequitas -p n_local 500",
+    ),
+    "sceptic": ("papers/themis.html", ["a >> text=26 of 64"], "tr:target"),
+    "committee": ("index.html", ["article >> text=sample report"], "main .verdict"),
+}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("who", VISITORS)
+def test_a_visitor_has_the_answer_in_two_clicks_and_one_screen(page, site, who, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    start, clicks, answer = VISITORS[who]
+    open_page(page, site, start)
+    for target in clicks:
+        page.locator(target).first.click()
+    found = page.locator(answer).first
+    found.wait_for()
+    box = found.bounding_box()
+    assert 0 <= box["y"] < 900, who
+    assert 0 <= box["x"] < width, who
+
+
+@pytest.mark.parametrize(("width", "most"), [(1400, 9_000), (390, 14_000)])
+def test_pages_of_papers_begin_with_the_verdict_and_fold_the_rest(page, site, rows, width, most):
+    page.set_viewport_size({"width": width, "height": 900})
+    for paper in dict.fromkeys(row.paper for row in rows):
+        open_page(page, site, f"papers/{paper}.html")
+        order = page.eval_on_selector_all(".fl-finding, .fl-new, .fl-about, h2", "all => all.map(one => one.className)")
+        assert order[:3] == ["fl-finding", "fl-new", "fl-about"]
+        assert page.evaluate("document.documentElement.scrollHeight") <= most, paper
+        assert page.locator(".fl-fold table tr").first.is_hidden()
+
+
+def test_text_of_drawings_has_nine_pixels_on_a_phone(page, site):
+    """A picture has 150 pixels an inch, and its text at least 7 points."""
+    page.set_viewport_size({"width": 390, "height": 900})
+    open_page(page, site, "papers/fairtest.html")
+    scales = page.eval_on_selector_all(
+        "figure.fl-figure img, .fl-small img",
+        "all => all.filter(i => i.width).map(i => i.width / i.getAttribute('width'))",
+    )
+    assert min(scales) * 7 / 72 * 150 >= 9
