@@ -33,6 +33,7 @@ def test_names_are_words_and_text_stays():
     assert words("work_experience") == "work experience"
     assert words("education-num > 11.5") == "education-num > 11.5"
     assert words("3.5") == "3.5"
+    assert words("reading") == "protocol variant"
 
 
 def cells(html):

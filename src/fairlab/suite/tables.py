@@ -15,6 +15,7 @@ SHOWN = 20  # rows of a table; the others are folded
 MOST = 200  # rows that are written at all
 SMALLEST = 1e-3  # smaller fractions have an exponent
 ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+|[a-z0-9]+(_[a-z0-9]+)+")  # census.age.adf or work_experience
+TERMS = {"reading": "protocol variant", "impossible": "internally inconsistent"}  # as pages say it
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}")
 TEXT = "\u2063"  # marks a cell of text until the table is written
 
@@ -55,7 +56,7 @@ def grouped(text: str) -> str:
 
 def words(name: object) -> str:
     """Return a name in words: ``census.age.n_inputs`` is census, age, n inputs."""
-    text = str(name)
+    text = TERMS.get(name, str(name)) if isinstance(name, str) else str(name)
     return ", ".join(text.split(".")).replace("_", " ") if ID.fullmatch(text) else text
 
 
