@@ -6,8 +6,8 @@ notebook it has a line for each of its tables and figures, such as ``* **table-8
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from fairlab.labs.masters import read
 from fairlab.site.places import on_site
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.comparison import Comparison
+from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.links import LINK, set_links
 from fairlab.suite.scorecard import committed_rows
 
@@ -51,12 +51,11 @@ class Text:
         """Return the text as HTML within a line."""
         return PAGE.sub(r"\1.html", MARKDOWN.renderInline(self.markdown(root)))
 
-    def on(self, card: Comparison) -> "Text | None":
-        """Return the text with the numbers of a scorecard; None where a row that it links to has another verdict."""
-        committed = {row.place: row.verdict for row in committed_rows()}
-        found = {row.place: row.verdict for row in card.rows}
+    def on(self, card: Comparison, committed: dict[tuple, str]) -> "Text | None":
+        """Return the text with the numbers of a scorecard; None if a row that it links to has another verdict there."""
+        found = verdicts_of(card.rows)
         rows = [(link["paper"], link["artefact"], link["id"]) for link in LINK.finditer(self.source)]
-        if any(found.get(row) != committed.get(row) or row not in found for row in rows):
+        if any(row not in found or found[row] != committed.get(row) for row in rows):
             return None
         try:
             return Text(set_links(self.source, card.rows), self.file)
@@ -64,7 +63,11 @@ class Text:
             return self
 
 
-@cache
+def verdicts_of(rows: Iterable[Row]) -> dict[tuple, str]:
+    """Return the verdicts of rows by their places."""
+    return {row.place: row.verdict for row in rows}
+
+
 def came_out(name: str) -> Text:
     """Return the section "What came out" of an experiment's notebook; empty if it has none."""
     file = specification(name).notebook
@@ -82,7 +85,8 @@ def answer_of(key: str, card: Comparison) -> dict | None:
     if name not in experiment_names(key) or not (section := came_out(name)).source:
         return None
     blocks = [block for block in section.source.split("\n\n") if not block.lstrip().startswith(("![", "These numbers"))]
-    if (section := Text("\n\n".join(blocks), section.file).on(card)) is None:
+    section = Text("\n\n".join(blocks), section.file).on(card, verdicts_of(committed_rows()))
+    if section is None:
         return None
     verdict, *blocks = section.source.strip().split("\n\n")
     items = [item for block in blocks for item in ITEM.findall(block) if not ARTEFACT.match(item)]
@@ -97,10 +101,10 @@ def answer_of(key: str, card: Comparison) -> dict | None:
 
 def holds_of(key: str, card: Comparison) -> dict[str, Text]:
     """Return for each table and figure of a paper for what it holds and why, where notebooks say so."""
-    found = {}
+    found, committed = {}, verdicts_of(committed_rows())
     for name in experiment_names(key):
         section = came_out(name)
         for item in ITEM.findall(section.source):
-            if (own := ARTEFACT.match(item)) and (text := Text(own["text"].strip(), section.file).on(card)):
+            if (own := ARTEFACT.match(item)) and (text := Text(own["text"].strip(), section.file).on(card, committed)):
                 found[own["id"]] = Text(text.source[0].upper() + text.source[1:], section.file)
     return found
