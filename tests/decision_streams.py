@@ -149,9 +149,9 @@ class Life:
         train = np.concatenate([np.ones(len(self.released), dtype=bool), is_training])
         level = look_level(1 + len(self.largest), ALPHA)
         report = looks.look(self.registration, pd.DataFrame(table), train, level, int(self.rng.integers(2**32)))
-        tests = [test for section in report.sections for one in section.subgroups for test in one.associations]
-        self.smallest.append(min(test.p_value for test in tests))
-        self.largest.append(max(test.raw_p_value for test in tests))
+        tests = report.to_frame()
+        self.smallest.append(tests["p_value"].min())
+        self.largest.append(tests["raw_p_value"].max())
         self.released = np.concatenate([self.released, rows])
 
     def reports(self, spending):

@@ -67,9 +67,14 @@ class Gap(Metric):
 
 
 def everyone(source, *arguments, **options):
-    """Return what an investigation says of everyone, by the name of the sensitive feature."""
-    sections = investigate(source, Investigation(*arguments, **options)).sections
-    return {section.sensitive_features: section.everyone for section in sections}
+    """Return what an investigation says of everyone, by the part of the first sensitive feature's rows."""
+    return rows_of(investigate(source, Investigation(*arguments, **options)))
+
+
+def rows_of(report, context="everyone"):
+    """Return the rows on a subgroup, by part."""
+    frame = report.frame
+    return frame[frame["context"] == context].set_index("part")
 
 
 # an estimator
@@ -159,8 +164,8 @@ def test_default_metrics_have_the_variant_of_the_source(people, output, explanat
 
 def test_a_metric_of_ones_own(source):
     found = investigate(source, Investigation("gender", "age", metric={"gender": Gap()}, max_depth=2))
-    test = found.section("gender").everyone.association()
-    assert test.high - test.low == pytest.approx(2)
+    test = rows_of(found).loc[""]
+    assert test["high"] - test["low"] == pytest.approx(2)
     assert "GAP = [" in str(found)
 
 
@@ -168,11 +173,10 @@ def test_a_metric_of_ones_own(source):
 
 
 def test_the_planted_subgroup_is_found_and_tested(source):
-    section = investigate(source, Investigation(**ASK)).section("gender")
-    assert [str(one.node) for one in section.subgroups][:2] == ["everyone", "region: north"]
-    north = section.find("region: north")
-    assert north.is_significant
-    assert north.effect > section.everyone.effect > 0
+    frame = investigate(source, Investigation(**ASK)).to_frame()
+    assert frame["context"].tolist()[:2] == ["everyone", "region: north"]
+    assert frame["significant"].iloc[1]
+    assert frame["effect"].iloc[1] > frame["effect"].iloc[0] > 0
 
 
 def test_every_sensitive_feature_has_its_own_subgroups_over_the_others(source):
@@ -185,7 +189,7 @@ def test_every_sensitive_feature_has_its_own_subgroups_over_the_others(source):
 def test_a_missing_category_is_a_group_and_a_subgroup_of_its_own(people):
     data = people.assign(**{name: people[name].where(people["age"] > 30) for name in ("race", "region")})
     investigation = Investigation(["race", "gender"], "offer", min_leaf_size=20).fit(DataSource(data))
-    assert investigation.test().section("race").everyone.sample.sensitive_features.categories == (MISSING, *"abc")
+    assert investigation.test().frame["counts"].iloc[0].columns.tolist() == [MISSING, *"abc", "Total"]
     assert f"region: {MISSING}" in {str(child) for child in investigation.trees_["gender"].children}
 
 
@@ -196,26 +200,24 @@ def test_subgroups_without_anyone_in_the_test_set():
     data.loc[train[:50], "place"] = "rare"
     data.loc[train[:50], "output"] = data.loc[train[:50], "group"]
     report = investigate(DataSource(data.astype("category")), Investigation("group", "output", min_leaf_size=20))
-    nobody = report.section("group").find("place: rare")
-    [association] = nobody.associations
-    assert (nobody.size, association.p_value, nobody.effect, np.isnan(association.low)) == (0, 1, 0, True)
+    nobody = rows_of(report, "place: rare").loc[""]
+    assert nobody[["size", "p_value", "effect", "significant"]].tolist() == [0, 1, 0, False]
+    assert np.isnan(nobody["low"])
     assert "rare" not in str(report)
 
 
 def test_debugging_tests_the_same_subgroups_on_a_new_test_set(source):
     investigation = Investigation(**ASK, metric=Difference(smoothing=1)).fit(source)
-    first = investigation.test().section("gender").everyone
+    first = rows_of(investigation.test())
     explained = investigation.with_explanatory("region")
     assert (explained.nodes("gender"), explained.metrics_["gender"].smoothing) == (investigation.nodes("gender"), 1)
-    section = explained.test().section("gender")
-    second = section.everyone
-    assert [(a.part, a.metric_name) for a in second.associations] == [
-        ("", "COND-DIFF"), ("region: north", "DIFF"), ("region: south", "DIFF")
-    ]  # fmt: skip
-    assert not np.array_equal(first.sample.output.values, second.sample.output.values)
+    report = explained.test()
+    second = rows_of(report)
+    assert second["metric"].to_dict() == {"": "COND-DIFF", "region: north": "DIFF", "region: south": "DIFF"}
+    assert not first.loc["", "counts"].equals(second.loc["", "counts"])
     # Subgroups by the number of hypotheses in each: the conditional one and both strata, whether they occur or not.
-    smallest = min((a for one in section.subgroups for a in one.associations), key=lambda a: a.raw_p_value)
-    assert smallest.p_value == pytest.approx(3 * len(explained.nodes("gender")) * smallest.raw_p_value)
+    smallest = report.frame.nsmallest(1, "raw_p_value").iloc[0]
+    assert smallest["p_value"] == pytest.approx(3 * len(explained.nodes("gender")) * smallest["raw_p_value"])
     with pytest.raises(BudgetSpentError):
         investigation.test()
 
@@ -225,10 +227,10 @@ def test_debugging_tests_the_same_subgroups_on_a_new_test_set(source):
 
 def test_corrections_count_all_sensitive_features(source):
     report = investigate(source, Investigation(["gender", "race"], "offer"))
-    tests = [a for section in report.sections for one in section.subgroups for a in one.associations]
+    tests = report.to_frame()
     assert len(tests) == report.counts()["tested"].sum() > 2
-    smallest = min(tests, key=lambda a: a.raw_p_value)
-    assert smallest.p_value == pytest.approx(len(tests) * smallest.raw_p_value)
+    smallest = tests.nsmallest(1, "raw_p_value").iloc[0]
+    assert smallest["p_value"] == pytest.approx(len(tests) * smallest["raw_p_value"])
 
 
 @pytest.mark.parametrize("variant", ["sound", "published"])
@@ -237,14 +239,16 @@ def test_several_investigations_share_one_test_set_and_the_correction(people, va
     source = DataSource(people, budget=2, variant=variant)
     report, level = investigate(source, several), 1 - (1 - source.confidence_level_) / 2
     assert source.remaining_ == 1
-    tests = [section.everyone.association() for section in report.sections]
-    raw = [association.raw_p_value for association in tests]
+    tests = report.to_frame()
+    raw = tests["raw_p_value"].tolist()
     # One hypothesis each; as published, each is a family of its own.
     expected = holm(raw) if variant == "sound" else raw
-    assert [association.p_value for association in tests] == pytest.approx(expected)
-    for section, association in zip(report.sections, tests, strict=True):
-        expected = NMI().exact(section.everyone.sample, confidence_level=level, rng=np.random.default_rng(0))
-        assert (association.low, association.high) == (expected.low, expected.high)
+    assert tests["p_value"].tolist() == pytest.approx(expected)
+    with DataSource(people, budget=2, variant=variant).lend_test_set() as tested:
+        for name, low, high in tests[["sensitive_features", "low", "high"]].itertuples(index=False):
+            sample, rng = Sample(tested[name], tested["offer"]), np.random.default_rng(0)
+            expected = NMI().exact(sample, confidence_level=level, rng=rng)
+            assert (low, high) == (expected.low, expected.high)
 
 
 def test_ten_investigations_of_noise_at_once_keep_the_level():
@@ -254,26 +258,28 @@ def test_ten_investigations_of_noise_at_once_keep_the_level():
         table = pd.DataFrame({f"o{k}": rng.choice(["no", "yes"], 120) for k in range(10)})
         source = DataSource(table.assign(sex=rng.choice(["f", "m"], 120)))
         report = investigate(source, [Investigation("sex", f"o{k}", context=[], min_leaf_size=20) for k in range(10)])
-        alarms += any(section.significant for section in report.sections)
+        alarms += report.to_frame()["significant"].any()
     assert alarms <= binom.ppf(0.999, n, 0.05)
 
 
 def test_the_level_of_a_report_may_be_chosen(source):
     investigation = Investigation("gender", "offer", context=[]).fit(source)
-    found = [investigation.test(**level).section("gender").everyone for level in ({}, {"significance": 1e-300})]
-    assert [one.is_significant for one in found] == [True, False]
+    found = [investigation.test(**level).to_frame() for level in ({}, {"significance": 1e-300})]
+    assert [one["significant"].iloc[0] for one in found] == [True, False]
 
 
 def test_approximate_tests(source):
     report = investigate(source, Investigation(**ASK, context=[]), exact=False)
-    found = report.section("gender").everyone
-    expected = NMI().approximate(found.sample, confidence_level=source.confidence_level_)
-    assert found.association().low == pytest.approx(float(expected.low))
+    source.remaining_ = 2
+    with source.lend_test_set() as tested:
+        sample = Sample(tested["gender"], tested["offer"])
+    expected = NMI().approximate(sample, confidence_level=source.confidence_level_)
+    assert report.to_frame()["low"].tolist() == pytest.approx([float(expected.low)])
 
 
 def test_no_subgroup_depends_on_another(people):
-    alone, among = (everyone(DataSource(people), **ASK, context=context)["gender"] for context in ([], None))
-    assert alone.association().raw_p_value == among.association().raw_p_value
+    alone, among = (everyone(DataSource(people), **ASK, context=context) for context in ([], None))
+    assert alone.loc["", "raw_p_value"] == among.loc["", "raw_p_value"]
 
 
 def test_one_call_does_what_the_steps_do_and_leaves_what_it_gets(people):
@@ -309,17 +315,16 @@ def test_discovery_finds_and_tests_labels():
     group = rng.integers(2, size=1_000)
     data = pd.DataFrame({f"tag {j}": (rng.random(1_000) < 0.2 + 0.4 * group * (j == 3)).astype(int) for j in range(8)})
     source = DataSource(data.assign(group=np.where(group, "b", "a")))
-    [section] = investigate(source, Investigation("group", list(data), top_k=3, context=[])).sections
-    found = section.everyone
-    assert (section.output, found.associations[0].part, found.is_significant) == ("8 labels", "tag 3", True)
-    assert [a.p_value <= 0.05 for a in found.associations] == [True, False, False]
+    frame = investigate(source, Investigation("group", list(data), top_k=3, context=[])).to_frame()
+    assert frame[["output", "part", "significant"]].iloc[0].tolist() == ["8 labels", "tag 3", True]
+    assert (frame["p_value"] <= 0.05).tolist() == [True, False, False]
 
 
 def test_labels_that_nobody_has(people):
     source = DataSource(people.assign(tag=0, other=0, some=(people["age"] > 40).astype(int)))
     with pytest.raises(ValueError, match="output: each of 2 labels has one value in the training set"):
         Investigation("gender", ["tag", "other"]).fit(source)
-    assert everyone(source, "gender", ["tag", "some"], context=[])["gender"].association("tag").p_value == 1
+    assert everyone(source, "gender", ["tag", "some"], context=[]).loc["tag", "p_value"] == 1
 
 
 # error profiling
@@ -329,9 +334,9 @@ def test_error_profiling_leaves_prediction_and_truth_out_of_the_subgroups(people
     data = people.assign(truth=people["offer"].where(people["gender"] == "male", "yes"))
     investigation = Investigation(**ASK, ground_truth="truth").fit(DataSource(data))
     assert investigation.context_ == ["gender", "race", "region", "age", "constant"]
-    found = investigation.test().section("gender").everyone
-    assert found.sample.output.categories == ("correct", "false negative", "false positive")
-    assert found.is_significant
+    found = investigation.test().frame.iloc[0]
+    assert found["counts"].index.tolist() == ["correct", "false negative", "false positive", "Total"]
+    assert found["significant"]
 
 
 NO_YES = pd.CategoricalDtype(["yes", "no"], ordered=True)  # here, no is the positive one

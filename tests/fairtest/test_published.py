@@ -10,18 +10,21 @@ from fairlab.fairtest import DataSource, Difference, Investigation
 
 def run(data, *arguments, **options):
     source = DataSource(data, variant="published")
-    return fairtest.investigate(source, Investigation(*arguments, **options)).sections
+    return fairtest.investigate(source, Investigation(*arguments, **options))
 
 
 @pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real files: set FAIRLAB_DATA_MIRROR")
 def test_adult_has_108_contexts_of_which_57_are_significant():
     people = load("adult-uci")
     data = people.features.drop(columns="fnlwgt").assign(income=people.target)
-    adult = {section.sensitive_features: section for section in run(data, ["sex", "race"], "income")}
-    found = {name: (len(section.subgroups), len(section.significant)) for name, section in adult.items()}
-    assert found == {"sex": (71, 44), "race": (37, 13)}
+    adult = run(data, ["sex", "race"], "income")
+    found = adult.counts().set_index("sensitive_features")[["tested", "significant"]]
+    assert found.to_dict("index") == {
+        "sex": {"tested": 71, "significant": 44}, "race": {"tested": 37, "significant": 13}
+    }  # fmt: skip
     # figure 10
-    [race], [sex] = (adult[name].everyone.associations for name in ("race", "sex"))
+    everyone = adult.to_frame().query("context == 'everyone'").set_index("sensitive_features")
+    race, sex = (everyone.loc[name] for name in ("race", "sex"))
     # The printed p-values were corrected for 144 hypotheses, of which all but the smallest have as many left.
     assert race.raw_p_value * 137 == pytest.approx(1.39e-53, rel=0.01)
     assert (race.low, race.high) == pytest.approx((0.0063, 0.0139), abs=0.0008)
@@ -35,24 +38,24 @@ def berkeley(**options):
 
 
 def test_berkeley_given_the_department():
-    [section] = berkeley(explanatory="department")
-    [finding] = section.subgroups
-    assert finding.sample.counts().to_numpy().tolist() == [
+    frame = berkeley(explanatory="department").frame
+    assert set(frame["context"]) == {"everyone"}
+    assert frame["counts"].iloc[0].to_numpy().tolist() == [
         [615, 680, 1295], [295, 623, 918], [910, 1303, 2213]
     ]  # fmt: skip
-    whole, *departments = finding.associations
+    whole, departments = frame.iloc[0], frame.iloc[1:]
     assert whole.p_value == pytest.approx(0.798, abs=0.06)
     assert (whole.low, whole.high) == pytest.approx((-0.0382, 0.1055), abs=0.01)
-    assert [(a.size, a.p_value < 0.05) for a in departments] == [
+    assert list(zip(departments["size"], departments["p_value"] < 0.05, strict=True)) == [
         (490, True), (279, False), (474, False), (369, False), (303, False), (298, False)
     ]  # fmt: skip
-    assert (departments[0].low, departments[0].high) == pytest.approx((0.0649, 0.3464), abs=0.01)
-    assert len(section.significant) == 0
+    assert departments[["low", "high"]].iloc[0].tolist() == pytest.approx([0.0649, 0.3464], abs=0.01)
+    assert not frame["significant"].any()
 
 
 def test_berkeley_without_explanation():
-    [section] = berkeley()
-    assert len(section.subgroups) == 3
-    [root] = section.subgroups[0].associations
+    frame = berkeley().to_frame()
+    assert len(frame) == 3
+    root = frame.iloc[0]
     assert root.p_value == pytest.approx(3 * root.raw_p_value)
     assert root.high < 0

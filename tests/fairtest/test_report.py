@@ -16,13 +16,15 @@ from fairlab.fairtest import (
     Interval,
     Metric,
     Ratio,
+    Regression,
     Sample,
-    Section,
     compare_reports,
     findings,
+    label_table,
 )
-from fairlab.fairtest.report import Association, Subgroup
-from fairlab.fairtest.tree import Condition, GuidedTree, Node, find_thresholds
+from fairlab.fairtest.metrics import TableMetric
+from fairlab.fairtest.report import judge
+from fairlab.fairtest.tree import Condition, GuidedTree, Node, find_thresholds, strongest
 
 SEX, INCOME = (
     Column("sex", np.array([0, 0, 0, 1, 1]), ("f", "m")),
@@ -32,31 +34,37 @@ SAMPLE = Sample(SEX, INCOME)
 NODE = Node(None, 0.1, 99)
 
 
-def association(low, high, p_value=0.5, *, part="", sample=SAMPLE):
-    return Association(part, Difference(), sample, low, high, p_value, p_value / 2)
+def row(low, high, p_value=0.5, *, node=NODE, part="", sample=SAMPLE, metric=None, feature="sex"):
+    """Return the test of one hypothesis, as `judge` takes it."""
+    metric = metric or Difference()
+    tests = {"low": low, "high": high, "p_value": p_value, "raw_p_value": p_value / 2}
+    about = {"output": "income", "sensitive_features": feature, "explanatory": None, "node": node}
+    about |= {"context": str(node), "depth": len(node.ancestors), "part": part, "size": len(sample)}
+    about |= {"metric": metric.name, "strength": float(metric.effect(Interval(low, high, p_value)))}
+    estimate = metric.estimate_of(sample) if isinstance(metric, TableMetric) else np.nan
+    return about | tests | {"counts": sample.counts(), "estimate": estimate}
 
 
-def of(*associations):
-    return Subgroup(NODE, SAMPLE, associations)
+def report_of(*rows, **options):
+    return AssociationReport(judge(list(rows), 0.05).assign(investigation=0), **options)
+
+
+def judged(*rows):
+    """Return whether a subgroup is significant, and its effect."""
+    first = report_of(*rows).frame.iloc[0]
+    return bool(first["significant"]), first["effect"]
 
 
 def test_a_context_is_judged_by_its_own_association_not_by_its_strata():
-    stratum = association(0.3, 0.4, 0.001, part="region: north")
-    finding = of(association(-0.1, 0.1, 0.06), stratum)
-    assert (finding.is_significant, finding.effect, finding.association("region: north")) == (False, 0, stratum)
-    with pytest.raises(KeyError, match="everyone has no part 'region: south'; there are '', 'region: north'"):
-        finding.association("region: south")
-    assert of(association(0.1, 0.2, 0.05), stratum).is_significant
+    stratum = row(0.3, 0.4, 0.001, part="region: north")
+    assert judged(row(-0.1, 0.1, 0.06), stratum) == (False, 0)
+    assert judged(row(0.1, 0.2, 0.05), stratum) == (True, 0.1)
 
 
 def test_a_context_of_labels_has_their_mean_effect_and_is_significant_with_any():
-    labels = association(0.2, 0.4, 0.9, part="cart"), association(-0.1, 0.1, 0.9, part="drum")
-    assert (of(*labels).effect, of(*labels).is_significant) == (pytest.approx(0.1), True)
-    assert not of(labels[1]).is_significant
-
-
-def finding(node, effect, p_value):
-    return Subgroup(node, SAMPLE, (Association("", NMI(), SAMPLE, effect, effect + 0.1, p_value, p_value / 9),))
+    labels = row(0.2, 0.4, 0.9, part="cart"), row(-0.1, 0.1, 0.9, part="drum")
+    assert judged(*labels) == (True, pytest.approx(0.1))
+    assert judged(labels[1]) == (False, 0)
 
 
 TESTS = {
@@ -70,18 +78,18 @@ TESTS = {
 }
 
 
-def section_of(tests):
-    """Return a section from the parents, effects and p-values of its subgroups."""
+def rows_of(tests, feature="sex"):
+    """Return rows from the parents, effects and p-values of subgroups."""
     nodes = {"root": Node(None, 0.1, 99)}
     for name, (parent, *_) in list(tests.items())[1:]:
         nodes[name] = Node(Condition("x", category=name), 0.1, 9, parent=nodes[parent])
-    findings = tuple(finding(nodes[name], effect, p_value) for name, (_, effect, p_value) in tests.items())
-    return Section("income", "sex", None, NMI(), findings)
+    options = {"metric": NMI(), "feature": feature}
+    return [row(effect, effect + 0.1, p, node=nodes[name], **options) for name, (_, effect, p) in tests.items()]
 
 
 @pytest.fixture
-def section():
-    return section_of(TESTS)
+def report():
+    return report_of(*rows_of(TESTS))
 
 
 @pytest.mark.parametrize(
@@ -94,20 +102,32 @@ def section():
     ],
 )
 def test_reported_are_the_root_and_what_beats_all_around_it(effect_of_e, reported):
-    section = section_of(TESTS | {"E": ("D", effect_of_e, 0.05)})
-    assert [str(f.node) for f in section.reported] == reported
-    assert [str(f.node) for f in section.significant] == ["everyone", "x: A", "x: B", "x: C", "x: E", "x: F"]
+    frame = report_of(*rows_of(TESTS | {"E": ("D", effect_of_e, 0.05)})).to_frame()
+    assert frame.dropna(subset="rank").sort_values("rank")["context"].tolist() == reported
+    assert frame.loc[frame["significant"], "context"].tolist() == [
+        "everyone", "x: A", "x: B", "x: C", "x: E", "x: F"
+    ]  # fmt: skip
 
 
-def test_frame_has_one_row_per_hypothesis(section):
-    frame = section.to_frame()
+def test_strongest_of_a_tree_with_and_without_ties():
+    root = Node(None, 0.1, 99)
+    first = Node(Condition("x", category="A"), 0.1, 9, parent=root)
+    second = Node(Condition("y", category="B"), 0.1, 9, parent=first)
+    effects = {root: 0.2, first: 0.2, second: 0.3}
+    assert strongest(effects) == [second, first]
+    assert strongest(effects, ties=False) == [second]
+    assert strongest({root: -0.2, first: 0.0, second: 0.1}) == [second]
+
+
+def test_frame_has_one_row_per_hypothesis(report):
+    frame = report.to_frame()
     assert frame.set_index("context")["rank"].dropna().to_dict() == {"everyone": 0, "x: C": 2, "x: E": 1}
     assert frame["depth"].tolist() == [0, 1, 2, 2, 1, 2, 1]
     assert frame.loc[0, ["size", "low", "p_value"]].tolist() == [5, 0.3, 0.001]
 
 
-def test_text_is_like_the_papers(section):
-    lines = str(section).splitlines()
+def test_text_is_like_the_papers(report):
+    lines = str(report).splitlines()
     assert lines[:6] + lines[12:14] == [
         "Report of associations of O=income on S=sex:",
         "Association metric: NMI.",
@@ -127,26 +147,16 @@ def test_text_is_like_the_papers(section):
     ]
 
 
-def test_contexts_are_found_by_their_conditions_in_any_order(section):
-    young = Node(Condition("age", high=40.0), 0.1, 9, parent=section.everyone.node)
-    both = finding(Node(Condition("sex", category="f"), 0.1, 9, parent=young), 0.2, 0.01)
-    longer = Section("income", "sex", None, NMI(), (*section.subgroups, both))
-    assert (longer.find(), longer.find("sex: f"), str(longer.everyone.node)) == (section.everyone, None, "everyone")
-    assert longer.find("sex: f", "age ≤ 40") is longer.find("age ≤ 40", "sex: f") is both
-
-
-def test_counts_of_each_section(section):
-    quiet = Section("income", "race", None, NMI(), (finding(NODE, 0.0, 0.9),))
-    counts = AssociationReport((section, quiet)).counts()
+def test_counts_of_each_sensitive_feature():
+    counts = report_of(*rows_of(TESTS), row(0.0, 0.1, 0.9, metric=NMI(), feature="race")).counts()
     names = ["sensitive_features", "tested", "significant", "reported", "smallest_significant"]
     assert counts[names].to_numpy().tolist() == [["sex", 7, 6, 3, 5], ["race", 1, 0, 1, pd.NA]]
 
 
-def test_sections_by_sensitive_feature_and_output(section):
-    report = AssociationReport((section, Section("price", "sex", None, NMI(), section.subgroups)))
-    assert report.section("sex", "price") is report.sections[1]
-    with pytest.raises(KeyError, match="expected one section on 'sex', found 2; there are 'income' on 'sex'"):
-        report.section("sex")
+def test_rows_of_a_report_are_a_report():
+    whole = report_of(*rows_of(TESTS), row(0.0, 0.1, 0.9, metric=NMI(), feature="race"))
+    part = AssociationReport(whole.frame.query("sensitive_features == 'race'"))
+    assert str(whole) == f"{report_of(*rows_of(TESTS))}\n\n{part}"
 
 
 def test_contingency_table():
@@ -155,10 +165,15 @@ def test_contingency_table():
 
 
 def test_labels_as_rows():
-    sample = Sample(SEX, Column("a", INCOME.values, ("0", "1")))
-    labels = of(*(association(-0.1, 0.2, part=name, sample=sample) for name in "ab")).labels()
-    assert labels[["f", "m"]].to_numpy().tolist() == [[1 / 3, 1]] * 2
-    assert of(association(0, 1, sample=SAMPLE.take(slice(0, 3)))).labels()["m"].isna().all()
+    node, sample = Node(None, 0.1, 99, labels=("a", "b")), Sample(SEX, Column("a", INCOME.values, ("0", "1")))
+    report = report_of(*(row(-0.1, 0.2, part=name, sample=sample, node=node) for name in "ab"))
+    table = label_table(report.frame)
+    assert (table.index.tolist(), table.columns.tolist()) == (["a", "b"], ["f", "m", "low", "high", "p_value"])
+    assert table[["f", "m"]].to_numpy().tolist() == [[1 / 3, 1]] * 2
+    lines = str(report).splitlines()
+    assert (lines[1], lines[6].split()) == (f"Association metric: {Regression.name}.", ["label"])
+    assert lines[7].split() == ["a", "33%", "100%", "-0.1000", "0.2000", "5.00e-01"]
+    assert label_table(report_of(row(0, 1, sample=SAMPLE.take(slice(0, 3)))).frame)["m"].isna().all()
 
 
 # tree
@@ -291,15 +306,13 @@ def test_conditions_in_words():
 
 def plain(*tests, metric=Difference, smallest_cell=0):
     """Return a report as plain data, of subgroups given by their conditions and intervals, with p-values of 0.01."""
-    subgroups = []
+    rows = []
     for conditions, low, high in [((), 0, 0), *tests]:
         node = Node(None, 0.1, 99)
         for condition in conditions:
             node = Node(condition, 0.1, 9, parent=node)
-        association = Association("", metric(), SAMPLE, low, high, 0.01 if conditions else 0.9, 0.01)
-        subgroups.append(Subgroup(node, SAMPLE, (association,)))
-    section = Section("income", "sex", None, metric(), tuple(subgroups))
-    return AssociationReport((section,), ("a warning",)).to_dict(smallest_cell=smallest_cell)
+        rows.append(row(low, high, 0.01 if conditions else 0.9, node=node, metric=metric()))
+    return report_of(*rows, warnings=("a warning",)).to_dict(smallest_cell=smallest_cell)
 
 
 def test_a_report_as_plain_data():

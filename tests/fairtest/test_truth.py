@@ -167,23 +167,22 @@ def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
     table = world.draw(rng, int(rng.choice([500, 2_000])))
     table["answer"] = world.answers(table)
     source = DataSource(table.drop(columns="good"))
-    [section] = investigate(source, Investigation("group", "answer", metric=metric)).sections
+    tests = investigate(source, Investigation("group", "answer", metric=metric)).frame
     everyone = {name: encode(world.people[name]) for name in FEATURES}
     all_hold = True
-    for finding in section.subgroups:
+    for test in tests.itertuples():
         held = np.ones(len(world.people), dtype=bool)
-        for condition in finding.node.conditions:
+        for condition in test.node.conditions:
             held &= condition.holds(everyone[condition.attribute])
-        [tested] = finding.associations
         people, weight = world.people, world.chance * held
-        if isinstance(section.metric, Ratio):
+        if test.metric == Ratio.name:
             rates = [np.average(people["answer"], weights=weight * (people["group"] == group)) for group in "ab"]
             expected = rates[0] / rates[1] if rates[1] > 0 else np.inf if rates[0] > 0 else 1.0
         else:
             names = {"NMI": "mutual", "DIFF": "difference, a minus b", "CORR": "correlation (prediction, b versus a)"}
-            expected = truth(world, names[section.metric.name], held)
-        all_hold &= np.isnan(tested.low) or tested.low - 1e-9 <= expected <= tested.high + 1e-9
-    return bool(all_hold), any(finding.is_significant for finding in section.subgroups)
+            expected = truth(world, names[test.metric], held)
+        all_hold &= np.isnan(test.low) or test.low - 1e-9 <= expected <= test.high + 1e-9
+    return bool(all_hold), bool(tests["significant"].any())
 
 
 def checked(number: int):
@@ -222,7 +221,7 @@ def silent_together(number: int) -> bool:
     table = pd.DataFrame({f"answer {k}": rng.choice(["no", "yes"], 600) for k in range(10)})
     table = table.assign(group=rng.choice(["a", "b"], 600), job=rng.choice(["clerk", "driver", "nurse"], 600))
     several = [Investigation("group", f"answer {k}", context=["job"], min_leaf_size=50) for k in range(10)]
-    return not any(section.significant for section in investigate(DataSource(table), several).sections)
+    return not investigate(DataSource(table), several).to_frame()["significant"].any()
 
 
 def counts(n_models: int = N_MODELS, n_tables: int = N_TABLES) -> pd.DataFrame:

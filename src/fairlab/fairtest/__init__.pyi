@@ -12,13 +12,12 @@ from .metrics import Interval as Interval
 from .metrics import Metric as Metric
 from .metrics import Ratio as Ratio
 from .metrics import Regression as Regression
-from .report import Association as Association
 from .report import AssociationReport as AssociationReport
-from .report import Section as Section
-from .report import Subgroup as Subgroup
+from .report import label_table as label_table
 from .sample import Column as Column
 from .sample import DataSource as DataSource
 from .sample import Sample as Sample
+from .sample import tabulate as tabulate
 from .sequential import adaptive_level as adaptive_level
 from .sequential import difference_sequence as difference_sequence
 from .sequential import group_sequences as group_sequences

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, combinations
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,9 +29,9 @@ from fairlab.fairtest.metrics import (
     Regression,
     TableMetric,
 )
-from fairlab.fairtest.report import SIGNIFICANCE, Association, AssociationReport, Section, Subgroup
+from fairlab.fairtest.report import SIGNIFICANCE, AssociationReport, judge
 from fairlab.fairtest.resampling import RESAMPLES
-from fairlab.fairtest.sample import PUBLISHED, Column, DataSource, Sample, column_names
+from fairlab.fairtest.sample import PUBLISHED, Column, DataSource, Sample, column_names, tabulate
 from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node
 from fairlab.statistics import bonferroni_level, holm
 
@@ -103,7 +104,7 @@ class Investigation(BaseEstimator):
     ...     {"sex": ["f", "m"] * 300, "town": ["a", "a", "b", "b"] * 150, "offer": ["no", "yes"] * 300}
     ... )
     >>> investigation = Investigation("sex", "offer", min_leaf_size=50).fit(DataSource(people))
-    >>> investigation.test().section("sex").everyone.association().p_value < 0.05
+    >>> investigation.test().to_frame().set_index("context")["p_value"]["everyone"] < 0.05
     True
 
     The same with the errors of a prediction, and with many labels.
@@ -114,7 +115,7 @@ class Investigation(BaseEstimator):
     >>> photos = pd.DataFrame({"race": ["a", "b"] * 300, "smile": rng.random(600) < 0.5})
     >>> photos["ball"] = (photos["race"] == "a") & (rng.random(600) < 0.6)
     >>> labels = Investigation("race", ["smile", "ball"], context=[]).fit(DataSource(photos))
-    >>> labels.test().sections[0].everyone.labels().index.tolist()
+    >>> labels.test().to_frame()["part"].tolist()
     ['ball', 'smile']
     """
 
@@ -241,14 +242,17 @@ class Investigation(BaseEstimator):
                 raise ValueError("others: expected all fitted to one DataSource, found several")
         level = bonferroni_level(self.source_.confidence_level_, len(several))
         with self.source_.lend_test_set() as columns:
-            families = [[(one, one._tested(columns, level, exact))] for one in several]
-            if self.source_.variant != PUBLISHED:
-                families = [list(chain.from_iterable(families))]
-            found = [_sections(family, columns, significance) for family in families]
+            tested = [one._tested(columns, level, exact) for one in several]
+        families = [[k] for k in range(len(several))] if self.source_.variant == PUBLISHED else [range(len(several))]
         warnings = [text for one in several for text in one._warnings()]
-        if exact:
-            warnings += [text for sections in found for text in _warnings_of_permutations(sections, significance)]
-        return AssociationReport(tuple(chain.from_iterable(found)), tuple(dict.fromkeys(warnings)))
+        for family in families:
+            rows = [row for k in family for row in tested[k]]
+            corrected = holm([max(row["raw_p_value"], SMALLEST_P_VALUE) for row in rows])
+            for row, p_value in zip(rows, corrected.tolist(), strict=True):
+                row["p_value"] = p_value
+            warnings += _warnings_of_permutations([several[k] for k in family], significance) if exact else []
+        frames = [judge(rows, significance).assign(investigation=number) for number, rows in enumerate(tested)]
+        return AssociationReport(pd.concat(frames, ignore_index=True), tuple(dict.fromkeys(warnings)), significance)
 
     @checked(source=partial(check_kind, kind=DataSource))
     def _prepare(self, source) -> dict[str, Column]:
@@ -323,41 +327,35 @@ class Investigation(BaseEstimator):
             kind = NMI if all(column.is_categorical for column in sides) else Correlation
         return kind(variant=self.source_.variant)
 
-    def _tested(self, columns: Mapping[str, Column], confidence_level, exact) -> list[tuple]:
+    def _tested(self, columns: Mapping[str, Column], confidence_level, exact) -> list[dict]:
         """Test the subgroups among people who had no part in finding them, all intervals together at a level.
 
         Returns
         -------
-        list of (str, Node, Sample, list, list)
-            Of each subgroup the sensitive feature, what defines it, its people, its hypotheses and their intervals.
+        list of dict
+            One row for each hypothesis, as `judge` takes them.
         """
-        populations = [
-            (name, node, sample) for name in self.metrics_ for node, sample in self._populations(name, columns)
-        ]
-        hypotheses = [self.metrics_[name].hypotheses(sample, node.labels) for name, node, sample in populations]
-        level = bonferroni_level(confidence_level, sum(map(len, hypotheses)))
-        return [
-            (*population, several, list(self._intervals(several, level, exact)))
-            for population, several in zip(populations, hypotheses, strict=True)
-        ]
+        subgroups = [(name, *subgroup) for name in self.metrics_ for subgroup in self._subgroups(name, columns)]
+        level = bonferroni_level(confidence_level, sum(len(hypotheses) for *_, hypotheses in subgroups))
+        explanatory = next(iter(self.explanatory_), None)
+        output = f"{len(self.outputs_)} labels" if self._is_discovery else self._output(columns).name
+        rows = []
+        for name, node, hypotheses in subgroups:
+            about = {"output": output, "sensitive_features": name, "explanatory": explanatory, "node": node}
+            about |= {"context": str(node), "depth": len(node.ancestors)}
+            rng = np.random.default_rng(self.random_state)  # a subgroup's random numbers depend on no other
+            for part, metric, sample in hypotheses:
+                test = partial(metric.exact, rng=rng) if exact else metric.approximate
+                rows.append(about | {"part": part} | _row(metric, sample, partial(test, confidence_level=level)))
+        return rows
 
-    def _populations(self, name, columns) -> Iterator[tuple[Node, Sample]]:
-        """Yield the subgroups with their people among the rows of `columns`."""
+    def _subgroups(self, name, columns) -> Iterator[tuple[Node, list]]:
+        """Yield the subgroups with their hypotheses among the rows of `columns`."""
         everyone = self._sample(columns, name)
         rows = np.arange(len(everyone))
         for node in self.nodes(name):
-            yield node, everyone.take(node.members(columns, rows))
-
-    def _intervals(self, hypotheses, confidence_level, exact) -> Iterator[Interval]:
-        """Test the hypotheses of one subgroup; its random numbers depend on no other subgroup."""
-        rng = np.random.default_rng(self.random_state)
-        for _, metric, sample in hypotheses:
-            if len(sample) == 0:
-                yield Interval(np.nan, np.nan, 1.0)
-            elif exact:
-                yield metric.exact(sample, confidence_level=confidence_level, rng=rng)
-            else:
-                yield metric.approximate(sample, confidence_level=confidence_level)
+            members = everyone.take(node.members(columns, rows))
+            yield node, self.metrics_[name].hypotheses(members, node.labels)
 
     def _warnings(self) -> list[str]:
         """Return one line that says which columns of numbers were taken as categories, if there are any."""
@@ -433,8 +431,8 @@ def investigate(
     ...     {"sex": ["f", "m"] * 300, "town": ["a", "a", "b", "b"] * 150, "offer": ["no", "yes"] * 300}
     ... )
     >>> found = investigate(DataSource(people), Investigation("sex", "offer"))
-    >>> len(found.sections), found.sections[0].sensitive_features
-    (1, 'sex')
+    >>> found.to_frame()[["sensitive_features", "context"]].iloc[0].tolist()
+    ['sex', 'everyone']
     """
     several = list(investigations) if isinstance(investigations, Iterable) else [investigations]
     for one in several:
@@ -484,10 +482,11 @@ def _label(column: Column) -> Column:
     return Column(column.name, column.values.astype(np.intp), ("0", "1"))
 
 
-def _warnings_of_permutations(sections: list[Section], significance: float) -> list[str]:
+def _warnings_of_permutations(family: list[Investigation], significance: float) -> list[str]:
     """Return a line if no p-value by permutations could be small enough after Holm's correction over a family."""
-    permuted = [s for s in sections if s.explanatory and isinstance(s.metric, TableMetric)]
-    n_tests = sum(len(section.subgroups) for section in permuted)  # Holm's factor is at least that, also after strata
+    trees = [(one, name) for one in family if one.explanatory_ for name in one.metrics_]
+    # Holm's factor is at least the number of subgroups, also after strata.
+    n_tests = sum(len(one.nodes(name)) for one, name in trees if isinstance(one.metrics_[name], TableMetric))
     smallest = n_tests / (1 + RESAMPLES)
     if smallest <= significance:
         return []
@@ -495,25 +494,20 @@ def _warnings_of_permutations(sections: list[Section], significance: float) -> l
     return [f"Nothing could be found at the level {significance:.2g}: {reason}."]
 
 
-def _sections(family: list[tuple[Investigation, list]], columns, significance: float) -> list[Section]:
-    """Return the sections of investigations whose p-values are corrected together."""
-    intervals = [interval for _, tested in family for *_, several in tested for interval in several]
-    p_values = iter(holm([max(interval.p_value, SMALLEST_P_VALUE) for interval in intervals]))
-    sections = []
-    for one, tested in family:
-        subgroups = {name: [] for name in one.metrics_}
-        for name, node, sample, hypotheses, several in tested:
-            tests = zip(hypotheses, several, p_values, strict=False)
-            associations = tuple(_association(*test) for test in tests)
-            subgroups[name].append(Subgroup(node, sample, associations, significance))
-        output = f"{len(one.outputs_)} labels" if one._is_discovery else one._output(columns).name
-        explanatory = next(iter(one.explanatory_), None)
-        sections += [Section(output, name, explanatory, one.metrics_[name], tuple(s)) for name, s in subgroups.items()]
-    return sections
-
-
-def _association(hypothesis, interval, p_value) -> Association:
-    return Association(*hypothesis, float(interval.low), float(interval.high), float(p_value), float(interval.p_value))
+def _row(metric: Metric, sample: Sample, test) -> dict:
+    """Return the test of one hypothesis: what the report has of it."""
+    interval = test(sample) if len(sample) else Interval(np.nan, np.nan, 1.0)
+    is_counted = sample.output.is_categorical and sample.sensitive_features.is_categorical
+    return {
+        "size": len(sample),
+        "metric": metric.name_given(sample.explanatory),
+        "low": float(interval.low),
+        "high": float(interval.high),
+        "raw_p_value": float(interval.p_value),
+        "strength": float(metric.effect(interval)) if len(sample) else 0.0,
+        "counts": sample.counts() if is_counted else None,
+        "estimate": metric.estimate_of(sample) if isinstance(metric, TableMetric) and len(sample) else np.nan,
+    }
 
 
 def _says_the_same(column: Column, output: Column) -> bool:
@@ -522,5 +516,6 @@ def _says_the_same(column: Column, output: Column) -> bool:
         return np.array_equal(column.values, output.values)
     if len(column.categories) != len(output.categories):
         return False
-    pairs = np.bincount(column.values * len(output.categories) + output.values)
+    sizes = {"column": len(column.categories), "output": len(output.categories)}
+    pairs = tabulate({"column": column.values, "output": output.values}, sizes)
     return np.count_nonzero(pairs) == len(np.unique(output.values)) == len(np.unique(column.values))

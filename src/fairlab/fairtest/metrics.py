@@ -26,7 +26,7 @@ from fairlab.fairtest.resampling import (
     permute_tables,
     table_p_value,
 )
-from fairlab.fairtest.sample import PUBLISHED, SOUND, VARIANTS, Sample
+from fairlab.fairtest.sample import PUBLISHED, SOUND, VARIANTS, Sample, tabulate
 from fairlab.statistics import (
     correlation_bounds,
     difference_bounds,
@@ -234,9 +234,9 @@ class TableMetric(AdditiveMetric):
 
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the contingency table of every group."""
-        shape = len(sample.sensitive_features.categories), len(sample.output.categories)
-        cell = (groups * shape[0] + sample.sensitive_features.values) * shape[1] + sample.output.values
-        return np.bincount(cell, minlength=n_groups * shape[0] * shape[1]).reshape(n_groups, *shape)
+        sides = {"sensitive": sample.sensitive_features, "output": sample.output}
+        codes = {"group": groups} | {name: column.values for name, column in sides.items()}
+        return tabulate(codes, {"group": n_groups} | {name: len(column.categories) for name, column in sides.items()})
 
     def size(self, statistics: np.ndarray) -> np.ndarray:
         """Return the totals of the tables."""
@@ -246,6 +246,11 @@ class TableMetric(AdditiveMetric):
         """Return the mean of the strata's estimates, from tables of shape (..., n_strata, n_groups, n_outputs)."""
         sizes = self.size(tables)
         return (self.estimate(tables) * sizes).sum(axis=-1) / sizes.sum(axis=-1)
+
+    def estimate_of(self, sample: Sample) -> float:
+        """Return the metric of a sample's own people, given its explanatory attribute if it has one."""
+        tables = self.of_all(sample)
+        return float(self.estimate_given(tables[tables.any(axis=(-2, -1))]))
 
     def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
         """Return the means of the strata's bounds, and twice that of their p-values, which alone is none."""

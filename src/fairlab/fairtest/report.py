@@ -1,344 +1,32 @@
-"""What tests found: of one hypothesis, of one subgroup, and the report on all of them (section 4.4)."""
+"""The report on what was tested: a frame with one row for each hypothesis (section 4.4)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.metrics import Interval, Metric, TableMetric
-from fairlab.fairtest.sample import Sample
-from fairlab.fairtest.tree import Node
+from fairlab.fairtest.metrics import Regression
+from fairlab.fairtest.tree import strongest
 
 SIGNIFICANCE = 0.05
-
-
-@dataclass(frozen=True, eq=False)
-class Association:
-    """The test of one hypothesis.
-
-    Attributes
-    ----------
-    part : str
-        Empty for a whole context; else a label of a discovery, or a stratum such as ``department: A``.
-    metric : Metric
-    sample : Sample
-        The people concerned.
-    low, high : float
-        Interval, corrected for the number of hypotheses; nan if nobody of the test set is concerned.
-    p_value : float
-        Corrected.
-    raw_p_value : float
-        Before correction.
-
-    Examples
-    --------
-    >>> from fairlab.fairtest import DataSource, Investigation, investigate
-    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
-    >>> (section,) = investigate(DataSource(people), Investigation("sex", "offer")).sections
-    >>> (association,) = section.subgroups[0].associations
-    >>> association.low > 0.5, association.p_value < 0.05
-    (True, True)
-    """
-
-    part: str
-    metric: Metric
-    sample: Sample
-    low: float
-    high: float
-    p_value: float
-    raw_p_value: float
-
-    @property
-    def size(self) -> int:
-        """Number of people."""
-        return len(self.sample)
-
-    @property
-    def metric_name(self) -> str:
-        """Name of the metric, which says whether an explanatory attribute is held fixed."""
-        return self.metric.name_given(self.sample.explanatory)
-
-    @property
-    def effect(self) -> float:
-        """Strength that the corrected interval proves."""
-        return float(self.metric.effect(Interval(self.low, self.high, self.p_value))) if self.size else 0.0
-
-    @property
-    def estimate(self) -> float | None:
-        """The metric of the people themselves; None of nobody, and for a metric that is not of contingency tables."""
-        if not (self.size and isinstance(self.metric, TableMetric)):
-            return None
-        tables = self.metric.of_all(self.sample)
-        return float(self.metric.estimate_given(tables[tables.any(axis=(-2, -1))]))
-
-    def to_dict(self, *, smallest_cell: int = 0) -> dict:
-        """Return the test as plain data; see `AssociationReport.to_dict`."""
-        table = _shown_counts(self.sample, smallest_cell)
-        is_whole = table is not None and not table["hidden"]
-        return {
-            "part": self.part,
-            "size": self.size,
-            "metric": self.metric_name,
-            "low": _finite(self.low),
-            "high": _finite(self.high),
-            "estimate": _finite(self.estimate) if is_whole else None,
-            "p_value": self.p_value,
-            "direction": _direction(table) if table and self.sample.explanatory is None else None,
-            "table": table,
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Subgroup:
-    """The test of one subgroup, which the paper calls a context.
-
-    Attributes
-    ----------
-    node : Node
-        What defines it.
-    sample : Sample
-        Its people in the test set.
-    associations : tuple of Association
-        The subgroup's own, then those of its strata; in a discovery, one for each label.
-    significance : float
-        The largest corrected p-value that is significant.
-
-    Examples
-    --------
-    >>> from fairlab.fairtest import DataSource, Investigation, investigate
-    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
-    >>> (section,) = investigate(DataSource(people), Investigation("sex", "offer")).sections
-    >>> everyone = section.subgroups[0]
-    >>> everyone.size, everyone.association().p_value < 0.05
-    (300, True)
-    """
-
-    node: Node
-    sample: Sample
-    associations: tuple[Association, ...]
-    significance: float = SIGNIFICANCE
-
-    @property
-    def size(self) -> int:
-        """Number of people in the test set."""
-        return len(self.sample)
-
-    def association(self, part: str = "") -> Association:
-        """Return the test of the whole subgroup, or of a part of it.
-
-        Parameters
-        ----------
-        part : str
-            A stratum, such as ``"department: A"``, or a label of a discovery.
-
-        Raises
-        ------
-        KeyError
-            If there is no such part; the message lists those that are.
-        """
-        for association in self.associations:
-            if association.part == part:
-                return association
-        known = ", ".join(repr(association.part) for association in self.associations)
-        raise KeyError(f"{self.node} has no part {part!r}; there are {known}")
-
-    @property
-    def effect(self) -> float:
-        """Effect of the subgroup's own association, or the mean over labels."""
-        own = [a.effect for a in self.associations if not a.part]
-        return own[0] if own else float(np.mean([a.effect for a in self.associations]))
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the subgroup's corrected p-value is small enough, or, for labels, whether its effect is above 0."""
-        own = [a.p_value for a in self.associations if not a.part]
-        return own[0] <= self.significance if own else self.effect > 0
-
-    @property
-    def p_value(self) -> float:
-        """The subgroup's own corrected p-value, or the smallest one of its labels."""
-        return min((a.p_value for a in self.associations if not a.part or self.node.labels), default=1.0)
-
-    def to_dict(self, *, smallest_cell: int = 0) -> dict:
-        """Return the subgroup with its tests as plain data; see `AssociationReport.to_dict`."""
-        return {
-            "context": str(self.node),
-            "kind": sorted(condition.kind for condition in self.node.conditions),
-            "size": self.size,
-            "effect": _finite(self.effect),
-            "significant": self.p_value <= self.significance,
-            "tests": [a.to_dict(smallest_cell=smallest_cell) for a in self.associations if a.size >= smallest_cell],
-        }
-
-    def labels(self) -> pd.DataFrame:
-        """Return the labels of a discovery: share of people with each, by group, interval and p-value.
-
-        Returns
-        -------
-        DataFrame of shape (n_labels, 5)
-            Indexed by label; shares lie between 0 and 1.
-        """
-        rows = []
-        for association in self.associations:
-            sensitive, output = association.sample.sensitive_features, association.sample.output
-            members = {group: sensitive.values == code for code, group in enumerate(sensitive.categories)}
-            shares = {group: output.values[some].mean() if some.any() else np.nan for group, some in members.items()}
-            tested = {"low": association.low, "high": association.high, "p_value": association.p_value}
-            rows.append({"label": output.name} | shares | tested)
-        return pd.DataFrame(rows).set_index("label")
-
-    def __str__(self):
-        if self.node.labels:
-            table = self.labels()
-            formats = dict.fromkeys(table.columns[:2], "{:.0%}".format)
-            formats |= {"low": "{:.4f}".format, "high": "{:.4f}".format, "p_value": "{:.2e}".format}
-            return table.to_string(formatters=formats)
-        lines = []
-        for association in self.associations:
-            part, sample = association.part, association.sample
-            if part and association.size:
-                lines += ["", f"* {part}: population of size {association.size:,}"]
-            if association.size or not part:
-                interval = f"[{association.low:.4f}, {association.high:.4f}]"
-                lines.append(f"p-value = {association.p_value:.2e} ; {association.metric_name} = {interval}")
-                if association.effect == 0 or association.p_value > self.significance:
-                    lines.append("Not distinguishable from no association.")
-                if sample.output.is_categorical and sample.sensitive_features.is_categorical:
-                    lines.append(_with_shares(sample.counts()).to_string())
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True, eq=False)
-class Section:
-    """The report on one sensitive feature of one investigation.
-
-    Attributes
-    ----------
-    output, sensitive_features : str
-    explanatory : str or None
-    metric : Metric
-    subgroups : tuple of Subgroup
-        The tests of all subgroups, the whole population's first.
-
-    Examples
-    --------
-    >>> from fairlab.fairtest import DataSource, Investigation, investigate
-    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
-    >>> (section,) = investigate(DataSource(people), Investigation("sex", "offer")).sections
-    >>> section.sensitive_features, section.output, len(section.subgroups)
-    ('sex', 'offer', 1)
-    """
-
-    output: str
-    sensitive_features: str
-    explanatory: str | None
-    metric: Metric
-    subgroups: tuple[Subgroup, ...]
-
-    @property
-    def everyone(self) -> Subgroup:
-        """The test of the whole population."""
-        return self.subgroups[0]
-
-    def find(self, *conditions: str) -> Subgroup | None:
-        """Return the test of the subgroup with exactly these conditions in any order, None if there is none.
-
-        Parameters
-        ----------
-        *conditions : str
-            As they are printed, such as ``"age > 46.5"`` or ``"race: Black"``; none for the whole population.
-        """
-        wanted = set(conditions)
-        return next((one for one in self.subgroups if set(map(str, one.node.conditions)) == wanted), None)
-
-    @cached_property
-    def significant(self) -> tuple[Subgroup, ...]:
-        """The significant subgroups, the whole population among them if it is."""
-        return tuple(one for one in self.subgroups if one.is_significant)
-
-    @cached_property
-    def reported(self) -> tuple[Subgroup, ...]:
-        """What is reported: the whole population, then the significant subgroups with an effect, the strongest first.
-
-        Left out are subgroups with a weaker effect than one that contains them.
-        """
-        root, *others = self.subgroups
-        effect = {id(one.node): one.effect for one in self.subgroups}
-        strong = [
-            one
-            for one in others
-            if one.is_significant
-            and one.effect > 0
-            and one.effect >= max(effect.get(id(node), 0.0) for node in one.node.ancestors)
-        ]
-        return (root, *sorted(strong, key=lambda one: -one.effect))
-
-    def counts(self) -> dict:
-        """Return how many subgroups were tested, are significant and are reported; see `AssociationReport.counts`."""
-        return {
-            "output": self.output,
-            "sensitive_features": self.sensitive_features,
-            "metric": self.metric.name_given(self.explanatory),
-            "tested": len(self.subgroups),
-            "significant": len(self.significant),
-            "reported": len(self.reported),
-            "smallest_significant": min((one.size for one in self.significant), default=None),
-        }
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row for each tested hypothesis; see `AssociationReport.to_frame`."""
-        rank = {id(one): number for number, one in enumerate(self.reported)}
-        rows = [
-            {
-                "output": self.output,
-                "sensitive_features": self.sensitive_features,
-                "context": str(one.node),
-                "part": association.part,
-                "depth": len(one.node.ancestors),
-                "size": association.size,
-                "metric": association.metric_name,
-                "low": association.low,
-                "high": association.high,
-                "p_value": association.p_value,
-                "raw_p_value": association.raw_p_value,
-                "effect": one.effect,
-                "significant": one.is_significant,
-                "rank": rank.get(id(one)),
-            }
-            for one in self.subgroups
-            for association in one.associations
-        ]
-        return pd.DataFrame(rows).astype({"rank": "Int64"})
-
-    def to_dict(self, *, smallest_cell: int = 0) -> dict:
-        """Return the reported subgroups as plain data; see `AssociationReport.to_dict`."""
-        shown = [one for one in self.reported if one.size >= smallest_cell]
-        return {
-            "output": self.output,
-            "sensitive_feature": self.sensitive_features,
-            "explanatory": self.explanatory,
-            "metric": self.metric.name_given(self.explanatory),
-            "tested": len(self.subgroups),
-            "significant": sum(one.p_value <= one.significance for one in self.subgroups),
-            "withheld": len(self.reported) - len(shown),
-            "contexts": [one.to_dict(smallest_cell=smallest_cell) for one in shown],
-        }
-
-    def __str__(self):
-        given = f", conditioned on explanatory attribute E={self.explanatory}" if self.explanatory else ""
-        root, *others = self.reported
-        lines = [
-            f"Report of associations of O={self.output} on S={self.sensitive_features}{given}:",
-            f"Association metric: {self.metric.name_given(self.explanatory)}.",
-            f"{len(self.subgroups)} contexts tested, {len(self.significant)} significant, {len(others) + 1} reported.",
-            "",
-            f"Global population of size {root.size:,}",
-            str(root),
-        ]
-        for number, one in enumerate(others, start=1):
-            lines += ["", f"{number}. Subpopulation of size {one.size:,}", f"Context = {one.node}", str(one)]
-        return "\n".join(lines)
+TEXT_AND_NUMBERS = [
+    "output",
+    "sensitive_features",
+    "context",
+    "part",
+    "depth",
+    "size",
+    "metric",
+    "low",
+    "high",
+    "p_value",
+    "raw_p_value",
+    "effect",
+    "significant",
+    "rank",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,48 +35,32 @@ class AssociationReport:
 
     Attributes
     ----------
-    sections : tuple of Section
-        One for each sensitive feature of each investigation.
+    frame : DataFrame
+        One row for each tested hypothesis, the whole population first: the columns of `to_frame`, and
+        ``investigation``, its number; ``explanatory``, the attribute that is held fixed, or None; ``strength``, what
+        the interval of the row proves; ``node``, which defines the subgroup; ``counts``, people by output and group
+        with totals, None if either is a number; ``estimate``, the metric of the people themselves, nan if it is not of
+        contingency tables.
     warnings : tuple of str
         What was decided about the data unasked.
+    significance : float
+        The largest corrected p-value that is significant.
 
     Examples
     --------
     >>> from fairlab.fairtest import AssociationReport, DataSource, Investigation, investigate
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
     >>> found = investigate(DataSource(people), Investigation("sex", "offer"))
-    >>> isinstance(found, AssociationReport), len(found.sections)
-    (True, 1)
+    >>> everyone = found.frame.query("sensitive_features == 'sex' and context == 'everyone'").iloc[0]
+    >>> isinstance(found, AssociationReport), everyone["size"], everyone["low"] > 0.5, everyone["p_value"] < 0.05
+    (True, 300, True, True)
+    >>> everyone["counts"].loc["Total"].to_dict()
+    {'f': 155, 'm': 145, 'Total': 300}
     """
 
-    sections: tuple[Section, ...]
+    frame: pd.DataFrame
     warnings: tuple[str, ...] = ()
-
-    def section(self, sensitive_features: str, output: str | None = None) -> Section:
-        """Return the section on a sensitive feature, and on an output if there are several.
-
-        Raises
-        ------
-        KeyError
-            If there is no such section, or more than one.
-        """
-        found = [s for s in self.sections if s.sensitive_features == sensitive_features and output in (None, s.output)]
-        if len(found) != 1:
-            known = ", ".join(f"{s.output!r} on {s.sensitive_features!r}" for s in self.sections)
-            asked = f"of {output!r} " * (output is not None) + f"on {sensitive_features!r}"
-            raise KeyError(f"expected one section {asked}, found {len(found)}; there are {known}")
-        return found[0]
-
-    def counts(self) -> pd.DataFrame:
-        """Return how many subgroups were tested, are significant and are reported, one row for each section.
-
-        Returns
-        -------
-        DataFrame
-            Columns ``output``, ``sensitive_features``, ``metric``, ``tested``, ``significant``, ``reported`` and
-            ``smallest_significant``, the number of people in the smallest significant subgroup, if there is one.
-        """
-        return pd.DataFrame([section.counts() for section in self.sections]).astype({"smallest_significant": "Int64"})
+    significance: float = SIGNIFICANCE
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each tested hypothesis, reported or not.
@@ -398,10 +70,29 @@ class AssociationReport:
         DataFrame
             ``output`` and ``sensitive_features``; ``context``, the subgroup, and its ``depth`` in the tree; ``part``,
             which is empty for the whole subgroup and else names a stratum or label; ``size`` in the test set;
-            ``metric`` with the corrected interval ``low`` to ``high``, corrected and raw p-value; for the subgroup
-            ``effect``, ``significant`` and, if it is reported, ``rank``, which is 0 for the whole population.
+            ``metric`` with the corrected interval ``low`` to ``high`` (nan if nobody is concerned), corrected and raw
+            p-value; for the subgroup ``effect`` (of its own row, or the mean over labels), ``significant`` and, if it
+            is reported, ``rank``, which is 0 for the whole population.
         """
-        return pd.concat([section.to_frame() for section in self.sections], ignore_index=True)
+        return self.frame[TEXT_AND_NUMBERS].copy()
+
+    def counts(self) -> pd.DataFrame:
+        """Return how many subgroups were tested, are significant and are reported, for each sensitive feature.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``output``, ``sensitive_features``, ``metric``, ``tested``, ``significant``, ``reported`` and
+            ``smallest_significant``, the number of people in the smallest significant subgroup, if there is one.
+        """
+        rows = []
+        for section in self._sections():
+            subgroups = section.drop_duplicates("node")
+            about = {name: subgroups[name].iloc[0] for name in ("output", "sensitive_features")}
+            about |= {"metric": _metric(section), "tested": len(subgroups)}
+            about |= {"significant": subgroups["significant"].sum(), "reported": subgroups["rank"].count()}
+            rows.append(about | {"smallest_significant": subgroups.loc[subgroups["significant"], "size"].min()})
+        return pd.DataFrame(rows).astype({"smallest_significant": "Int64"})
 
     def to_dict(self, *, smallest_cell: int = 0) -> dict:
         """Return what is reported as plain data, for JSON and `compare_reports`.
@@ -429,11 +120,157 @@ class AssociationReport:
         >>> everyone["size"], everyone["significant"], everyone["tests"][0]["table"]
         (300, True, None)
         """
-        sections = [section.to_dict(smallest_cell=smallest_cell) for section in self.sections]
+        sections = []
+        for section in self._sections():
+            first, subgroups = section.iloc[0], [rows for _, rows in section.groupby("rank")]
+            shown = [rows for rows in subgroups if rows["size"].iloc[0] >= smallest_cell]
+            sections.append(
+                {
+                    "output": first["output"],
+                    "sensitive_feature": first["sensitive_features"],
+                    "explanatory": first["explanatory"],
+                    "metric": _metric(section),
+                    "tested": section["node"].nunique(),
+                    "significant": sum(self._proves(rows) for _, rows in section.groupby("node", sort=False)),
+                    "withheld": len(subgroups) - len(shown),
+                    "contexts": [self._plain(rows, smallest_cell) for rows in shown],
+                }
+            )
         return {"warnings": list(self.warnings), "sections": sections}
 
     def __str__(self):
-        return "\n\n".join([*self.warnings, *map(str, self.sections)])
+        return "\n\n".join([*self.warnings, *map(self._text, self._sections())])
+
+    def _sections(self) -> Iterator[pd.DataFrame]:
+        """Yield the rows on each sensitive feature of each investigation."""
+        for _, section in self.frame.groupby(["investigation", "sensitive_features"], sort=False):
+            yield section
+
+    def _proves(self, rows: pd.DataFrame) -> bool:
+        """Return whether the p-value of a subgroup, or that of one of its labels, is small enough."""
+        return bool((rows.loc[_is_own(rows), "p_value"] <= self.significance).any())
+
+    def _plain(self, rows: pd.DataFrame, smallest_cell: int) -> dict:
+        """Return a subgroup with its tests as plain data."""
+        first = rows.iloc[0]
+        return {
+            "context": first["context"],
+            "kind": sorted(condition.kind for condition in first["node"].conditions),
+            "size": int(first["size"]),
+            "effect": _finite(first["effect"]),
+            "significant": self._proves(rows),
+            "tests": [_plain_test(row, smallest_cell) for row in _records(rows) if row["size"] >= smallest_cell],
+        }
+
+    def _text(self, section: pd.DataFrame) -> str:
+        """Return what is reported of one sensitive feature."""
+        subgroups, first = section.drop_duplicates("node"), section.iloc[0]
+        given = f", conditioned on explanatory attribute E={first['explanatory']}" if first["explanatory"] else ""
+        n_significant, n_reported = subgroups["significant"].sum(), subgroups["rank"].count()
+        lines = [
+            f"Report of associations of O={first['output']} on S={first['sensitive_features']}{given}:",
+            f"Association metric: {_metric(section)}.",
+            f"{len(subgroups)} contexts tested, {n_significant} significant, {n_reported} reported.",
+        ]
+        for rank, rows in section.groupby("rank"):
+            size, context = (rows[name].iloc[0] for name in ("size", "context"))
+            about = [f"{rank}. Subpopulation of size {size:,}", f"Context = {context}"]
+            lines += ["", *(about if rank else [f"Global population of size {size:,}"]), self._tests(rows)]
+        return "\n".join(lines)
+
+    def _tests(self, rows: pd.DataFrame) -> str:
+        """Return the tests of a subgroup as text."""
+        if _is_of_labels(rows):
+            table = label_table(rows)
+            formats = dict.fromkeys(table.columns[:2], "{:.0%}".format)
+            formats |= {"low": "{:.4f}".format, "high": "{:.4f}".format, "p_value": "{:.2e}".format}
+            return table.to_string(formatters=formats)
+        lines = []
+        for row in _records(rows):
+            if row["part"] and row["size"]:
+                lines += ["", f"* {row['part']}: population of size {row['size']:,}"]
+            if row["size"] or not row["part"]:
+                interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
+                lines.append(f"p-value = {row['p_value']:.2e} ; {row['metric']} = {interval}")
+                if row["strength"] == 0 or row["p_value"] > self.significance:
+                    lines.append("Not distinguishable from no association.")
+                if row["counts"] is not None:
+                    lines.append(_with_shares(row["counts"]).to_string())
+        return "\n".join(lines)
+
+
+def judge(rows: list[dict], significance: float) -> pd.DataFrame:
+    """Return the tested hypotheses of one investigation as a frame that says what is significant and what is reported.
+
+    A subgroup is judged by its own row, whatever its strata; one of labels by the mean of their strengths, and is
+    significant if that is above 0. Reported are the whole population and the significant subgroups that are not weaker
+    than any tested population around them, the strongest first.
+
+    Parameters
+    ----------
+    rows : list of dict
+        By sensitive feature, then by subgroup, the whole population first.
+    significance : float
+    """
+    for _, grouped in groupby(rows, key=lambda row: row["sensitive_features"]):
+        section, effects, significant = list(grouped), {}, set()
+        for node, grouped_tests in groupby(section, key=lambda row: row["node"]):
+            tests = list(grouped_tests)
+            own = [test for test in tests if not test["part"]] or tests
+            effects[node] = float(np.mean([test["strength"] for test in own]))
+            if own[0]["p_value"] <= significance if not own[0]["part"] else effects[node] > 0:
+                significant.add(node)
+        reported = [section[0]["node"], *(node for node in strongest(effects) if node in significant)]
+        rank = {node: number for number, node in enumerate(reported)}
+        for row in section:
+            node = row["node"]
+            row |= {"effect": effects[node], "significant": node in significant, "rank": rank.get(node)}
+    return pd.DataFrame(rows).astype({"rank": "Int64", "counts": object})
+
+
+def label_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the labels of a discovery: share of people with each, by group, interval and p-value.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of one subgroup in the frame of a report.
+
+    Returns
+    -------
+    DataFrame of shape (n_labels, 5)
+        Indexed by label; shares lie between 0 and 1.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Investigation, investigate, label_table
+    >>> photos = pd.DataFrame({"race": ["a", "b"] * 300, "ball": [1, 0] * 300, "smile": [0, 0, 1] * 200})
+    >>> found = investigate(DataSource(photos), Investigation("race", ["ball", "smile"], context=[]))
+    >>> label_table(found.frame)[["a", "b"]].loc["ball"].to_dict()
+    {'a': 1.0, 'b': 0.0}
+    """
+    counts = rows.set_index(rows["part"].rename("label"))["counts"]
+    shares = {label: (table.iloc[1] / table.loc["Total"]).drop("Total") for label, table in counts.items()}
+    tested = rows.set_index(counts.index)[["low", "high", "p_value"]]
+    return pd.DataFrame(shares).T.rename_axis(columns=None).join(tested).rename_axis("label")
+
+
+def _records(rows: pd.DataFrame) -> list[dict]:
+    return rows.to_dict("records")
+
+
+def _is_of_labels(rows: pd.DataFrame) -> bool:
+    return bool(rows["node"].iloc[0].labels)
+
+
+def _is_own(rows: pd.DataFrame) -> pd.Series:
+    """Return which rows are about whole subgroups and not about their strata."""
+    return (rows["part"] == "") | _is_of_labels(rows)
+
+
+def _metric(section: pd.DataFrame) -> str:
+    """Return the metric that a section's subgroups were found by."""
+    return Regression.name if _is_of_labels(section) else section["metric"].iloc[0]
 
 
 def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
@@ -443,19 +280,37 @@ def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
     return table.map("{:,}".format) + shares.map(" ({:.0%})".format)
 
 
-def _finite(number: float | None) -> float | None:
+def _finite(number: float) -> float | None:
     """Return None for what JSON has no number for: the bound of a ratio may be infinite."""
-    return float(number) if number is not None and np.isfinite(number) else None
+    return float(number) if np.isfinite(number) else None
 
 
-def _shown_counts(sample: Sample, smallest_cell: int) -> dict | None:
+def _plain_test(row: dict, smallest_cell: int) -> dict:
+    """Return the test of one hypothesis as plain data."""
+    table = _shown_counts(row["counts"], smallest_cell)
+    is_whole = table is not None and not table["hidden"]
+    is_given = row["explanatory"] is not None and not row["part"]
+    return {
+        "part": row["part"],
+        "size": row["size"],
+        "metric": row["metric"],
+        "low": _finite(row["low"]),
+        "high": _finite(row["high"]),
+        "estimate": _finite(row["estimate"]) if is_whole else None,
+        "p_value": row["p_value"],
+        "direction": _direction(table) if table and not is_given else None,
+        "table": table,
+    }
+
+
+def _shown_counts(counts: pd.DataFrame | None, smallest_cell: int) -> dict | None:
     """Return people by output and group, as far as two groups at least have no small cell.
 
     The people of the other groups together are no small cell, either, as they follow from the size of the context.
     """
-    if not (sample.output.is_categorical and sample.sensitive_features.is_categorical):
+    if counts is None:
         return None
-    counts = sample.counts().drop(index="Total", columns="Total")
+    counts = counts.drop(index="Total", columns="Total")
     shown = counts.loc[:, (counts >= smallest_cell).all() & counts.any()]
     if 0 < counts.to_numpy().sum() - shown.to_numpy().sum() < smallest_cell and len(shown.columns):
         shown = shown.drop(columns=shown.sum().idxmin())

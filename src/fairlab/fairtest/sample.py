@@ -1,9 +1,10 @@
 """The data of an investigation: columns of codes or numbers, samples, and a training set with a budget of test sets."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from numbers import Integral, Real
 
 import numpy as np
@@ -142,23 +143,41 @@ class Sample:
         ValueError
             If output or sensitive feature is continuous.
         """
-        for column in (self.output, self.sensitive_features):
+        sides = (self.output, self.sensitive_features)
+        for column in sides:
             if not column.is_categorical:
                 raise ValueError(f"column {column.name!r} holds numbers, a contingency table needs categories")
-        rows, columns = (
-            pd.Index(column.categories, name=column.name) for column in (self.output, self.sensitive_features)
-        )
-        cells = self.output.values * len(columns) + self.sensitive_features.values
-        counted = np.bincount(cells, minlength=len(rows) * len(columns)).reshape(len(rows), len(columns))
-        table = pd.DataFrame(counted, rows, columns)
-        table["Total"] = table.sum(axis=1)
-        table.loc["Total"] = table.sum()
-        return table
+        codes = {axis: column.values for axis, column in enumerate(sides)}
+        counted = tabulate(codes, {axis: len(column.categories) for axis, column in enumerate(sides)})
+        for axis in (0, 1):
+            counted = np.concatenate([counted, counted.sum(axis=axis, keepdims=True)], axis=axis)
+        return pd.DataFrame(counted, *(pd.Index([*side.categories, "Total"], name=side.name) for side in sides))
 
     def shares(self) -> pd.DataFrame:
         """Return the share of each output (rows) in each group and among all (columns), from 0 to 1; see `counts`."""
         table = self.counts()
         return (table / table.loc["Total"]).drop(index="Total")
+
+
+def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
+    """Return how many people there are of each kind: all that trees, tests and intervals of tables need of them.
+
+    Parameters
+    ----------
+    frame : DataFrame or dict of ndarray
+        Columns of codes from 0, of shape (n_rows,).
+    keys : dict of int
+        The columns that people are counted by, and how many codes each has.
+
+    Returns
+    -------
+    ndarray of int
+        One axis for each key, as long as it has codes.
+    """
+    kinds = 0
+    for name, n_codes in keys.items():
+        kinds = kinds * n_codes + frame[name]
+    return np.bincount(kinds, minlength=prod(keys.values())).reshape(*keys.values())
 
 
 class DataSource:

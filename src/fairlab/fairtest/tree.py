@@ -121,6 +121,24 @@ class Node:
         return ", ".join(map(str, self.conditions)) or "everyone"
 
 
+def strongest(effects: Mapping[Node, float], *, ties: bool = True) -> list[Node]:
+    """Return the nodes below the root with an effect that is stronger than all around them, the strongest first.
+
+    Parameters
+    ----------
+    effects : dict of Node to float
+        Of a tree, or of a part of it: other nodes count as without effect.
+    ties : bool
+        Whether an effect may equal the strongest around it.
+    """
+
+    def is_strong(node):
+        around = max((effects.get(other, 0.0) for other in node.ancestors), default=np.inf)
+        return effects[node] > 0 and (effects[node] > around or (ties and effects[node] == around))
+
+    return sorted(filter(is_strong, effects), key=effects.get, reverse=True)
+
+
 class Attribute(NamedTuple):
     """A context attribute of the training set, in groups: its categories, or the intervals between its thresholds."""
 

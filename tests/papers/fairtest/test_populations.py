@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from fairlab.data import load
 from fairlab.data.variants.staples_population import draw_counts
-from fairlab.fairtest import NMI, Column, Correlation, DataSource, Investigation, Sample
-from fairlab.fairtest.report import Association, Subgroup
-from fairlab.fairtest.tree import Node
+from fairlab.fairtest import Column, DataSource, Investigation, Sample
 from fairlab.papers.fairtest import lattice, patients, studies
 from fairlab.papers.fairtest.contexts import context_values
 from fairlab.papers.fairtest.planted import (
@@ -167,19 +165,20 @@ def test_contexts_tests_and_report_are_those_of_the_library(shop):
         def conditions(cell, names=names):
             return {f"{n}: {columns[n].categories[code]}" for n, code in zip(names, cell, strict=False) if code >= 0}
 
-        section = report.section(protected)
-        expected = [set(map(str, finding.node.conditions)) for finding in section.subgroups]
+        tests = report.frame[report.frame["sensitive_features"] == protected]
+        expected = [set(map(str, node.conditions)) for node in tests["node"]]
         assert [conditions(cell) for cell in contexts[protected]] == expected
-        expected = [finding.association().p_value for finding in section.subgroups]
+        expected = tests["p_value"].tolist()
         assert list(p_values.values()) == pytest.approx(expected, rel=0.5, abs=0.05)  # those of few people are drawn
         same = dict(zip(p_values, expected, strict=True))
         options["rng"] = np.random.default_rng(0)
         reported = lattice.report_contexts(test[protected], contexts[protected], same, **options)
-        expected = [set(map(str, finding.node.conditions)) for finding in section.reported]
+        shown = tests.dropna(subset="rank").sort_values("rank")
+        expected = [set(map(str, node.conditions)) for node in shown["node"]]
         assert [conditions(cell) for cell in reported] == expected
-        bounds = [(finding.association().low, finding.association().high) for finding in section.reported]
+        bounds = shown[["low", "high"]].to_numpy()
         np.testing.assert_allclose(list(reported.values()), bounds, rtol=0.2, atol=0.002)  # one of the lowest draws
-    assert len(section.reported) > 1
+    assert len(shown) > 1
 
 
 def test_a_part_is_a_random_draw_without_replacement():
@@ -261,11 +260,11 @@ def test_the_patients_in_another_order_are_studied_as_one_studies_them_by_hand()
     people = patients.patients_of(load("health", surrogate=True, order=1)).head(4_000)
     source = DataSource(people, budget=2, train_size=0.33, variant="published")
     plain = Investigation("Age", patients.PREDICTION, ground_truth=patients.TRUTH, context=[]).fit(source).test()
-    everyone = plain.sections[0].everyone.association()
-    assert second["tests"]["everyone"][0] == everyone.size == 1_340
+    everyone = plain.to_frame().iloc[0]
+    assert second["tests"]["everyone"][0] == everyone["size"] == 1_340
     assert first["tests"]["everyone"] != second["tests"]["everyone"]
     low, high = second["tests"]["everyone"][2:]
-    assert (low + high) / 2 == pytest.approx((everyone.low + everyone.high) / 2, abs=0.01)  # other corrections
+    assert (low + high) / 2 == pytest.approx((everyone["low"] + everyone["high"]) / 2, abs=0.01)  # other corrections
     errors = (people["days"] - people["true days"]).abs()
     assert second["errors"].loc["everyone", "all"] == pytest.approx(errors.mean(), rel=0.1)
     assert second["counts"]["attributes"] == 128
@@ -296,12 +295,8 @@ def test_days_are_also_on_the_log_scale():
 
 
 def test_mean_errors_by_age_and_care():
-    everyone = Sample(
-        Column("Age", np.array([20.0, 60.0, 70.0, 80.0])), Column("error", np.array([1.0, 2.0, 3.0, 8.0]))
-    )
-    parts = {"": everyone, "urgent care: no": everyone.take([0, 2]), "urgent care: yes": everyone.take([1, 3])}
-    tests = tuple(Association(name, Correlation(), sample, 0.0, 0.1, 0.01, 0.01) for name, sample in parts.items())
-    errors = patients.mean_errors(Subgroup(Node(None, 0.0, 4), everyone, tests))
+    columns = {"Age": [20, 60, 70, 80], patients.CARE: [0, 2, 0, 1], "days": [1, 4, 3, 0], "true days": [2, 2, 6, 8]}
+    errors = patients.mean_errors({name: Column(name, np.array(values, float)) for name, values in columns.items()})
     assert errors.T.to_dict("list") == {
         "everyone": [3.5, 5.5, 1.5],
         "urgent care": [5, 8, 2],
@@ -319,7 +314,7 @@ def test_a_table_has_shares_of_columns_in_its_body_and_of_everybody_in_its_total
     group, answer = np.divmod(np.repeat(np.arange(4), [30, 10, 20, 40]), 2)
     people = Sample(Column("gender", group, ("women", "men")), Column("admitted", answer, ("no", "yes")))
     ids = {"outputs": {"refused": "no", "admitted": "yes"}, "groups": {"w": "women", "m": "men"}}
-    test = Association("", NMI(), people, 0.1, 0.2, 0.03, 0.03)
+    test = {"p_value": 0.03, "low": 0.1, "high": 0.2, "counts": people.counts()}
     values = context_values(test, "sub1", "nmi", **ids)
     expected = {
         "size": 100, "p": 0.03, "nmi": (0.1, 0.2), "refused.w": 30, "refused.w.pct": 75, "admitted.total": 50,

@@ -5,16 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.report import Association
-
 
 def context_values(
-    association: Association, prefix: str, interval: str, *, outputs: Mapping[str, str], groups: Mapping[str, str]
+    test: Mapping, prefix: str, interval: str, *, outputs: Mapping[str, str], groups: Mapping[str, str]
 ) -> dict[str, object]:
-    """Return the numbers of one context by their ids: size, p-value, ``interval``, and those of `table_values`."""
-    tests = {"p": association.p_value, interval: (association.low, association.high)}
-    table = association.sample.counts()
-    values = tests | table_values(table, outputs=outputs, groups=groups)
+    """Return the numbers of a row of a report by their ids: p-value, ``interval``, and those of `table_values`."""
+    tests = {"p": test["p_value"], interval: (test["low"], test["high"])}
+    values = tests | table_values(test["counts"], outputs=outputs, groups=groups)
     return {f"{prefix}.{id}": value for id, value in values.items()}
 
 

@@ -136,7 +136,7 @@ def report_contexts(
 ) -> dict[Cell, tuple[float, float]]:
     """Return what is reported of the contexts for one protected attribute: the root, then the others, strongest first.
 
-    The rules are those of `fairlab.fairtest.Section`. Intervals are bootstrapped only where the report needs them.
+    The rules are those of `fairlab.fairtest.report.judge`. Intervals are bootstrapped only where the report needs them.
 
     Parameters
     ----------

@@ -1,12 +1,13 @@
 """The health predictor's patients, and the study of its errors with the patients in one of their orders."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
 from fairlab.data import Dataset, load
 from fairlab.fairtest.investigation import Investigation, investigate
-from fairlab.fairtest.report import Subgroup
-from fairlab.fairtest.sample import PUBLISHED, DataSource, Sample
+from fairlab.fairtest.sample import PUBLISHED, Column, DataSource
 from fairlab.papers.fairtest.studies import table_2_row
 
 # Columns; ages in years, and figure 7's older patients are above `OLD`.
@@ -42,31 +43,34 @@ def health_order(trial, *, data_hash: str, surrogate: bool, n_rows: int, budget:
     source = DataSource(patients, variant=PUBLISHED, **split)
     detection = Investigation(AGE, PREDICTION, ground_truth=TRUTH, context=context).fit(source)
     report = detection.test()
-    [section] = report.sections
-    in_tree = section.find(f"{CARE} > 0.5")
+    tests = report.to_frame()
+    in_tree = tests["context"] == f"{CARE} > 0.5"
+    reported = report.frame.dropna(subset="rank")["node"]
     result = {
         "counts": {name: int(count) for name, count in table_2_row(health, [detection], report).items()},
-        "reported": sorted(",".join(c.attribute for c in finding.node.conditions) for finding in section.reported),
-        "in_tree": in_tree is not None,
+        "reported": sorted(",".join(c.attribute for c in node.conditions) for node in reported),
+        "in_tree": bool(in_tree.any()),
     }
     if budget < 2:
         return result
     again, asking = DataSource(patients, variant=PUBLISHED, **split), {"explanatory": "urgent care", "context": []}
     in_logs = Investigation(AGE, PREDICTION, ground_truth=TRUTH, **asking)
     in_days = Investigation(AGE, "days", ground_truth="true days", **asking)
-    logs, days = (asked.everyone for asked in investigate(again, [in_logs, in_days]).sections)
-    given = detection.with_explanatory(CONFIDENCE).test().section(AGE).everyone
-    tests = {
-        "everyone": section.everyone.association(),
-        "urgent care": in_tree.association() if in_tree else logs.association("urgent care: yes"),
-        "everyone, given confidence": given.association(),
-        **{f"{level} confidence": given.association(f"{CONFIDENCE}: {level}") for level in ("low", "high")},
+    logs = investigate(again, [in_logs, in_days]).to_frame().set_index("part")
+    given = detection.with_explanatory(CONFIDENCE).test().to_frame().query("context == 'everyone'").set_index("part")
+    shown = {
+        "everyone": tests.iloc[0],
+        "urgent care": tests[in_tree].iloc[0] if in_tree.any() else logs.loc["urgent care: yes"].iloc[0],
+        "everyone, given confidence": given.loc[""],
+        **{f"{level} confidence": given.loc[f"{CONFIDENCE}: {level}"] for level in ("low", "high")},
     }
-    others = [finding.association().low for finding in section.subgroups[1:] if finding is not in_tree]
+    numbers = ["size", "p_value", "low", "high"]
+    with DataSource(patients, variant=PUBLISHED, **split).lend_test_set() as tested:
+        errors = mean_errors(tested)
     return result | {
-        "tests": {name: [float(x) for x in (a.size, a.p_value, a.low, a.high)] for name, a in tests.items()},
-        "others": [float(low) for low in others],
-        "errors": mean_errors(days),
+        "tests": {name: test[numbers].astype(float).tolist() for name, test in shown.items()},
+        "others": tests["low"][~in_tree].tolist()[1:],
+        "errors": errors,
     }
 
 
@@ -86,15 +90,11 @@ def patients_of(health: Dataset) -> pd.DataFrame:
     return attributes.join(outcomes)
 
 
-def mean_errors(in_days: Subgroup) -> pd.DataFrame:
-    """Return mean absolute errors in days by age, of everyone, and given urgent care (an explanation of `in_days`)."""
-    samples = {"everyone": in_days.sample} | {
-        name: in_days.association(f"urgent care: {answer}").sample
-        for name, answer in (("urgent care", "yes"), ("no urgent care", "no"))
-    }
-    return pd.DataFrame({name: _mean_errors(sample) for name, sample in samples.items()}).T
-
-
-def _mean_errors(sample: Sample) -> dict[str, float]:
-    errors, old = sample.output.values, sample.sensitive_features.values > OLD
-    return {"all": errors.mean(), "older": errors[old].mean(), "younger": errors[~old].mean()}
+def mean_errors(tested: Mapping[str, Column]) -> pd.DataFrame:
+    """Return mean absolute errors in days by age, of everyone in a test set, and with and without urgent care."""
+    table = pd.DataFrame({name: tested[name].values for name in (AGE, CARE, "days", "true days")})
+    errors, is_old = (table["days"] - table["true days"]).abs(), table[AGE] > OLD
+    ages = {"all": is_old | True, "older": is_old, "younger": ~is_old}
+    care = {"everyone": is_old | True, "urgent care": table[CARE] > 0, "no urgent care": table[CARE] <= 0}
+    means = {who: {age: errors[some & mask].mean() for age, mask in ages.items()} for who, some in care.items()}
+    return pd.DataFrame(means).T

@@ -152,7 +152,7 @@ def table_2_row(dataset: Dataset, investigations: Sequence[Investigation], repor
         "discovered": counts["tested"].sum(),
         "validated": counts["significant"].sum(),
         "reported": counts["reported"].sum(),
-        "smallest_reported": report.sections[0].everyone.size if pd.isna(smallest) else smallest,
+        "smallest_reported": report.frame["size"].iloc[0] if pd.isna(smallest) else smallest,
     }
 
 
