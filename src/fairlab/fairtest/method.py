@@ -1,8 +1,8 @@
 """FairTest of a case: in which subgroups a group is decided otherwise, or wrongly, more often."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from fairlab.cases.schema import GROUPS, Feature
 from fairlab.fairtest.investigation import MOST_CATEGORIES
 from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
 from fairlab.fairtest.sample import Column, Sample, encode
-from fairlab.fairtest.tree import Condition, GuidedTree, Node
+from fairlab.fairtest.tree import GuidedTree, strongest
 from fairlab.seeds import derive_seed
 from fairlab.statistics import (
     correlation_bounds,
@@ -35,18 +35,13 @@ RATES = {"favourable": "selection rate", "error": "error rate"}
 NAMES = {"favourable": "decision", "model's number": "prediction", "error of the model's number": "absolute error"}
 
 
-@dataclass(frozen=True, eq=False)
-class _Target:
+class _Question(NamedTuple):
     """An association to look for: the people whom it concerns, as rows of the table, with their groups and outcomes."""
 
     rows: np.ndarray
     sample: Sample
     metric: Metric
     effect: str = ""  # of a correlation
-
-    @property
-    def sensitive_features(self) -> str:
-        return self.sample.sensitive_features.name
 
 
 class FairTest(Method):
@@ -147,7 +142,7 @@ def _goes_by_levels(values: pd.Series) -> bool:
     return not len(known) or bool(pd.to_numeric(known.astype(str), errors="coerce").notna().all())
 
 
-def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterator[_Target]:
+def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterator[_Question]:
     """Yield the associations of one sensitive feature with an outcome that is known of some people."""
     values, what = examination.case.table[name], NAMES.get(outcome.name, outcome.name)
     if not outcome.is_categorical and pd.api.types.is_numeric_dtype(values) and values.nunique() > GROUPS:
@@ -155,7 +150,7 @@ def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterato
             examination.skip(f"FairTest left out {n_missing:,} people without a value of {name}.")
         rows = np.flatnonzero(values.notna() & known)
         sample = Sample(Column(name, values.iloc[rows].to_numpy(dtype=float)), outcome.take(rows))
-        yield _Target(rows, sample, Correlation(), f"correlation ({what}, {name})")
+        yield _Question(rows, sample, Correlation(), f"correlation ({what}, {name})")
         return
     groups = examination.case.groups(name)
     large = examination.large_groups(name, groups[known], LEAST_TESTED)
@@ -166,60 +161,47 @@ def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterato
     codes = groups.iloc[rows].cat.set_categories(large).cat.codes.to_numpy().astype(np.intp)
     several, output = len(large) > 2, outcome.take(rows)
     if outcome.name in RATES:
-        yield _Target(rows, Sample(Column(name, codes, tuple(large)), output), NMI() if several else Difference())
+        yield _Question(rows, Sample(Column(name, codes, tuple(large)), output), NMI() if several else Difference())
         return
     for code, group in enumerate(large if several else large[:1]):
         others = "the others" if several else large[1]
         effect = f"correlation ({what}, {group} versus {others})"
-        yield _Target(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
+        yield _Question(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
 
 
-def _answers(examination, level, question: _Target, columns, train_rows, test_rows) -> Iterator[Finding]:
+def _answers(examination, level, question: _Question, columns, train_rows, test_rows) -> Iterator[Finding]:
     """Yield the correlation among everyone, and the findings in subgroups."""
-    name = question.sensitive_features
-    if isinstance(question.metric, Correlation):
-        yield _correlation(examination, level, question, np.arange(len(question.rows)), "everyone")
-    train, test = (np.flatnonzero(np.isin(question.rows, half, assume_unique=True)) for half in (train_rows, test_rows))
+    case, (rows, sample, metric, _) = examination.case, question
+    if isinstance(metric, Correlation):
+        yield _correlation(case, level, question, np.arange(len(rows)), "everyone")
+    train, test = (np.flatnonzero(np.isin(rows, half, assume_unique=True)) for half in (train_rows, test_rows))
     min_leaf_size = int(np.clip(len(train) // 20, LEAST_LEAF, MOST_LEAF))
     if len(train) < 2 * min_leaf_size:
-        needed = 4 * LEAST_LEAF
-        examination.skip(f"FairTest looked for no subgroups: {len(question.rows)} people, {needed} are needed.")
+        examination.skip(f"FairTest looked for no subgroups: {len(rows)} people, {4 * LEAST_LEAF} are needed.")
         return
-    here = {column.name: column.take(question.rows) for column in columns}
-    tree = GuidedTree(question.metric, level, MAX_DEPTH, min_leaf_size, "avg", MAX_BINS)
-    root = tree.grow(question.sample.take(train), [column.take(train) for column in here.values()])
-    nodes = _strongest(root, question, here, train, level)[:MOST_SUBGROUPS]
+    here = {column.name: column.take(rows) for column in columns}
+    tree = GuidedTree(metric, level, MAX_DEPTH, min_leaf_size, "avg", MAX_BINS)
+    root = tree.grow(sample.take(train), [column.take(train) for column in here.values()])
+    trained = {node: sample.take(train[node.members(here, train)]) for node in root.walk()}
+    shown = {node: metric.approximate(people, confidence_level=level) for node, people in trained.items()}
+    nodes = strongest({node: float(metric.effect(each)) for node, each in shown.items()}, ties=False)[:MOST_SUBGROUPS]
+    name, what = sample.sensitive_features.name, NAMES.get(sample.output.name, sample.output.name)
     if not nodes:
-        what = NAMES.get(question.sample.output.name, question.sample.output.name)
         examination.skip(
             f"FairTest found no subgroup in which {name} and the {what} are more associated than elsewhere."
         )
     for node in nodes:
-        where = _words(node.conditions, examination.case)
-        trained, members = (half[node.members(here, half)] for half in (train, test))
+        where = " and ".join(each.in_words(case.table[each.attribute]) for each in node.conditions)
+        members = test[node.members(here, test)]
         if len(members) < LEAST_TESTED:
             examination.skip(f"FairTest did not test {name} where {where}: {len(members)} people of the test half.")
-        elif isinstance(question.metric, Correlation):
-            yield _correlation(examination, level, question, members, where)
+        elif isinstance(metric, Correlation):
+            yield _correlation(case, level, question, members, where)
         else:
-            yield from _difference(examination, level, question, trained, members, where)
+            yield from _difference(examination, level, question, trained[node], members, where)
 
 
-def _strongest(root: Node, question, columns, train, confidence_level) -> list[Node]:
-    """Return the subgroups with an association in training, stronger than all around them, the strongest first."""
-    shown, stronger = {}, {}
-    for node in root.walk():
-        people = question.sample.take(train[node.members(columns, train)])
-        metric = question.metric
-        effect = float(metric.effect(metric.approximate(people, confidence_level=confidence_level)))
-        around = shown.get(node.parent, 0.0)
-        shown[node] = max(effect, around)
-        if node.parent is not None and effect > around:
-            stronger[node] = effect
-    return sorted(stronger, key=stronger.get, reverse=True)
-
-
-def _correlation(examination, level, question: _Target, members, where) -> Finding:
+def _correlation(case, level, question: _Question, members, where) -> Finding:
     """Return the test of some people, given by their places in the question's sample."""
     sample = question.sample.take(members)
     values = sample.sensitive_features.values, sample.output.values
@@ -228,14 +210,14 @@ def _correlation(examination, level, question: _Target, members, where) -> Findi
     start = "The" if where == "everyone" else f"Where {where}: the"
     return Finding(
         FairTest.title,
-        (question.sensitive_features,),
+        (sample.sensitive_features.name,),
         where,
         question.effect,
         float(np.clip(estimate, low, high)),
         low,
         high,
         p_value,
-        _evidence(examination.case, question, members),
+        _evidence(case, question, members),
         len(members),
         f"{start} {question.effect} is {estimate:.2g}",
         measure="correlation",
@@ -244,15 +226,14 @@ def _correlation(examination, level, question: _Target, members, where) -> Findi
     )
 
 
-def _difference(examination, level, question: _Target, trained, members, where) -> Iterator[Finding]:
+def _difference(examination, level, question: _Question, trained: Sample, members, where) -> Iterator[Finding]:
     """Yield the difference of a rate between two groups in the test half, the groups chosen in training."""
-    name, groups = question.sensitive_features, question.sample.sensitive_features.categories
-    rate = RATES[question.sample.output.name]
-    chosen, hits, totals = 0, *_counts(question.sample.take(members), 0)
-    if len(groups) > 2:
-        in_training = [_counts(question.sample.take(trained), code) for code in range(len(groups))]
-        chosen = int(np.argmax([_distance(*counts) for counts in in_training]))
-        hits, totals = _counts(question.sample.take(members), chosen)
+    sensitive, rate = question.sample.sensitive_features, RATES[question.sample.output.name]
+    name, groups, table = sensitive.name, sensitive.categories, Difference().of_all(trained)[0]
+    chosen = (
+        0 if len(groups) == 2 else int(np.argmax([_distance(*_counts(table, code)) for code in range(len(groups))]))
+    )
+    hits, totals = _counts(Difference().of_all(question.sample.take(members))[0], chosen)
     names = groups[chosen], groups[1] if len(groups) == 2 else "the others"
     if min(totals) == 0:
         examination.skip(
@@ -282,11 +263,10 @@ def _difference(examination, level, question: _Target, trained, members, where) 
     )
 
 
-def _counts(sample: Sample, code: int) -> tuple[np.ndarray, np.ndarray]:
+def _counts(table: np.ndarray, code: int) -> tuple[np.ndarray, np.ndarray]:
     """Return how many people of a group, and of all others, have the outcome, and how many there are."""
-    is_one, has_it = sample.sensitive_features.values == code, sample.output.values == 1
-    hits = np.array([(is_one & has_it).sum(), (~is_one & has_it).sum()])
-    return hits, np.array([is_one.sum(), (~is_one).sum()])
+    both = np.stack([table[code], table.sum(axis=0) - table[code]])
+    return both[:, 1], both.sum(axis=1)
 
 
 def _distance(hits: np.ndarray, totals: np.ndarray) -> float:
@@ -296,7 +276,7 @@ def _distance(hits: np.ndarray, totals: np.ndarray) -> float:
     return float(abs(hits[0] / totals[0] - hits[1] / totals[1]) * np.sqrt(totals.prod() / totals.sum()))
 
 
-def _evidence(case, question: _Target, members) -> pd.DataFrame:
+def _evidence(case, question: _Question, members) -> pd.DataFrame:
     """Return people as rows of the table, the outcome first."""
     evidence, output = case.table.iloc[question.rows[members]], question.sample.output
     if output.name not in evidence:
@@ -304,24 +284,3 @@ def _evidence(case, question: _Target, members) -> pd.DataFrame:
             0, output.name, output.values[members] == 1 if output.is_categorical else output.values[members]
         )
     return evidence
-
-
-def _words(conditions: tuple[Condition, ...], case) -> str:
-    """Return the conditions of a subgroup as "age >= 40 and workclass = Private"."""
-    parts = []
-    for condition in conditions:
-        name = condition.attribute
-        if condition.category is not None:
-            parts.append(f"{name} = {condition.category}")
-            continue
-        low, high = condition.low, condition.high
-        values = case.table[name].dropna().to_numpy(dtype=float)
-        if (values % 1).any():
-            bounds = {">": f"{low:.6g}", "<=": f"{high:.6g}"}
-        else:
-            least, most = (int(np.floor(end)) if np.isfinite(end) else None for end in (low, high))
-            least = None if least is None else least + 1
-            bounds = {"=": least} if least == most else {">=": least, "<=": most}
-        finite = {">": np.isfinite(low), ">=": np.isfinite(low), "<=": np.isfinite(high), "=": True}
-        parts += [f"{name} {sign} {bound}" for sign, bound in bounds.items() if finite[sign]]
-    return " and ".join(parts)

@@ -270,7 +270,21 @@ def _ends_of_difference(hits, totals, limit: float) -> np.ndarray:
 
 
 def _largest_difference(first_counts, second_counts, limit: float) -> np.ndarray:
-    """Return how much the first rate may be above the second, by halving what the first may be."""
+    """Return how much the first rate may be above the second."""
+    return _bound_by_plane(*_farthest_pair(first_counts, second_counts, limit), limit)
+
+
+def _farthest_pair(first_counts, second_counts, limit: float):
+    """Return rates p, q with the largest p - q of those that are not excluded, e1(p) + e2(q) <= limit, by halving.
+
+    For each p, the smallest q is where the sum of evidence reaches the limit. While p rises by dp, that q rises by
+    e1'(p) / -e2'(q) dp. As e1 and e2 are convex, p - q is concave in p, and it grows as long as e1'(p) < -e2'(q).
+
+    Returns
+    -------
+    pair, evidence, slopes, ends
+        p and q; e1(p) + e2(q); e1'(p) and -e2'(q); the lowest and the highest rate that p, and that q, may have.
+    """
     *first_counts, left = first_counts
     *second_counts, most = second_counts
 
@@ -289,13 +303,23 @@ def _largest_difference(first_counts, second_counts, limit: float) -> np.ndarray
         beyond = np.where(goes_on, second, beyond)
         left, right = np.where(goes_on, middle, left), np.where(goes_on, right, middle)
     second, log, *slopes = pair(right, beyond)
+    return (right, second), log, slopes, ends
+
+
+def _bound_by_plane(pair, log, slopes, ends, limit: float) -> np.ndarray:
+    """Return a bound of r - s for all rates r, s that are not excluded, by the plane of evidence at one pair p, q.
+
+    Convex evidence lies above its plane: log + a (r - p) - b (s - q) <= limit, with slopes a = e1'(p), b = -e2'(q).
+    Hence c (r - s) <= c (p - q) + limit - log + (c - a) (r - p) + (b - c) (s - q) for every c > 0. At the farthest pair
+    a and b are nearly equal; c is either of them, and r and s are at those of their ends where the rest is largest.
+    """
+    (first, second), (a, b) = pair, slopes
     bounds = [np.ones(len(second))]
-    # Evidence is above its plane at the two rates. Where the slopes differ, the rates may go to their ends.
     for slope in slopes:
         room = limit - log
-        for rate, (low, high), grows in zip((right, second), ends, (slope - slopes[0], slopes[1] - slope), strict=True):
+        for rate, (low, high), grows in zip(pair, ends, (slope - a, b - slope), strict=True):
             room = room + np.maximum(grows * (high - rate), grows * (low - rate))
-        bounds.append(np.divide(room, slope, out=np.full(len(slope), 2.0), where=slope > 0) + right - second)
+        bounds.append(np.divide(room, slope, out=np.full(len(slope), 2.0), where=slope > 0) + first - second)
     return np.min(bounds, axis=0)
 
 

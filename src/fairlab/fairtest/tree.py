@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from fairlab.fairtest.metrics import Metric
 from fairlab.fairtest.sample import Column, Sample
@@ -41,6 +42,20 @@ class Condition:
         if self.category is not None:
             return column.values == column.categories.index(self.category)
         return (column.values > self.low) & (column.values <= self.high)
+
+    def in_words(self, values: pd.Series) -> str:
+        """Return the condition as a reader of the table has it: a whole number is named by those that can occur."""
+        if self.category is not None:
+            return f"{self.attribute} = {self.category}"
+        low, high = self.low, self.high
+        if (values.dropna().to_numpy(dtype=float) % 1).any():
+            bounds = [f"> {low:.6g}", f"<= {high:.6g}"]
+        elif np.floor(low) + 1 == np.floor(high):
+            return f"{self.attribute} = {np.floor(high):.0f}"
+        else:
+            bounds = [f">= {np.floor(low) + 1:.0f}", f"<= {np.floor(high):.0f}"]
+        finite = zip(bounds, np.isfinite([low, high]), strict=True)
+        return " and ".join(f"{self.attribute} {bound}" for bound, is_finite in finite if is_finite)
 
     @property
     def kind(self) -> str:
