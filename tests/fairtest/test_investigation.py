@@ -1,12 +1,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
-from fairlab.cases import BudgetSpentError
+from fairlab.cases import BudgetSpentError, Case
 from fairlab.fairtest import (
     NMI,
     Column,
@@ -18,6 +20,7 @@ from fairlab.fairtest import (
     Metric,
     Sample,
     investigate,
+    tabulate,
 )
 from fairlab.fairtest.investigation import prediction_error
 from fairlab.fairtest.sample import encode
@@ -400,6 +403,41 @@ def test_rows_for_training_may_be_given():
     train = np.arange(101) % 3 == 0
     test = np.flatnonzero(~train).tolist()
     assert split(DataSource(PEOPLE, budget=2, train=train)) == [[*range(0, 101, 3)], test[33:66], test[:33]]
+
+
+def refuses_the_north(rows):
+    return (rows["region"] == "south") | (rows["age"] > 60)
+
+
+def test_the_outcomes_of_a_case_are_columns_that_define_no_subgroups(people):
+    truth = (people["age"] > 40).to_numpy()
+    labels = pd.Series(truth).astype(object).where(np.arange(len(people)) > 0, None)
+    options = {"sensitive_features": "gender", "pos_label": True}
+    case, partly = (Case(refuses_the_north, people, y_true=y, **options) for y in (truth, labels))
+    source = DataSource(case)
+    assert [*source.outcomes] == ["favourable", "error"] and [*DataSource(partly).outcomes] == ["favourable"]
+    investigation = Investigation("gender", "favourable", max_depth=1).fit(source)
+    assert investigation.context_ == list(people.columns)
+    favourable = refuses_the_north(people).to_numpy()
+    for name, expected in (("favourable", favourable), ("error", favourable != truth)):
+        by_hand = DataSource(people.assign(outcome=expected))
+        found, same = (
+            investigate(each, Investigation("gender", output, context=["race", "age"])).to_frame()
+            for each, output in ((DataSource(case), name), (by_hand, "outcome"))
+        )
+        pd.testing.assert_frame_equal(found.drop(columns="output"), same.drop(columns="output"))
+    weighted = Case.from_decisions(
+        people, decisions="offer", pos_label="yes", sensitive_features="gender", weights="age"
+    )
+    with pytest.raises(ValueError, match="data: people are counted, expected a case without weights"):
+        DataSource(weighted)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), max_size=30))
+def test_kinds_of_people_are_counted(people):
+    frame = pd.DataFrame(people, columns=["group", "output"], dtype=int)
+    counted = tabulate(frame, {"output": 3, "group": 2})
+    assert counted.tolist() == [[people.count((group, output)) for group in range(2)] for output in range(3)]
 
 
 def test_a_failed_test_gives_its_slice_back():

@@ -304,6 +304,21 @@ def test_conditions_in_words():
     assert words == ["age ≤ 30", "age > 20", "20 < age ≤ 30.5", "state: NY"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "values", "expected"),
+    [
+        (Condition("state", category="NY"), ["NY"], "state = NY"),
+        (Condition("age", low=39.5), [39, 40, np.nan], "age >= 40"),
+        (Condition("age", high=39.5), [39, 40], "age <= 39"),
+        (Condition("age", low=19.5, high=30.5), [20, 31], "age >= 20 and age <= 30"),
+        (Condition("age", low=19.5, high=20.5), [20, 31], "age = 20"),
+        (Condition("rate", low=-0.25, high=1.5), [0.5, 1], "rate > -0.25 and rate <= 1.5"),
+    ],
+)
+def test_conditions_in_the_words_of_an_audit(condition, values, expected):
+    assert condition.in_words(pd.Series(values)) == expected
+
+
 def plain(*tests, metric=Difference, smallest_cell=0):
     """Return a report as plain data, of subgroups given by their conditions and intervals, with p-values of 0.01."""
     rows = []

@@ -68,8 +68,8 @@ class Investigation(BaseEstimator):
         A categorical attribute on which it is acceptable to differentiate: associations are those among people who
         share its value. Not for a discovery.
     context : list of str or None
-        Attributes that define subgroups. None for all columns but output, ground truth and explanatory attribute. One
-        that is constant never defines any.
+        Attributes that define subgroups. None for all columns but output, ground truth, explanatory attribute and the
+        outcomes of a case. One that is constant never defines any.
     metric : Metric, dict of str to Metric, or None
         For all sensitive features, or for each by name. None: if both sides are categorical `NMI`, or given an
         explanatory attribute and two categories on each side `Difference`; otherwise `Correlation`. In a discovery that
@@ -270,7 +270,7 @@ class Investigation(BaseEstimator):
         self.sensitive_features_, self.explanatory_ = roles["sensitive_features"], roles["explanatory"]
         self.outputs_ = roles["output"] + roles["ground_truth"]
         self._check_roles(roles)
-        taken = {*self.outputs_, *self.explanatory_}
+        taken = {*self.outputs_, *self.explanatory_, *source.outcomes}
         every = [name for name in source.names if name not in taken]
         self.context_ = every if self.context is None else roles["context"]
         columns = source.training_set(self._columns)

@@ -13,7 +13,7 @@ from fairlab.cases.method import Examination, Method
 from fairlab.cases.schema import GROUPS, Feature
 from fairlab.fairtest.investigation import MOST_CATEGORIES
 from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
-from fairlab.fairtest.sample import Column, Sample, encode
+from fairlab.fairtest.sample import Column, Sample, encode, outcomes
 from fairlab.fairtest.tree import GuidedTree, strongest
 from fairlab.seeds import derive_seed
 from fairlab.statistics import (
@@ -92,31 +92,11 @@ class FairTest(Method):
             random_state=derive_seed(self.random_state, self.title, "split"),
         )
         columns = _subgroup_columns(examination)
-        for outcome, known in _outcomes(case):
+        for outcome, known in outcomes(case):
             for name in case.sensitive_features:
                 others = [column for column in columns if column.name != name]
                 for question in _questions(examination, name, outcome, known):
                     yield from _answers(examination, self.confidence_level, question, others, *map(np.sort, halves))
-
-
-def _outcomes(case) -> Iterator[tuple[Column, np.ndarray]]:
-    """Yield what the model makes of people, and how far that is wrong, with the mask of those of whom it is known."""
-    everyone, labelled = np.ones(len(case.table), dtype=bool), case.labelled
-    if case.task == "numbers":
-        numbers = case.number()
-        yield Column("model's number", numbers.astype(float)), everyone
-        if labelled.any():
-            error = np.where(labelled, np.abs(numbers - np.where(labelled, case.y_true, 0)), 0)
-            yield Column("error of the model's number", error), labelled
-        return
-    decisions = case.decide()
-    yield _yes_or_no("favourable", decisions), everyone
-    if labelled.any():
-        yield _yes_or_no("error", labelled & (decisions != case.y_true)), labelled
-
-
-def _yes_or_no(name, values) -> Column:
-    return Column(name, values.astype(np.intp), ("no", "yes"))
 
 
 def _subgroup_columns(examination) -> list[Column]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 from numbers import Integral, Real
 
@@ -12,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.model_selection import train_test_split
 
+from fairlab.cases import Case
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_kind, checked, one_of
@@ -189,8 +189,11 @@ class DataSource:
 
     Parameters
     ----------
-    data : DataFrame of shape (n_rows, n_columns)
-        One row per person: sensitive features, context and explanatory attributes, and outputs.
+    data : DataFrame of shape (n_rows, n_columns), or Case
+        One row per person: sensitive features, context and explanatory attributes, and outputs. Of a case its table,
+        one decision of each person, and the outcomes: ``favourable``, whether the decision is, and ``error``, whether
+        it is wrong, if all true labels are known; of a regression ``model's number`` and ``error of the model's
+        number``.
     budget : int
         How many adaptive investigations are planned. The rows that are not for training are cut into so many test sets
         of equal size. The training share does not depend on it.
@@ -211,6 +214,8 @@ class DataSource:
 
     Attributes
     ----------
+    outcomes : dict of str to Column
+        Of a case, by name.
     warnings : dict of str to str
         For each column of numbers that was taken as categories unasked, what it holds.
     confidence_level_ : float
@@ -221,9 +226,10 @@ class DataSource:
     Raises
     ------
     TypeError
-        If `data` is no DataFrame, or columns are not given by name.
+        If `data` is no DataFrame and no case, or columns are not given by name.
     ValueError
-        If a parameter is out of range, a column occurs twice or cannot be coded, or there are too few rows.
+        If a parameter is out of range, a column occurs twice or cannot be coded, there are too few rows, or a case has
+        weights.
 
     Examples
     --------
@@ -232,10 +238,16 @@ class DataSource:
     >>> source = DataSource(people, budget=2)
     >>> source.n_train, source.budget
     (300, 2)
+
+    Whom a model favours:
+
+    >>> import fairlab
+    >>> case = fairlab.Case(lambda rows: rows["offer"] == "yes", people, sensitive_features="sex")
+    >>> DataSource(case).names
+    ['sex', 'offer', 'favourable']
     """
 
     @checked(
-        data=partial(check_kind, kind=pd.DataFrame),
         budget=check_count,
         confidence_level=FRACTION,
         train_size=FRACTION,
@@ -244,7 +256,7 @@ class DataSource:
     )
     def __init__(
         self,
-        data: pd.DataFrame,
+        data: pd.DataFrame | Case,
         *,
         budget: int = 1,
         confidence_level: float = CONFIDENCE_LEVEL,
@@ -255,7 +267,15 @@ class DataSource:
         categories: str | Sequence[str] = (),
         variant: str = SOUND,
     ):
-        names = [str(name) for name in data.columns]
+        self.outcomes = {}
+        if isinstance(data, Case):
+            if data.weights is not None:
+                raise ValueError("data: people are counted, expected a case without weights")
+            case = data.one_decision_each(random_state=random_state)
+            self.outcomes = {column.name: column for column, known in outcomes(case) if known.all()}
+            data = case.table
+        check_kind(data, "data", pd.DataFrame)
+        names = [*map(str, data.columns), *self.outcomes]
         if doubled := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"data: columns occur twice: {', '.join(doubled)}")
         self.variant = variant
@@ -273,13 +293,14 @@ class DataSource:
         most_codes = MOST_CODES if self.variant == SOUND else 0
         self._columns = {
             name: encode(data.iloc[:, i].rename(name), kind=kinds.get(name), most_codes=most_codes)
-            for i, name in enumerate(names)
+            for i, name in enumerate(map(str, data.columns))
         }
         self.warnings = {
             name: f"{len(column.categories)} different whole numbers"
             for i, (name, column) in enumerate(self._columns.items())
             if column.is_categorical and name not in kinds and _holds_numbers(data.iloc[:, i])
         }
+        self._columns |= self.outcomes
         if given is None:
             rows = train_test_split(np.arange(len(data)), train_size=n_train, random_state=random_state)
         else:
@@ -328,6 +349,26 @@ class DataSource:
         except BaseException:
             self.remaining_ += 1
             raise
+
+
+def outcomes(case: Case) -> Iterator[tuple[Column, np.ndarray]]:
+    """Yield what the model makes of people, and how far that is wrong, with the mask of those of whom it is known."""
+    everyone, labelled = np.ones(len(case.table), dtype=bool), case.labelled
+    is_regression = case.task == "numbers"
+    values = case.number() if is_regression else case.decide()
+    name = "model's number" if is_regression else "favourable"
+    yield _outcome(name, values), everyone
+    if labelled.any() and is_regression:
+        yield _outcome(f"error of the {name}", np.abs(values - np.where(labelled, case.y_true, values))), labelled
+    elif labelled.any():
+        yield _outcome("error", labelled & (values != case.y_true)), labelled
+
+
+def _outcome(name, values) -> Column:
+    """Return numbers, or whether something holds, as a column."""
+    if values.dtype == bool:
+        return Column(name, values.astype(np.intp), ("no", "yes"))
+    return Column(name, values.astype(float))
 
 
 def column_names(names, argument: str, known: list[str]) -> list[str]:
