@@ -38,8 +38,8 @@ from fairlab.fairtest.resampling import (
     permute_correlation,
     permute_tables,
     table_p_value,
-    two_by_two_p_value,
 )
+from fairlab.papers.fairtest.lattice import two_by_two_p_value
 
 
 def rng(seed=5):

@@ -44,14 +44,6 @@ def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int 
     return (1 + hits) / (1 + n_tables)
 
 
-def two_by_two_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int = TABLES) -> float:
-    """Return a p-value distributed as that of `table_p_value`, of two groups and two outputs, without drawing tables.
-
-    How many of the random tables have a statistic as large is drawn at once, from the binomial distribution.
-    """
-    return (1 + int(rng.binomial(n_tables, exact_p_value(table)))) / (1 + n_tables)
-
-
 def exact_p_value(table: np.ndarray) -> float:
     """Return the p-value of Pearson's chi-square statistic among all tables with the same two margins.
 

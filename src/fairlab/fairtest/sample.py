@@ -173,6 +173,13 @@ def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
     -------
     ndarray of int
         One axis for each key, as long as it has codes.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import tabulate
+    >>> people = pd.DataFrame({"sex": [0, 1, 1], "offer": [0, 1, 0]})
+    >>> tabulate(people, {"offer": 2, "sex": 2}).tolist()
+    [[1, 1], [0, 1]]
     """
     kinds = 0
     for name, n_codes in keys.items():
