@@ -8,14 +8,11 @@ from io import StringIO
 from pathlib import Path
 
 import matplotlib as mpl
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from nbformat.v4 import new_code_cell, new_notebook
 
-from fairlab.labs.checking import check
 from fairlab.labs.course import card, cards
 from fairlab.labs.expectation import explained
 from fairlab.labs.masters import as_lab, marks, read, solved
@@ -146,14 +143,3 @@ def test_common_mistakes_get_their_sentences(key):
                 if said and not any(each in said for each in says) and not any(own in said for own in sentences(test)):
                     left.append(f"{name}: {mistake['mistake']}: {said}")
     assert not left, "\n".join(left)
-
-
-def test_an_error_in_a_notebook_says_what_there_is(tmp_path):
-    """In the kernel, by the library's import; a test and its messages are as before."""
-    test = new_code_cell("expect('it', 40, 0.4)", metadata={"nbgrader": {"grade": True, "grade_id": "it", "points": 1}})
-    sources = ["import pandas as pd\nfrom fairlab.labs import expect", "pd.DataFrame({'age': [1]})['aeg']", "1 / 0"]
-    nbformat.write(new_notebook(cells=[*map(new_code_cell, sources), test]), tmp_path / "mine.ipynb")
-    missing, zero, percent = check(tmp_path / "mine.ipynb")
-    assert missing.message == "KeyError: \"aeg. There are 'age'\""
-    assert zero.message == "ZeroDivisionError: division by zero"
-    assert percent.message.endswith("A common mistake: that is a percentage; return a share, between 0 and 1.")

@@ -21,6 +21,7 @@ def graded(name, points, solution=False, **more):
 def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd):
     cells = [
         new_code_cell("share = 2\nmissing"),
+        new_code_cell("from fairlab.labs import expect\nimport pandas as pd\npd.DataFrame({'age': [1]})['aeg']"),
         new_code_cell("assert share == 2", metadata=graded("test-one", 2)),
         new_code_cell("raise AssertionError('share: expected 1,\\n found 2.')", metadata=graded("test-two", 3)),
         new_markdown_cell("Because.", metadata=graded("why", 4, True)),
@@ -30,6 +31,7 @@ def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd)
     lines = check(tmp_path / "mine.ipynb")
     assert lines == [
         Line("cell 1", "error", 0, "NameError: name 'missing' is not defined"),
+        Line("cell 2", "error", 0, "KeyError: \"aeg. There are 'age'\""),  # from the library's import on
         Line("test-one", "ok", 2),
         Line("test-two", "not yet", 3, "AssertionError: share: expected 1, found 2."),
         Line("why", "manual", 4),
