@@ -363,7 +363,8 @@ def test_links_of_files_lead_to_pages_of_the_site(file, link, there):
 def test_a_committed_figure_in_a_text_is_that_of_the_gallery_and_has_its_size():
     text = on_site("![Costs.](../../figures/adf/table-5.png)", ROOT / "notebooks" / "adf" / "cost.ipynb")
     assert re.fullmatch(
-        r'<img alt="Costs." src="../../figures/adf/table-5.png" width="\d+" height="\d+" style=.*>', text
+        r'<span class="fl-wide"><img alt="Costs." src="\.\./\.\./figures/adf/table-5\.png" width="\d+" height="\d+".*',
+        text,
     )
 
 

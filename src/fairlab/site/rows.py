@@ -17,6 +17,7 @@ from markupsafe import Markup
 from fairlab import __version__, plotting
 from fairlab.data.project import project
 from fairlab.paths import write_text
+from fairlab.site.places import LEAST
 from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.comparison import INFERRED, Comparison, Row, off_most, short_line
 from fairlab.suite.published import load_paper, paper_keys
@@ -138,6 +139,7 @@ ENVIRONMENT.globals |= {
     "colours": plotting.COLOURS,
     "filters": FILTERS,
     "label": label_of,
+    "least": LEAST,
     "labels": json.dumps(LABELS | FILTER_LABELS),
     "load_paper": load_paper,
     "looks": LOOKS,
