@@ -104,7 +104,7 @@ class Investigation(BaseEstimator):
     ...     {"sex": ["f", "m"] * 300, "town": ["a", "a", "b", "b"] * 150, "offer": ["no", "yes"] * 300}
     ... )
     >>> investigation = Investigation("sex", "offer", min_leaf_size=50).fit(DataSource(people))
-    >>> investigation.test().to_frame().set_index("context")["p_value"]["everyone"] < 0.05
+    >>> bool(investigation.test().to_frame().set_index("context")["p_value"]["everyone"] < 0.05)
     True
 
     The same with the errors of a prediction, and with many labels.
