@@ -6,6 +6,7 @@ A number that stands for a value of the table gives back that very value; others
 import datetime
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,12 @@ def as_numbers(rows: pd.DataFrame, originals: Mapping[str, Any]) -> pd.DataFrame
 
 def with_originals(function: Callable, originals: Mapping[str, Any]) -> Callable:
     """Return a function of rows that gives another one the columns as they were."""
+    return partial(_of_originals, function, originals)
 
-    def of_originals(rows, *more):
-        named = {name: back(rows[name]) for name, back in originals.items() if name in rows}
-        return function(rows.assign(**named), *more)
 
-    return of_originals
+def _of_originals(function, originals, rows, *more):
+    named = {name: back(rows[name]) for name, back in originals.items() if name in rows}
+    return function(rows.assign(**named), *more)
 
 
 class Originals:

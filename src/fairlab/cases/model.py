@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from numbers import Real
 from typing import Any
@@ -73,8 +74,8 @@ class ModelAdapter:
         gradient: Callable | None = None,
     ):
         self.name, self.unit, self.classes, self.columns = name, unit, classes, columns
-        self.answer: Any = _of_own_rows(answer)
-        self.scorer: Any = _of_own_rows(scorer)
+        self.answer: Any = None if answer is None else partial(_of_own_rows, answer)
+        self.scorer: Any = None if scorer is None else partial(_of_own_rows, scorer)
         self.gradient: Any = gradient
         self.meaning: Any = None  # of a case's answers
         self.queries = Queries()
@@ -375,12 +376,12 @@ def _of_keras(model) -> ModelAdapter:
     except (AttributeError, ValueError):
         # An end without softmax or sigmoid, layers within layers, a class of its own: the model is asked as it is.
         shape = getattr(model, "input_shape", None)
-        n_features = shape[-1] if isinstance(shape, tuple) else None
-
-        def answer(rows):
-            return model.predict(as_matrix(rows, n_features or rows.shape[1]), verbose=0)
-
+        answer = partial(_answers_of_keras, model, shape[-1] if isinstance(shape, tuple) else None)
         return ModelAdapter(type(model).__name__, answer=answer)
+
+
+def _answers_of_keras(model, n_features: int | None, rows):
+    return model.predict(as_matrix(rows, n_features or rows.shape[1]), verbose=0)
 
 
 def _imported(name: str):
@@ -389,23 +390,46 @@ def _imported(name: str):
 
 
 def _of_network(network) -> ModelAdapter:
-    def odds_of(logits, label):
-        logits = logits.astype(float)
-        return logits[:, label] - logsumexp(np.delete(logits, label, axis=1), axis=1)
-
-    def odds(rows, label):
-        return odds_of(network.logits(as_matrix(rows, network.n_features)), label)
-
-    def gradient(matrix, label):
-        return odds_of(network.logits(matrix), label), network.log_odds_gradient(matrix, label)
-
-    def best(rows):
-        return network.logits(as_matrix(rows, network.n_features)).argmax(axis=1)
-
-    classes, answer = tuple(range(network.n_classes)), best if network.n_classes > 2 else None
     return ModelAdapter(
-        type(network.model).__name__, answer=answer, scorer=odds, unit="log odds", classes=classes, gradient=gradient
+        type(network.model).__name__,
+        answer=partial(_best, network) if network.n_classes > 2 else None,
+        scorer=partial(_log_odds, network),
+        unit="log odds",
+        classes=tuple(range(network.n_classes)),
+        gradient=partial(_log_odds_gradient, network),
     )
+
+
+# Functions of a model, which can be pickled with a report: none of them is local.
+
+
+def _best(network, rows):
+    return network.logits(as_matrix(rows, network.n_features)).argmax(axis=1)
+
+
+def _log_odds(network, rows, label):
+    return _odds_of(network.logits(as_matrix(rows, network.n_features)).astype(float), label)
+
+
+def _log_odds_gradient(network, matrix, label):
+    return _odds_of(network.logits(matrix).astype(float), label), network.log_odds_gradient(matrix, label)
+
+
+def _odds_of(logits, label):
+    return logits[:, label] - logsumexp(np.delete(logits, label, axis=1), axis=1)
+
+
+def _predicted(model, given, rows):
+    return model.predict(given(rows))
+
+
+def _probability(model, given, n_classes, rows, label):
+    return _shaped(model.predict_proba(given(rows)), (len(rows), n_classes), "predict_proba")[:, label]
+
+
+def _decision_function(model, given, rows, label):
+    values = _shaped(model.decision_function(given(rows)), (len(rows),), "decision_function")
+    return values if label == 1 else -values
 
 
 def _of_estimator(model) -> ModelAdapter:
@@ -416,26 +440,13 @@ def _of_estimator(model) -> ModelAdapter:
         classes = tuple(np.asarray(classes).tolist())
     columns = _fitted_columns(model)
     # What was fitted to a plain array is given one: many libraries refuse, or warn of, names that they have not seen.
-    given = _as_array if columns is None and hasattr(model, "n_features_in_") else lambda rows: rows
-    answer = score = unit = None
-    if hasattr(model, "predict"):
-
-        def answer(rows):
-            return model.predict(given(rows))
-
+    given = _as_array if columns is None and hasattr(model, "n_features_in_") else _as_it_is
+    answer = partial(_predicted, model, given) if hasattr(model, "predict") else None
+    score = unit = None
     if hasattr(model, "predict_proba"):
-        n_classes, unit = 2 if classes is None else len(classes), "probability"
-
-        def score(rows, label):
-            return _shaped(model.predict_proba(given(rows)), (len(rows), n_classes), "predict_proba")[:, label]
-
+        score, unit = partial(_probability, model, given, 2 if classes is None else len(classes)), "probability"
     elif hasattr(model, "decision_function") and classes is not None and len(classes) == 2:
-        unit = "score"
-
-        def score(rows, label):
-            values = _shaped(model.decision_function(given(rows)), (len(rows),), "decision_function")
-            return values if label == 1 else -values
-
+        score, unit = partial(_decision_function, model, given), "score"
     return ModelAdapter(type(model).__name__, answer=answer, scorer=score, unit=unit, classes=classes, columns=columns)
 
 
@@ -444,6 +455,10 @@ def _fitted_columns(model) -> tuple[str, ...] | None:
     if names is None or all(re.fullmatch(r"Column_\d+", str(name)) for name in names):  # LightGBM's for an array
         return None
     return tuple(map(str, names))
+
+
+def _as_it_is(rows):
+    return rows
 
 
 def _as_array(rows) -> np.ndarray:
@@ -461,15 +476,9 @@ def _shaped(values, shape: tuple[int, ...], what: str) -> np.ndarray:
     return values
 
 
-def _of_own_rows(function: Callable | None) -> Callable | None:
-    """Return a function that hands on a frame of its own: what a model sorts or drops there is not asked about."""
-    if function is None:
-        return None
-
-    def of_own_rows(rows, *more):
-        return function(rows.copy(deep=False) if isinstance(rows, pd.DataFrame) else rows, *more)
-
-    return of_own_rows
+def _of_own_rows(function: Callable, rows, *more):
+    """Hand on a frame of its own: what a model sorts or drops there is not asked about."""
+    return function(rows.copy(deep=False) if isinstance(rows, pd.DataFrame) else rows, *more)
 
 
 @contextmanager
