@@ -1,0 +1,81 @@
+"""Audits as tests of pytest: what fails, what a failure shows, and what a session pays that has none."""
+
+import subprocess
+import sys
+
+import pytest
+
+TESTS = """
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlab
+
+pytestmark = pytest.mark.fairness_audit(methods=["rates"])
+people = pd.DataFrame({"sex": np.where(np.arange(1_000) % 80 < 40, "f", "m"), "points": np.arange(1_000) % 40})
+
+def case(worth):
+    def points(rows):
+        return rows["points"] + worth * (rows["sex"] == "m") > 20
+    return fairlab.Case(points, people, sensitive_features="sex", pos_label=True)
+
+def test_fair(fairness_audit):
+    assert fairness_audit(case(0)).verdict == "open"
+
+def test_biased(fairness_audit):
+    fairness_audit(case(9))
+
+@pytest.mark.fairness_audit(fail_on=["selection_rate_difference > 0.5"])
+def test_within_its_rule(fairness_audit):
+    assert fairness_audit(case(9)).verdict == "difference found"
+
+@pytest.mark.fairness_audit(fail_on=["selection_rate_difference > 0.5"])
+def test_the_call_comes_first(fairness_audit):
+    fairness_audit(case(9), fail_on=["selection_rate_difference > 0.1"])
+
+def test_not_judged(fairness_audit):
+    fairness_audit(case(0), fail_on=["true_positive_rate_difference > 0.1"])
+
+def test_open(fairness_audit):
+    fairness_audit(case(0), within=0.02, require_within=True)
+
+def test_within(fairness_audit):
+    fairness_audit(case(0), within=0.2, require_within=True)
+
+def test_nothing_to_test(fairness_audit):
+    fairness_audit(fairlab.Case(lambda rows: rows["points"] > 5, people.head(20), sensitive_features="sex"))
+"""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """What pytest prints of the tests."""
+    folder = tmp_path_factory.mktemp("audited")
+    (folder / "test_audits.py").write_text(TESTS)
+    call = [sys.executable, "-m", "pytest", "-p", "fairlab_pytest", "-p", "no:cacheprovider", "--strict-markers", "-rA"]
+    return subprocess.run([*call, "."], cwd=folder, capture_output=True, text=True, check=False).stdout
+
+
+def test_a_session_that_audits_nothing_loads_no_more_than_one_small_module():
+    code = "import sys, pytest; known = set(sys.modules); import fairlab_pytest; print(set(sys.modules) - known)"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "{'fairlab_pytest'}"
+
+
+def test_audits_fail_by_what_was_found_by_their_rules_and_by_what_is_open(shown):
+    said = {name: f"PASSED test_audits.py::test_{name}\n" in shown for name in ("fair", "within_its_rule", "within")}
+    said |= {name: f"FAILED test_audits.py::test_{name} " not in shown for name in ("biased", "the_call_comes_first")}
+    said |= {name: f"FAILED test_audits.py::test_{name} " not in shown for name in ("not_judged", "open")}
+    said["nothing_to_test"] = "FAILED test_audits.py::test_nothing_to_test " not in shown
+    assert [name for name, passed in said.items() if passed] == ["fair", "within_its_rule", "within"]
+    assert "not judged: true_positive_rate_difference > 0.1, by sex: there are no true labels" in shown
+
+
+def test_a_failure_shows_verdict_reason_and_next_step(shown):
+    verdict = shown.index("Difference found: points, tested on 1,000 people")
+    reason = shown.index("\nThe selection rate of f is 22.", verdict)
+    assert shown.index("\nNext: Ask whether the groups differ", verdict) > reason
+    assert shown.index("\nopen: ", verdict) > reason
+    assert "Traceback" not in shown
+    assert "fairlab_pytest.py" not in shown
