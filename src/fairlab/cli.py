@@ -232,15 +232,15 @@ _max_seconds = click.option(
 OF_DECISIONS = ("scores", "weights", "person")
 OF_MODELS = ("program", "batch_program", "trust_pickle", "proxies")
 AUDIT_OPTIONS = (
-    *("methods", "proxies", "confidence_level", "margin", "verdict_on", "max_seconds"),
+    *("methods", "proxies", "confidence_level", "margin", "within", "verdict_on", "max_seconds"),
     *("model_name", "model_version"),
 )
 
 
 @fairlab.command(
-    epilog="Exit status: 0 if at least one test was made and nothing is significant, 3 if a finding is significant, 4 "
-    "if nothing could be tested, or a rule or the baseline could not be judged, 2 for an invalid call, 1 for an error "
-    "of a method or the model.",
+    epilog="Exit status: 0 if at least one comparison was made and no difference found, 3 if one was found, or one is "
+    "open with --require-within, 4 if nothing could be tested, or a rule or the baseline could not be judged, 2 for an "
+    "invalid call, 1 for an error of a method or the model.",
 )
 @click.argument(
     "model",
@@ -276,6 +276,13 @@ AUDIT_OPTIONS = (
     help="differences of rates, flip rates and correlations up to this are no finding",
 )
 @click.option(
+    "--within",
+    type=float,
+    metavar="SIZE",
+    help="those shown to be less are small: within the margin (default: 0.05, or --margin if that is more)",
+)
+@click.option("--require-within", is_flag=True, help="end with 3 unless every comparison is shown to be within")
+@click.option(
     "--verdict-on",
     type=click.Choice(("people", "all")),
     default="people",
@@ -308,12 +315,13 @@ AUDIT_OPTIONS = (
     help="rows about people in the files: none, binned (the default), or all without binning",
 )
 @click.pass_context
-def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fail_on, baseline, **options):
+def audit(
+    context, html, json, junit, sarif, model_card, rows, seed, budget, fail_on, baseline, require_within, **options
+):
     """Audit your model with all methods."""
     from fairlab.auditing import audit, forecast
     from fairlab.auditing.guard import Accepted, Rule, judge, read_baseline
-    from fairlab.auditing.report import COLUMNS_SHOWN
-    from fairlab.auditing.wording import p_value, reasons
+    from fairlab.auditing.wording import count, lines, rates, reasons
 
     files = {"html": html, "json": json, "junit": junit, "sarif": sarif, "model_card": model_card}
     start, seconds = time.monotonic(), options["max_seconds"]
@@ -335,7 +343,7 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
         if model is not None:
             print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
-        judged = judge(report, rules=rules, baseline=baseline, accepted=accepted)
+        judged = judge(report, rules=rules, baseline=baseline, accepted=accepted, require_within=require_within)
     except (ValueError, TypeError, OSError) as error:
         if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit
             raise
@@ -343,22 +351,18 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
         return WRONG_CALL
     finally:
         faulthandler.cancel_dump_traceback_later()
-    print(report.summary)
+    for heading, sentence in [*lines(report), *rates(report)]:
+        print(f"{heading}: {sentence}")
     for sentence in [*reasons(report), *report.warnings]:
         print(sentence)
-    if len(report.findings):
-        frame = report.frame.assign(sensitive_features=report.frame["who"])[COLUMNS_SHOWN]
-        frame["p_value"] = frame["p_value"].map(p_value)
-        print(frame.to_string(index=False, float_format="{:.3g}".format))
-        print("Intervals are not adjusted; p-values are corrected together, by Holm's method.")
-    for method, reason in report.skipped:
-        print(f"not assessed: {method}: {reason}")
+    made, missed = count(len(report.findings), "comparison"), count(len(report.skipped), "reason")
+    print(f"--html FILE or --json FILE writes {made}, and {missed} why others were not made.")
     for name, path in files.items():
         if path is not None:
             getattr(report, f"to_{name}")(path, **({"rows": rows} if name in ("html", "json") else {}))
     words = {"fails": judged.failing, "not judged": judged.not_judged, "accepted": judged.accepted}
     for word, sentences in (words | {"no effect": judged.unused}).items():
-        for sentence in sentences if rules or baseline or accepted else ():
+        for sentence in sentences if rules or baseline or accepted or require_within else ():
             print(f"{word}: {sentence}")
     if judged.failing:
         return SIGNIFICANT
@@ -375,10 +379,18 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
 )
+@click.option(
+    "--within",
+    type=float,
+    default=0.05,
+    metavar="SIZE",
+    show_default=True,
+    help="smaller changes are within the margin",
+)
 @_max_seconds
 @click.option("--html", metavar="FILE", help="write the comparison as a page")
 @click.option("--json", metavar="FILE", help="write the comparison as JSON")
-def compare(model_a, model_b, confidence_level, max_seconds, html, json, **of_case):
+def compare(model_a, model_b, confidence_level, within, max_seconds, html, json, **of_case):
     """Say what a newer model makes better and worse; with --decisions MODEL_A and MODEL_B are tables, and alone."""
     from fairlab.auditing import compare
 
@@ -387,7 +399,7 @@ def compare(model_a, model_b, confidence_level, max_seconds, html, json, **of_ca
         _check_outputs(models, *tables, html=html, json=json)
         with _time_limit(max_seconds):
             cases = [_case(*each, max_seconds=max_seconds, **of_case) for each in zip(models, tables, strict=True)]
-            compared = compare(*cases, confidence_level=confidence_level)
+            compared = compare(*cases, confidence_level=confidence_level, within=within)
     except (ValueError, TypeError, OSError) as error:
         print(f"fairlab: {error}", file=sys.stderr)
         return WRONG_CALL

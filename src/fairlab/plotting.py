@@ -67,7 +67,14 @@ REPORT_STYLE = """
   max-width: 62rem; margin: 0 auto; padding: 0 1rem 2rem;}
 .fairlab .summary {font-size: 1.1em;}
 .fairlab .verdict {border-left: 6px solid var(--line); padding-left: .8em;}
-.fairlab .verdict.found {border-color: var(--mark);}
+.fairlab .verdict.found {border-color: var(--mark);} .fairlab .verdict.within {border-color: #009E73;}
+.fairlab .word {font-size: 1.8em; font-weight: bold; line-height: 1.2; margin: 0;}
+.fairlab dl {display: grid; grid-template-columns: minmax(5.5em, auto) 1fr; gap: .3em .8em; margin: .5em 0;}
+.fairlab dt {font-weight: bold; overflow-wrap: anywhere; max-width: 9em;} .fairlab dd {margin: 0;}
+.fairlab .bars {width: 100%; max-width: 40rem;} .fairlab .bars th {max-width: 9em; overflow-wrap: anywhere;}
+.fairlab .bars caption {caption-side: bottom; text-align: left;}
+.fairlab .bars .bar {width: 50%;} .fairlab .bars i {display: block; height: 1.2em; background: #0072B2;}
+.fairlab .bars .ratio {font-size: 1.4em; line-height: 1;}
 .fairlab table {border-collapse: collapse; margin: .5em 0;}
 .fairlab th, .fairlab td {text-align: left; vertical-align: top; padding: .2em .7em .2em 0;
   border-bottom: 1px solid var(--line);}
@@ -76,8 +83,10 @@ REPORT_STYLE = """
 .fairlab tr.small td {font-style: italic;}
 .fairlab .wide {overflow-x: auto;}
 .fairlab img {max-width: 100%; height: auto; background: white;}
-.fairlab summary {cursor: pointer;}
-@media print {.fairlab {max-width: none; font-size: 10pt;} .fairlab .wide {overflow: visible;}
+.fairlab summary {cursor: pointer; padding: .2em 0;}
+@media (max-width: 30rem) {.fairlab dl {display: block;} .fairlab th, .fairlab td {padding-right: .4em;}}
+@media print {.fairlab details::details-content {content-visibility: visible; block-size: auto;}
+  .fairlab {max-width: none; font-size: 10pt;} .fairlab .wide {overflow: visible;}
   .fairlab tr, .fairlab img {break-inside: avoid;} .fairlab h2, .fairlab h3 {break-after: avoid;}}
 """
 

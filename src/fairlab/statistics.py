@@ -6,6 +6,7 @@ said of a correlation for one sample of pairs. The formulas are held to those of
 statsmodels itself takes half a second to import and does not take arrays of levels.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -177,6 +178,12 @@ def share_p_value(hits: int, n: int, margin: float = 0.0) -> float:
     return 1.0 if hits == 0 else float(min(1.0, 2 * bdtrc(hits - 1, n, margin)))
 
 
+def share_bounds(hits: int, n: int, *, confidence_level: float) -> tuple[float, float]:
+    """Return the exact interval that `share_p_value` is of."""
+    low, high = exact_interval(hits, n, alpha=1 - confidence_level)
+    return float(low), float(high)
+
+
 def difference_p_value(hits, totals, margin: float = 0.0, **options) -> float:
     """Return the p-value of "the difference is at most `margin` in size": the level at which its bounds reach it.
 
@@ -192,9 +199,14 @@ def difference_p_value(hits, totals, margin: float = 0.0, **options) -> float:
         low, high = difference_bounds(hits, totals, confidence_level=1 - alpha, **options)
         return low > margin or high < -margin
 
-    if not is_beyond(1 - SMALLEST_LEVEL):
+    return smallest_level(is_beyond)
+
+
+def smallest_level(holds: Callable[[float], bool]) -> float:
+    """Return the smallest level at which something holds that holds at all larger ones, too; 1 if at none."""
+    if not holds(1 - SMALLEST_LEVEL):
         return 1.0
-    return float(np.exp(_halved(lambda log_alpha: is_beyond(np.exp(log_alpha)), 0.0, np.log(SMALLEST_LEVEL))[0]))
+    return float(np.exp(_halved(lambda log_level: holds(np.exp(log_level)), 0.0, np.log(SMALLEST_LEVEL))[0]))
 
 
 def smallest_share(n: int, alpha: float, margin: float = 0.0, *, power: float = 0.8) -> float:

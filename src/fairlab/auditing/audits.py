@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlab.adf import DirectedSearch
 from fairlab.auditing.progress import QueryBar
-from fairlab.auditing.report import MARGIN, VERDICT_ON, Report
+from fairlab.auditing.report import MARGIN, VERDICT_ON, WITHIN_MARGIN, Report
 from fairlab.cases import Case, Method, MethodResult
 from fairlab.cases.finding import listed
 from fairlab.cases.method import LATE, check_case
@@ -39,6 +39,7 @@ def audit(
     random_state: int = 0,
     proxies: Mapping[str, Iterable[str]] | bool = False,
     margin: float = MARGIN,
+    within: float | None = None,
     verdict_on: str = "people",
     model_name: str = "",
     model_version: str = "",
@@ -72,6 +73,9 @@ def audit(
     margin : float
         Differences of rates, flip rates and correlations of at most this size are no finding: tests are against it, not
         against 0. A loss ratio is tested against 1.25 instead; each row of the report says what its test is against.
+    within : float, optional
+        Those shown to be less than this count as small, of which a report says "within the margin"; at least `margin`.
+        By default 0.05, or `margin` if that is more. A loss ratio has to be less than 1.25.
     verdict_on : {"people", "all"}
         Which findings decide the verdict: those about people of the table, or those about generated inputs, too.
     model_name, model_version : str
@@ -115,6 +119,7 @@ def audit(
     if max_seconds is not None:
         check_number(max_seconds, "max_seconds", above=0)
     margin = check_number(margin, "margin", least=0, below=1)
+    within = max(WITHIN_MARGIN, margin) if within is None else check_number(within, "within", least=margin, below=1)
     check_choice(verdict_on, "verdict_on", VERDICT_ON)
     for argument, name in (("model_name", model_name), ("model_version", model_version)):
         if not isinstance(name, str):
@@ -162,6 +167,7 @@ def audit(
         n_beside=max(case.queries.n_for_case - case.queries.n_repeated - people, 0),
         seconds=time.perf_counter() - start,
         margin=margin,
+        within=within,
         verdict_on=verdict_on,
         model_name=model_name,
         model_version=model_version,

@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 from scipy.stats import norm
 
 from fairlab.auditing import figures, page
 from fairlab.auditing.exports import as_json
 from fairlab.auditing.pairing import Pairs, pair
-from fairlab.auditing.report import plain, written
-from fairlab.auditing.wording import count, name_of, number
+from fairlab.auditing.report import BEYOND, INSIDE, OPEN, WITHIN_MARGIN, answers, plain, written
+from fairlab.auditing.wording import count, name_of, number, points
 from fairlab.cases import Case, Result
 from fairlab.cases.finding import listed
 from fairlab.checks import check_number
-from fairlab.statistics import holm
+from fairlab.statistics import holm, smallest_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BETTER, WORSE, UNCLEAR = "better", "worse", "no clear difference"
+BETTER, WORSE = "better", "worse"
 LEAST_COMPARED = 10  # people of a group in each case, below which it is not compared
 COLUMNS = [
     "sensitive_features",
@@ -61,6 +62,7 @@ class ModelComparison(Result):
     not_compared : tuple of str
         What could not be compared, and why.
     confidence_level : float
+    within : float
 
     Examples
     --------
@@ -81,6 +83,7 @@ class ModelComparison(Result):
     is_paired: bool
     not_compared: tuple[str, ...]
     confidence_level: float
+    within: float = WITHIN_MARGIN
 
     @cached_property
     def summary(self) -> str:
@@ -105,6 +108,11 @@ class ModelComparison(Result):
             f"{count(len(self.rows), 'measure was', 'measures were')} tested together (Holm's correction); if nothing "
             f"had changed, the family-wise error rate is at most {1 - self.confidence_level:.2g}."
         )
+        counts = self.rows["verdict"].value_counts()
+        said.append(
+            f"Of the others {counts.get(INSIDE, 0):,} changed by less than {points(self.within)} (within the margin) "
+            f"and {counts.get(OPEN, 0):,} are open."
+        )
         if self.not_compared:
             said.append(f"Not compared: {' '.join(self.not_compared)}")
         return " ".join(said)
@@ -112,7 +120,7 @@ class ModelComparison(Result):
     def __repr__(self) -> str:
         counts = self.rows["verdict"].value_counts()
         return "ModelComparison: " + listed(
-            [f"{counts.get(verdict, 0)} {verdict}" for verdict in (BETTER, WORSE, UNCLEAR)]
+            [f"{counts.get(verdict, 0)} {verdict}" for verdict in (BETTER, WORSE, INSIDE, OPEN)]
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -123,8 +131,8 @@ class ModelComparison(Result):
         DataFrame
             ``sensitive_features``, ``where`` (the group), ``measure``, its value ``before`` and ``after``, the
             ``change`` (of its size, for a gap between groups) with its interval ``low`` to ``high``, ``p_value`` after
-            correction over all rows, ``verdict`` (``"better"``, ``"worse"`` or ``"no clear difference"``), and ``n``
-            people.
+            correction over all rows, ``verdict`` (``"better"``, ``"worse"``, ``"within"``, the margin, or ``"open"``),
+            and ``n`` people.
         """
         return self.rows.copy()
 
@@ -157,7 +165,9 @@ class ModelComparison(Result):
         return page.comparison(self)
 
 
-def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> ModelComparison:
+def compare(
+    case_a: Case, case_b: Case, *, confidence_level: float = 0.95, within: float = WITHIN_MARGIN
+) -> ModelComparison:
     """Say what a newer model makes better and worse.
 
     Compared are the selection rate differences between each group and everybody else; where `y_true` is known, the
@@ -170,6 +180,8 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
         columns that both tables have) are compared one by one.
     confidence_level : float
         Of each interval, and of all verdicts together (Holm's correction).
+    within : float
+        Changes that are shown to be smaller are within the margin.
 
     Returns
     -------
@@ -202,6 +214,7 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
         if case.weights is not None or case.person is not None:
             raise ValueError(f"{name}: expected whole people, one decision each, found weights or persons")
     check_number(confidence_level, "confidence_level", above=0, below=1)
+    check_number(within, "within", above=0, below=1)
     if _differ(case_a.pos_label, case_b.pos_label):
         raise ValueError(
             f"case_b: expected the pos_label of case_a, {case_a.pos_label!r}, found {case_b.pos_label!r}: what is "
@@ -220,14 +233,15 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
                 f"How much of it is chance: {name_of(case)} answers one row differently when queried again."
             )
     estimates = [
-        *_errors(pairs, common, confidence_level, not_compared),
-        *_gaps(pairs, common, confidence_level, not_compared),
+        *_errors(pairs, common, not_compared, confidence_level=confidence_level, within=within),
+        *_gaps(pairs, common, not_compared, confidence_level=confidence_level, within=within),
     ]
-    rows = pd.DataFrame(estimates, columns=COLUMNS)
+    rows = pd.DataFrame(estimates, columns=[*COLUMNS, "p_value_within"])
+    answer = answers(rows["p_value"], rows.pop("p_value_within"), 1 - confidence_level)
     rows["p_value"] = holm(rows["p_value"])
-    clear = rows["p_value"] <= 1 - confidence_level
-    rows["verdict"] = np.where(clear, np.where(rows["change"] < 0, BETTER, WORSE), UNCLEAR)
-    return ModelComparison(case_a, case_b, rows, pairs.is_paired, tuple(dict.fromkeys(not_compared)), confidence_level)
+    rows["verdict"] = np.where(answer == BEYOND, np.where(rows["change"] < 0, BETTER, WORSE), answer)
+    not_compared = tuple(dict.fromkeys(not_compared))
+    return ModelComparison(case_a, case_b, rows, pairs.is_paired, not_compared, confidence_level, within)
 
 
 def _differ(first, second) -> bool:
@@ -246,7 +260,7 @@ def _plain_label(label) -> float | str:
         return str(label)
 
 
-def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:
+def _errors(pairs: Pairs, sensitive_features, not_compared, *, confidence_level, within) -> Iterator[dict]:
     """Yield a row on the error rate of everyone and of each group."""
     if pairs.truth is None:
         not_compared.append("Errors, since y_true is not known in both cases.")
@@ -272,11 +286,12 @@ def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) ->
             "after": second.mean(),
             **_change(second.mean() - first.mean(), change - z * error, change + z * error),
             "p_value": 2 * norm.sf(abs(change) / error),
+            "p_value_within": norm.sf((within - abs(change)) / error),
             "n": len(second),
         }
 
 
-def _gaps(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:
+def _gaps(pairs: Pairs, sensitive_features, not_compared, **options) -> Iterator[dict]:
     """Yield a row on the gap between each group and everybody else in selection rates and true positive rates."""
     kinds = [("selection rate difference", pairs.everyone())]
     if pairs.truth is not None:
@@ -293,16 +308,19 @@ def _gaps(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> I
                     not_compared.append(f"{measure}, {where}, with fewer than {LEAST_COMPARED} people in a group.")
                     continue
                 yield {"sensitive_features": name, "where": where, "measure": measure} | gap(
-                    pairs.decisions, inside, outside, is_paired=pairs.is_paired, confidence_level=confidence_level
+                    pairs.decisions, inside, outside, is_paired=pairs.is_paired, **options
                 )
 
 
-def gap(decisions, inside, outside, *, is_paired: bool, confidence_level: float = 0.95) -> dict:
+def gap(
+    decisions, inside, outside, *, is_paired: bool, confidence_level: float = 0.95, within: float = WITHIN_MARGIN
+) -> dict:
     """Return how the size of the gap between two groups changes from the first to the second model.
 
     With gaps a and b, ``|b| - |a| = sign(uv) min(|u|, |v|)`` for the difference ``u = b - a`` and the sum
     ``v = a + b``. The gap has changed in size where both differ from 0, so the p-value is the larger of theirs; the
-    interval is the range of that expression over intervals of u and v that hold together.
+    interval is the range of that expression over intervals of u and v that hold together. The change is within a margin
+    at the level at which the interval is.
 
     Parameters
     ----------
@@ -311,12 +329,13 @@ def gap(decisions, inside, outside, *, is_paired: bool, confidence_level: float 
     inside, outside : pair of boolean arrays
         The members of the group and of the other one, in the first and in the second table.
     is_paired : bool
-    confidence_level : float
+    confidence_level, within : float
 
     Returns
     -------
     dict
-        ``before``, ``after`` (the gaps with their signs), ``change``, ``low``, ``high``, ``p_value``, ``n``.
+        ``before``, ``after`` (the gaps with their signs), ``change``, ``low``, ``high``, ``p_value``,
+        ``p_value_within``, ``n``.
     """
     parts = [[values[some] for values, some in zip(decisions, group, strict=True)] for group in (inside, outside)]
     a, b = (parts[0][k].mean() - parts[1][k].mean() for k in (0, 1))
@@ -324,12 +343,17 @@ def gap(decisions, inside, outside, *, is_paired: bool, confidence_level: float 
     u = [difference(first, second, is_paired=is_paired) for first, second in parts]
     v = [difference(~first, second, is_paired=is_paired) for first, second in parts]
     (du, su), (dv, sv) = ((x[0][0] - x[1][0], np.sqrt(x[0][1] + x[1][1])) for x in (u, v))
-    z = norm.isf((1 - confidence_level) / 4)  # each of two intervals has half of the risk
-    low, high = _range_of_change((du - z * su, du + z * su), (dv - z * sv, dv + z * sv))
+
+    def bounds(alpha):
+        z = -ndtri(alpha / 4)  # each of two intervals has half of the risk
+        return _range_of_change((du - z * su, du + z * su), (dv - z * sv, dv + z * sv))
+
+    low, high = bounds(1 - confidence_level)
+    p_within = smallest_level(lambda alpha: max(map(abs, bounds(alpha))) < within)
     p_value = max(2 * norm.sf(abs(du) / su), 2 * norm.sf(abs(dv) / sv))
     n = int(inside[1].sum() + outside[1].sum())
     change = _change(abs(b) - abs(a), low, high)
-    return {"before": a, "after": b} | change | {"p_value": p_value, "n": n}
+    return {"before": a, "after": b} | change | {"p_value": p_value, "p_value_within": p_within, "n": n}
 
 
 def _change(estimate: float, low: float, high: float) -> dict:

@@ -15,7 +15,7 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>'  # ElementTree would name the enc
 SURROGATES = "\ud800-\udfff"  # halves of characters, which UTF-8 cannot write
 CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f"  # which XML cannot, but for tabs and ends of lines
 NONCHARACTERS = "\ufdd0-\ufdef" + "".join(f"{chr(0x10000 * k + 0xFFFE)}{chr(0x10000 * k + 0xFFFF)}" for k in range(17))
-MEASURES = ["sensitive_features", "where", "effect", "estimate", "low", "high", "p_value", "significant"]
+MEASURES = ["sensitive_features", "where", "effect", "estimate", "low", "high", "p_value", "answer", "people_needed"]
 
 
 def legal(text: str) -> str:
@@ -30,7 +30,7 @@ def as_json(content) -> str:
 
 
 def junit(report) -> str:
-    """Return JUnit XML: a test case for each test that decides the verdict, which fails if it is significant.
+    """Return JUnit XML: a test case for each test that decides the verdict, with its answer; beyond fails.
 
     What was not assessed is a skipped test case; in a report without any test, an error.
     """
@@ -41,6 +41,9 @@ def junit(report) -> str:
         if row.significant:
             text = f"{wording.line(row.finding)}. Next: {wording.next_step(row.measure)}"
             ElementTree.SubElement(case, "failure", message=f"p = {row.p_value:.2g}", type=row.measure).text = text
+        most = wording.people_needed(row.people_needed)
+        answer = f"{row.answer}: about {most} people would settle it" if most else row.answer
+        ElementTree.SubElement(case, "system-out").text = answer
         cases.append(case)
     for name, reasons in report.not_assessed.items():
         case = _test_case("not assessed", name)
@@ -52,7 +55,8 @@ def junit(report) -> str:
     for key, value in (counts | {"time": f"{report.seconds:.3f}"}).items():
         suite.set(key, str(value))
     properties = ElementTree.SubElement(suite, "properties")
-    for key, value in ({"verdict": report.verdict} | report.provenance).items():
+    answers = ", ".join(f"{n} {answer}" for answer, n in report.answers.items())
+    for key, value in ({"verdict": report.verdict, "answers": answers} | report.provenance).items():
         ElementTree.SubElement(properties, "property", name=key, value=str(value))
     suite.extend(cases)
     root = ElementTree.Element("testsuites")
@@ -96,7 +100,8 @@ def sarif(report) -> str:
             }
         ],
         "results": results,
-        "properties": {"verdict": report.verdict, "summary": report.summary} | report.provenance,
+        "properties": {"verdict": report.verdict, "answers": report.answers, "summary": report.summary}
+        | report.provenance,
     }
     return as_json({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -112,7 +117,7 @@ def model_card(report) -> str:
         _plain(report.summary),
         "## Rates by group",
         *(_markdown(table.reset_index(names=name)) for name, table in report.groups.items()),
-        "## Findings",
+        "## Comparisons",
         _markdown(report.frame.assign(sensitive_features=report.frame["who"])[MEASURES]),
         "## What to do next",
         "\n".join(

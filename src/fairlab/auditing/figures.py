@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 
 from fairlab.auditing.exports import legal
-from fairlab.plotting import BLACK, BLUE, GREEN, GREY, VERMILION, interval_lines, legend_above, panels
+from fairlab.plotting import BLACK, GREEN, GREY, VERMILION, interval_lines, legend_above, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FINDINGS_SHOWN = 12  # findings of one method, the first ones of the report
-FOUR_FIFTHS = 0.8
 WIDTH_OF_LABELS = 62  # letters
-MARKS = {"better": "s", "worse": "^"}
+MARKS = {"better": "s", "worse": "^", "within": "D"}
 
 
 def forest(report) -> "Figure":
@@ -45,37 +44,6 @@ def forest(report) -> "Figure":
     return figure
 
 
-def impact(groups: dict[str, pd.DataFrame]) -> "Figure":
-    """Return the impact ratios of groups with their intervals, a panel for each table; a dotted line is at 0.8.
-
-    Parameters
-    ----------
-    groups : dict of str to DataFrame
-        As of `Report.groups`. Small groups are not shown, and at most `FINDINGS_SHOWN` others, the lowest ratios first.
-    """
-    shown = {
-        name: table[table["impact ratio"].notna() & ~table["small"]].sort_values("impact ratio").head(FINDINGS_SHOWN)
-        for name, table in groups.items()
-    }
-    shown = {name: table for name, table in shown.items() if len(table)}
-    if not shown:
-        return _nothing("no impact ratios")
-    highest = max(table[["impact ratio", "ratio high"]].max().max() for table in shown.values())
-    furthest = float(np.clip(1.03 * highest, 1.05, 2))
-    heights = [len(table) for table in shown.values()]
-    size = (0.3 * sum(heights) + 0.6 * len(heights)) / len(heights)
-    figure, axes = panels(len(shown), 1, width=9, height=max(size, 0.9), height_ratios=[h + 1.3 for h in heights])
-    for axis, (name, table) in zip(axes, shown.items(), strict=True):
-        ends = [table[end].fillna(table["impact ratio"]) for end in ("ratio low", "ratio high")]
-        labels = [_wrapped(str(group)) for group in table.index]
-        interval_lines(axis, labels, table["impact ratio"], *ends, colors=[BLUE] * len(table))
-        axis.axvline(FOUR_FIFTHS, color=BLACK, linewidth=0.8, linestyle=":")
-        axis.set_title(legal(name), loc="left", fontsize=10)
-        axis.set_xlim(0, furthest)
-    axes[-1].set_xlabel("impact ratio (selection rate over the highest one); dotted: 0.8")
-    return figure
-
-
 def changes(rows: pd.DataFrame) -> "Figure":
     """Return the changes of a comparison with their intervals; what is left of 0 has become smaller, which is better.
 
@@ -102,7 +70,7 @@ def changes(rows: pd.DataFrame) -> "Figure":
         Line2D(
             [], [], color=colours.get(verdict, GREY), marker=MARKS.get(verdict, "o"), linestyle="none", label=verdict
         )
-        for verdict in ("better", "worse", "no clear difference")
+        for verdict in ("better", "worse", "within", "open")
     ]
     legend_above(figure, handles=handles)
     return figure

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairlab.auditing.audits import run
-from fairlab.auditing.report import Report
-from fairlab.auditing.wording import line
+from fairlab.auditing.report import OPEN, Report
+from fairlab.auditing.wording import line, people_needed
 from fairlab.cases import Finding
 from fairlab.cases.finding import listed
 from fairlab.checks import check_number, suggestion
@@ -276,6 +276,7 @@ def judge(
     rules: Sequence[Rule] = (),
     baseline: str | Path | None = None,
     accepted: Sequence[Accepted] = (),
+    require_within: bool = False,
     today: date | None = None,
 ) -> Judgement:
     """Return whether an audit passes.
@@ -285,6 +286,8 @@ def judge(
     findings that were not significant then, or in the other direction (new), or whose interval lies beyond that of then
     (worse). A rule is not judged by a sensitive feature that its measure was not tested by, a baseline by one that was
     tested then and is not any more; a flip rate of a feature that the model does not get is 0 without a test.
+    If every comparison is required to be within the margin, it fails by each that is beyond or open, too, and a
+    sensitive feature that was not assessed is not judged.
 
     Raises
     ------
@@ -299,8 +302,12 @@ def judge(
         before, names = read_baseline(baseline)
         failing += _since(report, before)
         not_judged += _not_again(report, before, names)
-    if not rules and baseline is None:
-        failing = [(_subject(finding), line(finding)) for finding in report.significant]
+    if require_within or (not rules and baseline is None):
+        failing += [(_subject(finding), line(finding)) for finding in report.significant]
+    if require_within:
+        failing += _open(report)
+        reasons = {name: " ".join(why) for name, why in report.not_assessed.items()}
+        not_judged += [(Subject("", name), f"{name} was not assessed: {why}") for name, why in reasons.items()]
     today, passed, used = today or date.today(), [], set()
 
     def left(found) -> list[str]:
@@ -377,6 +384,14 @@ def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
         elif finding.where == old["where"] and _is_worse(finding, old):
             found.append((_subject(finding), f"worse than {old['estimate']:.3g}: {line(finding)}"))
     return found
+
+
+def _open(report) -> list[tuple[Subject, str]]:
+    """Return the comparisons that are open, each with about how many people would settle it."""
+    rows = report.frame[report.frame["decides"] & report.frame["answer"].eq(OPEN)]
+    needed = rows["people_needed"].map(people_needed)
+    more = [f"; about {most} people would settle it" if most else "" for most in needed]
+    return [(_subject(each), f"open: {line(each)}{said}") for each, said in zip(rows["finding"], more, strict=True)]
 
 
 def _not_again(report, before: list[dict], names: list[str]) -> list[tuple[Subject, str]]:

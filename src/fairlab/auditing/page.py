@@ -4,29 +4,17 @@ from html import escape
 
 import pandas as pd
 
-from fairlab.auditing import figures, wording
+from fairlab.auditing import wording
 from fairlab.auditing.evidence import shown_rows
 from fairlab.auditing.exports import legal
 from fairlab.cases.groups import SMALLEST_SHARE
 from fairlab.fairtest.rates import RATES
 from fairlab.plotting import PAGE_STYLE, REPORT_STYLE, as_html
 
-MOST_TOLD = 4  # findings of one measure, before the others are folded
-NUMBERS: tuple[str, ...] = (
-    "estimate",
-    "before",
-    "after",
-    "change",
-    "interval",
-    "p",
-    "against",
-    "n",
-    "findings",
-    "queries",
-    "seconds",
-    "smallest found",
-)
-NUMBERS += ("people", "missing labels", "impact ratio", "lose", "gain", *RATES)
+MOST_BARS = 8  # groups of a feature on the first screen, those that are selected least
+NUMBERS: tuple[str, ...] = ("estimate", "before", "after", "change", "interval", "p", "n", "findings", "queries")
+NUMBERS += ("seconds", "people needed", "people", "missing labels", "impact ratio", "lose", "gain", *RATES)
+COUNTS = ("missing labels", "lose", "gain", "people needed")  # shown only where there are any
 GENERATED = (
     "Each feature of a generated input is drawn by itself from the values of the table, so that many are unlike people."
 )
@@ -55,26 +43,59 @@ def whole(title: str, content: str) -> str:
 
 def fragment(report, rows: str) -> str:
     """Return the page without its frame, as a notebook shows it."""
-    kind = " found" if report.significant else ""
     parts = [
         f"<style>{REPORT_STYLE}</style>",
         f"<h1>{escape(_title(report))}</h1>",
-        f'<div class="verdict{kind}"><p class="summary">{escape(report.summary)}</p></div>',
-        _list([*wording.reasons(report), *report.warnings]),
-        _groups(report),
-        _findings(report),
-        _directions(report),
-        _figure(report),
-        _evidence(report, rows),
-        _skipped(report),
-        _reading(report, rows),
-        _provenance(report),
+        _first(report),
+        _list(report.warnings),
+        *(_fact(report, place, rows) for place in range(len(report.facts))),
+        _comparisons(report),
+        _folded("Rates by group, with intervals", _groups(report)),
+        _folded("Effects and their intervals", _figure(report)),
+        _folded("Not assessed", _list([*wording.reasons(report), *(f"{name}: {why}" for name, why in report.skipped)])),
+        _folded("How to read this", _reading(report, rows)),
+        _folded("Where this comes from", _provenance(report)),
     ]
     return '<div class="fairlab">\n' + "\n".join(filter(None, parts)) + "\n</div>\n"
 
 
 def _title(report) -> str:
-    return f"Fairness audit of {wording.name_of(report.case)}{'' if report.n_tests else ': not assessed'}"
+    return f"Fairness audit of {report.provenance['model']}{'' if report.n_tests else ': not assessed'}"
+
+
+def _first(report) -> str:
+    """Return the verdict as a word, and below it what matters most."""
+    (verdict, sentence), *others = wording.lines(report)
+    more = "\n".join(f"<dt>{escape(heading)}</dt><dd>{escape(said)}</dd>" for heading, said in others)
+    kind = {"difference found": " found", "within the margin": " within"}.get(report.verdict, "")
+    return (
+        f'<div class="verdict{kind}"><p class="word">{escape(verdict)}</p>\n<p class="summary">{escape(sentence)}</p>\n'
+        f"{_bars(report)}\n<dl>\n{more}\n</dl></div>"
+    )
+
+
+def _bars(report) -> str:
+    """Return a bar for each group of a sensitive feature, with its selection rate and impact ratio."""
+    parts = []
+    for name in report.case.sensitive_features:
+        table = report.groups.get(name)
+        if table is None or not (table["impact ratio"].notna() & ~table["small"]).any():
+            continue
+        large = table[table["impact ratio"].notna() & ~table["small"]].sort_values("impact ratio").head(MOST_BARS)
+        rows = [
+            f'<tr><th>{escape(str(group))}</th><td class="bar"><i style="width:{100 * rate:.1f}%"></i></td>'
+            f'<td class="number">{rate:.1%}</td><td class="number ratio">{ratio:.2f}</td></tr>'
+            for group, rate, ratio in large[["selection rate", "impact ratio"]].itertuples()
+        ]
+        more = f"<caption>{len(table) - len(large)} more below</caption>" if len(table) > len(large) else ""
+        heads = "".join(f'<th class="number">{each}</th>' for each in ("selected", "impact ratio"))
+        head = f'<tr><th colspan="2">{escape(name)}</th>{heads}</tr>'
+        parts.append(f'<table class="bars">{more}{head}\n' + "\n".join(rows) + "</table>")
+    return "\n".join(parts)
+
+
+def _folded(title: str, content: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>\n{content}</details>" if content else ""
 
 
 def comparison(compared) -> str:
@@ -118,11 +139,10 @@ def _groups(report) -> str:
         return ""
     said = (
         "The impact ratio is a group's selection rate over that of the group which is selected most often, with its "
-        "interval. The line of the four-fifths rule is at 0.8; the rule is not the law everywhere, and the line is no "
-        f"verdict. In italics: groups with less than {SMALLEST_SHARE:.0%} of the people, with which none is compared."
+        "interval. The four-fifths rule asks for 0.8; it is not the law everywhere, and gives no verdict here. "
+        f"In italics: groups with less than {SMALLEST_SHARE:.0%} of the people, with which none is compared."
     )
-    ratios = as_html(figures.impact(report.groups), "impact ratios of all groups with intervals, and a line at 0.8")
-    return "<h2>Rates by group</h2>\n" + "\n".join(parts) + f"<p>{said}</p>\n{ratios}"
+    return "\n".join(parts) + f"<p>{said}</p>"
 
 
 def _shares(table, name, low=None, high=None) -> list[str]:
@@ -133,86 +153,71 @@ def _shares(table, name, low=None, high=None) -> list[str]:
     return [f"{share} ({a:.1%} to {b:.1%})" if share else "" for share, (a, b) in zip(shares, ends, strict=True)]
 
 
-def _findings(report) -> str:
+def _fact(report, place: int, rows: str) -> str:
+    """Return what was found by some sensitive features: who loses and gains, all comparisons, rows that show it.
+
+    What the first screen says of it is not said again.
+    """
+    fact = report.facts[place]
+    by_group = [finding.by_group for finding in fact if finding.by_group is not None]
+    parts = [f"<h2>{escape(fact[0].who)}</h2>"]
+    if place >= wording.MOST_FACTS:
+        parts.append(f"<p>{escape(wording.line(fact[0]))}.</p>")
+    if place > 0:
+        parts.append(f"<p>Next: {escape(wording.next_step(fact[0].measure))}</p>")
+    if by_group and by_group[0][["lose", "gain"]].to_numpy().any():
+        parts.append(_table(by_group[0].rename_axis("group").reset_index()))
+    found = report.frame[[any(each is finding for finding in fact) for each in report.frame["finding"]]]
+    parts.append(_folded(f"Beyond the margin: {wording.count(len(fact), 'comparison')}", _table_of(found)))
+    parts.append(
+        _folded("Rows that show it", "\n".join(filter(None, (_evidence(report, each, rows) for each in fact))))
+    )
+    return "\n".join(filter(None, parts))
+
+
+def _comparisons(report) -> str:
+    """Return all other comparisons, by their answer, and those about generated inputs."""
+    people, answer = report.frame["population"].eq("people"), report.frame["answer"]
+    decides = "decide the verdict, too" if report.verdict_on == "all" else "do not decide the verdict"
+    kinds = {
+        "Open": people & answer.eq("open"),
+        f"Within the margin of {wording.margins(report, 'within')}": people & answer.eq("within"),
+        "Without a test": people & answer.eq(""),
+        f"On generated inputs, which {decides}": ~people,
+    }
     parts = []
-    for population, title in (("people", "What was found among people"), ("generated inputs", "On generated inputs")):
-        of_these = report.frame[report.frame["population"] == population]
-        clear, other = of_these[of_these["significant"]], of_these[~of_these["significant"]]
-        if of_these.empty:
-            continue
-        parts.append(f"<h2>{title}</h2>")
-        if population != "people":
-            decides = "decide the verdict, too" if report.verdict_on == "all" else "do not decide the verdict"
-            parts.append(f"<p>{GENERATED} These findings {decides}.</p>")
-        parts += [_table_of(clear)] * (not clear.empty)
-        if not other.empty:
-            were = "was" if len(other) == 1 else "were"
-            summary = f"{wording.count(len(other), 'finding')} that could be chance, or {were} not tested"
-            parts.append(f"<details{' open' * clear.empty}><summary>{summary}</summary>\n{_table_of(other)}</details>")
-    return "\n".join(parts)
+    for kind, chosen in kinds.items():
+        said = f"<p>{GENERATED}</p>\n" if "inputs" in kind else ""
+        content = f"{said}{_table_of(report.frame[chosen])}" if chosen.any() else ""
+        parts.append(_folded(f"{kind}: {wording.count(int(chosen.sum()), 'comparison')}", content))
+    return "\n".join(filter(None, parts))
 
 
 def _table_of(rows: pd.DataFrame) -> str:
+    wheres = ["" if where == "everyone" else f", {where}" for where in rows["where"]]
+    named = zip(rows["who"], wheres, rows["effect"], rows["method"], strict=True)
     shown = {
-        "sensitive features": rows["who"],
-        "where": rows["where"],
-        "effect": rows["effect"],
+        "comparison": [f"{who}{where}: {effect} ({method})" for who, where, effect, method in named],
         "estimate": rows["estimate"].map(wording.number),
         "interval": rows["finding"].map(wording.interval),
         "p": rows["p_value"].map(wording.p_value),
-        "against": rows["limit"].map(wording.number),
-        "smallest found": rows["smallest"].map(wording.number),
+        "people needed": rows["people_needed"].map(wording.people_needed),
         "n": rows["n"].map("{:,}".format),
-        "method": rows["method"],
     }
-    if rows["smallest"].isna().all():
-        del shown["smallest found"]
     return _table(pd.DataFrame(shown), row_class=["significant" if is_so else "" for is_so in rows["significant"]])
 
 
-def _directions(report) -> str:
-    """Return, by measure, what the significant findings say, who loses and gains, and what to do next."""
-    measures = dict.fromkeys(finding.measure for finding in report.significant)
-    parts = []
-    for measure in measures:
-        found = [finding for finding in report.significant if finding.measure == measure]
-        parts.append(f"<h3>{escape(measure.replace('_', ' ').capitalize() or 'Others')}</h3>")
-        parts.append(f"<p>Next: {escape(wording.next_step(measure))}</p>")
-        parts += map(_direction, found[:MOST_TOLD])
-        if rest := found[MOST_TOLD:]:
-            more = "\n".join(map(_direction, rest))
-            parts.append(f"<details><summary>{wording.count(len(rest), 'more finding')}</summary>\n{more}</details>")
-    return "<h2>Who is concerned, and what to do next</h2>\n" + "\n".join(parts) if parts else ""
-
-
-def _direction(finding) -> str:
-    text = f"<p>{escape(finding.sentence or finding.effect)}</p>"
-    if finding.by_group is not None and finding.by_group[["lose", "gain"]].to_numpy().any():
-        text += _table(finding.by_group.rename_axis("group").reset_index())
-    return text
-
-
 def _figure(report) -> str:
-    if not report.findings:
+    return as_html(report.plot(), "estimates of all findings with intervals") if report.findings else ""
+
+
+def _evidence(report, finding, rows) -> str:
+    shown = shown_rows(finding, report.people, rows)
+    if shown is None:
         return ""
-    return f"<h2>Effects and their intervals</h2>\n{as_html(report.plot(), 'estimates of all findings with intervals')}"
-
-
-def _evidence(report, rows) -> str:
-    parts = []
-    for finding in report.significant:
-        shown = shown_rows(finding, report.people, rows)
-        if shown is not None:
-            kind = "generated inputs" if finding.evidence.attrs.get("generated") else "people of the table"
-            of = f"{len(shown):,} of {len(finding.evidence):,} {kind}"
-            head = escape(f"{finding.method}, {finding.who}, {finding.where}: {of}")
-            parts.append(f"<details><summary>{head}</summary>\n{_table(shown)}</details>")
-    return "<h2>Rows that show it</h2>\n" + "\n".join(parts) if parts else ""
-
-
-def _skipped(report) -> str:
-    reasons = [f"{method}: {reason}" for method, reason in report.skipped]
-    return f"<h2>Not assessed</h2>\n{_list(reasons)}" if reasons else ""
+    kind = "generated inputs" if finding.evidence.attrs.get("generated") else "people of the table"
+    of = f"{len(shown):,} of {len(finding.evidence):,} {kind}"
+    return _folded(f"{finding.method}, {finding.who}, {finding.where}: {of}", _table(shown))
 
 
 def _reading(report, rows) -> str:
@@ -223,21 +228,23 @@ def _reading(report, rows) -> str:
     said = [
         wording.how(report),
         f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p is that of an "
-        "effect of at most what it is tested against: the margin of the audit, of a loss ratio the limit that counts "
-        f"as fair. It is corrected by Holm's method over the {wording.count(report.n_tests, 'test')} that decide the "
-        f"verdict; tests on generated inputs are corrected {'with them' if report.verdict_on == 'all' else 'apart'}. "
-        "The smallest effect that would have been found is that with a power of 80%.",
+        f"effect of at most {wording.margins(report, 'beyond') or 'the margin'}, corrected by Holm's method over "
+        f"the {wording.count(report.n_tests, 'comparison')} that decide the verdict; those on generated inputs are "
+        f"corrected {'with them' if report.verdict_on == 'all' else 'apart'}.",
+        f"Within the margin: shown to be less than {wording.margins(report, 'within') or 'it'}, by Holm's method, "
+        "or all of them, each by its own test. Open: neither; people needed are about as many people like those of the "
+        "table as would settle it if the estimate were the truth.",
         "lose: people whose decision is unfavourable and would be favourable; gain: the other way round.",
         *(result.description for result in report.results if result.description),
         "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",
         SAID_OF_ROWS[rows],
     ]
-    return f"<h2>How to read this</h2>\n{_list(said)}\n{_table(frame)}"
+    return f"{_list(said)}\n{_table(frame)}"
 
 
 def _provenance(report) -> str:
     items = pd.DataFrame([(key.replace("_", " "), value) for key, value in report.provenance.items()])
-    return f"<h2>Where this comes from</h2>\n{_table(items.set_axis(['what', 'value'], axis=1))}"
+    return _table(items.set_axis(["what", "value"], axis=1))
 
 
 def _list(sentences) -> str:
@@ -246,7 +253,8 @@ def _list(sentences) -> str:
 
 
 def _table(frame: pd.DataFrame, row_class=None) -> str:
-    """Return a table, everything in it escaped."""
+    """Return a table, everything in it escaped, without columns of `COUNTS` in which there is nothing."""
+    frame = frame[[name for name in frame if name not in COUNTS or not frame[name].isin([0, "0", ""]).all()]]
 
     def cells(tag, values):
         kinds = [' class="number"' if name in NUMBERS else "" for name in frame.columns]

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LIKE = 100_000  # people of a table of decisions that rows are held against
-MARGIN = 0.005  # half a percentage point
+MARGIN = 0.005  # half a percentage point: what a finding must exceed
+WITHIN_MARGIN = 0.05  # five percentage points: what an effect must be shown to be less than to count as small
 POPULATIONS = ("people", "generated inputs")
 VERDICT_ON = ("people", "all")
-FOUND, NOT_FOUND, NOT_ASSESSED = "difference found", "no difference found", "not assessed"
+ANSWERS = BEYOND, INSIDE, OPEN = "beyond", "within", "open"
+VERDICTS = FOUND, SMALL, UNDECIDED, NOT_ASSESSED = "difference found", "within the margin", "open", "not assessed"
 COLUMNS_SHOWN = [
     "sensitive_features",
     "where",
@@ -39,7 +41,8 @@ COLUMNS_SHOWN = [
     "low",
     "high",
     "p_value",
-    "significant",
+    "answer",
+    "people_needed",
     "population",
     "method",
     "n",
@@ -55,6 +58,9 @@ class Report(Result):
     chance of one significant finding or more is at most ``1 - confidence_level``. They decide the verdict. Findings
     about generated inputs form a family of their own, unless they are to decide as well. Intervals are those of single
     findings, not corrected.
+
+    Each comparison of a family has one of three answers, see `answers`: *beyond* `margin`, which is a finding; *within*
+    `within`; or *open*.
 
     Attributes
     ----------
@@ -78,6 +84,8 @@ class Report(Result):
         Rows among these that were queried when the case was made, before a sample of its table was drawn.
     margin : float
         Differences of rates, flip rates and correlations up to it are no finding; a loss ratio has a limit of its own.
+    within : float
+        Those shown to be less are small; of a loss ratio that is its limit, too.
     verdict_on : {"people", "all"}
         Which findings decide the verdict.
     model_name, model_version : str
@@ -113,6 +121,7 @@ class Report(Result):
     n_repeated: int = 0
     n_beside: int = 0
     margin: float = MARGIN
+    within: float = WITHIN_MARGIN
     verdict_on: str = "people"
     model_name: str = ""
     model_version: str = ""
@@ -131,7 +140,7 @@ class Report(Result):
         """
         found = [finding for result in self.results for finding in result.findings]
         names = ["sensitive_features", "who", "where", "effect", "estimate", "low", "high", "population", "method", "n"]
-        names += ["measure", "sentence"]
+        names += ["measure", "through", "sentence"]
         frame = pd.DataFrame({name: [getattr(finding, name) for finding in found] for name in names})
         frame["finding"] = pd.Series(found, dtype=object)
         limits = [finding.against(self.margin) for finding in found]
@@ -139,13 +148,20 @@ class Report(Result):
         pairs = zip(found, limits, strict=True)
         frame["raw_p_value"] = np.array([finding.p_value_beyond(limit) for finding, limit in pairs], dtype=float)
         on_people = frame["population"].eq("people").to_numpy(dtype=bool)
-        frame["p_value"] = np.nan
-        for family in [on_people | True] if self.verdict_on == "all" else [on_people, ~on_people]:
-            frame.loc[family, "p_value"] = holm(frame.loc[family, "raw_p_value"].to_numpy())
-        alpha = 1 - self.confidence_level
-        frame["significant"] = frame["p_value"] <= alpha
-        frame["decides"] = frame["p_value"].notna() & (on_people | (self.verdict_on == "all"))
-        level = alpha / max(int(frame["decides"].sum()), 1)  # of the first step of the correction: whatever others are
+        frame["p_value_within"] = np.array([finding.p_value_within(self.within) for finding in found], dtype=float)
+        alpha, tested = 1 - self.confidence_level, frame["raw_p_value"].notna().to_numpy()
+        frame["p_value"], frame["answer"], frame["people_needed"] = np.nan, "", np.nan
+        for family in [tested] if self.verdict_on == "all" else [tested & on_people, tested & ~on_people]:
+            raw = frame.loc[family, "raw_p_value"].to_numpy()
+            frame.loc[family, "p_value"] = holm(raw)
+            frame.loc[family, "answer"] = answers(raw, frame.loc[family, "p_value_within"].to_numpy(), alpha)
+        frame["significant"] = frame["answer"] == BEYOND
+        frame["decides"] = tested & (on_people | (self.verdict_on == "all"))
+        n_tests = max(int(frame["decides"].sum()), 1)
+        level = alpha / n_tests  # of the first step of the correction: whatever others are
+        for place in np.flatnonzero(frame["answer"].eq(OPEN) & on_people):
+            times = found[place].times_as_many(self.margin, self.within, alpha, n_tests)
+            frame.loc[place, "people_needed"] = times * len(self.case.table)
         silent = frame["decides"] & ~frame["significant"]
         frame["smallest"] = np.array(
             [
@@ -169,6 +185,22 @@ class Report(Result):
         """The significant findings that decide the verdict."""
         return tuple(self.frame.loc[self.frame["significant"] & self.frame["decides"], "finding"])
 
+    @cached_property
+    def facts(self) -> list[list[Finding]]:
+        """The significant findings that decide the verdict, as few facts: each with the finding that comes first.
+
+        A finding belongs to an earlier one that is about its sensitive features, or about some of them.
+        """
+        facts: list[list[Finding]] = []
+        for finding in self.significant:
+            about = set(finding.sensitive_features)
+            known = next((fact for fact in facts if set(fact[0].sensitive_features) <= about), None)
+            if known is None:
+                facts.append([finding])
+            else:
+                known.append(finding)
+        return facts
+
     @property
     def n_tests(self) -> int:
         """How many tests decide the verdict: the size of their family."""
@@ -176,13 +208,26 @@ class Report(Result):
 
     @property
     def verdict(self) -> str:
-        """One of "difference found", "no difference found", "not assessed" (without any test)."""
-        return FOUND if self.significant else NOT_FOUND if self.n_tests else NOT_ASSESSED
+        """One of "difference found", "within the margin", "open" and "not assessed" (without any test)."""
+        if not self.n_tests:
+            return NOT_ASSESSED
+        return FOUND if self.significant else SMALL if self.is_within else UNDECIDED
 
     @property
-    def expected_false_alarms(self) -> float:
-        """How many findings would be significant by chance if none were corrected and nothing were there."""
-        return (1 - self.confidence_level) * self.n_tests
+    def is_within(self) -> bool:
+        """Whether every comparison that decides the verdict is shown to be within `within`, those beyond, too.
+
+        If one of them is not, this is so with a chance of at most ``1 - confidence_level``, however many there are:
+        each of their tests would have to reject, that of the one that is not among them (intersection-union).
+        """
+        p_values = self.frame.loc[self.frame["decides"], "p_value_within"].fillna(1.0)
+        return bool(len(p_values)) and p_values.max() <= 1 - self.confidence_level
+
+    @property
+    def answers(self) -> dict[str, int]:
+        """How many of the tests that decide the verdict have each of the three answers."""
+        given = self.frame.loc[self.frame["decides"], "answer"]
+        return {answer: int((given == answer).sum()) for answer in ANSWERS}
 
     @cached_property
     def group_counts(self) -> pd.DataFrame | None:
@@ -250,6 +295,7 @@ class Report(Result):
             "budget": self.budget,
             "confidence_level": self.confidence_level,
             "margin": self.margin,
+            "within": self.within,
             "verdict_on": self.verdict_on,
             "fairlab": __version__,
         }
@@ -272,12 +318,17 @@ class Report(Result):
         DataFrame
             ``sensitive_features`` (a tuple), ``where``, ``effect`` (the measure, in words), ``estimate``, the interval
             ``low`` to ``high``, ``p_value`` of "at most ``limit`` in size", after correction within the family,
-            ``significant``, ``population`` ("people" or "generated inputs"), ``method``, ``n``, the people or inputs
-            that it rests on, ``measure`` (its name as one word), ``raw_p_value`` before correction, ``limit``, what the
-            test is against (the margin, of a loss ratio 1.25; nan without a test), ``smallest``, the smallest effect
-            that would have been found with a power of 80% (of findings that are not significant), and ``sentence``.
+            ``answer`` ("beyond", "within", "open"; "" without a test), ``people_needed``, about how many people of the
+            table would settle what is open if the estimate were the truth, ``population`` ("people" or "generated
+            inputs"), ``method``, ``n``, the people or inputs that it rests on, ``significant`` (whether the answer is
+            "beyond"), ``measure`` (its name as one word), ``raw_p_value`` before correction, ``limit``, what the test
+            is against (the margin, of a loss ratio 1.25; nan without a test), ``p_value_within`` of "at least `within`
+            in size", before correction, ``smallest``, the smallest effect that would have been found with a power of
+            80% (of findings that are not significant), ``through``, the features that were varied in place of the
+            sensitive ones, and ``sentence``.
         """
-        return self.frame[[*COLUMNS_SHOWN, "measure", "raw_p_value", "limit", "smallest", "sentence"]]
+        more = ["significant", "measure", "raw_p_value", "limit", "p_value_within", "smallest", "through", "sentence"]
+        return self.frame[[*COLUMNS_SHOWN, *more]]
 
     def plot(self) -> "Figure":
         """Return a forest plot: one line for each finding with its interval, one panel for each method."""
@@ -304,7 +355,8 @@ class Report(Result):
     def to_json(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as JSON, and write it to `path`; the parameters are those of `to_html`."""
         check_choice(rows, "rows", ROWS)
-        findings = self.to_frame().assign(sensitive_features=self.frame["who"]).to_dict(orient="records")
+        named = {"sensitive_features": self.frame["who"], "through": self.frame["through"].map(list)}
+        findings = self.to_frame().assign(**named).to_dict(orient="records")
         for row, finding in zip(findings, self.frame["finding"], strict=True):
             row["next_step"] = wording.next_step(finding.measure)
             if finding.by_group is not None:
@@ -325,7 +377,7 @@ class Report(Result):
             "seconds": round(self.seconds, 3),
             "tests": self.n_tests,
             "significant": len(self.significant),
-            "expected_false_alarms_uncorrected": self.expected_false_alarms,
+            "answers": self.answers,
             "rows": rows,
             "groups": [] if self.group_counts is None else self.group_counts.reset_index().to_dict(orient="records"),
             "findings": findings,
@@ -358,6 +410,25 @@ class Report(Result):
 
     def _repr_html_(self) -> str:
         return page.fragment(self, "binned")
+
+
+def answers(p_values, p_values_within, alpha: float) -> np.ndarray:
+    """Return the answer to each comparison of a family: "beyond", "within" or "open".
+
+    Beyond is what Holm's method rejects of the tests of "at most `margin`", which are against what counts as no finding
+    (half a point): the chance of one that is not is at most `alpha`. Within is what it rejects of the tests of "at
+    least `within`" (five points), or all of them if each rejects by itself; that one statement needs no correction
+    (intersection-union). What is beyond one and within the other is called beyond: a difference that is small is found.
+
+    Parameters
+    ----------
+    p_values, p_values_within : array-like of shape (n_tests,)
+        Before correction; nan where an effect cannot be shown to be small.
+    alpha : float
+    """
+    small = np.nan_to_num(np.asarray(p_values_within, dtype=float), nan=1.0)
+    within = (holm(small) <= alpha) | (small.max(initial=0) <= alpha)
+    return np.where(holm(p_values) <= alpha, BEYOND, np.where(within, INSIDE, OPEN))
 
 
 def _rank(finding: Finding) -> tuple[int, float]:

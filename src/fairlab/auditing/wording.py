@@ -7,6 +7,8 @@ import numpy as np
 from fairlab.cases import Case, Finding
 from fairlab.cases.finding import listed
 
+MOST_FACTS = 3  # that are told of one by one
+MOST_RATES = 4  # groups in a line
 OF_OWN_UNITS = ("loss_ratio", "correlation", "mean_difference")  # measures that are no shares
 # What to do about a finding, by its measure; the last is for all others.
 NEXT_STEPS = {
@@ -39,10 +41,44 @@ NEXT_STEPS = {
 }
 
 
+def lines(report) -> list[tuple[str, str]]:
+    """Return what matters of a report, the most important first: pairs of a heading and a sentence.
+
+    The first is the verdict. A summary has them in a paragraph, a shell one a line, a page on its first screen.
+    """
+    return [
+        (report.verdict.capitalize(), _verdict(report)),
+        *([("Not assessed", _not_assessed(report))] if report.n_tests and report.not_assessed else []),
+        *((fact[0].who, _fact(fact)) for fact in report.facts[:MOST_FACTS]),
+        *(
+            (heading, said)
+            for heading, said in (
+                ("Who loses", _who_loses(report)),
+                ("Comparisons", _answers(report)),
+                ("Not seen", _unseen(report)),
+                ("Generated inputs", _on_inputs(report)),
+                ("Next", next_step(report.significant[0].measure) if report.significant else ""),
+            )
+            if said
+        ),
+    ]
+
+
+def rates(report) -> list[tuple[str, str]]:
+    """Return the selection rates by each sensitive feature, those selected least first, as lines like those above."""
+    said = []
+    for name in report.case.sensitive_features:
+        if name in report.groups:
+            shown = report.groups[name].query("not small")["selection rate"].dropna().sort_values(kind="stable")
+            most = " (least and most)" * (len(shown) > MOST_RATES)
+            few = [f"{group} {rate:.1%}" for group, rate in (shown.iloc[[0, -1]] if most else shown).items()]
+            said += [(f"Selected, by {name}", f"{', '.join(few)}{most}.")] * (len(few) > 1)
+    return said
+
+
 def summary(report) -> str:
     """Return the verdict in a few sentences: what was found or not, how sure, what could not be seen."""
-    parts = [_not_assessed(report), _verdict(report), _clearest(report), _unseen(report), _on_inputs(report)]
-    return " ".join(filter(None, parts))
+    return " ".join(f"{heading}: {sentence}" for heading, sentence in lines(report))
 
 
 def next_step(measure: str) -> str:
@@ -98,48 +134,112 @@ def line(finding: Finding) -> str:
     return f"{said} (interval {known}, by {finding.method})"
 
 
+def points(*sizes: float) -> str:
+    """Return shares as percentage points in words: "5 percentage points", "4.1 and 6 percentage points"."""
+    return f"{listed(f'{100 * size:.3g}' for size in sizes)} percentage points"
+
+
+def people_needed(people: float) -> str:
+    """Return about how many people are needed, in two digits; nothing where none are, or nobody knows."""
+    return f"{float(f'{people:.1e}'):,.0f}" if math.isfinite(people) else ""
+
+
+def size(finding: Finding) -> str:
+    """Return the size of an effect in words: "4.3% flip", "a selection rate difference of 12.1 points"."""
+    share, measure = abs(finding.estimate), finding.measure.replace("_", " ") or "effect"
+    if finding.measure in OF_OWN_UNITS:
+        return f"a {measure} of {number(finding.estimate)}"
+    if measure.endswith("flip rate"):
+        return f"{share:.1%} flip"
+    if measure.endswith("difference"):
+        return f"a {measure} of {100 * share:.1f} points"
+    return f"a {measure} of {number(finding.estimate)}"
+
+
 def _not_assessed(report) -> str:
-    if not report.n_tests:
-        whom = listed(report.case.sensitive_features)
-        return (
-            f"Not assessed: no statistical test was possible, so this audit says nothing about differences by {whom}."
-        )
-    names = listed(report.not_assessed)
-    return f"Not assessed: {names}, of which no statistical test was possible." if names else ""
+    return f"{listed(report.not_assessed)}, of which no statistical test was possible."
 
 
 def _verdict(report) -> str:
-    if not report.n_tests:
-        return ""
+    """Return the sentence that the verdict begins with: of which model and people, and what was found by what."""
     features, name = listed(report.case.sensitive_features), report.model_name or name_of(report.case)
+    if not report.n_tests:
+        return f"no statistical test was possible, so this audit says nothing about differences by {features}."
     people, given = count(len(report.case.table), "person", "people"), report.case.n_given
     sample = f" (a random sample of {given:,})" if len(report.case.table) < given else ""
-    risk = f"family-wise error rate at most {1 - report.confidence_level:.2g}"
-    n_found = len(report.significant)
-    if not n_found:
-        tests = "the only test" if report.n_tests == 1 else f"any of {report.n_tests:,} tests"
+    start = f"{name}, tested on {people}{sample} for differences by {features}"
+    tests, risk = count(report.n_tests, "comparison"), f"{1 - report.confidence_level:.2g}"
+    if report.significant:
+        return f"{start}: {count(len(report.facts), 'finding')}, {listed(map(_seen, report.facts))}."
+    if report.is_within:
+        made = listed(dict.fromkeys(f"{row.measure.replace('_', ' ')} ({row.who})" for row in _decide(report)))
         return (
-            f"No difference by {features} beyond {_margins(report)} could be shown for {name} on {people}{sample} "
-            f"in {tests} ({risk})."
+            f"{start}: within the margin of {margins(report, 'within')} for every comparison made, with an error "
+            f"of at most {risk}. "
+            f"The {tests}: {made}."
         )
-    return (
-        f"{name} was tested on {people}{sample} for differences by {features}: {n_found:,} of "
-        f"{count(report.n_tests, 'test')} {'is' if n_found == 1 else 'are'} significant, beyond {_margins(report)} "
-        f"({risk})."
-    )
+    return f"{start}: no difference could be shown, and not that all are small."
 
 
-def _margins(report) -> str:
-    """Return what the tests that decide are against: percentage points of rates, and measures with their own units."""
-    tested = report.frame[report.frame["decides"]]
-    has_own = tested["measure"].isin(OF_OWN_UNITS)
-    others = [f"a {row.measure.replace('_', ' ')} of {row.limit:g}" for row in tested[has_own].itertuples()]
-    points = listed(f"{100 * limit:g}" for limit in np.unique(tested["limit"][~has_own]))
-    return listed([*[f"the margin of {points} percentage points"] * bool(points), *dict.fromkeys(others)])
+def _decide(report):
+    return report.frame[report.frame["decides"]].itertuples()
 
 
-def _clearest(report) -> str:
-    return f"The first of them: {line(report.significant[0])}." if report.significant else ""
+def _seen(fact: list[Finding]) -> str:
+    """Return a fact in a few words: by how many methods it was seen, or how large it is."""
+    methods = dict.fromkeys(finding.method for finding in fact)
+    return f"{fact[0].who} ({f'seen by {len(methods)} methods' if len(methods) > 1 else size(fact[0])})"
+
+
+def _fact(fact: list[Finding]) -> str:
+    show = "shows" if len(fact) == 2 else "show"
+    return f"{line(fact[0])}." + f" {count(len(fact) - 1, 'more comparison')} {show} it, too." * (len(fact) > 1)
+
+
+def _who_loses(report) -> str:
+    """Return the groups that are selected least, or of which most would be decided otherwise, by what was found."""
+    said = []
+    for fact in report.facts:
+        who = listed(fact[0].sensitive_features)
+        table = report.groups.get(who)
+        flips = next((finding.by_group for finding in fact if finding.by_group is not None), None)
+        if table is not None and any(finding.measure == "selection_rate_difference" for finding in fact):
+            ratios = table["impact ratio"][~table["small"]].dropna()
+            said += [f"{who}: {ratios.idxmin()}, selected {ratios.min():.2f} times as often as {ratios.idxmax()}"]
+        elif flips is not None and flips["lose"].any():
+            group = (flips["lose"] / flips["people"]).idxmax()
+            n, most = flips.loc[group, ["lose", "people"]]
+            said += [f"{who}: {group}, of whom {n:,} of {most:,} would get the favourable decision otherwise"]
+    return f"{'; '.join(dict.fromkeys(said))}." if said else ""
+
+
+def margins(report, answer: str) -> str:
+    """Return what effects are beyond or within: percentage points, and what measures with their own units are."""
+    size = {"beyond": report.margin, "within": report.within}[answer]
+    rows = [
+        (row.measure, row.limit if answer == "beyond" else row.finding.least_large(size)) for row in _decide(report)
+    ]
+    own = [f"a {measure.replace('_', ' ')} of {limit:.3g}" for measure, limit in rows if measure in OF_OWN_UNITS]
+    shares = [points(size)] * any(measure not in OF_OWN_UNITS for measure, _ in rows)
+    return listed([*shares, *dict.fromkeys(own)])
+
+
+def _answers(report) -> str:
+    """Return how many comparisons have which answer, and how many people the open ones need."""
+    if not report.n_tests or (report.is_within and not report.significant):
+        return ""
+    given = report.answers
+    said = [
+        f"of {report.n_tests:,}, {given['beyond']:,} {'is' if given['beyond'] == 1 else 'are'} beyond the margin of "
+        f"{margins(report, 'beyond')} (family-wise error rate at most {1 - report.confidence_level:.2g})",
+        f"{given['within']:,} within that of {margins(report, 'within')}",
+    ]
+    needed = report.frame.loc[report.frame["decides"] & report.frame["answer"].eq("open"), "people_needed"]
+    most = people_needed(needed.max())
+    whom = "of which the least certain" if given["open"] > 1 else "which"
+    said.append(f"{given['open']:,} open" + (f", {whom} needs about {most} people" if most else ""))
+    all_small = f" All of them are within {margins(report, 'within')}." if report.is_within else ""
+    return f"{'; '.join(said)}.{all_small}"
 
 
 def _unseen(report) -> str:
@@ -149,11 +249,9 @@ def _unseen(report) -> str:
     said = []
     for measure in ("selection_rate_difference", "counterfactual_flip_rate"):
         known = [name for name in report.case.sensitive_features if (measure, name) in smallest.index]
-        if shown := [f"{100 * smallest[measure, name]:.1f} ({name})" for name in known]:
-            said.append(f"a {measure.replace('_', ' ')} of {listed(shown)}")
-    if not said:
-        return ""
-    return f"Where it is silent, it would have found with 80% power {' and '.join(said)} percentage points or more."
+        if shown := [f"{100 * smallest[measure, name]:.1f} points ({name})" for name in known]:
+            said.append(f"a {measure.replace('_', ' ')} of less than {' and '.join(shown)}")
+    return f"{', or '.join(said)} would have been found in fewer than four of five such tables." if said else ""
 
 
 def _on_inputs(report) -> str:
@@ -161,7 +259,7 @@ def _on_inputs(report) -> str:
     if not found or report.verdict_on == "all":
         return ""
     are = "is" if found == 1 else "are"
-    return f"On generated inputs, which do not decide the verdict, {count(found, 'test')} {are} significant."
+    return f"{count(found, 'comparison')} {are} beyond the margin on inputs made up, which do not decide the verdict."
 
 
 def how(report) -> str:

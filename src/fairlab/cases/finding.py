@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from fairlab.plotting import BLUE, GREY, interval_lines, panels
+from fairlab.statistics import smallest_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 10
 MOST_NAMED = 3  # groups in a sentence
 OTHER, DECISION = "other ", "favourable"  # columns of evidence that is pairs
-NOT_PLAIN = ("evidence", "test", "smallest", "by_group")
+NOT_PLAIN = ("evidence", "test", "smallest", "bounds", "by_group")
 
 
 class Result(ABC):
@@ -85,9 +87,14 @@ class Finding(Result):
         Takes a margin, returns the p-value of "the effect is at most that in size"; None where there is only `p_value`.
     smallest : callable or None
         Takes a level and a margin, returns the smallest effect that the test would find with a power of 80%.
+    bounds : callable or None
+        Takes `confidence_level`, returns the interval at it as its first two values: what is needed to show that an
+        effect is small.
     limit : float
         Value of the effect that `test` is against in place of an audit's margin: a loss ratio of 1.25. 0 for the
         margin; without a `test`, what `p_value` is against.
+    within : float
+        What the effect has to be less than to be small, in place of what an audit says; 0 for that, or for `limit`.
     through : tuple of str
         Features that were varied in place of the sensitive one, which the model does not get.
     by_group : DataFrame or None
@@ -126,7 +133,9 @@ class Finding(Result):
     population: str = "people"
     test: Callable[[float], float] | None = field(default=None, compare=False)
     smallest: Callable[[float, float], float] | None = field(default=None, compare=False)
+    bounds: Callable[..., tuple] | None = field(default=None, compare=False)
     limit: float = 0.0
+    within: float = 0.0
     through: tuple[str, ...] = ()
     by_group: pd.DataFrame | None = field(default=None, compare=False)
 
@@ -152,6 +161,45 @@ class Finding(Result):
     def p_value_beyond(self, margin: float) -> float:
         """Return the p-value of "the effect is at most `margin` in size", or `p_value` where that is all there is."""
         return self.test(margin) if self.test and not np.isnan(self.p_value) else self.p_value
+
+    def least_large(self, within: float) -> float:
+        """Return what the effect has to be less than to be small, in a report with that margin."""
+        return self.within or self.limit or within
+
+    def p_value_within(self, margin: float) -> float:
+        """Return the p-value of "the effect is at least `margin` in size", or its own limit; nan if it is unknown.
+
+        It is half of the level from which on the interval lies inside: two one-sided tests, of which both must reject.
+        """
+        if self.bounds is None or np.isnan(self.p_value):
+            return np.nan
+        most = self.least_large(margin)
+
+        def is_inside(alpha):
+            low, high = self.bounds(confidence_level=1 - alpha)[:2]
+            return -most < low and high < most
+
+        level = smallest_level(is_inside)
+        return level / 2 if level < 1 else 1.0
+
+    def times_as_many(self, margin: float, within: float, alpha: float, n_tests: int) -> float:
+        """Return how many times as many people would settle it, if its estimate were the truth; nan if it is unknown.
+
+        Settled is what is shown to be beyond `margin`, as one of `n_tests`, or within `within`, with a power of 80% or
+        more, by the normal distribution.
+        """
+        if self.bounds is None or np.isnan(self.p_value):
+            return np.nan
+        low, high = self.bounds(confidence_level=1 - alpha)[:2]
+        ends = np.array([self.estimate - low, high - self.estimate]) / ndtri(1 - alpha / 2)
+        inner, outer = np.maximum(ends if self.estimate >= 0 else ends[::-1], 0)
+        room = self.least_large(within) - abs(self.estimate), abs(self.estimate) - (self.limit or margin)
+        quantiles = ndtri(1 - alpha) + ndtri(0.9), ndtri(1 - alpha / 2 / n_tests) + ndtri(0.8)
+        times = [
+            (quantile * error / gap) ** 2 if gap > 0 else np.inf
+            for quantile, error, gap in zip(quantiles, (outer, inner), room, strict=True)
+        ]
+        return max(min(times), 1.0)
 
     @property
     def summary(self) -> str:

@@ -27,7 +27,7 @@ from fairlab.fairtest.rates import (
 from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference, smallest_effect
 
 LEAST_RATED = 30  # people of a group, or people with such a true label
-MEAN_MARGIN = 0.005  # of a standard deviation
+MEAN_MARGIN, MEAN_WITHIN = 0.005, 0.05  # of a standard deviation: what is no finding, and what is small
 MOST_RATED = 12  # of one feature, or of two, that are compared, the largest first
 MEANS = {
     "positives": "true label is favourable",
@@ -56,8 +56,8 @@ class GroupRates(Method):
         Some of `fairlab.fairtest.rates.RATES` and ``"calibration"``, which any model with scores may be tested for. By
         default the rates of `fairlab.fairtest.rates.TESTED`, and calibration of decisions without a model.
     mean_margin : float or None
-        Of outcomes that are numbers the difference of means, in their unit, that is no finding; by default half a
-        hundredth of their standard deviation.
+        Of outcomes that are numbers the difference of means, in their unit, that is no finding, and that is small; by
+        default half a hundredth of their standard deviation is no finding, and five hundredths are small.
     confidence_level : float
     random_state : int
 
@@ -116,10 +116,14 @@ class GroupRates(Method):
 
     def _mean(self, case, features, names, gap: Gap) -> Finding:
         """Return the difference of the means of two groups."""
-        margin = MEAN_MARGIN * float(case.number().std()) if self.mean_margin is None else self.mean_margin
+        margin = within = self.mean_margin
+        if margin is None:
+            margin, within = (share * float(case.number().std()) for share in (MEAN_MARGIN, MEAN_WITHIN))
         side = "lower" if gap.estimate < 0 else "higher"
         said = f"The mean of {names[0]} is {abs(gap.estimate):.3g} {side} than that of {names[1]}"
-        return self._gap(features, names, MEAN, gap, gap.bounds(self.confidence_level), said, limit=margin)
+        return self._gap(
+            features, names, MEAN, gap, gap.bounds(self.confidence_level), said, limit=margin, within=within
+        )
 
     def _calibration(self, examination, features, names) -> Iterator[Finding]:
         """Yield how much more often a label is favourable in one group than in the other at equal scores."""
@@ -155,6 +159,7 @@ class GroupRates(Method):
             measure=f"{what}_difference",
             test=gap.p_value,
             smallest=partial(smallest_effect, *ends, self.confidence_level),
+            bounds=gap.bounds,
             **options,
         )
 
@@ -189,6 +194,7 @@ class GroupRates(Method):
             measure=f"{rate} difference".replace(" ", "_"),
             test=test,
             smallest=partial(smallest_difference, hits, totals),
+            bounds=partial(difference_bounds, hits, totals),
         )
 
 

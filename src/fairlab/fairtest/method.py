@@ -203,6 +203,7 @@ def _correlation(case, level, question: _Question, members, where) -> Finding:
         measure="correlation",
         test=partial(correlation_p_value, *values),
         smallest=partial(smallest_effect, low, high, level),
+        bounds=partial(correlation_bounds, *values),
     )
 
 
@@ -240,6 +241,7 @@ def _difference(examination, level, question: _Question, trained: Sample, member
         measure=f"{rate}_difference".replace(" ", "_"),
         test=test,
         smallest=partial(smallest_difference, hits, totals),
+        bounds=partial(difference_bounds, hits, totals),
     )
 
 

@@ -78,8 +78,14 @@ class CounterpartTest:
         """
         if self.estimate <= margin:
             return 1.0
-        *counts, n = _counts(self.triples)
-        return difference_p_value(counts, [n, n], margin, factor=0.5, correlation=exclusive_correlation(*counts, n))
+        counts, options = _shares(self.triples)
+        return difference_p_value(*counts, margin, **options)
+
+    def bounds(self, confidence_level: float) -> tuple[float, float]:
+        """Return the interval of the excess, which is no less than 0, at another level."""
+        counts, options = _shares(self.triples)
+        low, high = difference_bounds(*counts, confidence_level=confidence_level, **options)
+        return max(float(low), 0.0), max(float(high), 0.0)
 
 
 @checked(confidence_level=FRACTION, random_state=check_seed, n_people=partial(check_count, least=LEAST_MATCHED))
@@ -139,19 +145,21 @@ def counterpart_test(
     thirds = [rng.permutation(len(table))[: 3 * size].reshape(3, size) for table in tables]
     parts = [_triples(tables, decisions, thirds, group, cost or ColumnCosts()) for group in (0, 1)]
     triples = pd.concat(parts, ignore_index=True)
-    n_odd, n_split, n = _counts(triples)
-    # A triple counts 1 if the person is the odd one out, minus a half if a counterpart is: a person differs then from
-    # one of two. Both are shares of one sample, of which nothing is in both.
-    options = {"factor": 0.5, "correlation": exclusive_correlation(n_odd, n_split, n)}
+    ((n_odd, n_split), (n, _)), options = _shares(triples)
     low, high = difference_bounds([n_odd, n_split], [n, n], confidence_level=confidence_level, **options)
     return CounterpartTest(triples, (n_odd - 0.5 * n_split) / n, float(low), float(high), confidence_level)
 
 
-def _counts(triples: pd.DataFrame) -> tuple[int, int, int]:
-    """Return in how many triples the person is the odd one out, in how many a counterpart is, and all of them."""
+def _shares(triples: pd.DataFrame) -> tuple[tuple, dict]:
+    """Return the counts that `difference_bounds` takes, and its options.
+
+    A triple counts 1 if the person is the odd one out, minus a half if a counterpart is: a person differs then from one
+    of two. Both are shares of one sample, of which nothing is in both.
+    """
     split = triples["counterpart_favourable"] != triples["second_favourable"]
     is_odd = ~split & (triples["favourable"] != triples["counterpart_favourable"])
-    return int(is_odd.sum()), int(split.sum()), len(triples)
+    n_odd, n_split, n = int(is_odd.sum()), int(split.sum()), len(triples)
+    return ([n_odd, n_split], [n, n]), {"factor": 0.5, "correlation": exclusive_correlation(n_odd, n_split, n)}
 
 
 def _checked(decisions, tables):

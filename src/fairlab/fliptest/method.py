@@ -122,7 +122,7 @@ def _flips(case, pair, matched: CounterpartTest):
     is_odd &= triples["counterpart_favourable"] == triples["second_favourable"]
     masks = (column.to_numpy(dtype=bool) for column in (is_odd, triples["favourable"]))
     by_group = who_loses(triples["group"].to_numpy(), pair.names, *masks)
-    estimate, low, high = (max(number, 0.0) for number in (matched.estimate, matched.low, matched.high))
+    estimate, (low, high) = max(matched.estimate, 0.0), matched.bounds(matched.confidence_level)
     direction = losers_in_words(by_group, "it")
     return Finding(
         FlipTest.title,
@@ -140,6 +140,7 @@ def _flips(case, pair, matched: CounterpartTest):
         measure="excess_flip_rate",
         test=matched.p_value,
         smallest=partial(smallest_effect, matched.low, matched.high, matched.confidence_level),
+        bounds=matched.bounds,
         by_group=by_group,
     )
 

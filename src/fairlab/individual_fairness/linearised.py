@@ -329,13 +329,16 @@ def permuted(
 
 @dataclass(frozen=True, eq=False)
 class LinearisedRatio:
-    """The mean loss ratio on the way to linearised counterparts, with its interval.
+    """The mean loss ratio on the way to linearised counterparts.
 
     Attributes
     ----------
-    estimate, low, high : float
+    estimate : float
     error, p_of_chance : float
         Standard error; p-value of "what the model takes from the columns has nothing to do with the groups".
+    with_chance, error_with_chance : float
+        Estimate and standard error with what chance adds, which is known on average only: from below it counts as taken
+        off, from above as left in.
     by_chance : float
         The mean loss ratio with memberships shuffled.
     ratios : ndarray of shape (n_people,)
@@ -343,13 +346,20 @@ class LinearisedRatio:
     """
 
     estimate: float
-    low: float
-    high: float
     error: float
     p_of_chance: float
+    with_chance: float
+    error_with_chance: float
     by_chance: float
     ratios: np.ndarray
     moves: np.ndarray
+
+    def bounds(self, confidence_level: float) -> tuple[float, float]:
+        """Return the interval: of a jackknife over rows, people and directions alike."""
+        half = t.ppf((1 + confidence_level) / 2, N_FOLDS - 1)
+        low = max(self.estimate - half * self.error, 1.0)
+        high = max(self.estimate + half * self.error, self.with_chance + half * self.error_with_chance)
+        return 1.0 if self.p_of_chance > 1 - confidence_level else low, high
 
     def p_value(self, limit: float) -> float:
         """Return the p-value of "the mean loss ratio is at most `limit`", which is no smaller than that of chance."""
@@ -359,7 +369,7 @@ class LinearisedRatio:
         return max(self.p_of_chance, float(beyond))
 
 
-def linearised_ratio(X, membership, margin, slopes, fall, *, confidence_level: float, random_state) -> LinearisedRatio:
+def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> LinearisedRatio:
     """Move people in one step along the directions in which groups differ, with log odds taken as linear.
 
     Parameters
@@ -371,8 +381,6 @@ def linearised_ratio(X, membership, margin, slopes, fall, *, confidence_level: f
         As in `loss_ratios`.
     fall : ndarray of shape (n_people,)
         `direct` of `loss_ratios`.
-    confidence_level : float
-        Of the interval: a jackknife over rows, people and directions alike.
     random_state : int
     """
     sums = Sums.of(X, membership)
@@ -383,16 +391,11 @@ def linearised_ratio(X, membership, margin, slopes, fall, *, confidence_level: f
         X, membership, margin, slopes, n_permutations=N_PERMUTATIONS, random_state=random_state
     )
     estimate = float(ratios.mean())
-    # What chance adds is known on average only: from below it counts as taken off, from above as left in.
     with_chance = float(loss_ratios(margin, slopes, sums.moves(), fall).mean())
-    half = t.ppf((1 + confidence_level) / 2, N_FOLDS - 1)
-    low = max(estimate - half * error, 1.0)
-    high = max(estimate + half * error, with_chance + half * error_with_chance)
     if fall.any():
         p_of_chance = 0.0  # what the feature itself changes is no chance
-    elif p_of_chance > 1 - confidence_level:  # chance explains it
-        low = 1.0
-    return LinearisedRatio(estimate, low, high, float(error), p_of_chance, by_chance, ratios, moves)
+    errors = float(error), p_of_chance, with_chance, float(error_with_chance)
+    return LinearisedRatio(estimate, *errors, by_chance, ratios, moves)
 
 
 def _jackknife(X, membership, margin, slopes, sums, fall, random_state) -> np.ndarray:

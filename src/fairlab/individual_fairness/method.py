@@ -162,32 +162,26 @@ class IndividualFairness(Method):
                 attack = gradient_flow_attack(network, metric, start, people.label > 0, dtype="float64", **step)
             images, after = attack.X, np.clip(attack.attacked_loss, loss(MAX_LOG_ODDS), loss(-MAX_LOG_ODDS))
         before = loss(people.margin)
-        found = loss_ratio_test(before, np.maximum(before, after), max_loss_ratio=self.max_loss_ratio, alpha=alpha)
-        p_of_chance = 0.0 if fall.any() else min(1.0, float(p_values.min()))
-        low, high = found.interval
-        test = partial(_p_value_of_test, found, p_of_chance)
-        effect = f"loss ratio under attack in the {name} subspace"
-        low = 1.0 if p_of_chance > alpha else max(float(low), 1.0)
         ratios = np.maximum(before, after) / before
-        numbers = float(found.statistic), low, max(float(high), low)
-        return self._finding(case, scorer, people, name, effect, numbers, test, ratios, images, worst)
+        found = loss_ratio_test(before, np.maximum(before, after), max_loss_ratio=self.max_loss_ratio, alpha=alpha)
+        found = _Attacked(found, 0.0 if fall.any() else min(1.0, float(p_values.min())), ratios)
+        effect = f"loss ratio under attack in the {name} subspace"
+        return self._finding(case, scorer, people, name, effect, found, images, worst)
 
     def _linearised(self, case, scorer, people, name, membership, fall, worst) -> Finding:
         """Return what one step along the directions of the groups finds, with log odds taken as linear."""
         known = people.X, membership, people.margin, people.slopes, fall
         random_state = derive_seed(self.random_state, self.title, name)
-        found = linearised_ratio(*known, confidence_level=self.confidence_level, random_state=random_state)
+        found = linearised_ratio(*known, random_state=random_state)
         effect = f"loss ratio under perturbation along the {name} direction"
         shuffled = f"; {found.by_chance:.2f} with {name} shuffled"
-        numbers = found.estimate, found.low, found.high
         images = _moved(case, people, found.moves)
-        return self._finding(
-            case, scorer, people, name, effect, numbers, found.p_value, found.ratios, images, worst, shuffled
-        )
+        return self._finding(case, scorer, people, name, effect, found, images, worst, shuffled)
 
-    def _finding(self, case, scorer, people, name, effect, numbers, test, ratios, images, worst, more="") -> Finding:
+    def _finding(self, case, scorer, people, name, effect, found, images, worst, more="") -> Finding:
         """Return a mean loss ratio with its interval; `images` are the counterparts in the encoding."""
-        (estimate, low, high), limit = numbers, self.max_loss_ratio
+        estimate, ratios, limit = found.estimate, found.ratios, self.max_loss_ratio
+        low, high = found.bounds(self.confidence_level)
         labels = "" if case.y_true is not None else "its own decisions as labels; "
         how = effect.removeprefix("loss ratio ")
         return Finding(
@@ -198,14 +192,15 @@ class IndividualFairness(Method):
             estimate=estimate,
             low=low,
             high=high,
-            p_value=test(limit),
+            p_value=found.p_value(limit),
             evidence=_evidence(case, scorer, people, images, ratios, worst, name),
             n=len(ratios),
             sentence=f"{how[0].upper()}{how[1:]}, the model's loss is {estimate:.2f} times as high, where up to "
             f"{limit:g} counts as fair",
             measure="loss_ratio",
-            test=test,
+            test=found.p_value,
             smallest=partial(smallest_effect, low, high, self.confidence_level),
+            bounds=found.bounds,
             limit=limit,
         )
 
@@ -273,11 +268,29 @@ def _example(column: pd.Series, members: np.ndarray) -> int:
     return int(members[0])
 
 
-def _p_value_of_test(found: RatioTest, p_of_chance: float, limit: float) -> float:
-    """Return the two-sided p-value of a ratio test against another limit, which is no smaller than that of chance."""
-    if found.statistic <= limit:
-        return 1.0
-    return max(p_of_chance, min(1.0, 2 * float(replace(found, max_loss_ratio=limit).p_value)))
+@dataclass(frozen=True, eq=False)
+class _Attacked:
+    """The mean loss ratio under attack, as `LinearisedRatio` has it: with the p-value of there being chance alone."""
+
+    test: RatioTest
+    p_of_chance: float
+    ratios: np.ndarray
+
+    @property
+    def estimate(self) -> float:
+        return float(self.test.statistic)
+
+    def bounds(self, confidence_level: float) -> tuple[float, float]:
+        """Return the interval at a level."""
+        low, high = map(float, replace(self.test, alpha=1 - confidence_level).interval)
+        low = 1.0 if self.p_of_chance > 1 - confidence_level else max(low, 1.0)
+        return low, max(high, low)
+
+    def p_value(self, limit: float) -> float:
+        """Return the two-sided p-value against another limit, which is no smaller than that of chance."""
+        if self.estimate <= limit:
+            return 1.0
+        return max(self.p_of_chance, min(1.0, 2 * float(replace(self.test, max_loss_ratio=limit).p_value)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,9 +148,8 @@ def spread_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
 def paired_spread(decisions: np.ndarray, alpha: float, rng: np.random.Generator) -> tuple[float, float, float]:
     """Return the highest less the lowest favourable rate among values that are seen on the same rows, and its interval.
 
-    Rates are compared in pairs: how often one value is favoured where the other is not. The interval has Clopper and
-    Pearson's for every ordered pair at once (Bonferroni). The estimate is corrected for the noise that makes a highest
-    rate look higher (bootstrap over rows).
+    The interval is that of `paired_bounds`. The estimate is corrected for the noise that makes a highest rate look
+    higher (bootstrap over rows).
 
     Parameters
     ----------
@@ -159,16 +158,29 @@ def paired_spread(decisions: np.ndarray, alpha: float, rng: np.random.Generator)
         One less the level of the interval.
     rng : Generator
     """
-    n_rows, n_values = decisions.shape
-    spread = float(np.ptp(decisions.mean(axis=0)))
-    only_first = (decisions.T.astype(float) @ ~decisions).astype(np.int64)
-    ends = exact_interval(np.arange(n_rows + 1), n_rows, alpha=alpha / (n_values * (n_values - 1)))
-    lows, highs = (end[only_first] for end in ends)
-    low = float(max(0.0, (lows - highs.T).max()))
-    high = float((highs - lows.T)[~np.eye(n_values, dtype=bool)].max())
+    n_rows, spread = len(decisions), float(np.ptp(decisions.mean(axis=0)))
+    low, high = paired_bounds(decisions, 1 - alpha)
     weights = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=REPETITIONS) / n_rows
     noise = np.ptp(weights @ decisions, axis=1).mean() - spread
     return float(np.clip(spread - max(noise, 0.0), low, high)), low, high
+
+
+def paired_bounds(decisions: np.ndarray, confidence_level: float) -> tuple[float, float]:
+    """Return the interval of the highest less the lowest favourable rate among values that are seen on the same rows.
+
+    Rates are compared in pairs: how often one value is favoured where the other is not. The interval has Clopper and
+    Pearson's for every ordered pair at once (Bonferroni).
+
+    Parameters
+    ----------
+    decisions : ndarray of bool of shape (n_rows, n_values)
+    confidence_level : float
+    """
+    n_rows, n_values = decisions.shape
+    only_first = (decisions.T.astype(float) @ ~decisions).astype(np.int64)
+    lows, highs = exact_interval(only_first, n_rows, alpha=(1 - confidence_level) / (n_values * (n_values - 1)))
+    lowest, highest = lows - highs.T, (highs - lows.T)[~np.eye(n_values, dtype=bool)]
+    return float(max(0.0, lowest.max())), float(highest.max())
 
 
 def extreme_values(decisions: np.ndarray) -> tuple[int, int]:

@@ -15,9 +15,9 @@ from fairlab.cases.groups import group_codes, losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import check_number
 from fairlab.seeds import derive_seed
-from fairlab.statistics import share_p_value, smallest_share
+from fairlab.statistics import share_bounds, share_p_value, smallest_share
 from fairlab.themis.draws import INPUTS, Comparison, from_people, from_table
-from fairlab.themis.estimation import count_flips, extreme_values, paired_p_value, paired_spread
+from fairlab.themis.estimation import count_flips, extreme_values, paired_bounds, paired_p_value, paired_spread
 from fairlab.themis.noisy import QUERIES_EACH, RepeatedPairs
 from fairlab.themis.proxies import check_proxies, proxies_of
 from fairlab.themis.stopping import Fixed
@@ -238,6 +238,7 @@ class _Run:
                 measure=MEASURES["causal"],
                 test=pairs.p_value,
                 smallest=pairs.smallest,
+                bounds=pairs.bounds,
                 by_group=by_group,
             )
 
@@ -329,6 +330,7 @@ class _Run:
             population=INPUTS if is_generated else "people",
             test=partial(share_p_value, n_hit, n),
             smallest=partial(smallest_share, n),
+            bounds=partial(share_bounds, n_hit, n),
             by_group=by_group,
         )
         return low, high
@@ -348,6 +350,7 @@ class _Run:
             measure=MEASURES["group"],
             population=INPUTS,
             test=partial(paired_p_value, decisions),
+            bounds=partial(paired_bounds, decisions),
         )
 
     def _by_group(self, question: _Question, people, hits, own) -> pd.DataFrame:

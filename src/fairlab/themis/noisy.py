@@ -58,13 +58,18 @@ class RepeatedPairs:
         self._counts, n = (counts, [len(people)] * 2), len(people)
         self._options = {"correlation": exclusive_correlation(counts[0], counts[1], n)}
         low, high = map(float, difference_bounds(*self._counts, confidence_level=1 - alpha, **self._options))
-        self.low, self.high = max(0.0, low), min(max(high, self.estimate), 1.0)
+        self.low, self.high = self.bounds(1 - alpha)
         self.smallest = partial(smallest_effect, low, high, 1 - alpha)
 
     @property
     def hits(self) -> np.ndarray:
         """Whose pairs both differ in the same direction, ndarray of bool of shape (n,)."""
         return self.signs == 1
+
+    def bounds(self, confidence_level: float) -> tuple[float, float]:
+        """Return the interval at a level."""
+        low, high = map(float, difference_bounds(*self._counts, confidence_level=confidence_level, **self._options))
+        return max(0.0, low), min(max(high, self.estimate), 1.0)
 
     def p_value(self, margin: float = 0.0) -> float:
         """Return the p-value of "the mean is at most `margin`", which is below `alpha` where the interval is above."""

@@ -1,0 +1,296 @@
+"""The three answers of an audit: beyond, within or open, by hand, and how often they are wrong; counts in docs/truth.
+
+Selection and true positive rates are compared as an audit does it: of a sensitive feature with two groups, of one with
+three (60, 30 and 10 percent of the people) and of their six intersections, with everyone else. People are drawn as
+counts, whose truth is known; the decision rule is that of reports, over all audits at once.
+
+``PYTHONPATH=tests python tests/auditing/test_answers.py --write`` makes tables and figure anew.
+"""
+
+import sys
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from audited import finding, people, report
+from scipy.special import ndtri
+from scipy.stats import binom, binomtest
+from truth import FOLDER
+
+from fairlab import Case, audit
+from fairlab.auditing.guard import judge
+from fairlab.auditing.report import answers
+from fairlab.cases import MethodResult
+from fairlab.data.project import project
+from fairlab.statistics import difference_bounds, difference_p_value, exact_interval, share_bounds
+
+ALPHA, MARGIN, WITHIN = 0.05, 0.005, 0.05
+SHARES = np.outer([0.5, 0.5], [0.6, 0.3, 0.1])  # of the people, by sex and race
+CELLS = list(product(range(2), range(3)))
+GROUPS = [  # as cells: one sex, each race, each intersection
+    np.array([sex == 0 for sex, _ in CELLS]),
+    *(np.array([race == one for _, race in CELLS]) for one in range(3)),
+    *np.eye(6, dtype=bool),
+]
+POSITIVE = 0.4  # share of people whose true label is favourable
+N_AUDITS = 1_000
+# Who is selected more often, as cells; the effect is scaled so that the largest difference is as stated.
+WORLDS = {
+    "sex": GROUPS[0],
+    "a group of 10%": GROUPS[3],
+    "an intersection of 5%": GROUPS[-1],
+    "an intersection of 30%": GROUPS[4],
+}
+
+
+def differences(rates):
+    """Return the difference between the rate of each group and that of everyone else, by the rates of the cells."""
+    means = [[np.average(rates, weights=SHARES.ravel() * mask) for mask in (group, ~group)] for group in GROUPS]
+    return np.array([inside - outside for inside, outside in means])
+
+
+def rates_of(world, largest):
+    """Return selection rates of the cells around 0.4 whose largest difference is that; all equal for none."""
+    raised = WORLDS[world].astype(float)
+    return 0.4 + largest * (raised - 0.5) / abs(differences(raised)).max()
+
+
+def drawn(rng, rates, n_people, n_audits):
+    """Return hits and totals of all comparisons of many audits, of shape (n_audits, 20, 2).
+
+    Selection rates come first, then true positive rates, which differ as much.
+    """
+    sizes = rng.multinomial(n_people, SHARES.ravel(), size=n_audits)
+    positives = rng.binomial(sizes, POSITIVE)
+    true_positives = rng.binomial(positives, rates)
+    hits = true_positives + rng.binomial(sizes - positives, rates)
+    counted = []
+    for some, all_of in ((hits, sizes), (true_positives, positives)):
+        for group in GROUPS:
+            sides = [np.stack([part[:, mask].sum(1) for mask in (group, ~group)], -1) for part in (some, all_of)]
+            counted.append(sides)
+    return tuple(np.stack([sides[k] for sides in counted], axis=1) for k in (0, 1))
+
+
+def rejected(hits, totals, alpha, holds):
+    """Return which comparisons Holm's method rejects in each audit, by whether their bounds hold at a level."""
+    n_tests = hits.shape[1]
+    left, found = np.full(len(hits), n_tests), np.zeros(hits.shape[:2], dtype=bool)
+    for _ in range(n_tests):
+        level = (alpha / np.maximum(left, 1))[:, None, None]
+        again = holds(*difference_bounds(hits, totals, confidence_level=1 - level))
+        if (again == found).all():
+            return found
+        found, left = again, n_tests - again.sum(axis=1)
+    return found
+
+
+def decided(hits, totals, *, margin=MARGIN, within=WITHIN, alpha=ALPHA):
+    """Return which comparisons are beyond, which are within, and whether all are, of many audits at once."""
+    beyond = rejected(hits, totals, alpha, lambda low, high: (low > margin) | (high < -margin))
+    inside = rejected(hits, totals, 2 * alpha, lambda low, high: (-within < low) & (high < within))
+    low, high = difference_bounds(hits, totals, confidence_level=1 - 2 * alpha)
+    is_within = ((-within < low) & (high < within)).all(axis=1)
+    return beyond, inside | is_within[:, None], is_within
+
+
+def false_answers(world, largest, n_people, seed=0, n_audits=N_AUDITS, **margins):
+    """Return in how many audits of a world something is said that is not so, of `n_audits`."""
+    rng = np.random.default_rng([seed, n_people, int(1e4 * largest), *WORLDS[world].astype(int)])
+    rates = rates_of(world, largest)
+    size = np.tile(np.round(abs(differences(rates)), 9), 2)
+    beyond, inside, is_within = decided(*drawn(rng, rates, n_people, n_audits), **margins)
+    margin, within = margins.get("margin", MARGIN), margins.get("within", WITHIN)
+    return {
+        "beyond, of what is not": int((beyond & (size <= margin)).any(axis=1).sum()),
+        "within, of what is not": int((inside & (size >= within)).any(axis=1).sum()),
+        "all within, though one is not": int(is_within.sum()) if size.max() >= within else 0,
+    }
+
+
+SIZES = (300, 1_000, 10_000, 100_000)
+STATED = {  # largest difference, margins, the answers that are wrong then
+    "fair": (0.0, {}, ["beyond, of what is not"]),
+    "at the margin of a finding, 0.005": (0.005, {}, ["beyond, of what is not"]),
+    "at one margin for both, 0.05": (0.05, {"margin": 0.05}, ["beyond, of what is not", "within, of what is not"]),
+    "at the margin of 0.05": (0.05, {}, ["within, of what is not", "all within, though one is not"]),
+    "at the margin of 0.1": (0.1, {"within": 0.1}, ["within, of what is not", "all within, though one is not"]),
+}
+
+
+def count(sizes=SIZES, n_audits=N_AUDITS):
+    """Return the table of docs/truth: of each world and size how often each wrong answer is not given."""
+    rows = []
+    for name, (largest, margins, wrong) in STATED.items():
+        for world, n_people in product(list(WORLDS)[: None if largest else 1], sizes):
+            found = false_answers(world, largest, n_people, n_audits=n_audits, **margins)
+            where = f", by {world}" if largest else ""
+            rows += [(f"{name}{where}, {n_people:,} people: not said: {each}", found[each]) for each in wrong]
+    return counted(rows, n_audits)
+
+
+def counted(rows, n_audits):
+    """Return a table of statements and how often they do not hold, with binomial intervals of how often they do."""
+    table = pd.DataFrame(rows, columns=["statement", "false"])
+    low, high = exact_interval(n_audits - table["false"], np.full(len(table), n_audits), alpha=0.05)
+    held = n_audits - table.pop("false")
+    return table.assign(audits=n_audits, held=held, share=held / n_audits, stated=1 - ALPHA, low=low, high=high).round(
+        4
+    )
+
+
+def surveyed(rng, largest, n_people=1_000):
+    """Return an audit of decisions with weights, several of one person, in which one sex is selected more often.
+
+    A stratum with a higher rate was sampled a fifth as often; a person has a rate of their own.
+    """
+    man, upper = rng.random((2, n_people)) < [[0.5], [1 / 6]]
+    rate = (0.4 + largest * (man - 0.5)) * np.where(upper, 1.4, 0.6)
+    rate, rows = rng.beta(1.5 * rate, 1.5 * (1 - rate)), np.repeat(np.arange(n_people), rng.choice([1, 2, 6], n_people))
+    table = pd.DataFrame({"sex": np.where(man, "m", "f")[rows], "who": rows, "weight": np.where(upper, 5, 1)[rows]})
+    table["decided"] = rng.random(len(rows)) < rate[rows]
+    case = Case.from_decisions(table, "decided", sensitive_features="sex", weights="weight", person="who")
+    return audit(case, methods=["rates"], within=0.2, progress=False)
+
+
+def count_surveyed(n_audits=300):
+    """Return the same for weights and several decisions of one person, by audits."""
+    rows = []
+    for name, largest in (("fair", 0.0), ("at the margin of 0.2", 0.2)):
+        made = [surveyed(np.random.default_rng([number, 7, int(10 * largest)]), largest) for number in range(n_audits)]
+        wrong = [bool(each.significant) if largest == 0 else each.is_within for each in made]
+        said = "beyond, of what is not" if largest == 0 else "all within, though one is not"
+        rows.append((f"{name}, by sex, weights and several decisions of 1,000 people: not said: {said}", sum(wrong)))
+    return counted(rows, n_audits)
+
+
+def power(n_audits=500):
+    """Return how often "all within" is said of fair models, by people and margin, and of differences of half of it."""
+    rows = []
+    for within, n_people in product((0.02, 0.05, 0.1), (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)):
+        for share in (0.0, 0.5):
+            rng = np.random.default_rng([1, n_people, int(1e4 * within), int(10 * share)])
+            counts = drawn(rng, rates_of("sex", share * within), n_people, n_audits)
+            beyond, _, is_within = decided(*counts, margin=within, within=within)
+            rows.append((within, n_people, share * within, n_audits, is_within.mean(), beyond.any(axis=1).mean()))
+    names = ["within", "people", "largest difference", "audits", "said to be within", "difference found"]
+    return pd.DataFrame(rows, columns=names).round(4)
+
+
+def drawing(table):
+    """Return the figure of the power."""
+    from fairlab.plotting import BLACK, LINES, legend_below, panels
+
+    figure, axes = panels(1, 2, width=3.4, height=2.8, sharey=True)
+    for axis, share in zip(axes, (0.0, 0.5), strict=True):
+        for (within, rows), line in zip(table.groupby("within"), LINES, strict=False):
+            some = rows[np.isclose(rows["largest difference"], share * within)]
+            label = f"within {100 * within:g} percentage points"
+            axis.plot(some["people"], some["said to be within"], label=label, markersize=4, **line)
+        axis.axhline(0.8, color=BLACK, linewidth=0.8, linestyle=":")
+        axis.set(xscale="log", xlabel="people", title="no difference" if share == 0 else "a difference of half of it")
+    axes[0].set_ylabel("audits that say so")
+    legend_below(figure)
+    return figure
+
+
+# by hand
+
+
+def test_answers_by_hand():
+    # Holm at 5%: 0.01 * 3 and 0.02 * 2 are beyond; 0.001 * 3 and 0.024 * 2 within; nan is never within.
+    assert answers([0.01, 0.02, 0.2], [0.9, 0.9, 0.9], 0.05).tolist() == ["beyond", "beyond", "open"]
+    assert answers([0.9, 0.8, 0.7], [0.001, 0.024, 0.06], 0.05).tolist() == ["within", "within", "open"]
+    assert answers([0.9, 0.9, 0.9], [0.03, 0.04, 0.05], 0.05).tolist() == ["within"] * 3, "all need no correction"
+    assert answers([0.9, 0.9, 0.9], [0.03, 0.04, 0.051], 0.05).tolist() == ["open"] * 3
+    assert answers([0.9, 0.9], [0.001, np.nan], 0.05).tolist() == ["within", "open"]
+    assert answers([0.001, 0.9], [0.001, 0.001], 0.05).tolist() == ["beyond", "within"], "small, and found"
+    assert answers([], [], 0.05).tolist() == []
+
+
+def shares(hits, n, **changes):
+    """Return a finding that a share is a flip rate, with the bounds of a binomial."""
+    low, high = share_bounds(hits, n, confidence_level=0.95)
+    parts = {"low": low, "high": high, "bounds": partial(share_bounds, hits, n), "measure": "counterfactual_flip_rate"}
+    return finding(people(), changes.pop("p_value", 0.9), hits / n, **parts | changes)
+
+
+def test_a_p_value_of_a_small_share_is_that_of_the_one_sided_binomial_test():
+    assert shares(0, 100).p_value_within(0.05) == pytest.approx(0.95**100)
+    assert shares(3, 200).p_value_within(0.05) == pytest.approx(binom.cdf(3, 200, 0.05))
+    assert shares(30, 200).p_value_within(0.05) == 1
+    assert shares(30, 200, limit=0.2).p_value_within(0.05) == pytest.approx(binom.cdf(30, 200, 0.2))
+    assert np.isnan(finding(people(), 0.9).p_value_within(0.05)), "without bounds it cannot be shown"
+    assert np.isnan(shares(0, 100, p_value=np.nan).p_value_within(0.05))
+
+
+def test_people_needed_by_hand_and_by_the_test_itself():
+    # Nobody of 40 flips: to be at most 5%, and that from above, it takes 1.645 and 1.282 errors.
+    one = shares(0, 40)
+    assert one.times_as_many(0.005, 0.05, 0.05, 4) == pytest.approx(
+        (2.9264 * one.high / ndtri(0.975) / 0.05) ** 2, 1e-3
+    )
+    # 30 of 400 flip: to be more than half a percent as one of four comparisons, 2.498 and 0.842 errors.
+    one = shares(30, 400)
+    error = (one.estimate - one.low) / ndtri(0.975)
+    assert one.times_as_many(0.06, 0.07, 0.05, 4) == pytest.approx((3.3396 * error / 0.015) ** 2, 1e-3)
+    [row] = report(MethodResult("Themis", (shares(4, 100),), (), 0, 0)).frame.itertuples()
+    assert (row.answer, row.people_needed > 400) == ("open", True)
+    k = row.people_needed / 400
+    rng = np.random.default_rng(0)
+    found = [shares(int(hits), int(100 * k)) for hits in rng.binomial(int(100 * k), 0.04, 200)]
+    settled = [each.p_value_within(0.05) <= 0.05 or each.bounds(confidence_level=0.95)[0] > 0.005 for each in found]
+    assert np.mean(settled) >= 0.75
+
+
+def test_verdicts_and_what_is_required_of_them():
+    def judged(*found):
+        made = report(MethodResult("Themis", found, (), 0, 0))
+        return made.verdict, made.answers, len(judge(made, require_within=True).failing), len(judge(made).failing)
+
+    small, unclear, large = shares(0, 400), shares(16, 400), shares(80, 400, p_value=1e-9, test=lambda margin: 1e-9)
+    assert judged(small, small) == ("within the margin", {"beyond": 0, "within": 2, "open": 0}, 0, 0)
+    assert judged(small, unclear) == ("open", {"beyond": 0, "within": 1, "open": 1}, 1, 0)
+    assert judged(small, unclear, large) == ("difference found", {"beyond": 1, "within": 1, "open": 1}, 2, 1)
+    said = report(MethodResult("Themis", (small,), (), 0, 0)).summary
+    assert "within the margin of 5 percentage points for every comparison made, with an error of at most 0.05" in said
+    assert "The 1 comparison: counterfactual flip rate (sex)." in said
+    with pytest.raises(ValueError, match=r"within: expected .* at least 0\.1"):
+        audit(Case(lambda rows: rows["age"] > 40, people(), sensitive_features="sex"), margin=0.1, within=0.05)
+
+
+def test_the_rule_for_many_audits_is_that_of_a_report():
+    rng = np.random.default_rng(3)
+    hits, totals = drawn(rng, rates_of("sex", 0.05), 20_000, 10)
+    beyond, inside, is_within = decided(hits, totals)
+    for k in range(len(hits)):
+        found = [
+            finding(people(), 0.5, test=partial(difference_p_value, *both), bounds=partial(difference_bounds, *both))
+            for both in zip(hits[k], totals[k], strict=True)
+        ]
+        made = report(MethodResult("group rates", found, (), 0, 0))
+        expected = np.where(beyond[k], "beyond", np.where(inside[k], "within", "open"))
+        assert sorted(made.frame["answer"]) == sorted(expected)
+        assert made.is_within == is_within[k]
+
+
+# by simulation
+
+
+def test_a_few_audits_at_the_margin_are_as_stated():
+    assert np.ptp(rates_of("sex", 0.05)) == pytest.approx(0.05)
+    for name, (largest, margins, wrong) in STATED.items():
+        found = false_answers("an intersection of 5%", largest, 20_000, n_audits=200, **margins)
+        assert all(binomtest(found[each], 200, ALPHA, alternative="greater").pvalue > 0.001 for each in wrong), name
+
+
+if __name__ == "__main__":
+    tables = {"answers": pd.concat([count(), count_surveyed()], ignore_index=True), "answers_power": power()}
+    for name, frame in tables.items():
+        print(frame.to_string())
+        if "--write" in sys.argv:
+            frame.to_csv(FOLDER / f"{name}.csv", index=False)
+    if "--write" in sys.argv:
+        drawing(tables["answers_power"]).savefig(project().docs / "_static" / "answers_power.svg")
