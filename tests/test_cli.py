@@ -472,13 +472,12 @@ def decisions(tmp_path, monkeypatch):
 def test_decisions_are_audited_and_compared_without_a_model(decisions, tmp_path, capsys):
     assert main(["audit", *decisions, "last.csv"]) == 0
     out = capsys.readouterr()
-    assert "for a table of decisions without a model on 600 people" in out.out
-    assert (
-        "not assessed: Themis: There is no model to query, only decisions." in out.out
-        and "the model will" not in out.err
-    )
+    assert "a table of decisions without a model, tested on 600 people" in out.out
+    assert "the model will" not in out.err
     assert main(["audit", *decisions, "this.csv", "--scores", "score", "--weights", "w", "--json", "r.json"]) == 3
-    assert json.loads((tmp_path / "r.json").read_text())["groups"][0]["weight"] > 300
+    content = json.loads((tmp_path / "r.json").read_text())
+    assert content["groups"][0]["weight"] > 300
+    assert {"method": "Themis", "reason": "There is no model to query, only decisions."} in content["skipped"]
     (tmp_path / "a.toml").write_text(
         'table = "this.csv"\ndecisions = "hired"\npos_label = "yes"\nsensitive_features = "sex"\n'
     )

@@ -154,7 +154,7 @@ def test_duplicate_labels_of_rows_are_kept_apart():
 def test_one_label_alone_is_said_and_audited():
     with pytest.warns(UserWarning, match="No decision is 'yes', the favourable label"):
         case = case_of(table(200).assign(hired="no"))
-    assert fairlab.audit(case).verdict == "no difference found"
+    assert fairlab.audit(case).verdict in ("open", "within the margin")
 
 
 def test_scores_of_other_rows_or_of_the_other_label_are_said():
