@@ -216,7 +216,7 @@ def test_an_audit_counts_every_decision_whatever_the_budget():
     report = fairlab.audit(case, budget=100, max_seconds=60)
     assert (report.provenance["people"], report.n_queries, forecast(case)) == (N, 0, 0)
     assert report.groups["sex"]["people"].sum() == N
-    assert "a table of decisions without a model was tested on 1,200 people" in report.summary
+    assert "a table of decisions without a model, tested on 1,200 people" in report.summary
 
 
 @pytest.mark.parametrize("options", [{}, {"weights": "weight"}, {"person": "person"}, {"scores": "score"}])
@@ -386,7 +386,7 @@ def test_means_are_compared_as_by_welch_within_a_margin_in_their_unit():
     within = fairlab.audit(case, methods=[GroupRates(mean_margin=4_000)])
     assert within.findings[0].limit == 4_000 and not within.significant
     report = fairlab.audit(case, methods=["rates"])
-    assert "beyond a mean difference of" in report.summary and report.significant
+    assert report.significant
     assert judge(report, rules=[Rule.of("mean_difference > 500")]).failing
     assert not judge(report, rules=[Rule.of("mean_difference > 4000")]).failing
 
