@@ -84,7 +84,8 @@ REPORT_STYLE = """
 .fairlab .wide {overflow-x: auto;}
 .fairlab img {max-width: 100%; height: auto; background: white;}
 .fairlab summary {cursor: pointer; padding: .2em 0;}
-@media (max-width: 30rem) {.fairlab dl {display: block;} .fairlab th, .fairlab td {padding-right: .4em;}}
+@media (max-width: 30rem) {.fairlab dl {display: block;} .fairlab th, .fairlab td {padding-right: .4em;}
+  .fairlab table:not(.bars) .number {white-space: normal;}}
 @media print {.fairlab details::details-content {content-visibility: visible; block-size: auto;}
   .fairlab {max-width: none; font-size: 10pt;} .fairlab .wide {overflow: visible;}
   .fairlab tr, .fairlab img {break-inside: avoid;} .fairlab h2, .fairlab h3 {break-after: avoid;}}

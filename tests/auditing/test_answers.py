@@ -187,11 +187,11 @@ def drawing(table):
     for axis, share in zip(axes, (0.0, 0.5), strict=True):
         for (within, rows), line in zip(table.groupby("within"), LINES, strict=False):
             some = rows[np.isclose(rows["largest difference"], share * within)]
-            label = f"within {100 * within:g} percentage points"
+            label = f"{100 * within:g} points"
             axis.plot(some["people"], some["said to be within"], label=label, markersize=4, **line)
         axis.axhline(0.8, color=BLACK, linewidth=0.8, linestyle=":")
         axis.set(xscale="log", xlabel="people", title="no difference" if share == 0 else "a difference of half of it")
-    axes[0].set_ylabel("audits that say so")
+    axes[0].set_ylabel("audits that say within")
     legend_below(figure)
     return figure
 
@@ -284,6 +284,24 @@ def test_a_few_audits_at_the_margin_are_as_stated():
     for name, (largest, margins, wrong) in STATED.items():
         found = false_answers("an intersection of 5%", largest, 20_000, n_audits=200, **margins)
         assert all(binomtest(found[each], 200, ALPHA, alternative="greater").pvalue > 0.001 for each in wrong), name
+
+
+def test_committed_counts_are_as_stated():
+    table = pd.read_csv(FOLDER / "answers.csv")
+    assert (table["held"] >= binom.ppf(0.001, table["audits"], table["stated"])).all()
+    assert table["statement"].str.contains("all within, though").sum() >= 24
+    fair = pd.read_csv(FOLDER / "answers_power.csv").query("`largest difference` == 0")
+    said = fair.set_index(["within", "people"])["said to be within"].round(1)
+    # as docs/guide/answers.md says
+    assert (said[0.05, 10_000], said[0.05, 100_000], said[0.1, 10_000]) == (0, 1, 0.5)
+
+
+@pytest.mark.slow
+def test_the_counts_come_out_again():
+    pd.testing.assert_frame_equal(
+        pd.concat([count(), count_surveyed()], ignore_index=True), pd.read_csv(FOLDER / "answers.csv")
+    )
+    pd.testing.assert_frame_equal(power(), pd.read_csv(FOLDER / "answers_power.csv"))
 
 
 if __name__ == "__main__":
