@@ -179,7 +179,7 @@ def scores() -> pd.DataFrame:
             scores="decile_score",
             features=["age", "priors_count", "c_charge_degree"],
         )
-    frame = audit(case, progress=False).frame
+    frame = audit(case, methods=["rates", "fliptest"], progress=False).frame
     frame = frame[frame["who"].isin(["sex", "race"]) & frame["where"].eq("everyone")].sort_values(["who", "measure"])
     shown = frame[["effect", "estimate", "low", "high"]].round(3)
     return shown.assign(p=[f"{p:.1g}" for p in frame["p_value"]]).reset_index(drop=True)
