@@ -26,6 +26,14 @@ def experiment(toy):
     return Experiment("toy/mean", profile="smoke")
 
 
+def test_a_standard_deviation_is_recorded_beside_the_number_it_belongs_to():
+    experiment = Experiment("fliptest/gan_validation", profile="smoke")
+    name = "lipton.work_experience.ks"
+    for id, values in ((name, [0.1, 0.3]), (f"{name}.std", [0.14])):
+        experiment.record("table-1", id, values, data=[])
+        assert experiment.run.record("table-1", id)["values"] == values
+
+
 @pytest.mark.parametrize(
     ("given", "published", "other"),
     [

@@ -278,7 +278,7 @@ class Experiment:
         if not np.isfinite(values).all():
             trial = int(np.argwhere(~np.isfinite(values))[0][0])
             raise ValueError(f"{artefact}:{id}: trial {trial} is {values[trial]}; omit failed trials and report them")
-        if self.run.ours(artefact, id, reading) is not None:
+        if self.run.record(artefact, id, reading) is not None:
             raise ValueError(f"{artefact}:{id}: recorded twice ({reading})")
         entry = {"artefact": artefact, "id": id, "reading": reading, "values": values.tolist()}
         entry["note"] = self._note if note is None else note
