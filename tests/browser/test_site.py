@@ -268,7 +268,7 @@ def test_a_number_in_a_bar_is_shown_whole_or_not_at_all(page, site):
 # Who comes, where they begin, what they click on, and what must then stand in the first screen.
 VISITORS = {
     "journalist": ("index.html", ["a >> text=FairTest"], "text=swaps latitude and longitude"),
-    "engineer": ("index.html", ["article >> text=Audit your model"], "pre >> text=fairlab.audit"),
+    "engineer": ("index.html", ["article >> text=Audit your model"], "pre >> text=import fairlab"),
     "lecturer": ("index.html", ["article >> text=Teach"], ".fl-cards a >> nth=0"),
     "student": ("index.html", ["article >> text=Teach", ".fl-cards a >> nth=0"], "text=Download the notebook"),
     "student of ADF": (
