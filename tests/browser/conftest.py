@@ -1,6 +1,8 @@
 """A site that was built, and a browser to look at it; tests are skipped where there is no browser."""
 
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The folder of the site, built here from what is committed."""
+    """The folder of the site, built here from what is committed; or that of ``FAIRLAB_SITE``, which was."""
+    if built := os.environ.get("FAIRLAB_SITE"):
+        return Path(built)
     pytest.importorskip("sphinx", reason="Sphinx is not installed; it comes with fairlab[site]")
     from fairlab.site.building import build
 
