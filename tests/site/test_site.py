@@ -302,7 +302,11 @@ def test_code_on_pages_has_short_lines_and_stays_the_same_code():
     made = narrow_blocks(text)
     assert f"   ```bash\n   # what it does\n   {command}\n   ```" in made
     assert f"```python\n{narrowed}\n```\n" in made
-    assert narrow_blocks("```\nshort  # as it is\n```\n") == "```\nshort  # as it is\n```\n"
+    for same in (
+        "```\nshort  # as it is\n```\n",
+        f"```{{toctree}}\na\n```\n# {'word ' * 30}\n\n```{{raw}} html\n<p>\n```\n",
+    ):
+        assert narrow_blocks(same) == same
 
 
 def test_own_results_come_before_the_committed_ones_and_are_rejected_if_corrupted(results, tmp_path):

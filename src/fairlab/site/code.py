@@ -11,23 +11,32 @@ from fairlab.checks import optional
 nbformat = optional("nbformat")
 
 LONGEST = 88  # characters of a line
-BLOCK = re.compile(r"^( *)```(python|bash|toml|)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+LANGUAGES = ("", "bash", "python", "toml")  # of blocks that are code
+FENCE = re.compile(r"( *)(`{3,})(.*)")
 COMMENT = re.compile(r"( *)([^#\s][^#]*?)  +(# .*)")  # behind code
 
 
 def narrow_blocks(text: str) -> str:
     """Return Markdown whose blocks of code have short lines."""
-    blocks = [textwrap.dedent(block) for _, _, block in BLOCK.findall(text)]
-    made = {block: block for block in blocks} | dict(zip(blocks, map(_comments_above, blocks), strict=True))
-    python = [textwrap.dedent(block) for _, language, block in BLOCK.findall(text) if language == "python"]
-    made |= dict(zip(python, narrow(python), strict=True))
-
-    def write(found):
-        indent, language, block = found.groups()
-        code = textwrap.indent(made[textwrap.dedent(block)].rstrip("\n"), indent)
-        return f"{indent}```{language}\n{code}\n{indent}```"
-
-    return BLOCK.sub(write, text)
+    parts, fence = [[]], None  # lines of text and of blocks, in turn
+    for line in text.split("\n"):
+        found = FENCE.fullmatch(line)
+        if fence is None and found:
+            fence = found
+            parts += [[line], []]
+        elif fence and found and found[2].startswith(fence[2]) and not found[3]:
+            fence = None
+            parts += [[line]]
+        else:
+            parts[-1].append(line)
+    blocks = {k: FENCE.fullmatch(parts[k - 1][0]) for k in range(2, len(parts), 3)}
+    code = {k: textwrap.dedent("\n".join(parts[k])) for k, opened in blocks.items() if opened[3] in LANGUAGES}
+    python = [k for k in code if blocks[k][3] == "python"]
+    made = {k: _comments_above(block) for k, block in code.items()}
+    made |= dict(zip(python, narrow([code[k] for k in python]), strict=True))
+    for k, block in made.items():
+        parts[k] = textwrap.indent(block.rstrip("\n"), blocks[k][1]).split("\n")
+    return "\n".join(line for part in parts for line in part)
 
 
 def narrow(codes: Sequence[str]) -> list[str]:
