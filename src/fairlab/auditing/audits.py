@@ -124,8 +124,8 @@ def audit(
     for argument, name in (("model_name", model_name), ("model_version", model_version)):
         if not isinstance(name, str):
             raise TypeError(f"{argument}: expected text, found {name!r}")
-    options = {"confidence_level": confidence_level, "random_state": random_state}
-    own = {"themis": {"proxies": proxies}}
+    options: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
+    own: dict[str, dict[str, Any]] = {"themis": {"proxies": proxies}}
     chosen = [
         each if isinstance(each, Method) else METHODS[each](**options, **own.get(each, {})) for each in _chosen(methods)
     ]
@@ -258,7 +258,7 @@ def run(method: str, case: Case, *, budget: int = 200_000, **options: Any) -> Me
     ('FlipTest', True)
     """
     [name] = _chosen(check_text(method, "method"))
-    return METHODS[name](**options).run(case, budget=budget)
+    return METHODS[str(name)](**options).run(case, budget=budget)
 
 
 def _checked(case, budget, confidence_level, random_state, *, least) -> tuple[int, float, int]:

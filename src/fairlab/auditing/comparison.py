@@ -240,8 +240,8 @@ def compare(
     answer = answers(rows["p_value"], rows.pop("p_value_within"), 1 - confidence_level)
     rows["p_value"] = holm(rows["p_value"])
     rows["verdict"] = np.where(answer == BEYOND, np.where(rows["change"] < 0, BETTER, WORSE), answer)
-    not_compared = tuple(dict.fromkeys(not_compared))
-    return ModelComparison(case_a, case_b, rows, pairs.is_paired, not_compared, confidence_level, within)
+    reasons = tuple(dict.fromkeys(not_compared))
+    return ModelComparison(case_a, case_b, rows, pairs.is_paired, reasons, confidence_level, within)
 
 
 def _differ(first, second) -> bool:

@@ -141,7 +141,8 @@ def command_model(command: str, *, in_batches: bool = False, timeout: float | No
     if not parts:
         raise ValueError("model: expected a command line, found an empty text")
     model = CommandModel(parts, by_row=not in_batches)
-    return replace(model, timeout=min(timeout or np.inf, model.timeout))
+    limits = [limit for limit in (timeout, model.timeout) if limit]
+    return replace(model, timeout=min(limits, default=None))
 
 
 def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, texts: Iterable[str] = ()) -> pd.DataFrame:

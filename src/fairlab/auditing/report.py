@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -126,6 +126,8 @@ class Report(Result):
     model_name: str = ""
     model_version: str = ""
     date: datetime | None = None
+    frame: pd.DataFrame = field(init=False, repr=False)
+    groups: dict[str, pd.DataFrame] = field(init=False, repr=False)
 
     def __post_init__(self):
         object.__setattr__(self, "frame", self._frame())

@@ -224,7 +224,8 @@ class Case:
         >>> fairlab.Case.from_decisions(people, "hired", sensitive_features="sex", pos_label="yes")
         Case: decisions, 3 rows, 2 features, sensitive sex; task classes, 33% favourable
         """
-        table, own = as_pandas(table), {}
+        table = as_pandas(table)
+        own: dict[str, str] = {}
         given = {"decisions": decisions, "scores": scores, "weights": weights, "person": person, "y_true": y_true}
         for argument, values in given.items():
             if isinstance(values, pd.Series) and values.name in table and table[values.name].equals(values):
@@ -236,8 +237,8 @@ class Case:
                 own[name], given[argument] = argument, table[name]
         names = _checked_names(sensitive_features, "sensitive_features", table)
         chosen = [name for name in table if name not in own] if features is None else features
-        chosen = dict.fromkeys([*_checked_names(chosen, "features", table), *names])
-        for name in chosen:
+        columns = [*dict.fromkeys([*_checked_names(chosen, "features", table), *names])]
+        for name in columns:
             if name in own:
                 raise CaseError(f"{own[name]}: {name!r} is also among the features; expected a column of its own")
         labels = given.pop("y_true")
@@ -245,7 +246,7 @@ class Case:
             record_of(table.index, **given),
             table,
             sensitive_features=names,
-            features=list(chosen),
+            features=columns,
             y_true=labels,
             pos_label=pos_label,
             **options,
@@ -374,13 +375,14 @@ class Case:
 
     def one_decision_each(self, *, random_state: int = 0) -> "Case":
         """Return the case of one decision of each person, drawn at random, or itself if there are no more."""
-        if self.person is None:
+        if self.record is None or self.person is None:
             return self
         rng = np.random.default_rng(derive_seed("a decision of each person", random_state))
         drawn = rng.permutation(len(self.table))
         _, first = np.unique(self.person[drawn], return_index=True)
-        part = self._part(np.sort(drawn[first]))
-        part.record = part.record.drop(columns="person")
+        rows = np.sort(drawn[first])
+        part = self._part(rows)
+        part.record = self.record.iloc[rows].drop(columns="person")
         return part
 
     def groups(self, name: str) -> pd.Series:

@@ -13,7 +13,8 @@ SMALLEST_SHARE = 0.02  # of the people, below which a group is small
 
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:
     """Return the number of everybody's group by some sensitive features, and the names of the groups that occur."""
-    codes, values = np.zeros(len(case.table), dtype=np.int64), [()]
+    codes = np.zeros(len(case.table), dtype=np.int64)
+    values: list[tuple[str, ...]] = [()]
     for name in features:
         column = case.groups(name).cat
         labels, n = column.categories, len(column.categories)

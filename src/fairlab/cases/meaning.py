@@ -100,9 +100,10 @@ class Meaning:
                 return (answers == self.pos_label).astype(float)
             return np.array([value == self.pos_label for value in answers.tolist()], dtype=float)
         if self.columns is not None:
-            if answers.ndim == 1 or not answers.columns.equals(self.columns):
-                found = "one value a row" if answers.ndim == 1 else f"the columns {list(answers.columns)}"
-                raise CaseError(f"model: returned {found} after {list(self.columns)}")
+            if not isinstance(answers, pd.DataFrame):
+                raise CaseError(f"model: returned one value a row after {list(self.columns)}")
+            if not answers.columns.equals(self.columns):
+                raise CaseError(f"model: returned the columns {list(answers.columns)} after {list(self.columns)}")
             answers = answers.iloc[:, self.label].to_numpy()
         return np.asarray(answers, dtype=float)
 
@@ -302,9 +303,9 @@ def _with_class(given: Meaning, labels: set, *, is_named: bool) -> Meaning:
             raise CaseError(f"pos_label: {pos_label!r} is not among the model's classes, {listed(classes)}")
         strange = listed(labels - set(classes))
         raise CaseError(f"y_true: holds {strange}; the model's classes are {listed(classes)}")
-    found = f"the labels are {listed(labels)}" if labels else f"found {pos_label!r}"
+    known = f"the labels are {listed(labels)}" if labels else f"found {pos_label!r}"
     raise CaseError(
-        f"pos_label: {found}, and nothing says which class of the model is which; expected an object with classes_ "
+        f"pos_label: {known}, and nothing says which class of the model is which; expected an object with classes_ "
         "beside predict_proba, a function that returns a DataFrame with the labels as columns, or true labels and "
         f"pos_label as numbers of classes, {listed(classes)}"
     )

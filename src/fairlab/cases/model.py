@@ -191,8 +191,7 @@ class ModelAdapter:
         by_score = self.answer is None or (decision_threshold is not None and self.scorer is not None)
         rows = self.queries.distinct(rows)
         answers = None if by_score else self.queries.send(self._answers, rows)
-        its = {"classes": self.classes, "unit": self.unit}
-        self.meaning = interpret(answers, labels, pos_label, decision_threshold, **its)
+        self.meaning = interpret(answers, labels, pos_label, decision_threshold, classes=self.classes, unit=self.unit)
         for text in self.meaning.warnings:
             self._warn(text)
         truth = None if y is None else self.meaning.truth(y)
