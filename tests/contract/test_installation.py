@@ -145,8 +145,11 @@ def test_the_first_example_of_the_page_on_models_runs_without_the_extras_and_wit
     asked = 'assert report.significant and report.budget == 20_000 and list(case.sensitive_features) == ["sex", "race"]'
     answer = run(f"{BLOCK}\n{example}\n{asked}", cwd=tmp_path, env=os.environ | {"FAIRLAB_ROOT": str(tmp_path)})
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout.startswith("Pipeline was tested on 3,000 people for differences by sex and race: ")
-    assert "The first of them: The selection rate of Female is " in answer.stdout
+    verdict, *_ = answer.stdout.splitlines()
+    assert verdict.startswith(
+        "Difference found: income model, tested on 3,000 people for differences by sex and race: "
+    )
+    assert "The selection rate of Female is " in answer.stdout
     assert (tmp_path / "audit.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 

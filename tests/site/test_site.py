@@ -281,9 +281,9 @@ def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fai
     title, cell = nbformat.read(page, as_version=4).cells
     assert cell.outputs[0].text == "42\n"
     assert "Executed for this page" in title.source
-    monkeypatch.setattr(building, "execute", lambda *given: pytest.fail("the same text runs twice"))
-    write_notebooks(tmp_path, [])
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(building, "execute", lambda *given: pytest.fail("the same text runs twice"))
+        write_notebooks(tmp_path, [])
     cells[1].source = "1 / 0"
     nbformat.write(v4.new_notebook(cells=cells), file)
     write_notebooks(tmp_path, [])
