@@ -1,12 +1,17 @@
 """How Sphinx builds the site; `fairlab site` writes the sources and calls it."""
 
+import re
 import tomllib
+from base64 import b64decode
 from functools import cache
 from html import escape
+from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
+from PIL import Image
 from sphinx.search.en import SearchEnglish
 
 from fairlab import __version__
@@ -91,6 +96,7 @@ def setup(app):
         "autodoc-skip-member", lambda app, what, name, member, skip, options: isinstance(member, np.ufunc) or None
     )
     app.connect("html-page-context", describe)
+    app.connect("html-page-context", size_images)
     SearchEnglish.stem = cache(SearchEnglish.stem)  # of every word of every page, a seventh of the seconds
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -105,6 +111,27 @@ def describe(app, page, template, context, doctree):
     context["metatags"] = tags + "".join(
         f'<meta property="og:{name}" content="{escape(text)}">' for name, text in facts.items()
     )
+
+
+UNSIZED = re.compile(r'<img (?![^>]*\b(?:width|style)=)([^>]*?src="([^"]+\.png|data:image/png;base64,[^"]+)"[^>]*)>')
+
+
+def size_images(app, page, template, context, doctree):
+    """Give the pictures that a notebook drew their size, so that a page does not jump while it loads."""
+    files = {name: source for source, name in app.builder.images.items()}
+
+    def sized(found):
+        name = found[2].rpartition("/")[2]
+        if found[2].startswith("data:"):
+            picture = BytesIO(b64decode(found[2].partition(",")[2]))
+        elif name in files:
+            picture = Path(app.srcdir, files[name])
+        else:
+            return found[0]
+        width, height = Image.open(picture).size
+        return f'<img width="{width}" height="{height}" {found[1]}>'
+
+    context["body"] = UNSIZED.sub(sized, context.get("body", ""))
 
 
 def inline_formula(translator, node):
