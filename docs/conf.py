@@ -131,7 +131,8 @@ def size_images(app, page, template, context, doctree):
         width, height = Image.open(picture).size
         return f'<img width="{width}" height="{height}" {found[1]}>'
 
-    context["body"] = UNSIZED.sub(sized, context.get("body", ""))
+    if "body" in context:
+        context["body"] = UNSIZED.sub(sized, context["body"])
 
 
 def inline_formula(translator, node):
