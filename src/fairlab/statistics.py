@@ -16,7 +16,7 @@ from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, ndtr, ndtri, rel
 ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
 HALVINGS = 60
 TINY = np.finfo(float).tiny
-SMALLEST_LEVEL = 1e-15  # of a p-value that is found by halving
+SMALLEST_LEVEL = 1e-15  # of a p-value that is the level of an interval
 STEPS = 1000  # of differences that are tried, a tenth of a percentage point each
 COARSE = 25  # of them, which are tried first
 LARGEST_QUANTILE = 38.0  # of the standard normal distribution, beyond which tail probabilities are zero
@@ -195,18 +195,33 @@ def difference_p_value(hits, totals, margin: float = 0.0, **options) -> float:
         Of `difference_bounds`.
     """
 
-    def is_beyond(alpha):
+    def beyond(alpha):
         low, high = difference_bounds(hits, totals, confidence_level=1 - alpha, **options)
-        return low > margin or high < -margin
+        return max(low, -high) - margin
 
-    return smallest_level(is_beyond)
+    return smallest_level(beyond)
 
 
-def smallest_level(holds: Callable[[float], bool]) -> float:
-    """Return the smallest level at which something holds that holds at all larger ones, too; 1 if at none."""
-    if not holds(1 - SMALLEST_LEVEL):
+def smallest_level(excess: Callable[[float], float]) -> float:
+    """Return the level from which on an excess is above 0, which grows with it; 1 if there is none.
+
+    Parameters
+    ----------
+    excess : function
+        Of a level, such as by how much an interval is beyond a margin.
+    """
+    from scipy.optimize import brentq  # a tenth of a second to import
+
+    least, most = np.log([SMALLEST_LEVEL, 1 - SMALLEST_LEVEL])
+
+    def of_log(log_level):
+        return np.nan_to_num(float(excess(np.exp(log_level))))  # bounds may be infinite
+
+    if of_log(most) <= 0:
         return 1.0
-    return float(np.exp(_halved(lambda log_level: holds(np.exp(log_level)), 0.0, np.log(SMALLEST_LEVEL))[0]))
+    if of_log(least) > 0:
+        return SMALLEST_LEVEL
+    return float(np.exp(brentq(of_log, least, most, xtol=1e-14)))
 
 
 def smallest_share(n: int, alpha: float, margin: float = 0.0, *, power: float = 0.8) -> float:

@@ -349,7 +349,7 @@ def gap(
         return _range_of_change((du - z * su, du + z * su), (dv - z * sv, dv + z * sv))
 
     low, high = bounds(1 - confidence_level)
-    p_within = smallest_level(lambda alpha: max(map(abs, bounds(alpha))) < within)
+    p_within = smallest_level(lambda alpha: within - max(map(abs, bounds(alpha))))
     p_value = max(2 * norm.sf(abs(du) / su), 2 * norm.sf(abs(dv) / sv))
     n = int(inside[1].sum() + outside[1].sum())
     change = _change(abs(b) - abs(a), low, high)

@@ -175,11 +175,11 @@ class Finding(Result):
             return np.nan
         most = self.least_large(margin)
 
-        def is_inside(alpha):
+        def inside(alpha):
             low, high = self.bounds(confidence_level=1 - alpha)[:2]
-            return -most < low and high < most
+            return most - max(-low, high)
 
-        level = smallest_level(is_inside)
+        level = smallest_level(inside)
         return level / 2 if level < 1 else 1.0
 
     def times_as_many(self, margin: float, within: float, alpha: float, n_tests: int) -> float:
