@@ -119,7 +119,7 @@ def _goes_by_levels(values: pd.Series) -> bool:
     if pd.api.types.is_numeric_dtype(values):
         is_continuous = values.nunique() > GROUPS or (known.to_numpy(dtype=float) % 1).any()
         return len(known) == 0 or (len(known) < len(values) and is_continuous)
-    return not len(known) or bool(pd.to_numeric(known.astype(str), errors="coerce").notna().all())
+    return not len(known) or bool(pd.to_numeric(pd.Series(known.astype(str).unique()), errors="coerce").notna().all())
 
 
 def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterator[_Question]:

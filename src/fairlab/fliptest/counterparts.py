@@ -10,7 +10,7 @@ which the three are not decided alike.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -60,6 +60,10 @@ class CounterpartTest:
     high: float
     confidence_level: float
 
+    @cached_property
+    def _shares(self) -> tuple[tuple, dict]:
+        return _shares(self.triples)
+
     @property
     def odd(self) -> pd.DataFrame:
         """The triples whose person is decided otherwise than both counterparts, the closest first."""
@@ -78,12 +82,12 @@ class CounterpartTest:
         """
         if self.estimate <= margin:
             return 1.0
-        counts, options = _shares(self.triples)
+        counts, options = self._shares
         return difference_p_value(*counts, margin, **options)
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
         """Return the interval of the excess, which is no less than 0, at another level."""
-        counts, options = _shares(self.triples)
+        counts, options = self._shares
         low, high = difference_bounds(*counts, confidence_level=confidence_level, **options)
         return max(float(low), 0.0), max(float(high), 0.0)
 
