@@ -8,13 +8,24 @@ from toy_project import add_experiment, fill
 from fairlab.cli import main
 from fairlab.paths import write_text
 from fairlab.suite import run as runs
-from fairlab.suite.comparison import Comparison, Row, beside, short_line
+from fairlab.suite.comparison import ORIGINS, Comparison, Row, beside, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.links import set_links
 from fairlab.suite.published import load_paper
 from fairlab.suite.run import failure_file, run_folder
-from fairlab.suite.scorecard import published_runs, scorecard, table, to_markdown, unexplained, unreadable
+from fairlab.suite.scorecard import (
+    origins,
+    published_runs,
+    scorecard,
+    summary,
+    table,
+    to_markdown,
+    unexplained,
+    unreadable,
+)
 from fairlab.suite.verdicts import JUDGED
+
+STORED = [*ORIGINS][1]
 
 
 def row(id="x", verdict="agrees", **given):
@@ -256,7 +267,7 @@ def test_exact_numbers_say_what_they_rest_on(toy):
         spec.write_text(spec.read_text() + f"\nstored: {{{kind}: ['table-1:rows']}}\n")
         assert rows()["rows"].evidence == f"stored {kind}"
         assert words in scorecard().headline()
-        assert "\n| toy | · | · | · |" in to_markdown(scorecard(), {})
+        assert [(each["origin"], each["exact"]) for each in origins(scorecard())][-1] == (STORED, 1)
         spec.write_text(spec.read_text().rpartition("\nstored")[0])
 
 
@@ -459,11 +470,44 @@ def test_two_runs_are_set_beside_one_another(toy, capsys):
     assert "expected two runs of one experiment, found toy/mean and toy/other" in capsys.readouterr().err
 
 
-def test_the_command_writes_the_committed_scorecard_and_the_figure_of_the_readme(toy, results):
+def test_the_command_writes_the_committed_scorecard_and_the_figure_and_table_of_the_readme(toy, results):
     publish()
+    readme = toy / "README.md"
+    readme.write_text("Before\n<!-- summary -->\nold\n<!-- /summary -->\nAfter\n")
     committed, own = ([folder / f"REPRODUCTION.{kind}" for kind in ("json", "md")] for folder in (toy, results))
     for call, written in (([], own), (["--write"], [*own, *committed, toy / "figures" / "verdicts.svg"])):
         assert main(["scorecard", *call]) == 0
         assert [file.exists() for file in (*committed, *written)] == [bool(call)] * 2 + [True] * len(written)
     assert [file.read_text() for file in committed] == [file.read_text() for file in own]
     assert committed[1].read_text() == to_markdown(Comparison.read(committed[0]), published_runs())
+    new = f"Before\n<!-- summary -->\n\n{summary(scorecard())}\n<!-- /summary -->\nAfter\n"
+    assert readme.read_text() == new
+
+
+def test_numbers_are_counted_once_by_what_they_rest_on(toy):
+    half = {"relative_difference": 0.5, "data": "real"}
+    rows = [
+        row("y", "differs", **half),
+        row("z", "differs", **half),
+        row("e", "exact", relative_difference=0.0, data="real"),
+        row("total", "exact", derived=True, data="real", relative_difference=0.0),
+        row("s", "near", data="real", evidence="stored models", relative_difference=0.2),
+        row("d", "differs", data="generated", relative_difference=27.0, unsettled=0.5),
+        row("i", "exact", data="real", reading="inferred", relative_difference=0.0),
+        claim("c", "holds"),
+    ]
+    card = Comparison(rows)
+    names = ("numbers", "exact", "near", "differ", "unsettled", "median")
+    found = [[each[name] for name in names] for each in origins(card)]
+    assert found == [[3, 1, 0, 2, 0, "50.0%"], [1, 0, 1, 0, 0, "20.0%"], [1, 0, 0, 0, 1, ""]]
+    assert "off by over 10%: toy, own runs on real data (median 50.0%); toy, models" in summary(card)
+
+
+def test_what_follows_from_other_numbers_is_marked_by_its_table(toy):
+    file = toy / "experiments" / "toy" / "published.yaml"
+    publish()
+    file.write_text(file.read_text().replace("    values:", "    follows: ['ro*']\n    values:", 1))
+    assert {row.id: row.derived for row in scorecard().rows}["rows"]
+    file.write_text(file.read_text().replace("ro*", "row"))
+    with pytest.raises(ValueError, match="has no row"):
+        scorecard()

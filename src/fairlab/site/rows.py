@@ -21,6 +21,7 @@ from fairlab.site.places import LEAST
 from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.comparison import INFERRED, Comparison, Row, off_most, short_line
 from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.scorecard import COUNTED_ONCE, origins
 from fairlab.suite.tables import grouped
 from fairlab.suite.verdicts import AGREEING, JUDGED, LABELS, LOOKS, OPEN, label_of
 
@@ -144,7 +145,9 @@ ENVIRONMENT.globals |= {
     "load_paper": load_paper,
     "looks": LOOKS,
     "off_most": off_most,
+    "counted_once": COUNTED_ONCE,
     "open": OPEN,
+    "origins_of": origins,
     "place": place,
     "points": points,
     "profiles": PROFILES,

@@ -53,6 +53,13 @@ BASES = {
     "stored outputs": "score outputs that the authors stored",
 }
 
+# Where a number comes from: our own runs on real data first.
+ORIGINS = {
+    "own runs on real data": ("real",),
+    "models and outputs that the authors stored, scored again": ("stored models", "stored outputs"),
+    "reconstructed or generated people": ("reconstructed", "generated"),
+}
+
 # What an interval of a mean is cut at.
 LEAST, ROUNDED = 1e-12, 1e-5  # of what a change is relative to; of a number in ``REPRODUCTION.json``
 RANGES = {"count": (0, np.inf), "seconds": (0, np.inf), "proportion": (0, 1)}
@@ -103,6 +110,8 @@ class Row(Entry):
         The published number with its digits, its standard deviation and ``<``.
     source : str or None
         Where the number is from, if not from the paper's text.
+    derived : bool
+        Whether the number follows from others of the paper, such as a percentage from counts.
     """
 
     paper: str
@@ -112,6 +121,7 @@ class Row(Entry):
     published: Numbers | str
     printed: str = ""
     source: str | None = None
+    derived: bool = False
     ours: Numbers | str | None = None
     as_specified: Numbers | None = None
     low: Number | None = None
@@ -239,6 +249,14 @@ class Comparison:
         """Count what the exact numbers rest on; inferred ones are left out."""
         return Counter(row.basis for row in self.rows if row.column == "exact")
 
+    def by_origin(self) -> dict[str, "Comparison"]:
+        """Return the judged numbers by what they rest on, a word of `ORIGINS`; those that follow from others left out.
+
+        Unsettled numbers are among them, inferred ones only if they differ.
+        """
+        counted = [row for row in self.rows if row.column in (*JUDGED, BY_CHANCE) and not row.derived]
+        return {words: Comparison(row for row in counted if row.basis in own) for words, own in ORIGINS.items()}
+
     def median_difference(self) -> float | None:
         """Return the median absolute relative difference of the judged numbers, None if there are none."""
         judged = [row.relative_difference for row in self.rows if row.column in JUDGED]
@@ -358,6 +376,7 @@ def published_row(paper: str, artefact: Artefact, item: Value | Claim, **found) 
         published = {"kind": "claim", "published": item.text}
     else:
         published = {"kind": "number", "published": item.number, "printed": item.printed, "source": item.source}
+        published["derived"] = artefact.is_derived(item.id)
     return Row(paper=paper, artefact=artefact.id, id=item.id, **published, **found)
 
 

@@ -180,6 +180,9 @@ class Artefact(Entry):
         As for a value, for all numbers and claims.
     differs : tuple of Difference
         Why some differ.
+    follows : tuple of str
+        Patterns of the numbers that follow from others of the paper: percentages and totals of a table, further
+        components of one vector, numbers that are printed twice. A summary by origin leaves them out.
     values : dict of str to Value
         The numbers by id.
     claims : dict of str to Claim
@@ -191,6 +194,7 @@ class Artefact(Entry):
     protocol: str
     inferred: str = ""
     differs: Several[Difference] = ()
+    follows: Several[str] = ()
     values: ById[Value] = Field(default_factory=dict)
     claims: ById[Claim] = Field(default_factory=dict)
 
@@ -201,7 +205,13 @@ class Artefact(Entry):
             for number, entry in enumerate(entries):
                 if strange := [pattern for pattern in entry.rows if not fnmatch.filter(ids, pattern)]:
                     raise EntryError(f"{self.id} has no {strange[0]}", key, number, "rows")
+        if strange := [pattern for pattern in self.follows if not fnmatch.filter(self.values, pattern)]:
+            raise EntryError(f"{self.id} has no {strange[0]}", "follows")
         return self
+
+    def is_derived(self, id: str) -> bool:
+        """Return whether a number follows from others of the paper."""
+        return any(fnmatch.fnmatchcase(id, pattern) for pattern in self.follows)
 
     @property
     def judged(self) -> set[str]:

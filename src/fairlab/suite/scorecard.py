@@ -1,5 +1,6 @@
 """The scorecard: all published values and claims, compared with our best runs."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -12,8 +13,10 @@ from fairlab.data.project import project
 from fairlab.paths import write_text
 from fairlab.suite.catalogue import PROFILES, experiment_names, selected, specification
 from fairlab.suite.comparison import (
-    BASES,
+    BY_CHANCE,
     COLUMNS,
+    MULTIPLES,
+    ORIGINS,
     Comparison,
     Row,
     beside,
@@ -25,11 +28,18 @@ from fairlab.suite.comparison import (
 from fairlab.suite.links import changed_notebooks
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, run_folder
-from fairlab.suite.verdicts import OPEN, label_of
+from fairlab.suite.verdicts import AGREES, JUDGED, OPEN, label_of
 
 RANKED_PROFILES = PROFILES[::-1]  # the best first
 NAME = "REPRODUCTION"
 MEDIAN = "median difference"
+SUMMARY = re.compile(r"(<!-- summary -->\n).*?(\n<!-- /summary -->)", re.DOTALL)  # in README
+COUNTED_ONCE = (
+    "Numbers that follow from others of their paper (percentages and totals of a table, components of one vector, "
+    "numbers printed twice) are counted once, inferred ones only where they differ; near are also those within "
+    "run-to-run variation or of the same conclusion; claims are not counted here."
+)
+ALL = "all"
 MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends
 
 
@@ -125,9 +135,46 @@ def table(card: Comparison) -> pd.DataFrame:
     return counts.reindex(columns=COLUMNS).fillna(0).astype(int).assign(**{MEDIAN: texts})
 
 
+def origins(card: Comparison) -> list[dict]:
+    """Return how the numbers of each paper came out by what they rest on, our own runs on real data first.
+
+    Each origin of each paper has its `numbers` and how many of them are `exact`, `agree`, are `near` (or within
+    run-to-run variation, or of the same conclusion), `differ` and are `unsettled`; its `median` difference as text, and
+    whether it `is_off`: whether half of the numbers are farther off than what counts as agreeing.
+    """
+    rows = []
+    for origin in ORIGINS:
+        for key, own in by_paper(card).items():
+            numbers = own.by_origin()[origin]
+            if key == ALL or not numbers.rows:
+                continue
+            counts, median = numbers.counts(), numbers.median_difference()
+            exact, agree, *near, differ, unsettled = (counts[column] for column in (*JUDGED, BY_CHANCE))
+            rows.append(
+                {"origin": origin, "paper": key, "numbers": len(numbers.rows), "exact": exact, "agree": agree}
+                | {"near": sum(near), "differ": differ, "unsettled": unsettled, "is_off": (median or 0) > AGREES}
+                | {"median": _in_words(median)}
+            )
+    return rows
+
+
+def _in_words(median: float | None) -> str:
+    """Return a median difference as text, large ones as multiples."""
+    if median is None:
+        return ""
+    return f"{median:.1%}" if median < MULTIPLES else f"{1 + median:,.0f} times"
+
+
+def summary(card: Comparison) -> str:
+    """Return `origins` as Markdown, the papers whose numbers do not come out first: part of the page and of README."""
+    rows = origins(card)
+    off = [f"{row['paper']}, {row['origin']} (median {row['median']})" for row in rows if row["is_off"]]
+    return render("origins.md", rows=rows, off=off, counted_once=COUNTED_ONCE)
+
+
 def by_paper(card: Comparison) -> dict[str, Comparison]:
     """Return the rows of each paper, and ``all`` of them."""
-    return {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
+    return {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {ALL: card}
 
 
 def chosen(card: Comparison, names: Sequence[str]) -> list[Row]:
@@ -171,7 +218,7 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
         artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
         runs=list(runs.values()),
         label_of=label_of,
-        bases=BASES,
+        origins=summary(card),
         open=OPEN,
         off_most=off_most,
         reasons_of=reasons_of,
@@ -196,12 +243,15 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         As `scorecard` returns it for `profile`.
     profile : str or None
     publish : bool
-        Whether to write the two committed files, too, and the numbers that notebooks link to.
+        Whether to write the two committed files, too, the numbers that notebooks link to, and the table in README.
     """
     texts = {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
     folders = [project().results, project().root] if publish else [project().results]
     written = {folder / name: text for folder in folders for name, text in texts.items()}
-    written |= changed_notebooks(card.rows) if publish else {}
+    if publish:
+        readme = project().root / "README.md"
+        text = SUMMARY.sub(rf"\g<1>\n{summary(card)}\g<2>", readme.read_text(encoding="utf-8"))
+        written |= changed_notebooks(card.rows) | {readme: text}
     for file, text in written.items():
         write_text(file, text)
     return [*written]
