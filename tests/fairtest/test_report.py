@@ -24,7 +24,8 @@ from fairlab.fairtest import (
 )
 from fairlab.fairtest.metrics import TableMetric
 from fairlab.fairtest.report import judge
-from fairlab.fairtest.tree import Condition, GuidedTree, Node, find_thresholds, strongest
+from fairlab.fairtest.tree import Condition, GuidedTree, Node, strongest
+from fairlab.tables import find_thresholds
 
 SEX, INCOME = (
     Column("sex", np.array([0, 0, 0, 1, 1]), ("f", "m")),

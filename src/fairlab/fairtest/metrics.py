@@ -204,6 +204,10 @@ class AdditiveMetric(Metric):
     def children(self, sample: Sample, groups: np.ndarray, n_groups: int, *, ordered: bool, confidence_level: float):
         """Return all subpopulations that splits of a sample by one attribute would make; see `Metric.children`."""
         statistics = self.by_stratum(sample, groups, n_groups)
+        return self.children_of(statistics, ordered=ordered, confidence_level=confidence_level)
+
+    def children_of(self, statistics: np.ndarray, *, ordered: bool, confidence_level: float) -> tuple:
+        """Return what `children` does, from statistics of groups, of shape (n_groups, n_strata, ...)."""
         if ordered:
             left = statistics.cumsum(axis=0)
             statistics = np.stack([left[:-1], left[-1] - left[:-1]], axis=1)

@@ -1,9 +1,8 @@
 """The data of an investigation: columns of codes or numbers, samples, and a training set with a budget of test sets."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import prod
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,60 +14,11 @@ from fairlab.cases import Case
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_kind, checked, one_of
+from fairlab.tables import Column, tabulate
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
 SOUND, PUBLISHED = VARIANTS = ("sound", "published")
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One attribute of many people.
-
-    Attributes
-    ----------
-    name : str
-    values : ndarray of shape (n_rows,)
-        Codes from 0 if the attribute is categorical, else numbers.
-    categories : tuple of str or None
-        What the codes stand for, in order; None for a continuous attribute.
-
-    Examples
-    --------
-    >>> from fairlab.fairtest import Column
-    >>> column = Column("sex", np.array([0, 1, 1]), ("f", "m"))
-    >>> column.is_categorical, column.is_binary, column.take([0]).values.tolist()
-    (True, True, [0])
-    """
-
-    name: str
-    values: np.ndarray
-    categories: tuple[str, ...] | None = None
-
-    def __post_init__(self):
-        if np.ndim(self.values) != 1:
-            raise ValueError(f"values: expected one for each person of column {self.name!r}, found {self.values!r}")
-        if np.asarray(self.values).dtype.kind not in "iufb":
-            found = np.asarray(self.values).dtype
-            raise ValueError(f"values: expected numbers or codes of column {self.name!r}, found {found}")
-        n = None if self.categories is None else len(self.categories)
-        if n is not None and len(self.values) and not (self.values.min() >= 0 and self.values.max() < n):
-            found = f"{self.values.min()} to {self.values.max()}"
-            raise ValueError(f"values: expected codes of {n} categories of column {self.name!r}, found {found}")
-
-    @property
-    def is_categorical(self) -> bool:
-        """Whether the values are codes."""
-        return self.categories is not None
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether there are exactly two categories."""
-        return self.is_categorical and len(self.categories) == 2
-
-    def take(self, rows: ArrayLike) -> "Column":
-        """Return the column of some rows."""
-        return Column(self.name, self.values[rows], self.categories)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,34 +107,6 @@ class Sample:
         """Return the share of each output (rows) in each group and among all (columns), from 0 to 1; see `counts`."""
         table = self.counts()
         return (table / table.loc["Total"]).drop(index="Total")
-
-
-def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
-    """Return how many people there are of each kind: all that trees, tests and intervals of tables need of them.
-
-    Parameters
-    ----------
-    frame : DataFrame or dict of ndarray
-        Columns of codes from 0, of shape (n_rows,).
-    keys : dict of int
-        The columns that people are counted by, and how many codes each has.
-
-    Returns
-    -------
-    ndarray of int
-        One axis for each key, as long as it has codes.
-
-    Examples
-    --------
-    >>> from fairlab.fairtest import tabulate
-    >>> people = pd.DataFrame({"sex": [0, 1, 1], "offer": [0, 1, 0]})
-    >>> tabulate(people, {"offer": 2, "sex": 2}).tolist()
-    [[1, 1], [0, 1]]
-    """
-    kinds = 0
-    for name, n_codes in keys.items():
-        kinds = kinds * n_codes + frame[name]
-    return np.bincount(kinds, minlength=prod(keys.values())).reshape(*keys.values())
 
 
 class DataSource:

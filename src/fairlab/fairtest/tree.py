@@ -8,15 +8,20 @@ small.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.metrics import Metric
+from fairlab.fairtest.metrics import Metric, TableMetric
 from fairlab.fairtest.sample import Column, Sample
+from fairlab.tables import Code, Cut, InMemory, Split, Table
 
 AGGREGATIONS = ("avg", "weighted_avg", "max")
+MOST_CELLS = 2**20  # of the tables of nodes that are counted at once, for each group of an attribute
 
 
 @dataclass(frozen=True)
@@ -155,25 +160,41 @@ def strongest(effects: Mapping[Node, float], *, ties: bool = True) -> list[Node]
 
 
 class Attribute(NamedTuple):
-    """A context attribute of the training set, in groups: its categories, or the intervals between its thresholds."""
+    """A context attribute, with the key that puts people into its groups: categories, or intervals of numbers."""
 
     column: Column
-    groups: np.ndarray
-    n_groups: int
-    thresholds: np.ndarray | None
+    key: Code | Cut
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the groups are intervals."""
+        return not self.column.is_categorical
 
 
 class BestSplit(NamedTuple):
-    """The best admissible split of a node by one attribute, with its score and the effect in each child."""
+    """The best admissible split of a node by one attribute: its score, its children, and which groups are in each."""
 
     attribute: Attribute
     score: float
-    effects: dict[Condition, float]
+    children: list[tuple[Condition, float, int]]  # with their effect and size
+    codes: np.ndarray  # of each group the number of its child, -1 for none
+    left: list[Attribute] = ()  # what the children may be split by
+
+
+class _Open(NamedTuple):
+    """A node that may be split, with the score that a child must exceed, and the attributes that may do it."""
+
+    node: Node
+    bar: float
+    attributes: list[Attribute]
 
 
 @dataclass(frozen=True)
 class GuidedTree:
-    """Builds the tree of one investigation and one sensitive feature.
+    """Builds the tree of one investigation and one sensitive feature, level by level.
+
+    Of a metric of tables it needs no people but counts, which it takes for all nodes of a level and all attributes in
+    one pass over the data.
 
     Parameters
     ----------
@@ -197,56 +218,80 @@ class GuidedTree:
     score_aggregation: str
     max_bins: int
 
-    def grow(self, sample: Sample, columns: list[Column]) -> Node:
-        """Return the root of the tree of a sample, with the context attributes in `columns`."""
-        attributes = [group(column, self.max_bins) for column in columns]
+    def grow(self, sample: Sample, columns: list[Column], table: Table | None = None) -> Node:
+        """Return the root of the tree of a sample, with the context attributes in `columns`.
+
+        Parameters
+        ----------
+        sample : Sample
+        columns : list of Column
+        table : Table or None
+            Where the keys of all columns are counted; None if the columns themselves have everybody's values.
+        """
+        if table is None:
+            sample, columns, table = _numbered(sample, columns)
+        numbers = [column.key for column in columns if not column.is_categorical]
+        cuts = dict(zip(numbers, table.thresholds(numbers, self.max_bins) if numbers else [], strict=True))
+        attributes = [
+            Attribute(each, each.key if each.is_categorical else Cut(each.key, tuple(cuts[each.key].tolist())))
+            for each in columns
+        ]
+        people = (_Counted if isinstance(self.metric, TableMetric) else _People)(self, sample, table)
         effect = float(self.metric.effect(self.metric.approximate(sample, confidence_level=self.confidence_level)))
         root = Node(None, effect, len(sample), self.metric.labels(sample, confidence_level=self.confidence_level))
-        self._split(root, sample, np.arange(len(sample)), attributes, bar=0.0, depth=0)
+        level = [(None, [_Open(root, 0.0, attributes)])]
+        for _ in range(self.max_depth):
+            level = [below for parts, opened in level for below in self._below(people, parts, opened)]
         return root
 
-    def _split(self, node, here, rows, attributes, *, bar, depth):
-        """Grow the tree below a node; `here` are its people, `rows` their numbers in the training set."""
-        if depth == self.max_depth:
-            return
-        found = [self._best_split(here, attribute, rows) for attribute in attributes]
-        admissible = [split for split in found if split is not None]
+    def _below(self, people, parts, opened) -> Iterator[tuple[Split, list[_Open]]]:
+        """Split some nodes; yield their children, few enough at a time, with the key that tells them apart."""
+        splits = [self._best_of(*each) for each in zip(opened, people.children(parts, opened), strict=True)]
+        below = [(place, code) for place, split in enumerate(splits) if split for code in range(len(split.children))]
+        for start in range(0, len(below), people.most_nodes):
+            some = {child: number for number, child in enumerate(below[start : start + people.most_nodes])}
+            branches = tuple(
+                split and (split.attribute.key, tuple(some.get((place, code), -1) for code in split.codes.tolist()))
+                for place, split in enumerate(splits)
+            )
+            children = [_child(opened[place].node, splits[place], code) for place, code in some]
+            split = Split(parts, branches, len(some))
+            people.label(split, [child.node for child in children])
+            yield split, children
+
+    def _best_of(self, opened: _Open, found) -> BestSplit | None:
+        """Return the best split of a node, from what each of its attributes would make of it, if there is one."""
+        splits = [self._admissible(attribute, *children) for attribute, children in found]
+        admissible = [split for split in splits if split is not None]
         # The bar is the score of the split above, not the node's own effect.
-        valid = [split for split in admissible if max(split.effects.values()) > bar]
+        valid = [split for split in admissible if max(effect for _, effect, _ in split.children) > opened.bar]
         if not valid:
-            return
+            return None
         best = max(valid, key=lambda split: split.score)
         # Where an attribute admits no split, it admits none further down; a category is not split again.
-        left = [s.attribute for s in admissible if s is not best or not s.attribute.column.is_categorical]
-        column = best.attribute.column.take(rows)
-        for condition, effect in best.effects.items():
-            members = condition.holds(column)
-            there = here.take(members)
-            labels = self.metric.labels(there, confidence_level=self.confidence_level)
-            child = Node(condition, effect, len(there), labels, node)
-            node.children.append(child)
-            self._split(child, there, rows[members], left, bar=best.score, depth=depth + 1)
+        left = [each.attribute for each in admissible if each is not best or each.attribute.is_ordered]
+        return best._replace(left=left)
 
-    def _best_split(self, here, attribute, rows) -> BestSplit | None:
-        """Return the best split of some people by an attribute that makes large enough children, if there is one."""
-        column, groups, n_groups, thresholds = attribute
-        ordered = not column.is_categorical
-        effect, size, smallest_stratum = self.metric.children(
-            here, groups[rows], n_groups, ordered=ordered, confidence_level=self.confidence_level
-        )
+    def _admissible(self, attribute: Attribute, effect, size, smallest_stratum) -> BestSplit | None:
+        """Return the best split by an attribute that makes large enough children, if there is one."""
+        name, ordered = attribute.column.name, attribute.is_ordered
         large = smallest_stratum >= self.min_leaf_size
         kept = np.flatnonzero(large.all(axis=1) if ordered else large)
         if len(kept) < (1 if ordered else 2):
             return None
         scores = self._aggregate(effect[kept], size[kept])
+        codes = np.full(attribute.key.size, -1)
         if ordered:
-            best = int(np.argmax(scores))
-            score, effects, threshold = scores[best], effect[kept[best]], float(thresholds[kept[best]])
-            conditions = [Condition(column.name, high=threshold), Condition(column.name, low=threshold)]
+            best = kept[int(np.argmax(scores))]
+            score, effects, sizes, threshold = scores.max(), effect[best], size[best], attribute.key.thresholds[best]
+            conditions = [Condition(name, high=threshold), Condition(name, low=threshold)]
+            codes[:] = np.arange(len(codes)) > best
         else:
-            score, effects = scores * (size[kept].sum() / size.sum()), effect[kept]
-            conditions = [Condition(column.name, category=column.categories[code]) for code in kept]
-        return BestSplit(attribute, float(score), dict(zip(conditions, effects.tolist(), strict=True)))
+            score, effects, sizes = scores * (size[kept].sum() / size.sum()), effect[kept], size[kept]
+            conditions = [Condition(name, category=attribute.column.categories[code]) for code in kept]
+            codes[kept] = np.arange(len(kept))
+        children = list(zip(conditions, effects.tolist(), sizes.tolist(), strict=True))
+        return BestSplit(attribute, float(score), children, codes)
 
     def _aggregate(self, effects, sizes):
         if self.score_aggregation == "max":
@@ -254,33 +299,93 @@ class GuidedTree:
         return np.average(effects, axis=-1, weights=sizes if self.score_aggregation == "weighted_avg" else None)
 
 
-def group(column: Column, max_bins: int) -> Attribute:
-    """Return a column in groups; thresholds are found once, on the whole training set."""
-    if column.is_categorical:
-        return Attribute(column, column.values, len(column.categories), None)
-    thresholds = find_thresholds(column.values, max_bins)
-    groups = np.searchsorted(thresholds, column.values, side="left")
-    return Attribute(column, groups, len(thresholds) + 1, thresholds)
+class _Counted:
+    """What splits would make of nodes, from counts."""
+
+    def __init__(self, tree: GuidedTree, sample: Sample, table: Table):
+        sides = [each for each in (sample.explanatory, sample.sensitive_features, sample.output) if each is not None]
+        self._table, self._keys = table, tuple(each.key for each in sides)
+        shape = [len(each.categories) for each in sides]
+        self._shape = shape if len(shape) == 3 else [1, *shape]
+        self._children = partial(tree.metric.children_of, confidence_level=tree.confidence_level)
+        self.most_nodes = max(1, MOST_CELLS // prod(shape))
+
+    def children(self, parts: Split | None, opened: list[_Open]) -> Iterator[list]:
+        """Yield for each node its attributes, with the children that splits by them would make."""
+        keys = list(dict.fromkeys(attribute.key for each in opened for attribute in each.attributes))
+        given = () if parts is None else (parts,)
+        counted = self._table.tabulate([(key, *given, *self._keys) for key in keys])
+        tables = {
+            key: counts.reshape(key.size, len(opened), *self._shape) for key, counts in zip(keys, counted, strict=True)
+        }
+        for place, each in enumerate(opened):
+            yield [
+                (one, self._children(np.ascontiguousarray(tables[one.key][:, place]), ordered=one.is_ordered))
+                for one in each.attributes
+            ]
+
+    def label(self, parts: Split, nodes: list[Node]) -> None:
+        """Metrics of tables have no labels."""
 
 
-def find_thresholds(values: np.ndarray, max_bins: int) -> np.ndarray:
-    """Return thresholds that cut numbers into parts of similar size.
+class _People:
+    """What splits would make of nodes, from their people in memory."""
 
-    With at most `max_bins` distinct values, all midpoints between neighbours. Otherwise the target is a multiple
-    of ``n / (max_bins + 1)``: a threshold lies halfway before the first value up to which, itself included, the count
-    is further from the target than without it.
-    """
-    distinct, counts = np.unique(values, return_counts=True)
-    midpoints = (distinct[1:] + distinct[:-1]) / 2
-    if len(distinct) <= max_bins:
-        return midpoints
-    cumulative = counts.cumsum()
-    # Counts before and after a value lie on both sides of the target or on one; either way the one before is the
-    # nearer of the two if and only if their sum exceeds twice the target.
-    both = cumulative[1:] + cumulative[:-1]
-    step = len(values) / (max_bins + 1)
-    chosen, target = [], step
-    while (place := max(np.searchsorted(both, 2 * target, side="right"), chosen[-1] + 1 if chosen else 0)) < len(both):
-        chosen.append(place)
-        target += step
-    return midpoints[chosen]
+    most_nodes = MOST_CELLS
+
+    def __init__(self, tree: GuidedTree, sample: Sample, table: InMemory):
+        self._metric, self._level, self._sample, self._table = tree.metric, tree.confidence_level, sample, table
+
+    def children(self, parts: Split | None, opened: list[_Open]) -> Iterator[list]:
+        """Yield for each node its attributes, with the children that splits by them would make."""
+        for each, (rows, here) in zip(opened, self._members(parts, len(opened)), strict=True):
+            yield [
+                (
+                    one,
+                    self._metric.children(
+                        here,
+                        self._table.codes(one.key)[rows],
+                        one.key.size,
+                        ordered=one.is_ordered,
+                        confidence_level=self._level,
+                    ),
+                )
+                for one in each.attributes
+            ]
+
+    def label(self, parts: Split, nodes: list[Node]) -> None:
+        """Set the labels of nodes, if the metric chooses some."""
+        if type(self._metric).labels is not Metric.labels:
+            for node, (_, here) in zip(nodes, self._members(parts, len(nodes)), strict=True):
+                node.labels = self._metric.labels(here, confidence_level=self._level)
+
+    def _members(self, parts, n_parts) -> Iterator[tuple[np.ndarray, Sample]]:
+        """Yield the people of each part, by their rows and as a sample."""
+        codes = np.zeros(len(self._sample), dtype=np.intp) if parts is None else self._table.codes(parts)
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(n_parts + 1))
+        for start, end in pairwise(ends.tolist()):
+            yield order[start:end], self._sample.take(order[start:end])
+
+
+def _child(parent: Node, split: BestSplit, code: int) -> _Open:
+    """Return a child of a node that was split, as one that may be split itself."""
+    condition, effect, size = split.children[code]
+    child = Node(condition, effect, size, (), parent)
+    parent.children.append(child)
+    return _Open(child, split.score, split.left)
+
+
+def _numbered(sample: Sample, columns: list[Column]) -> tuple[Sample, list[Column], InMemory]:
+    """Return a sample and columns with keys of their own, and the table of these: their names may be alike."""
+    known: dict[int, Column] = {}
+
+    def own(column):
+        if not isinstance(column, Column):
+            return column
+        key = len(known)
+        known[key] = column
+        return replace(column, key=Code(key, len(column.categories)) if column.is_categorical else key)
+
+    parts = {name: own(getattr(sample, name)) for name in ("sensitive_features", "output", "explanatory")}
+    return replace(sample, **parts), [own(column) for column in columns], InMemory(known)

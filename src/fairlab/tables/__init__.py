@@ -1,0 +1,21 @@
+"""Tables of codes and numbers wherever they lie, in memory or in an engine: of them only counts are taken.
+
+A `Table` counts people by keys: the `Code` of a category, the `Cut` of a number at thresholds, as `find_thresholds`
+finds them, and the `Split` of parts, as the nodes of a tree. The cut of a `Hash` divides people as if at random.
+
+Examples
+--------
+>>> from fairlab.tables import Code, Column, Cut, Hash, InMemory, Split, Table, find_thresholds
+>>> people = {"id": Column("id", np.arange(1000)), "sex": Column("sex", np.arange(1000) % 2, ("f", "m"))}
+>>> table = InMemory(people)
+>>> isinstance(table, Table), find_thresholds(people["id"].values, max_bins=1).tolist()
+(True, [499.5])
+>>> half = Cut(Hash.keyed("id", random_state=0), (2**30,))
+>>> counts, of_women = table.tabulate([(half, Code("sex", 2)), (Split(None, ((Code("sex", 2), (0, -1)),), 1), half)])
+>>> int(counts.sum()), bool((counts[:, 0] == of_women[0]).all()), bool((counts > 200).all())
+(1000, True, True)
+"""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,10 @@
+from .keys import Code as Code
+from .keys import Cut as Cut
+from .keys import Hash as Hash
+from .keys import Key as Key
+from .keys import Split as Split
+from .table import Column as Column
+from .table import InMemory as InMemory
+from .table import Table as Table
+from .table import tabulate as tabulate
+from .thresholds import find_thresholds as find_thresholds

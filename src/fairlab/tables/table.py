@@ -1,0 +1,221 @@
+"""Columns of codes or numbers, and tables of them that are counted where they lie."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairlab.tables.keys import Code, Cut, Hash, Key, Split
+from fairlab.tables.thresholds import find_thresholds
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One attribute of many people.
+
+    Attributes
+    ----------
+    name : str
+    values : ndarray of shape (n_rows,) or None
+        Codes from 0 if the attribute is categorical, else numbers; None if they lie in an engine.
+    categories : tuple of str or None
+        What the codes stand for, in order; None for a continuous attribute.
+    key : Key, or object
+        What people are counted by, or of a number its name in a table; by default the column's own.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column
+    >>> column = Column("sex", np.array([0, 1, 1]), ("f", "m"))
+    >>> column.is_categorical, column.is_binary, column.take([0]).values.tolist()
+    (True, True, [0])
+    """
+
+    name: str
+    values: np.ndarray | None
+    categories: tuple[str, ...] | None = None
+    key: object = None
+
+    def __post_init__(self):
+        n = None if self.categories is None else len(self.categories)
+        if self.key is None:
+            object.__setattr__(self, "key", self.name if n is None else Code(self.name, n))
+        if self.values is None:
+            return
+        if np.ndim(self.values) != 1:
+            raise ValueError(f"values: expected one for each person of column {self.name!r}, found {self.values!r}")
+        if np.asarray(self.values).dtype.kind not in "iufb":
+            found = np.asarray(self.values).dtype
+            raise ValueError(f"values: expected numbers or codes of column {self.name!r}, found {found}")
+        if n is not None and len(self.values) and not (self.values.min() >= 0 and self.values.max() < n):
+            found = f"{self.values.min()} to {self.values.max()}"
+            raise ValueError(f"values: expected codes of {n} categories of column {self.name!r}, found {found}")
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the values are codes."""
+        return self.categories is not None
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are exactly two categories."""
+        return self.is_categorical and len(self.categories) == 2
+
+    def take(self, rows: ArrayLike) -> "Column":
+        """Return the column of some rows."""
+        return Column(self.name, self.values[rows], self.categories, self.key)
+
+
+class Table(ABC):
+    """People as columns of codes and numbers, of which only counts and order statistics are taken.
+
+    Attributes
+    ----------
+    columns : mapping of str to Column
+    n_rows : int
+    """
+
+    columns: Mapping[object, Column]
+    n_rows: int
+
+    @abstractmethod
+    def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
+        """Return how many people there are of each kind, by several lists of keys in one pass over the data.
+
+        Returns
+        -------
+        list of ndarray of int
+            For each list of keys an array with one axis for each key, as long as it has codes.
+        """
+
+    @abstractmethod
+    def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
+        """Return what `find_thresholds` does of the values of each of several columns of numbers."""
+
+    def among(self, key: Key, code: int) -> "Table":
+        """Return the table of those people whose key has a code."""
+        return _Part(self, key, code)
+
+
+class _Part(Table):
+    """The people of a table whose key has a code, picked out at each count."""
+
+    def __init__(self, table: Table, key: Key, code: int):
+        self._table, self.columns = table, table.columns
+        self._member = Split(None, ((key, tuple(0 if each == code else -1 for each in range(key.size))),), 1)
+        self.n_rows = int(self.tabulate([()])[0])
+
+    def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
+        return [counts[0] for counts in self._table.tabulate([(self._member, *keys) for keys in keys_list])]
+
+    def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
+        return self._table.thresholds(names, max_bins)
+
+
+class InMemory(Table):
+    """A table of columns that are arrays, of one length.
+
+    Examples
+    --------
+    >>> from fairlab.tables import Code, Column, Cut, InMemory
+    >>> table = InMemory({"sex": Column("sex", np.array([0, 1, 1]), ("f", "m")), "age": Column("age", np.arange(3.0))})
+    >>> table.tabulate([(Code("sex", 2), Cut("age", (0.5, 1.5)))])[0].tolist()
+    [[1, 0, 0], [0, 1, 1]]
+    """
+
+    def __init__(self, columns: Mapping[object, Column]):
+        self.columns = columns
+        self.n_rows = len(next(iter(columns.values())).values)
+        self._cuts: dict[Cut, np.ndarray] = {}
+        self._split: tuple = (None, None)  # the last one, which most often is the parent of the next
+
+    def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
+        """Return how many people there are of each kind; what lists end with alike is combined once."""
+        known: dict[tuple[Key, ...], tuple] = {(): (None, np.zeros(self.n_rows, dtype=np.intp))}
+        counted = []
+        for keys in keys_list:
+            for start in range(len(keys) - 1, 0, -1):
+                if keys[start:] not in known:
+                    known[keys[start:]] = self._kinds(keys[start:], *known[keys[start + 1 :]])
+            _, kinds = self._kinds(keys, *known[keys[1:]]) if keys else known[()]
+            shape = [key.size for key in keys]
+            counted.append(np.bincount(kinds, minlength=prod(shape)).reshape(shape))
+        return counted
+
+    def _kinds(self, keys, rows, kinds) -> tuple:
+        """Return who is counted, None for everyone, and of which kind each is, from those of all keys but the first."""
+        codes = self.codes(keys[0])
+        codes = codes if rows is None else codes[rows]
+        kinds = codes * prod(key.size for key in keys[1:]) + kinds if len(keys) > 1 else codes
+        if isinstance(keys[0], Split) and (codes < 0).any():
+            inside = np.flatnonzero(codes >= 0)
+            return inside if rows is None else rows[inside], kinds[inside]
+        return rows, kinds
+
+    def codes(self, key: Key) -> np.ndarray:
+        """Return everybody's code by a key, of shape (n_rows,)."""
+        if isinstance(key, Code):
+            return np.asarray(self.columns[key.column].values, dtype=np.intp)
+        if isinstance(key, Cut):
+            if key not in self._cuts:
+                self._cuts[key] = np.searchsorted(key.thresholds, self._numbers(key.number), side="left")
+            return self._cuts[key]
+        if self._split[0] != key:
+            self._split = key, self._parts(key)
+        return self._split[1]
+
+    def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
+        """Return thresholds of columns of numbers, see `find_thresholds`."""
+        return [find_thresholds(self.columns[name].values, max_bins) for name in names]
+
+    def _numbers(self, number) -> np.ndarray:
+        if isinstance(number, Hash):
+            return number.of(self.columns[number.column].values.astype(np.int64))
+        return self.columns[number].values
+
+    def _parts(self, split: Split) -> np.ndarray:
+        """Return the part that everybody is in; all branches by one key at once."""
+        n_parents = 1 if split.parent is None else split.parent.size
+        parents = np.zeros(self.n_rows, dtype=np.intp) if split.parent is None else self.codes(split.parent)
+        parts = np.full(self.n_rows, -1, dtype=np.intp)
+        by_key: dict[Key, np.ndarray] = {}
+        for parent, branch in enumerate(split.branches):
+            if branch is not None:
+                key, codes = branch
+                if key not in by_key:  # the last line is of those in no parent
+                    by_key[key] = np.full((n_parents + 1, key.size), -1, dtype=np.intp)
+                by_key[key][parent] = codes
+        for key, table in by_key.items():
+            np.maximum(parts, table[parents, self.codes(key)], out=parts)
+        return parts
+
+
+def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
+    """Return how many people there are of each kind: all that trees, tests and intervals of tables need of them.
+
+    Parameters
+    ----------
+    frame : DataFrame or dict of ndarray
+        Columns of codes from 0, of shape (n_rows,).
+    keys : dict of int
+        The columns that people are counted by, and how many codes each has.
+
+    Returns
+    -------
+    ndarray of int
+        One axis for each key, as long as it has codes.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import tabulate
+    >>> people = pd.DataFrame({"sex": [0, 1, 1], "offer": [0, 1, 0]})
+    >>> tabulate(people, {"offer": 2, "sex": 2}).tolist()
+    [[1, 1], [0, 1]]
+    """
+    kinds = 0
+    for name, n_codes in keys.items():
+        kinds = kinds * n_codes + frame[name]
+    return np.bincount(kinds, minlength=prod(keys.values())).reshape(*keys.values())
