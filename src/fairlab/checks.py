@@ -219,7 +219,7 @@ POSITIVE, ZERO_OR_MORE = partial(check_number, above=0), partial(check_number, l
 Function = TypeVar("Function", bound=Callable)
 
 
-def check_kind(value, name: str, kind: type):
+def check_kind(value, name: str, kind: type, *, advice: str = ""):
     """Return an object of a class as it is; raise a TypeError for anything else.
 
     Parameters
@@ -228,9 +228,11 @@ def check_kind(value, name: str, kind: type):
     name : str
         What to call it in an error.
     kind : type
+    advice : str
+        What to do about it, as the end of the error.
     """
     if not isinstance(value, kind):
-        raise TypeError(f"{name}: expected a {kind.__name__}, found {type(value).__name__}")
+        raise TypeError(f"{name}: expected a {kind.__name__}, found {type(value).__name__}{advice}")
     return value
 
 

@@ -18,9 +18,8 @@ from scipy.stats import binomtest
 from fairlab import Case, audit, compare, impact_table
 from fairlab.auditing import report as module
 from fairlab.auditing import wording
-from fairlab.auditing.comparison import difference, gap
+from fairlab.auditing.comparison import are_same_people, difference, gap
 from fairlab.auditing.evidence import binned, shown_rows
-from fairlab.auditing.pairing import are_same_people
 from fairlab.cases import MethodResult
 from fairlab.fairtest.impact import UNKNOWN
 

@@ -1,5 +1,6 @@
 """Import layers."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,11 @@ PACKAGE = Path(fairlab.__file__).parent
 
 def contracts():
     """Return the contracts of pyproject.toml, with the packages of the methods in the place of `methods`."""
-    classes = [path for path in PACKAGE.rglob("*.py") if "(Method):" in path.read_text(encoding="utf-8")]
+    classes = [
+        path
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"^class .*\bMethod\):", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
     methods = sorted({path.relative_to(PACKAGE).with_suffix("").parts[0] for path in classes})
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8").replace('"methods"', f'"{" | ".join(methods)}"')
     return text.replace('"fairlab.methods"', ", ".join(f'"fairlab.{name}"' for name in methods))

@@ -417,7 +417,7 @@ MESSAGES = [
     (spent, "limit: expected at most 1 more model queries, found 8"),
     (
         lambda: auditing.audit(PEOPLE),
-        "case: expected a fairlab.Case, found DataFrame; wrap model and table in one",
+        "case: expected a Case, found DataFrame; wrap model and table in one",
     ),
     (lambda: auditing.audit(CASE, methods="flipest"), "methods: unknown method 'flipest'; did you mean 'fliptest' or"),
     (lambda: SCHEMA.encode(INPUTS + 2), "column 'sex' holds 2, not among its values"),

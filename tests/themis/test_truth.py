@@ -9,7 +9,8 @@ from fairlab.auditing import run
 from fairlab.cases import Schema
 from fairlab.cases.case import Case
 from fairlab.themis import Themis, causal_score, group_score
-from fairlab.themis.method import FLIPS, GROUP, INPUTS
+from fairlab.themis.draws import INPUTS
+from fairlab.themis.estimation import EFFECTS
 
 N_MODELS = 320
 SENSITIVE = {"sex": (0,), "race": (1,), "sex and race": (0, 1)}
@@ -63,9 +64,9 @@ def truths(outputs, people, axes):
     return {
         "causal": causal_score(outputs, axes),
         "group": group_score(outputs, axes),
-        (FLIPS, "people"): changed.mean(),
-        (FLIPS, INPUTS): drawn[1].item(),
-        (GROUP, INPUTS): float(np.ptp(drawn[0])),
+        (EFFECTS["causal"], "people"): changed.mean(),
+        (EFFECTS["causal"], INPUTS): drawn[1].item(),
+        (EFFECTS["group"], INPUTS): float(np.ptp(drawn[0])),
     }
 
 
@@ -86,7 +87,7 @@ def look_at(number):
         held = finding.low - 1e-12 <= true[name][finding.effect, finding.population] <= finding.high + 1e-12
         rows.append((f"audit: the 95% interval of the {finding.effect} ({finding.population}) holds it", held, 0.95))
     for finding in found.itertuples():
-        if finding.effect == GROUP and finding.who == name and true[name][GROUP, INPUTS] < 1e-12:
+        if finding.effect == EFFECTS["group"] and finding.who == name and true[name][EFFECTS["group"], INPUTS] < 1e-12:
             rows.append(("audit: no alarm (5%) by the group score where it is 0", finding.p_value > 0.05, 0.95))
     if kind == "fair":
         rows.append(("audit: no alarm (5%) about a fair model", (found["p_value"] > 0.05).all(), 0.95))
@@ -95,7 +96,7 @@ def look_at(number):
             alarms = found[(found["who"] == n) & (found["p_value"] <= 0.05) & (found["low"] > 0)]
             rows.append(("audit: a clear rule is found", len(alarms) > 0, 0.99))
 
-    themis = Themis(program, schema, random_state=number)
+    themis = Themis(program, schema, confidence_level=0.99, random_state=number)
     columns = name.split(" and ")
     causal, group = themis.causal_score(columns), themis.group_score(columns)
     off = abs(causal.estimate - true[name]["causal"])

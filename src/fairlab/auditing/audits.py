@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from fairlab.adf import DirectedSearch
@@ -10,12 +11,23 @@ from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, WITHIN_MARGIN, Report
 from fairlab.cases import Case, Method, MethodResult
 from fairlab.cases.finding import listed
-from fairlab.cases.method import LATE, check_case
-from fairlab.checks import check_choice, check_count, check_flag, check_number, check_text, suggestion
+from fairlab.cases.method import CASE, LATE
+from fairlab.checks import (
+    COUNT_OR_ZERO,
+    FRACTION,
+    POSITIVE,
+    check_count,
+    check_flag,
+    check_number,
+    check_text,
+    checked,
+    one_of,
+    suggestion,
+)
 from fairlab.fairtest import FairTest, GroupRates
 from fairlab.fliptest import FlipTest
 from fairlab.individual_fairness import IndividualFairness
-from fairlab.themis import Flips
+from fairlab.themis import Themis
 
 # In the order in which they run: those first that only need the people of the table, whose decisions are known.
 METHODS: dict[str, type[Method]] = {
@@ -23,13 +35,25 @@ METHODS: dict[str, type[Method]] = {
     "fliptest": FlipTest,
     "fairtest": FairTest,
     "individual_fairness": IndividualFairness,
-    "themis": Flips,
+    "themis": Themis,
     "adf": DirectedSearch,
 }
 MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
 SLOW = 1e-3  # seconds a row from which on a model is called slow
 
 
+@checked(
+    case=CASE,
+    budget=check_count,
+    confidence_level=FRACTION,
+    random_state=COUNT_OR_ZERO,
+    margin=partial(check_number, least=0, below=1),
+    verdict_on=one_of(*VERDICT_ON),
+    model_name=check_text,
+    model_version=check_text,
+    max_seconds=POSITIVE,
+    progress=check_flag,
+)
 def audit(
     case: Case,
     *,
@@ -114,16 +138,7 @@ def audit(
     True
     >>> report.to_html("audit.html")  # doctest: +SKIP
     """
-    budget, confidence_level, random_state = _checked(case, budget, confidence_level, random_state, least=1)
-    check_flag(progress, "progress")
-    if max_seconds is not None:
-        check_number(max_seconds, "max_seconds", above=0)
-    margin = check_number(margin, "margin", least=0, below=1)
     within = max(WITHIN_MARGIN, margin) if within is None else check_number(within, "within", least=margin, below=1)
-    check_choice(verdict_on, "verdict_on", VERDICT_ON)
-    for argument, name in (("model_name", model_name), ("model_version", model_version)):
-        if not isinstance(name, str):
-            raise TypeError(f"{argument}: expected text, found {name!r}")
     options: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
     own: dict[str, dict[str, Any]] = {"themis": {"proxies": proxies}}
     chosen = [
@@ -175,6 +190,7 @@ def audit(
     )
 
 
+@checked(case=CASE, budget=check_count)
 def forecast(case: Case, *, budget: int = 200_000) -> float:
     """Return how many seconds the model will take in an audit at most, by its pace when the case was made.
 
@@ -200,7 +216,6 @@ def forecast(case: Case, *, budget: int = 200_000) -> float:
     >>> 0 < forecast(case, budget=1_000) < 60
     True
     """
-    budget, *_ = _checked(case, budget, 0.95, 0, least=1)
     if case.model is None:
         return 0.0
     return max(budget - min(len(case.table), budget // 2), 0) * case.queries.seconds_per_row
@@ -222,6 +237,7 @@ def _cut(given: int, budget: int, max_seconds: float | None) -> list[str]:
     return [f"In {max_seconds:.3g} seconds the model can be queried with {budget:,} of the {given:,} rows allowed."]
 
 
+@checked(method=check_text)
 def run(method: str, case: Case, *, budget: int = 200_000, **options: Any) -> MethodResult:
     """Apply one method to a case: what `audit` does for each, without the correction over all findings.
 
@@ -257,17 +273,8 @@ def run(method: str, case: Case, *, budget: int = 200_000, **options: Any) -> Me
     >>> run("fliptest", case).method, [finding.p_value < 0.05 for finding in run("themis", case).findings][0]
     ('FlipTest', True)
     """
-    [name] = _chosen(check_text(method, "method"))
+    [name] = _chosen(method)
     return METHODS[str(name)](**options).run(case, budget=budget)
-
-
-def _checked(case, budget, confidence_level, random_state, *, least) -> tuple[int, float, int]:
-    check_case(case)
-    return (
-        check_count(budget, "budget", least=least),
-        check_number(confidence_level, "confidence_level", above=0, below=1),
-        check_count(random_state, "random_state", least=0),
-    )
 
 
 def _chosen(methods) -> list[str | Method]:

@@ -6,7 +6,7 @@ for pairs, Agresti and Caffo 2000 for independent samples), so that its interval
 decision changes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,12 +19,12 @@ from scipy.stats import norm
 
 from fairlab.auditing import figures, page
 from fairlab.auditing.exports import as_json
-from fairlab.auditing.pairing import Pairs, pair
 from fairlab.auditing.report import BEYOND, INSIDE, OPEN, WITHIN_MARGIN, answers, plain, written
 from fairlab.auditing.wording import count, name_of, number, points
 from fairlab.cases import Case, Result
 from fairlab.cases.finding import listed
-from fairlab.checks import check_number
+from fairlab.cases.method import CASE
+from fairlab.checks import FRACTION, checked
 from fairlab.statistics import holm, smallest_level
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ class ModelComparison(Result):
         return page.comparison(self)
 
 
+@checked(case_a=CASE, case_b=CASE, confidence_level=FRACTION, within=FRACTION)
 def compare(
     case_a: Case, case_b: Case, *, confidence_level: float = 0.95, within: float = WITHIN_MARGIN
 ) -> ModelComparison:
@@ -207,14 +208,10 @@ def compare(
     True
     """
     for name, case in (("case_a", case_a), ("case_b", case_b)):
-        if not isinstance(case, Case):
-            raise TypeError(f"{name}: expected a fairlab.Case, found {type(case).__name__}")
         if case.task == "numbers":
             raise ValueError(f"{name}: expected decisions, found a model of numbers; give its case a threshold")
         if case.weights is not None or case.person is not None:
             raise ValueError(f"{name}: expected whole people, one decision each, found weights or persons")
-    check_number(confidence_level, "confidence_level", above=0, below=1)
-    check_number(within, "within", above=0, below=1)
     if _differ(case_a.pos_label, case_b.pos_label):
         raise ValueError(
             f"case_b: expected the pos_label of case_a, {case_a.pos_label!r}, found {case_b.pos_label!r}: what is "
@@ -226,22 +223,20 @@ def compare(
             f"case_b: expected a sensitive column of case_a ({listed(case_a.sensitive_features)}), "
             f"found {listed(case_b.sensitive_features)}"
         )
-    pairs, not_compared = pair(case_a, case_b), []
-    for case in (case_a, case_b):
-        if not case.queries.is_deterministic:
-            not_compared.append(
-                f"How much of it is chance: {name_of(case)} answers one row differently when queried again."
-            )
-    estimates = [
-        *_errors(pairs, common, not_compared, confidence_level=confidence_level, within=within),
-        *_gaps(pairs, common, not_compared, confidence_level=confidence_level, within=within),
+    people, is_paired = side_by_side(case_a, case_b, common)
+    not_compared = [
+        f"How much of it is chance: {name_of(case)} answers one row differently when queried again."
+        for case in (case_a, case_b)
+        if not case.queries.is_deterministic
     ]
+    options = {"is_paired": is_paired, "confidence_level": confidence_level, "within": within}
+    estimates = [row for rows in (_errors, _gaps) for row in rows(people, common, not_compared, **options)]
     rows = pd.DataFrame(estimates, columns=[*COLUMNS, "p_value_within"])
     answer = answers(rows["p_value"], rows.pop("p_value_within"), 1 - confidence_level)
     rows["p_value"] = holm(rows["p_value"])
     rows["verdict"] = np.where(answer == BEYOND, np.where(rows["change"] < 0, BETTER, WORSE), answer)
     reasons = tuple(dict.fromkeys(not_compared))
-    return ModelComparison(case_a, case_b, rows, pairs.is_paired, reasons, confidence_level, within)
+    return ModelComparison(case_a, case_b, rows, is_paired, reasons, confidence_level, within)
 
 
 def _differ(first, second) -> bool:
@@ -260,23 +255,81 @@ def _plain_label(label) -> float | str:
         return str(label)
 
 
-def _errors(pairs: Pairs, sensitive_features, not_compared, *, confidence_level, within) -> Iterator[dict]:
+def side_by_side(before: Case, after: Case, names: Sequence[str]) -> tuple[list[pd.DataFrame], bool]:
+    """Return the people of two cases, and whether they are the same; these stand in the same order.
+
+    Returns
+    -------
+    people : list of two DataFrames
+        Columns ``decided``, ``true`` and ``wrong`` (favourable, by decision and by true label, and whether these
+        differ), ``known`` (whether the true label is, of the same people in both cases), and ``by NAME``, the group.
+    is_paired : bool
+
+    Raises
+    ------
+    ValueError
+        If the same people have different true labels.
+    """
+    people, is_paired = [_people(case, names) for case in (before, after)], are_same_people(before.table, after.table)
+    if is_paired:
+        people[1] = people[1].iloc[after.table.index.get_indexer(before.table.index)].reset_index(drop=True)
+        known = people[0]["known"] & people[1]["known"]
+        if (differ := (people[0]["true"] != people[1]["true"])[known]).any():
+            raise ValueError(
+                "case_b: expected the y_true of case_a, since the people are the same, found other labels of "
+                f"{differ.sum():,} of {len(differ):,}; give both cases the same, such as those that were corrected"
+            )
+        people = [each.assign(known=known) for each in people]
+    return people, is_paired
+
+
+def _people(case: Case, names: Sequence[str]) -> pd.DataFrame:
+    decided, true = case.decide(), np.zeros(len(case.table), dtype=bool) if case.y_true is None else case.y_true
+    groups = {f"by {name}": np.asarray(case.groups(name).astype(str)) for name in names}
+    return pd.DataFrame({"decided": decided, "true": true, "wrong": decided != true, "known": case.labelled} | groups)
+
+
+def are_same_people(first: pd.DataFrame, second: pd.DataFrame) -> bool:
+    """Return whether two tables have the same row labels, in any order, and equal values in their common columns."""
+    if len(first) != len(second) or not first.index.is_unique or not second.index.is_unique:
+        return False
+    place = second.index.get_indexer(first.index)
+    if (place < 0).any():
+        return False
+    common = [name for name in first if name in second]
+    aligned = second.iloc[place]
+    return bool(common) and all(_equal(first[name], aligned[name]) for name in common)
+
+
+def _equal(first: pd.Series, second: pd.Series) -> bool:
+    """Return whether values are equal one by one; one missing value is like any other."""
+    values = [column.astype(object).where(column.notna(), None).to_numpy() for column in (first, second)]
+    return bool(np.all(values[0] == values[1]))
+
+
+def _groups(people: list[pd.DataFrame], name: str) -> Iterator[tuple[str, list[pd.Series]]]:
+    """Yield each group that both tables have, with the masks of its members."""
+    for group in sorted(set.intersection(*(set(each[f"by {name}"]) for each in people))):
+        yield group, [each[f"by {name}"] == group for each in people]
+
+
+def _errors(people, sensitive_features, not_compared, *, is_paired, confidence_level, within) -> Iterator[dict]:
     """Yield a row on the error rate of everyone and of each group."""
-    if pairs.truth is None:
+    if not all(each["known"].any() for each in people):
         not_compared.append("Errors, since y_true is not known in both cases.")
         return
-    wrong = pairs.wrong()
-    places = [("", "everyone", pairs.everyone())]
+    places = [("", "everyone", [np.ones(len(each), dtype=bool) for each in people])]
     places += [
-        (name, f"{name} = {group}", members) for name in sensitive_features for group, members in pairs.groups(name)
+        (name, f"{name} = {group}", members) for name in sensitive_features for group, members in _groups(people, name)
     ]
     for name, where, members in places:
-        members = [some & known for some, known in zip(members, pairs.labelled, strict=True)]
-        if min(map(np.sum, members)) < LEAST_COMPARED:
+        first, second = (
+            each.loc[some & each["known"], "wrong"].to_numpy() for each, some in zip(people, members, strict=True)
+        )
+        if min(len(first), len(second)) < LEAST_COMPARED:
             not_compared.append(f"{where}, with fewer than {LEAST_COMPARED} people.")
             continue
-        first, second = (values[chosen] for values, chosen in zip(wrong, members, strict=True))
-        change, variance = difference(first, second, is_paired=pairs.is_paired)
+        change, variance = difference(first, second, is_paired=is_paired)
         error, z = np.sqrt(variance), norm.isf((1 - confidence_level) / 2)
         yield {
             "sensitive_features": name,
@@ -291,30 +344,30 @@ def _errors(pairs: Pairs, sensitive_features, not_compared, *, confidence_level,
         }
 
 
-def _gaps(pairs: Pairs, sensitive_features, not_compared, **options) -> Iterator[dict]:
+def _gaps(people, sensitive_features, not_compared, **options) -> Iterator[dict]:
     """Yield a row on the gap between each group and everybody else in selection rates and true positive rates."""
-    kinds = [("selection rate difference", pairs.everyone())]
-    if pairs.truth is not None:
-        positives = [true & known for true, known in zip(pairs.truth, pairs.labelled, strict=True)]
-        kinds.append(("true positive rate difference", positives))
-    for measure, among in kinds:
+    kinds = {"selection rate difference": [np.ones(len(each), dtype=bool) for each in people]}
+    if all(each["known"].any() for each in people):
+        kinds["true positive rate difference"] = [each["true"] & each["known"] for each in people]
+    for measure, among in kinds.items():
         for name in sensitive_features:
-            groups = list(pairs.groups(name))
+            groups = list(_groups(people, name))
             for group, members in groups[:1] if len(groups) == 2 else groups:
-                inside = [some & chosen for some, chosen in zip(among, members, strict=True)]
-                outside = [some & ~chosen for some, chosen in zip(among, members, strict=True)]
+                inside, outside = (
+                    [
+                        each.loc[chosen & (some == is_inside), "decided"].to_numpy()
+                        for each, chosen, some in zip(people, among, members, strict=True)
+                    ]
+                    for is_inside in (True, False)
+                )
                 where = f"{name}: {group} minus {groups[1][0] if len(groups) == 2 else 'all others'}"
-                if min(map(np.sum, inside + outside)) < LEAST_COMPARED:
+                if min(map(len, inside + outside)) < LEAST_COMPARED:
                     not_compared.append(f"{measure}, {where}, with fewer than {LEAST_COMPARED} people in a group.")
                     continue
-                yield {"sensitive_features": name, "where": where, "measure": measure} | gap(
-                    pairs.decisions, inside, outside, is_paired=pairs.is_paired, **options
-                )
+                yield {"sensitive_features": name, "where": where, "measure": measure} | gap(inside, outside, **options)
 
 
-def gap(
-    decisions, inside, outside, *, is_paired: bool, confidence_level: float = 0.95, within: float = WITHIN_MARGIN
-) -> dict:
+def gap(inside, outside, *, is_paired: bool, confidence_level: float = 0.95, within: float = WITHIN_MARGIN) -> dict:
     """Return how the size of the gap between two groups changes from the first to the second model.
 
     With gaps a and b, ``|b| - |a| = sign(uv) min(|u|, |v|)`` for the difference ``u = b - a`` and the sum
@@ -324,10 +377,8 @@ def gap(
 
     Parameters
     ----------
-    decisions : pair of boolean arrays
-        Of the first and of the second model.
     inside, outside : pair of boolean arrays
-        The members of the group and of the other one, in the first and in the second table.
+        Decisions of the first and of the second model on the members of the group, and of the other one.
     is_paired : bool
     confidence_level, within : float
 
@@ -337,11 +388,10 @@ def gap(
         ``before``, ``after`` (the gaps with their signs), ``change``, ``low``, ``high``, ``p_value``,
         ``p_value_within``, ``n``.
     """
-    parts = [[values[some] for values, some in zip(decisions, group, strict=True)] for group in (inside, outside)]
-    a, b = (parts[0][k].mean() - parts[1][k].mean() for k in (0, 1))
+    a, b = (own.mean() - others.mean() for own, others in zip(inside, outside, strict=True))
     # The sum of two rates is the difference of one and the other's complement, plus 1, which the groups have in common.
-    u = [difference(first, second, is_paired=is_paired) for first, second in parts]
-    v = [difference(~first, second, is_paired=is_paired) for first, second in parts]
+    u = [difference(first, second, is_paired=is_paired) for first, second in (inside, outside)]
+    v = [difference(~first, second, is_paired=is_paired) for first, second in (inside, outside)]
     (du, su), (dv, sv) = ((x[0][0] - x[1][0], np.sqrt(x[0][1] + x[1][1])) for x in (u, v))
 
     def bounds(alpha):
@@ -351,7 +401,7 @@ def gap(
     low, high = bounds(1 - confidence_level)
     p_within = smallest_level(lambda alpha: within - max(map(abs, bounds(alpha))))
     p_value = max(2 * norm.sf(abs(du) / su), 2 * norm.sf(abs(dv) / sv))
-    n = int(inside[1].sum() + outside[1].sum())
+    n = len(inside[1]) + len(outside[1])
     change = _change(abs(b) - abs(a), low, high)
     return {"before": a, "after": b} | change | {"p_value": p_value, "p_value_within": p_within, "n": n}
 

@@ -17,7 +17,7 @@ from fairlab.auditing.evidence import MISSING, ROWS, shown_rows
 from fairlab.cases import Case, Finding, MethodResult, Result
 from fairlab.cases.groups import WITHIN
 from fairlab.cases.schema import is_missing
-from fairlab.checks import check_choice
+from fairlab.checks import checked, one_of
 from fairlab.fairtest import impact_table
 from fairlab.fairtest.rates import TINY, group_counts, without_tiny
 from fairlab.paths import write_text
@@ -336,6 +336,7 @@ class Report(Result):
         """Return a forest plot: one line for each finding with its interval, one panel for each method."""
         return figures.forest(self)
 
+    @checked(rows=one_of(*ROWS))
     def to_html(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as one page that needs no other file, and write it to `path`.
 
@@ -351,12 +352,11 @@ class Report(Result):
         ValueError
             If `rows` is something else.
         """
-        check_choice(rows, "rows", ROWS)
         return written(page.document(self, rows), path)
 
+    @checked(rows=one_of(*ROWS))
     def to_json(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as JSON, and write it to `path`; the parameters are those of `to_html`."""
-        check_choice(rows, "rows", ROWS)
         named = {"sensitive_features": self.frame["who"], "through": self.frame["through"].map(list)}
         findings = self.to_frame().assign(**named).to_dict(orient="records")
         for row, finding in zip(findings, self.frame["finding"], strict=True):

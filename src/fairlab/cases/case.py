@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from fairlab.cases.foreign import as_numbers, as_pandas, plain_table, with_origi
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import GROUPS, CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
-from fairlab.checks import align, check_count, check_flag
+from fairlab.checks import COUNT_OR_ZERO, align, check_count, check_flag, check_number, checked
 from fairlab.seeds import derive_seed
 
 MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
@@ -118,6 +118,7 @@ class Case:
     Case: <lambda>, 3 rows, 3 features, sensitive sex; task classes, 67% favourable
     """
 
+    @checked(decision_threshold=check_number, max_rows=partial(check_count, least=2), random_state=COUNT_OR_ZERO)
     def __init__(
         self,
         model: Any,
@@ -155,9 +156,8 @@ class Case:
             if self.table[name].nunique(dropna=False) < 2:
                 raise CaseError(f"sensitive_features: column {name!r} has one value only, expected at least two groups")
         self.n_given = len(table)
-        max_rows = self.n_given if max_rows is None else check_count(max_rows, "max_rows", least=2)
         self.record = self._model.rows if isinstance(self._model, DecisionRecord) else None
-        if (rows := _sample_of(self.n_given, max_rows, random_state)) is not None:
+        if (rows := _sample_of(self.n_given, max_rows or self.n_given, random_state)) is not None:
             self.table, labels = self.table.iloc[rows], None if labels is None else labels.iloc[rows]
             self.record = None if self.record is None else self.record.iloc[rows].copy()
         self._dtypes = self.table.dtypes[list(self.features)]
@@ -352,6 +352,7 @@ class Case:
         """Whether the model is a network, which has gradients."""
         return self._model.gradient is not None and self.has_scores
 
+    @checked(n_rows=check_count, random_state=COUNT_OR_ZERO)
     def sample(self, n_rows: int, *, random_state: int = 0) -> "Case":
         """Return the case of a simple random sample of its rows, or itself if it has no more, around the same queries.
 
@@ -498,9 +499,9 @@ class Case:
             found.append(self.decide(varied).reshape(len(some), len(values)))
         return np.concatenate(found)
 
+    @checked(n_rows=COUNT_OR_ZERO)
     def draw(self, n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
         """Return generated inputs: each feature drawn by itself, with replacement, from the values of the table."""
-        n_rows = check_count(n_rows, "n_rows", least=0)
         table = self.table[list(self.features)]
         chosen = rng.integers(len(table), size=(len(self.features), n_rows))
         return pd.DataFrame({name: table[name].take(rows).array for name, rows in zip(table, chosen, strict=True)})
@@ -628,7 +629,6 @@ def _feature_names(table, features, fitted, y_name) -> tuple[str, ...]:
 
 def _sample_of(n: int, n_rows: int, random_state: int) -> np.ndarray | None:
     """Return the numbers of rows drawn without replacement, in order; None if all are wanted."""
-    n_rows, random_state = check_count(n_rows, "n_rows"), check_count(random_state, "random_state", least=0)
     if n <= n_rows:
         return None
     return np.sort(

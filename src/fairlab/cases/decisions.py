@@ -8,7 +8,7 @@ import pandas as pd
 from fairlab.cases.meaning import interpret
 from fairlab.cases.model import ModelAdapter
 from fairlab.cases.schema import GROUPS, CaseError, case_errors, check_values
-from fairlab.checks import align, check_number
+from fairlab.checks import align
 
 NO_MODEL = "There is no model to query, only decisions."
 # What is said of a model's answers, and of decisions.
@@ -42,8 +42,6 @@ class DecisionRecord(ModelAdapter):
         self, rows: pd.DataFrame, y: pd.Series | None, pos_label: object, decision_threshold: float | None
     ) -> np.ndarray | None:
         """Find out what decisions mean, as `ModelAdapter.settle`; adds the column ``answer`` to `rows`."""
-        if decision_threshold is not None:
-            decision_threshold = check_number(decision_threshold, "decision_threshold")
         codes, values = pd.factorize(rows.pop("decision"))
         values = np.asarray(values)
         values = values.astype(object) if values.dtype.kind in "US" else values

@@ -4,13 +4,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from fairlab.cases.case import Case
 from fairlab.cases.decisions import NO_MODEL, NoModelError
 from fairlab.cases.finding import Finding, MethodResult, few
 from fairlab.cases.queries import BudgetSpentError, DeadlineError
-from fairlab.checks import check_count, check_number
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_kind, checked
 
 # What a method may need of a case, and the one sentence that says that it is not there.
 NEEDS = {
@@ -25,6 +26,7 @@ NEEDS = {
         "The model answers the same row differently when queried again: its own noise would count as discrimination.",
     ),
 }
+CASE = partial(check_kind, kind=Case, advice="; wrap model and table in one first")  # of a parameter
 LATE = "the seconds that the audit may take were over."
 
 
@@ -140,14 +142,15 @@ class Method(ABC):
     needs: ClassVar[tuple[str, ...]] = ()
     takes_weights: ClassVar[bool] = False
 
+    @checked(confidence_level=FRACTION, random_state=COUNT_OR_ZERO)
     def __init__(self, *, confidence_level: float = 0.95, random_state: int = 0):
-        self.confidence_level = check_number(confidence_level, "confidence_level", above=0, below=1)
-        self.random_state = check_count(random_state, "random_state", least=0)
+        self.confidence_level, self.random_state = confidence_level, random_state
 
     @abstractmethod
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield what there is to say about the case; what cannot be assessed is skipped in the examination."""
 
+    @checked(case=CASE, budget=COUNT_OR_ZERO)
     def run(self, case: Case, *, budget: int = 200_000) -> MethodResult:
         """Apply the method to a case.
 
@@ -164,9 +167,8 @@ class Method(ABC):
         ValueError
             If `budget` is no whole number of at least 0.
         """
-        check_case(case)
         one_each = case if self.takes_weights else case.one_decision_each(random_state=self.random_state)
-        examination = Examination(one_each, check_count(budget, "budget", least=0))
+        examination = Examination(one_each, budget)
         start, queried = time.perf_counter(), case.queries.n_queries
         findings: list[Finding] = []
         try:
@@ -203,11 +205,3 @@ class Method(ABC):
         if refused := not self.takes_weights and examination.case.weights is not None:
             examination.skip("It counts whole people, and these have weights.")
         return refused
-
-
-def check_case(case) -> None:
-    """Raise a TypeError if `case` is no case."""
-    if not isinstance(case, Case):
-        raise TypeError(
-            f"case: expected a fairlab.Case, found {type(case).__name__}; wrap model and table in one first"
-        )

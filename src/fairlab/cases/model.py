@@ -183,8 +183,6 @@ class ModelAdapter:
         CaseError
             If the answers are not one for each row, values are missing, a favourable label or a threshold is needed.
         """
-        if decision_threshold is not None:
-            decision_threshold = check_number(decision_threshold, "decision_threshold")
         if not (pos_label is None or isinstance(pos_label, LABELS)):
             raise CaseError(f"pos_label: expected a label, found {pos_label!r}")
         labels = set() if y is None else set(y.dropna().unique().tolist())

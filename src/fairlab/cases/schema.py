@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import COUNT_OR_ZERO, check_count, check_features, check_seed, check_text, checked, is_number
+from fairlab.checks import (
+    COUNT_OR_ZERO,
+    check_count,
+    check_features,
+    check_kind,
+    check_seed,
+    check_text,
+    checked,
+    is_number,
+)
 
 LARGEST = 2**62  # so that sums of two values fit into 64 bits
 BINS = 10
@@ -634,12 +643,20 @@ class Schema:
         stop = prod(sizes) if stop is None else stop
         return np.column_stack(np.unravel_index(np.arange(start, stop), sizes))
 
-    def combinations(self, positions: Iterable[int]) -> np.ndarray:
-        """Return codes of inputs with all combinations of some features, shape (n, n_features); all others are 0."""
+    def combinations(self, positions: Iterable[int], numbers: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
+        """Return codes of inputs with combinations of some features, shape (n, n_features); all others are 0.
+
+        Parameters
+        ----------
+        positions : iterable of int
+        numbers : sequence of int or None
+            Which combinations, in the order of `assignments`; all by default.
+        """
         positions = list(positions)
-        codes = np.zeros((self.n_assignments(positions), len(self.sizes)), dtype=np.int64)
+        numbers = np.arange(self.n_assignments(positions)) if numbers is None else numbers
+        codes = np.zeros((len(numbers), len(self.sizes)), dtype=np.int64)
         if positions:
-            codes[:, positions] = self.assignments(positions)
+            codes[:, positions] = np.column_stack(np.unravel_index(numbers, [self.sizes[each] for each in positions]))
         return codes
 
     @property
@@ -773,11 +790,9 @@ class Schema:
         return pd.Series(outside.sum(axis=0), index=self.names, name="rows outside")
 
 
-def check_schema(schema, name: str = "schema") -> Schema:
+def check_schema(schema) -> Schema:
     """Return a schema as it is; raise a TypeError if it is none."""
-    if not isinstance(schema, Schema):
-        raise TypeError(f"{name}: expected a Schema, found {type(schema).__name__}")
-    return schema
+    return check_kind(schema, "schema", Schema)
 
 
 def read_schema(path: str | Path) -> dict:

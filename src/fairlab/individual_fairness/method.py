@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from fairlab.cases import Finding
 from fairlab.cases.method import Examination, Method
-from fairlab.checks import check_number
+from fairlab.checks import POSITIVE, check_number, checked
 from fairlab.fair_metric import FairMetric, direction_p_values, sensitive_directions
 from fairlab.individual_fairness.attack import StepSizeWarning, gradient_flow_attack
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest, loss_ratio_test
@@ -84,6 +84,7 @@ class IndividualFairness(Method):
     share = 3
     needs = ("model", "decisions", "scores", "determinism")
 
+    @checked(max_loss_ratio=partial(check_number, least=1), stopping_time=POSITIVE)
     def __init__(
         self,
         *,
@@ -93,8 +94,7 @@ class IndividualFairness(Method):
         random_state: int = 0,
     ):
         super().__init__(confidence_level=confidence_level, random_state=random_state)
-        self.max_loss_ratio = check_number(max_loss_ratio, "max_loss_ratio", least=1)
-        self.stopping_time = check_number(stopping_time, "stopping_time", above=0)
+        self.max_loss_ratio, self.stopping_time = max_loss_ratio, stopping_time
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield the mean loss ratio of each sensitive column."""

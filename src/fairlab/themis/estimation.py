@@ -5,14 +5,40 @@ from functools import partial
 
 import numpy as np
 
+from fairlab.cases import Finding
 from fairlab.cases.schema import Schema
 from fairlab.statistics import difference_p_value, exact_interval, exclusive_correlation
-from fairlab.themis.draws import Comparison, UniformDraw, of_each
+from fairlab.themis.draws import INPUTS, Comparison, UniformDraw, of_each
 from fairlab.themis.stopping import Fixed, Rule
 
+TITLE = "Themis"
+MEASURES = {"group": "demographic_parity_difference", "causal": "counterfactual_flip_rate"}
+EFFECTS = {"group": "demographic parity difference (largest − smallest)", "causal": "counterfactual flip rate"}
 GROUPS_AT_ONCE = 2_000
 REPETITIONS = 200  # of a bootstrap
 SHARES_AT_ONCE = 2_000_000  # shares drawn in one go
+
+
+def score_finding(
+    measure: str, sensitive_features: tuple[str, ...], numbers, evidence, n, *, population: str = INPUTS, **more
+) -> Finding:
+    """Return a score as a finding.
+
+    Parameters
+    ----------
+    measure : {"group", "causal"}
+    sensitive_features : tuple of str
+    numbers : tuple of float
+        Estimate, both ends of its interval, p-value.
+    evidence : DataFrame
+    n : int
+    population : str
+    **more
+        Other attributes of the finding.
+    """
+    where = "everyone" if population == "people" else population
+    named = {"effect": EFFECTS[measure], "measure": MEASURES[measure], "population": population} | more
+    return Finding(TITLE, sensitive_features, where, named.pop("effect"), *numbers, evidence=evidence, n=n, **named)
 
 
 def count_flips(

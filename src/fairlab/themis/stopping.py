@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -72,8 +73,12 @@ class Rule(ABC):
         More samples than the one are taken, and no more than the other, even if the bound is not reached.
     binary : bool
         Whether outcomes are 0 or 1, or anything between.
+    is_sound : bool
+        Whether the bound is kept whatever the truth: then a group score is corrected for the noise that makes it look
+        larger, and intervals of a search hold together.
     """
 
+    is_sound: ClassVar[bool] = True
     confidence_level: float
     error_bound: float
     min_samples: int

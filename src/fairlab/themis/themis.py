@@ -1,11 +1,11 @@
 """Themis: discrimination scores of a program, estimated from as few tests as a given precision needs (section 4)."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from numpy.random import default_rng
 from sklearn.base import BaseEstimator
 
 from fairlab.cases.finding import DECISION, OTHER, Finding, Result, beside, intervals
+from fairlab.cases.method import Examination, Method
 from fairlab.cases.schema import Schema
 from fairlab.checks import (
     COUNT_OR_ZERO,
@@ -27,15 +28,21 @@ from fairlab.checks import (
 )
 from fairlab.plotting import GREY
 from fairlab.seeds import derive_seed
+from fairlab.statistics import bonferroni_level
 from fairlab.themis.draws import INPUTS, Comparison, UniformDraw
 from fairlab.themis.estimation import (
+    EFFECTS,
+    MEASURES,
+    TITLE,
     corrected_spread,
     count_flips,
     count_positive,
     has_small_groups,
+    score_finding,
     spread_interval,
 )
 from fairlab.themis.exact import DomainTooLargeError
+from fairlab.themis.examination import case_findings
 from fairlab.themis.stopping import Exact, Fixed, Rule
 
 if TYPE_CHECKING:
@@ -45,10 +52,7 @@ MOST_ASSIGNMENTS = 1_000_000  # combinations of values that a score may compare
 MADE_OF = ("model", "schema", "output_distance")  # the parameters that outputs depend on
 SETS_AT_ONCE = 16
 EXAMPLES = 5  # pairs of inputs that show a flip
-TITLE = "Themis"
-MEASURES = {"group": "demographic_parity_difference", "causal": "counterfactual_flip_rate"}
 COLUMNS = ("measure", "sensitive_features", "estimate", "low", "high", "samples", "tests")
-EFFECTS = {"group": "demographic parity difference (largest − smallest)", "causal": "counterfactual flip rate"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -129,32 +133,64 @@ class Search(Result):
     max_samples=check_count,
     stop=check_function,
     output_distance=check_function,
+    min_score=FRACTION,
     random_state=COUNT_OR_ZERO,
 )
-class Themis(BaseEstimator):
-    """Tests a model or a program for discrimination, on inputs that are drawn uniformly from a schema.
+class Themis(BaseEstimator, Method):
+    """Themis: how often features alone change a model's decisions, and how far selection rates of their values differ.
 
-    The error bound is kept, the group score is corrected for the noise that makes it look larger, and a search names
-    the sets whose interval lies above its threshold, with intervals that hold for all sets together. As published it
-    is `fairlab.papers.themis.published.PublishedThemis`. `Flips` applies the same estimator to the table of a case.
+    `run` measures both on a case, of the table's people and of inputs drawn from it; `estimate`, `group_score`,
+    `causal_score` and `search` test a model or a program on inputs that are drawn uniformly from a schema, until a rule
+    stops them.
+
+    **On a case**, for each sensitive feature that the model gets, and for all of them together, there are three
+    findings. The counterfactual flip rate (the paper's causal score, definition 3.7) is the share whose decision some
+    other values change: of the people of the table, of whom all are counted where the budget allows it, or else a
+    random sample; and of generated inputs, for which each feature is drawn by itself from the values of the table. Such
+    inputs are often unlike people. Of them there is also the demographic parity difference, the largest minus the
+    smallest selection rate among those values (the group score, definition 3.6). With three features or more, sets in
+    between are examined, too, small ones first: but not those that contain a set with a flip rate above `min_score`,
+    since theirs is no lower (theorem 4.1), and none if the flip rate of all features together is below it.
+
+    Intervals are exact for numbers that are fixed beforehand from the budget (Clopper and Pearson), for the population
+    that the table is a sample of. The p-value of a flip rate is that of "it is at most the margin"; without a margin
+    it is 0 with the first change, since a deterministic model that changes one decision has a flip rate above 0. That
+    of the difference is "no two values differ by more than the margin", see `fairlab.themis.estimation.paired_p_value`.
+
+    The evidence is pairs that differ in the features and in the decision, those who lose by their own values first.
+
+    A model that answers the same row differently is asked about people alone, and twice about each and about a
+    counterpart with other values drawn at random: see `fairlab.themis.noisy`. The flip rate is then what is left of
+    it beyond the model's own noise.
+
+    **On a schema**, the default rule keeps the error bound, the group score is corrected for the noise that makes it
+    look larger, and a search names the sets whose interval lies above its threshold, with intervals that hold for all
+    sets together. The paper's rules are in `fairlab.papers.themis.published`: with them nothing is corrected.
 
     Parameters
     ----------
     model : callable, or object with ``predict``
-        Takes a DataFrame of inputs, returns one output each; a `fairlab.models.CommandModel` for a program.
+        Takes a DataFrame of inputs, returns one output each; a `fairlab.models.CommandModel` for a program. A case has
+        its own.
     schema : Schema
+        A case has its own.
     confidence_level : float
         How often, at least, an estimate is within its error bound, and an interval holds the truth; between 0 and 1.
     error_bound : float
         How far a causal score, or the share of a group, may be from the truth; between 0 and 1.
-    stop : callable, optional
-        When sampling stops: ``stop(confidence_level, error_bound, min_samples, max_samples, binary)`` returns a
-        `fairlab.themis.stopping.Rule`; by default `Exact`, which keeps the error bound whatever the truth.
+    stop : callable
+        When sampling from a schema stops: ``stop(confidence_level, error_bound, min_samples, max_samples, binary)``
+        returns a `fairlab.themis.stopping.Rule`; by default `Exact`, which keeps the error bound whatever the truth.
     min_samples, max_samples : int
         Sampling stops after more than `min_samples`, and at `max_samples` even if the bound is not reached.
     output_distance : callable or None
         For outputs that are not binary: ``output_distance(a, b)`` returns distances between 0 and 1 of two arrays of
         outputs (definition 3.3). The causal score is then the mean largest distance that a change makes.
+    proxies : mapping of str to iterable of str, or bool
+        By sensitive column of a case, features that stand for it and are varied in its place; True takes, for columns
+        that the model does not get, the features that tell most about them.
+    min_score : float
+        Flip rate from which on larger sets of columns of a case are not examined.
     random_state : int
 
     Notes
@@ -165,7 +201,13 @@ class Themis(BaseEstimator):
 
     Examples
     --------
+    >>> import fairlab
     >>> from fairlab.themis import Themis
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> rule = lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20
+    >>> case = fairlab.Case(rule, people, sensitive_features="sex")
+    >>> [round(finding.estimate, 3) for finding in Themis().run(case).findings][:1]
+    [0.225]
     >>> from fairlab.cases import Schema
     >>> schema = Schema.from_dict({"sex": ["f", "m"], "race": ["red", "green", "blue"]})
     >>> themis = Themis(lambda rows: (rows["sex"] == "m") & (rows["race"] == "red"), schema)
@@ -173,25 +215,41 @@ class Themis(BaseEstimator):
     1.0
     """
 
-    default_stop: ClassVar[Callable[..., Rule]] = Exact
-    is_corrected: ClassVar[bool] = True  # for chance: spreads, and intervals of a search
+    title = TITLE
+    description = (
+        "Themis counts flips (its causal score) among the people of the table, all of them where the budget "
+        "allows it, and measures its causal and group scores on inputs whose features are drawn one by one from the "
+        "table; numbers of inputs are fixed by the budget and intervals are exact, where the paper draws inputs from a "
+        "schema until a normal interval is narrow enough."
+    )
+    share = 4
+    needs = ("model", "decisions")
 
     def __init__(
         self,
-        model: Any,
-        schema: Schema,
+        model: Any = None,
+        schema: Schema | None = None,
         *,
-        confidence_level: float = 0.99,
+        confidence_level: float = 0.95,
         error_bound: float = 0.05,
-        stop: Callable | None = None,
+        stop: Callable[..., Rule] = Exact,
         min_samples: int = 10,
         max_samples: int = 100_000,
         output_distance: Callable | None = None,
+        proxies: Mapping[str, Iterable[str]] | bool = False,
+        min_score: float = 0.05,
         random_state: int = 0,
     ):
         self.model, self.schema, self.confidence_level, self.error_bound = model, schema, confidence_level, error_bound
         self.stop, self.min_samples, self.max_samples = stop, min_samples, max_samples
         self.output_distance, self.random_state = output_distance, random_state
+        self.proxies, self.min_score = proxies, min_score
+
+    def findings(self, examination: Examination) -> Iterator[Finding]:
+        """Yield flip rates and differences of all features of a case, and sets of them, that can be asked about."""
+        check_parameters(self)
+        options = {name: getattr(self, name) for name in ("proxies", "min_score", "confidence_level", "random_state")}
+        yield from case_findings(examination, **options)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a parameter; what is known of the outputs is forgotten if another model or schema may give others."""
@@ -308,9 +366,8 @@ class Themis(BaseEstimator):
         if isinstance(max_size, bool) or max_size not in range(1, len(positions) + 1):
             raise ValueError(f"max_size: expected 1 to {len(positions)}, found {max_size!r}")
         measures = tuple(MEASURES) if measure == "both" else (measure,)
-        decided_by = "low" if self.is_corrected else "estimate"
-        n_scores = len(measures) * sum(comb(len(positions), k + 1) for k in range(max_size))
-        rule = self._rule(n_scores if self.is_corrected else 1)
+        rule = self._rule(len(measures) * sum(comb(len(positions), k + 1) for k in range(max_size)))
+        decided_by = "low" if rule.is_sound else "estimate"
         # Sets of one size do not prune each other, so they are tested together.
         sizes = [[size] for size in range(1, max_size + 1)] if prune else [range(1, max_size + 1)]
         rows, skipped, before = [], {}, self.model_runs
@@ -327,12 +384,14 @@ class Themis(BaseEstimator):
         return Search(min_score, pd.DataFrame(rows), skipped, self.model_runs - before, decided_by)
 
     def _rule(self, n_scores: int = 1) -> Rule:
-        """Return when sampling stops, such that so many scores together keep the confidence; check all parameters."""
+        """Return when sampling stops; a sound rule, such that so many scores together keep the confidence."""
         check_parameters(self)
         check_count(self.max_samples, "max_samples", least=self.min_samples + 1)
-        level = self.confidence_level if n_scores == 1 else 1 - (1 - self.confidence_level) / n_scores
-        limits = (level, self.error_bound, self.min_samples, self.max_samples)
-        return (self.stop or self.default_stop)(*limits, binary=self.output_distance is None)
+        limits = (self.confidence_level, self.error_bound, self.min_samples, self.max_samples)
+        rule = self.stop(*limits, binary=self.output_distance is None)
+        return (
+            replace(rule, confidence_level=bonferroni_level(rule.confidence_level, n_scores)) if rule.is_sound else rule
+        )
 
     def _estimate(self, measure: str, sets: list[list[int]], rule: Rule) -> list[tuple[dict, Callable]]:
         """Return the row of each set in `estimate`, and a function that returns its evidence."""
@@ -356,14 +415,14 @@ class Themis(BaseEstimator):
             low, high, estimate = shares, shares, float(np.ptp(shares))
             if not has_small_groups(self.schema, positions, rule):
                 low, high = rule.interval(counts, samples, n_series=len(counts))
-                estimate = corrected_spread(counts, samples, rng) if self.is_corrected else estimate
+                estimate = corrected_spread(counts, samples, rng) if rule.is_sound else estimate
             ends, n = [shares.argmin(), shares.argmax()], int(samples.sum())
             measured = {"share": shares[ends], "low": low[ends], "high": high[ends], "samples": samples[ends]}
             yield estimate, spread_interval(low, high), n, n, partial(self._groups, positions, ends, measured)
 
     def _groups(self, positions: list[int], numbers: list[int], measured: dict) -> pd.DataFrame:
         """Return groups, by their numbers, with what was measured on them."""
-        return self.schema.decode(self._codes(positions, numbers)).iloc[:, positions].assign(**measured)
+        return self.schema.decode(self.schema.combinations(positions, numbers)).iloc[:, positions].assign(**measured)
 
     def _causal(self, sets: list[list[int]], rule: Rule, rngs: list) -> Iterator[tuple]:
         schema, counting, every = self.schema, rule, None
@@ -383,32 +442,15 @@ class Themis(BaseEstimator):
     def _pairs(self, positions: list[int], drawn: Comparison) -> pd.DataFrame:
         """Return inputs beside the values that change the output, and the outputs of both."""
         others = drawn.inputs.copy()
-        others[:, positions] = self._codes(positions, drawn.partner)[:, positions]
+        others[:, positions] = self.schema.combinations(positions, drawn.partner)[:, positions]
         values = self.schema.decode(others).iloc[:, positions]
         found = beside(self.schema.decode(drawn.inputs), values, drawn.own, generated=True)
         return found.rename(columns={DECISION: "output"}).assign(**{f"{OTHER}output": self._draw.decide(others)})
 
-    def _codes(self, positions: list[int], numbers) -> np.ndarray:
-        """Return codes of inputs with combinations of values of some features, by their numbers; all others are 0."""
-        codes = np.zeros((len(numbers), len(self.schema.sizes)), dtype=np.int64)
-        sizes = [self.schema.sizes[position] for position in positions]
-        codes[:, positions] = np.column_stack(np.unravel_index(numbers, sizes))
-        return codes
-
     def _finding(self, measure: str, sensitive_features: str | Iterable[str]) -> Finding:
         [(row, evidence)] = self._estimate(measure, [self._positions(sensitive_features)], self._rule())
         numbers = (row["estimate"], row["low"], row["high"], np.nan)
-        return Finding(
-            TITLE,
-            row["sensitive_features"],
-            INPUTS,
-            EFFECTS[measure],
-            *numbers,
-            evidence=evidence(),
-            n=row["samples"],
-            measure=MEASURES[measure],
-            population=INPUTS,
-        )
+        return score_finding(measure, row["sensitive_features"], numbers, evidence(), row["samples"])
 
     def _positions(self, sensitive_features: str | Iterable[str]) -> list[int]:
         return self._checked(self._draw.schema.positions(sensitive_features))

@@ -27,6 +27,8 @@ class Normal(Rule):
     That interval, z sqrt(p (1 - p) / r), has no width as long as all outcomes are alike, so that sampling ends at once.
     """
 
+    is_sound = False
+
     def enumerates(self, n_inputs: int, *, measure: str) -> bool:
         """Whether there are so few inputs that all are tried: of groups only.
 
@@ -150,11 +152,10 @@ class Wilson(Normal):
 
 
 class PublishedThemis(Themis):
-    """Themis as published: by default the normal rule stops it, and nothing is corrected for chance.
+    """Themis as published: the normal rule stops it, at the paper's confidence, and nothing is corrected for chance.
 
-    The group score is the plain difference of the extreme shares, and a search compares estimates with its threshold.
     Parameters are those of `fairlab.themis.Themis`.
     """
 
-    default_stop = Normal
-    is_corrected = False
+    def __init__(self, model, schema, *, confidence_level: float = 0.99, stop: Callable = Normal, **options):
+        super().__init__(model, schema, confidence_level=confidence_level, stop=stop, **options)

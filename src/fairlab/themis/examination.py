@@ -1,6 +1,5 @@
 """What Themis finds about a case: how often sensitive columns alone change the decision, and whom they favour."""
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -12,23 +11,27 @@ import pandas as pd
 from fairlab.cases import CaseError, Finding
 from fairlab.cases.finding import beside, listed
 from fairlab.cases.groups import group_codes, losers_in_words, who_loses
-from fairlab.cases.method import Examination, Method
-from fairlab.checks import check_number
+from fairlab.cases.method import Examination
 from fairlab.seeds import derive_seed
 from fairlab.statistics import share_bounds, share_p_value, smallest_share
 from fairlab.themis.draws import INPUTS, Comparison, from_people, from_table
-from fairlab.themis.estimation import count_flips, extreme_values, paired_bounds, paired_p_value, paired_spread
+from fairlab.themis.estimation import (
+    EFFECTS,
+    count_flips,
+    extreme_values,
+    paired_bounds,
+    paired_p_value,
+    paired_spread,
+    score_finding,
+)
 from fairlab.themis.noisy import QUERIES_EACH, RepeatedPairs
 from fairlab.themis.proxies import check_proxies, proxies_of
 from fairlab.themis.stopping import Fixed
-from fairlab.themis.themis import EFFECTS, MEASURES, TITLE
 
 MIN_ROWS = 20  # inputs or people that a score may rest on
 MAX_INPUTS = 10_000  # inputs: within about 0.01 at 95%
 PEOPLE_SHARE = 0.75  # of the rows of a question
 MOST_PAIRS = 50  # that show a finding
-FLIPS, GROUP = EFFECTS["causal"], EFFECTS["group"]
-NOISY_FLIPS = f"{FLIPS} beyond noise"
 
 
 @dataclass(frozen=True)
@@ -45,88 +48,32 @@ class _Question:
         return listed(self.sensitive_features) + (f" (through {listed(self.through)})" if self.through else "")
 
 
-class Flips(Method):
-    """Measures how often sensitive columns alone change the model's decisions.
-
-    For each sensitive feature that the model gets, and for all of them together, there are three findings. The
-    counterfactual flip rate (the paper's causal score, definition 3.7) is the share whose decision some other values
-    change: of the people of the table, of whom all are counted where the budget allows it, or else a random sample;
-    and of generated inputs, for which each feature is drawn by itself from the values of the table. Such inputs are
-    often unlike people. Of them there is also the demographic parity difference, the largest minus the smallest
-    selection rate among those values (the group score, definition 3.6). With three features or more, sets in between
-    are examined, too, small ones first: but not those that contain a set with a flip rate above `min_score`, since
-    theirs is no lower (theorem 4.1), and none if the flip rate of all features together is below it.
-
-    Intervals are exact for numbers that are fixed beforehand from the budget (Clopper and Pearson), for the population
-    that the table is a sample of. The p-value of a flip rate is that of "it is at most the margin"; without a margin
-    it is 0 with the first change, since a deterministic model that changes one decision has a flip rate above 0. That
-    of the difference is "no two values differ by more than the margin", see `fairlab.themis.estimation.paired_p_value`.
-
-    The evidence is pairs that differ in the features and in the decision, those who lose by their own values first.
-
-    A model that answers the same row differently is asked about people alone, and twice about each and about a
-    counterpart with other values drawn at random: see `fairlab.themis.noisy`. The flip rate is then what is left of
-    it beyond the model's own noise.
+def case_findings(
+    examination: Examination, *, proxies, min_score: float, confidence_level: float, random_state: int
+) -> list[Finding]:
+    """Return flip rates and differences of all features, and sets of them, that a case can be asked about.
 
     Parameters
     ----------
-    proxies : mapping of str to iterable of str, or bool
-        By sensitive column, features that stand for it and are varied in its place; True takes, for columns that the
-        model does not get, the features that tell most about them.
-    min_score : float
-        Flip rate from which on larger sets of columns are not examined.
-    confidence_level : float
-    random_state : int
-
-    Examples
-    --------
-    >>> import fairlab
-    >>> from fairlab.themis import Flips
-    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
-    >>> rule = lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20
-    >>> case = fairlab.Case(rule, people, sensitive_features="sex")
-    >>> [round(finding.estimate, 3) for finding in Flips().run(case).findings][:1]
-    [0.225]
+    examination : Examination
+    proxies, min_score, confidence_level, random_state
+        As of `fairlab.themis.Themis`.
     """
-
-    title = TITLE
-    description = (
-        "Themis counts flips (its causal score) among the people of the table, all of them where the budget "
-        "allows it, and measures its causal and group scores on inputs whose features are drawn one by one from the "
-        "table; numbers of inputs are fixed by the budget and intervals are exact, where the paper draws inputs from a "
-        "schema until a normal interval is narrow enough."
-    )
-    share = 4
-    needs = ("model", "decisions")
-
-    def __init__(
-        self,
-        *,
-        proxies: Mapping[str, Iterable[str]] | bool = False,
-        min_score: float = 0.05,
-        confidence_level: float = 0.95,
-        random_state: int = 0,
-    ):
-        super().__init__(confidence_level=confidence_level, random_state=random_state)
-        self.proxies, self.min_score = proxies, check_number(min_score, "min_score", above=0, below=1)
-
-    def findings(self, examination: Examination) -> Iterator[Finding]:
-        """Yield flip rates and differences of all features and sets of them that can be asked about."""
-        case, proxies = examination.case, check_proxies(examination.case, self.proxies)
-        try:
-            _ = case.schema
-        except CaseError as error:
-            examination.skip(f"Themis varies inputs within a schema, and there is none: {error}.")
-            return
-        if self.proxies is True:
-            proxies = {name: proxies_of(case, name, random_state=self.random_state) for name in case.unseen}
-        questions = _questions(examination, proxies, looks_for_proxies=self.proxies is True)
-        found = _Run(examination, self.confidence_level, self.random_state)
-        if not case.queries.is_deterministic:
-            found.query_repeatedly(questions)
-        else:
-            found.answer(questions, self.min_score)
-        yield from found.findings
+    case, varied = examination.case, check_proxies(examination.case, proxies)
+    try:
+        _ = case.schema
+    except CaseError as error:
+        examination.skip(f"Themis varies inputs within a schema, and there is none: {error}.")
+        return []
+    if proxies is True:
+        varied = {name: proxies_of(case, name, random_state=random_state) for name in case.unseen}
+    questions = _questions(examination, varied, looks_for_proxies=proxies is True)
+    found = _Run(examination, confidence_level, random_state)
+    if case.queries.is_deterministic:
+        found.answer(questions, min_score)
+    else:
+        found.query_repeatedly(questions)
+    return found.findings
 
 
 def changed_pairs(drawn: Comparison, values: pd.DataFrame, *, generated: bool) -> pd.DataFrame:
@@ -230,12 +177,13 @@ class _Run:
             direction = losers_in_words(by_group, f"their {names}") if pairs.low > 0 else ""
             self._add(
                 question,
-                NOISY_FLIPS,
+                "causal",
                 (pairs.estimate, pairs.low, pairs.high, pairs.p_value()),
                 pairs.evidence(MOST_PAIRS),
                 n_people,
-                f"{sentence}: {direction}" if direction else sentence,
-                measure=MEASURES["causal"],
+                effect=f"{EFFECTS['causal']} beyond noise",
+                population="people",
+                sentence=f"{sentence}: {direction}" if direction else sentence,
                 test=pairs.p_value,
                 smallest=pairs.smallest,
                 bounds=pairs.bounds,
@@ -321,12 +269,11 @@ class _Run:
         values = self.examination.case.values(question.names)
         self._add(
             question,
-            FLIPS,
+            "causal",
             (n_hit / n, low, high, share_p_value(n_hit, n)),
             changed_pairs(drawn, values, generated=is_generated),
             n,
-            sentence,
-            measure=MEASURES["causal"],
+            sentence=sentence,
             population=INPUTS if is_generated else "people",
             test=partial(share_p_value, n_hit, n),
             smallest=partial(smallest_share, n),
@@ -342,13 +289,11 @@ class _Run:
         points = f"{100 * estimate:.1f} percentage points"
         self._add(
             question,
-            GROUP,
+            "group",
             (estimate, low, high, paired_p_value(decisions)),
             favoured_pairs(drawn, self.examination.case.values(question.names)),
             len(decisions),
-            f"Among {INPUTS}, the selection rates of two values of {names} differ by {points}",
-            measure=MEASURES["group"],
-            population=INPUTS,
+            sentence=f"Among {INPUTS}, the selection rates of two values of {names} differ by {points}",
             test=partial(paired_p_value, decisions),
             bounds=partial(paired_bounds, decisions),
         )
@@ -359,23 +304,9 @@ class _Run:
         codes, groups = group_codes(case, names)
         return who_loses(codes[people], groups, hits, own)
 
-    def _add(self, question, effect, numbers, evidence, n, sentence, *, population="people", **more) -> None:
-        where = "everyone" if population == "people" else population
-        self.findings.append(
-            Finding(
-                TITLE,
-                question.sensitive_features,
-                where,
-                effect,
-                *numbers,
-                evidence=evidence,
-                n=n,
-                sentence=sentence,
-                population=population,
-                through=question.through,
-                **more,
-            )
-        )
+    def _add(self, question: _Question, measure: str, numbers, evidence, n, **more) -> None:
+        more |= {"through": question.through}
+        self.findings.append(score_finding(measure, question.sensitive_features, numbers, evidence, n, **more))
 
     def _rng(self, stream: str, question: _Question) -> np.random.Generator:
         return np.random.default_rng(derive_seed("themis examination", self.random_state, stream, *question.names))

@@ -8,12 +8,14 @@ from scipy.stats import binomtest
 from fairlab import audit
 from fairlab.auditing import run
 from fairlab.cases.case import Case
-from fairlab.themis.draws import Comparison, from_people, from_table
-from fairlab.themis.estimation import count_flips, paired_p_value, paired_spread
-from fairlab.themis.method import FLIPS, GROUP, INPUTS, changed_pairs, favoured_pairs
+from fairlab.themis.draws import INPUTS, Comparison, from_people, from_table
+from fairlab.themis.estimation import EFFECTS, count_flips, paired_p_value, paired_spread
+from fairlab.themis.examination import changed_pairs, favoured_pairs
 from fairlab.themis.noisy import RepeatedPairs
 from fairlab.themis.proxies import MOST_PEOPLE, proxies_of
 from fairlab.themis.stopping import Fixed
+
+FLIPS, GROUP = EFFECTS["causal"], EFFECTS["group"]
 
 
 def people(n=600):
