@@ -516,6 +516,7 @@ OUTSIDE = {
     checks.check_function: (3,),
     checks.check_kind: (3, "table"),
     checks.check_seed: (-1, 1.5, "zero", True),
+    checks.check_text: (3, [1]),
     checks.check_array: ("many", [NAN]),
     check_widths: (3, "wide", (0,)),
 }

@@ -105,8 +105,8 @@ def test_as_published_stops_by_the_normal_rule_and_takes_the_plain_spread():
         kind(program, schema, **options).group_score("x0")
         for kind, options in (
             (PublishedThemis, {}),
-            (Themis, {"stop": Normal, "confidence_level": 0.99}),
-            (Themis, {"confidence_level": 0.99}),
+            (Themis, {"stop": Normal}),
+            (Themis, {}),
         )
     )
     assert (published.estimate, published.n) == (by_rule.estimate, by_rule.n)
@@ -121,7 +121,7 @@ def test_as_published_stops_by_the_normal_rule_and_takes_the_plain_spread():
 def test_a_rule_that_is_given_is_told_whether_outputs_are_binary():
     schema, program = as_program(np.random.default_rng(0).random((2, 5000)) * 50)
     given = Themis(program, schema, output_distance=distance).causal_score("x0")
-    assert (given.low, given.high) == Exact(0.95, 0.05, 10, 100_000, binary=False).interval(
+    assert (given.low, given.high) == Exact(0.99, 0.05, 10, 100_000, binary=False).interval(
         given.estimate * given.n, given.n
     )
 

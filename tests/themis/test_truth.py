@@ -96,7 +96,7 @@ def look_at(number):
             alarms = found[(found["who"] == n) & (found["p_value"] <= 0.05) & (found["low"] > 0)]
             rows.append(("audit: a clear rule is found", len(alarms) > 0, 0.99))
 
-    themis = Themis(program, schema, confidence_level=0.99, random_state=number)
+    themis = Themis(program, schema, random_state=number)
     columns = name.split(" and ")
     causal, group = themis.causal_score(columns), themis.group_score(columns)
     off = abs(causal.estimate - true[name]["causal"])

@@ -238,7 +238,15 @@ def _cut(given: int, budget: int, max_seconds: float | None) -> list[str]:
 
 
 @checked(method=check_text)
-def run(method: str, case: Case, *, budget: int = 200_000, **options: Any) -> MethodResult:
+def run(
+    method: str,
+    case: Case,
+    *,
+    budget: int = 200_000,
+    confidence_level: float = 0.95,
+    random_state: int = 0,
+    **options: Any,
+) -> MethodResult:
     """Apply one method to a case: what `audit` does for each, without the correction over all findings.
 
     Parameters
@@ -248,9 +256,10 @@ def run(method: str, case: Case, *, budget: int = 200_000, **options: Any) -> Me
     case : Case
     budget : int
         Most rows that the model is queried with, beside the people of the table, whose decisions the case knows.
+    confidence_level : float
+    random_state : int
     **options
-        Of the class in `METHODS`: `confidence_level` and `random_state`; `proxies` and `min_score` of Themis,
-        `max_loss_ratio` of individual fairness.
+        Of the class in `METHODS`, as `proxies` and `min_score` of Themis, `max_loss_ratio` of individual fairness.
 
     Returns
     -------
@@ -274,6 +283,7 @@ def run(method: str, case: Case, *, budget: int = 200_000, **options: Any) -> Me
     ('FlipTest', True)
     """
     [name] = _chosen(method)
+    options |= {"confidence_level": confidence_level, "random_state": random_state}
     return METHODS[str(name)](**options).run(case, budget=budget)
 
 

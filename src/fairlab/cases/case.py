@@ -15,7 +15,7 @@ from fairlab.cases.foreign import as_numbers, as_pandas, plain_table, with_origi
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import GROUPS, CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
-from fairlab.checks import COUNT_OR_ZERO, align, check_count, check_flag, check_number, checked
+from fairlab.checks import COUNT_OR_ZERO, align, check_count, check_flag, check_number, checked, unless_none
 from fairlab.seeds import derive_seed
 
 MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
@@ -118,7 +118,6 @@ class Case:
     Case: <lambda>, 3 rows, 3 features, sensitive sex; task classes, 67% favourable
     """
 
-    @checked(decision_threshold=check_number, max_rows=partial(check_count, least=2), random_state=COUNT_OR_ZERO)
     def __init__(
         self,
         model: Any,
@@ -156,6 +155,9 @@ class Case:
             if self.table[name].nunique(dropna=False) < 2:
                 raise CaseError(f"sensitive_features: column {name!r} has one value only, expected at least two groups")
         self.n_given = len(table)
+        decision_threshold = unless_none(decision_threshold, "decision_threshold", check_number)
+        max_rows = unless_none(max_rows, "max_rows", partial(check_count, least=2))
+        check_count(random_state, "random_state", least=0)
         self.record = self._model.rows if isinstance(self._model, DecisionRecord) else None
         if (rows := _sample_of(self.n_given, max_rows or self.n_given, random_state)) is not None:
             self.table, labels = self.table.iloc[rows], None if labels is None else labels.iloc[rows]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -176,9 +176,10 @@ class Themis(BaseEstimator, Method):
         A case has its own.
     confidence_level : float
         How often, at least, an estimate is within its error bound, and an interval holds the truth; between 0 and 1.
+        The default is the paper's; an audit gives its own.
     error_bound : float
         How far a causal score, or the share of a group, may be from the truth; between 0 and 1.
-    stop : callable
+    stop : callable, optional
         When sampling from a schema stops: ``stop(confidence_level, error_bound, min_samples, max_samples, binary)``
         returns a `fairlab.themis.stopping.Rule`; by default `Exact`, which keeps the error bound whatever the truth.
     min_samples, max_samples : int
@@ -224,15 +225,16 @@ class Themis(BaseEstimator, Method):
     )
     share = 4
     needs = ("model", "decisions")
+    default_stop: ClassVar[Callable[..., Rule]] = Exact
 
     def __init__(
         self,
         model: Any = None,
         schema: Schema | None = None,
         *,
-        confidence_level: float = 0.95,
+        confidence_level: float = 0.99,
         error_bound: float = 0.05,
-        stop: Callable[..., Rule] = Exact,
+        stop: Callable | None = None,
         min_samples: int = 10,
         max_samples: int = 100_000,
         output_distance: Callable | None = None,
@@ -388,7 +390,7 @@ class Themis(BaseEstimator, Method):
         check_parameters(self)
         check_count(self.max_samples, "max_samples", least=self.min_samples + 1)
         limits = (self.confidence_level, self.error_bound, self.min_samples, self.max_samples)
-        rule = self.stop(*limits, binary=self.output_distance is None)
+        rule = (self.stop or self.default_stop)(*limits, binary=self.output_distance is None)
         return (
             replace(rule, confidence_level=bonferroni_level(rule.confidence_level, n_scores)) if rule.is_sound else rule
         )

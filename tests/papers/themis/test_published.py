@@ -45,12 +45,7 @@ def test_batches_do_what_algorithm_2_does_one_by_one(table, stop, seed):
 
     schema = Schema.from_dict({f"x{axis}": range(size) for axis, size in enumerate(table.shape)})
     themis = Themis(
-        lambda inputs: table[tuple(inputs.to_numpy().T)],
-        schema,
-        confidence_level=0.99,
-        stop=stop,
-        error_bound=0.2,
-        random_state=seed,
+        lambda inputs: table[tuple(inputs.to_numpy().T)], schema, stop=stop, error_bound=0.2, random_state=seed
     )
     for positions in chain.from_iterable(combinations(range(table.ndim), n + 1) for n in range(table.ndim)):
         drawn.clear()

@@ -152,10 +152,9 @@ class Wilson(Normal):
 
 
 class PublishedThemis(Themis):
-    """Themis as published: the normal rule stops it, at the paper's confidence, and nothing is corrected for chance.
+    """Themis as published: by default the normal rule stops it, and nothing is corrected for chance.
 
     Parameters are those of `fairlab.themis.Themis`.
     """
 
-    def __init__(self, model, schema, *, confidence_level: float = 0.99, stop: Callable = Normal, **options):
-        super().__init__(model, schema, confidence_level=confidence_level, stop=stop, **options)
+    default_stop = Normal
