@@ -85,12 +85,12 @@ def test_loss_gradient_is_the_slope_of_the_loss_of_the_predicted_class(network, 
     np.testing.assert_allclose(network.loss_gradient(X), slope, rtol=1e-2, atol=1e-3)
 
 
-def test_margin_gradient_points_the_other_way_and_does_not_vanish(weights):
+def test_gradient_of_the_log_odds_points_the_other_way_and_does_not_vanish(weights):
     sharp = Network(dense_network([*weights[:-2], weights[-2] * 1000, weights[-1]]))
     X = np.random.default_rng(0).integers(0, 9, (200, 5))
     gradient = sharp.loss_gradient(X)
     vanished = ~gradient.any(axis=1)
-    margin, slope = sharp.margin_gradient(X)
+    margin, slope = sharp.log_odds_gradient(X)
     assert vanished.mean() > 0.5, "the loss of a sharp network is flat in float32"
     assert slope[vanished].any(axis=1).mean() > 0.9
     assert (np.sign(gradient[~vanished]) == -np.sign(slope[~vanished])).all()
@@ -130,7 +130,13 @@ def test_networks_of_all_kinds_have_the_logits_and_slopes_of_their_weights(make)
         share = np.exp(logits[:, others] - logits[:, others].max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
         slope = KERNEL[:, label] - share @ KERNEL[:, others].T
-        np.testing.assert_allclose(network.log_odds_gradient(X, label), slope, rtol=1e-4, atol=1e-5)
+        odds = logits[:, label] - np.log(np.exp(logits[:, others]).sum(axis=1))
+        np.testing.assert_allclose(network.log_odds(X, label), odds, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(network.log_odds_gradient(X, label)[1], slope, rtol=1e-4, atol=1e-5)
+    predicted, best = network.log_odds_gradient(X), network.predict(X).tolist()
+    each = [network.log_odds_gradient(X[k : k + 1], label) for k, label in enumerate(best)]
+    for part, expected in zip(predicted, zip(*each, strict=True), strict=True):
+        np.testing.assert_allclose(part, np.concatenate(expected), rtol=1e-5, atol=1e-6)
     with pytest.raises(ValueError, match="label: expected a class from 0 to 2, found 3"):
         network.log_odds_gradient(X, 3)
 
@@ -168,7 +174,7 @@ def test_networks_that_differ_in_their_normalisation_do_not_share_it(adapted):
         network = Network(model)
         np.testing.assert_allclose(network.probabilities(X), model(X.astype(np.float32)), atol=1e-6)
         assert (network.predict(X) == (mean == 0)).all()
-        assert (network.margin_gradient(X)[1] > 0).all() == (mean == 0)
+        assert (network.log_odds_gradient(X)[1] > 0).all() == (mean == 0)
 
 
 def test_answers_that_are_no_numbers_are_refused(weights):
@@ -189,9 +195,9 @@ def test_answers_and_gradients_are_those_of_compiled_code(weights, factor):
     # Gradients that round to 0 decide the published reading: they have to be the same ones.
     assert abs(int((~gradient.any(axis=1)).sum()) - int((~theirs.any(axis=1)).sum())) <= 3
     assert (np.sign(gradient) == np.sign(theirs)).all(axis=1).mean() > 0.995
-    margin, slope = ours.margin_gradient(X)
-    np.testing.assert_allclose(margin, compiled.margin_gradient(X)[0], rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(slope, compiled.margin_gradient(X)[1], rtol=1e-3, atol=1e-3)
+    margin, slope = ours.log_odds_gradient(X)
+    np.testing.assert_allclose(margin, compiled.log_odds_gradient(X)[0], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(slope, compiled.log_odds_gradient(X)[1], rtol=1e-3, atol=1e-3)
 
 
 def test_ties_share_the_label():

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from fairlab.checks import check_flag, optional
 
@@ -80,52 +80,20 @@ def forward(network, X):
     return X @ network[-2] + network[-1][..., None, :]
 
 
-# Slopes by the logits of what gradients are asked of, in NumPy or, for compiled code, its double of TensorFlow's.
+# Slopes by the logits of what gradients are asked of, in NumPy or, for compiled code, its double of TensorFlow's: `xp`.
+# `label` is the number of a class, -1 the predicted one.
 
 
 def loss_slope(logits, label, xp):
-    """Return the slope of the cross-entropy with the predicted class as the label, ties shared; `label` is not used.
-
-    Parameters
-    ----------
-    logits : array of shape (n_rows, n_classes)
-    label : int
-        Number of a class.
-    xp : module
-        NumPy, or its double.
-    """
+    """Return the slope of the cross-entropy with the predicted class as the label, ties shared; `label` is not used."""
     p = _softmax(logits, xp)
     best = xp.where(p == xp.max(p, axis=1, keepdims=True), xp.ones_like(p), xp.zeros_like(p))
     return p - best / xp.sum(best, axis=1, keepdims=True)
 
 
-def margin_slope(logits, label, xp):
-    """Return the slope of the lead of the highest logit over the second; `label` is not used.
-
-    Parameters
-    ----------
-    logits : array of shape (n_rows, n_classes)
-    label : int
-        Number of a class.
-    xp : module
-        NumPy, or its double.
-    """
-    order, unit = xp.argsort(-logits, axis=1, kind="stable"), xp.eye(logits.shape[1], dtype=np.float32)
-    return xp.take(unit, order[:, 0], axis=0) - xp.take(unit, order[:, 1], axis=0)
-
-
 def log_odds_slope(logits, label, xp):
-    """Return the slope of the log odds of a class against all others.
-
-    Parameters
-    ----------
-    logits : array of shape (n_rows, n_classes)
-    label : int
-        Number of a class.
-    xp : module
-        NumPy, or its double.
-    """
-    own = xp.arange(logits.shape[1], dtype=np.int32) == label
+    """Return the slope of the log odds of a class against all others."""
+    own = xp.where(label < 0, xp.argmax(logits, axis=1), label)[:, None] == xp.arange(logits.shape[1])
     others = xp.where(own, xp.full_like(logits, -np.inf), logits)
     return xp.where(own, xp.ones_like(logits), -_softmax(others, xp))
 
@@ -134,6 +102,15 @@ def _softmax(logits, xp):
     """Return what SciPy's does."""
     powers = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
     return powers / xp.sum(powers, axis=1, keepdims=True)
+
+
+def _log_odds(logits, label: int) -> np.ndarray:
+    """Return the log odds of a class, -1 being the predicted one, in double precision: no network is too sure."""
+    logits = np.asarray(logits, dtype=float)
+    own = (logits.argmax(axis=1) if label < 0 else np.full(len(logits), label))[:, None]
+    others = logits.copy()
+    np.put_along_axis(others, own, -np.inf, axis=1)
+    return np.take_along_axis(logits, own, axis=1)[:, 0] - logsumexp(others, axis=1)
 
 
 class BaseNetwork:
@@ -175,24 +152,36 @@ class BaseNetwork:
         """
         return self._in_chunks(X)[0]
 
-    def log_odds_gradient(self, X, label: int) -> np.ndarray:
-        """Return the input gradient of the log odds of a class against all others, shape (n_rows, n_features).
+    def log_odds(self, X, label: int | None = None) -> np.ndarray:
+        """Return the log odds of a class, by default of the predicted one, against all others, shape (n_rows,).
 
         Parameters
         ----------
         X : array of shape (n_rows, n_features)
-        label : int
+        label : int or None
             Number of the class.
+        """
+        return _log_odds(self.logits(X), self._class(label))
+
+    def log_odds_gradient(self, X, label: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log odds of a class against all others, shape (n_rows,), and their input gradient.
+
+        Minus the gradient for the predicted class has the direction of the loss's, and never rounds to 0.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+        label : int or None
+            Number of the class; the predicted one by default.
 
         Raises
         ------
         ValueError
             If a gradient is not a finite number, as for `logits`, or there is no such class.
         """
-        if label not in range(self.n_classes):
-            raise ValueError(f"label: expected a class from 0 to {self.n_classes - 1}, found {label!r}")
-
-        return self._in_chunks(X, log_odds_slope, label)[1]
+        label = self._class(label)
+        logits, gradient = self._in_chunks(X, log_odds_slope, label)
+        return _log_odds(logits, label), gradient
 
     def loss_gradient(self, X) -> np.ndarray:
         """Return the input gradient of the cross-entropy with the predicted class as the label, ties shared.
@@ -201,14 +190,11 @@ class BaseNetwork:
         """
         return self._in_chunks(X, loss_slope)[1]
 
-    def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lead of the highest logit over the second, shape (n_rows,), and its input gradient.
-
-        Minus this gradient has the direction of the loss's for two classes, and never rounds to 0.
-        """
-        logits, gradient = self._in_chunks(X, margin_slope)
-        second, first = np.sort(logits, axis=1)[:, -2:].T
-        return first - second, gradient
+    def _class(self, label: int | None) -> int:
+        """Return the number of a class, -1 for the predicted one."""
+        if label is not None and label not in range(self.n_classes):
+            raise ValueError(f"label: expected a class from 0 to {self.n_classes - 1}, found {label!r}")
+        return -1 if label is None else label
 
     def _answer(self, X, slope=None, label=0):
         """Return the logits of rows in float32, and with a function of the logits that gives slopes the gradient."""
@@ -361,7 +347,7 @@ def _compile(logits_of, weights):
             answer = logits(trainable, fixed, X)
         return answer, tape.gradient(answer, X, output_gradients=slope(answer, label, tf.experimental.numpy))
 
-    slopes = (None, loss_slope, margin_slope, log_odds_slope)
+    slopes = (None, loss_slope, log_odds_slope)
     return {each: tf.function(partial(answers, each), input_signature=specs, jit_compile=True) for each in slopes}
 
 

@@ -95,7 +95,7 @@ def gradients(own, theirs):
     """Return a network of which only the gradients matter: first those of one side, then those of the other."""
     answers = [np.array([own], dtype=float), np.array([theirs], dtype=float)]
     return SimpleNamespace(
-        loss_gradient=lambda X: answers.pop(0), margin_gradient=lambda X: (np.ones(1), -answers.pop(0))
+        loss_gradient=lambda X: answers.pop(0), log_odds_gradient=lambda X: (np.ones(1), -answers.pop(0))
     )
 
 
@@ -189,13 +189,16 @@ class OnlyAtFive:
 
     n_features = 2
 
+    def logits(self, X):
+        return np.eye(2)[self.predict(X)]
+
     def predict(self, X):
         return ((X[:, 0] == 5) & (X[:, 1] == 1)).astype(int)
 
     def loss_gradient(self, X):
         return np.tile([0.0, 1.0], (len(X), 1))
 
-    def margin_gradient(self, X):
+    def log_odds_gradient(self, X):
         return np.ones(len(X)), self.loss_gradient(X)
 
 
@@ -216,7 +219,7 @@ def test_odds_that_are_kept_ask_for_fewer_gradients(refresh, times):
     asked = []
 
     class Counting(OnlyAtFive):
-        def margin_gradient(self, X):
+        def log_odds_gradient(self, X):
             asked.append(X)
             return np.zeros(len(X)), np.ones(X.shape)
 
@@ -262,7 +265,7 @@ def line(X):
 def test_slopes_of_a_line_are_its_coefficients():
     differences = FiniteDifferences(line, FOUR, "sex", decision_threshold=1.0)
     X = np.array([[4, 0, 4, 3], [0, 1, 9, 3], [9, 1, 0, 3], [20, 0, -4, 3]])
-    margin, gradient = differences.margin_gradient(X)
+    margin, gradient = differences.log_odds_gradient(X)
     np.testing.assert_allclose(margin, np.abs(line(X) - 1))
     sign = np.where(line(X) >= 1, 1, -1)[:, None]
     np.testing.assert_allclose(gradient, sign * [[0.3, 0, -0.5, 0]], atol=1e-9)
@@ -280,7 +283,7 @@ def test_neighbours_stay_in_the_domain_and_sensitive_values_as_they_are():
     asked = []
     model = FiniteDifferences(lambda X: asked.append(X) or line(X), FOUR, "sex", decision_threshold=1.0)
     X = FOUR.sample(50, random_state=0)
-    model.margin_gradient(X)
+    model.log_odds_gradient(X)
     own, neighbours = np.repeat(X, 6, axis=0), asked[1]
     assert neighbours.shape == own.shape, "two for every attribute that is not sensitive"
     assert ((neighbours >= FOUR.low) & (neighbours <= FOUR.high)).all()
@@ -296,10 +299,10 @@ def test_a_networks_own_gradients_are_the_differences_of_a_line_and_rows_of_the_
     answers = Answers(case)
     X = answers.domain.sample(50, random_state=0)
     with case.queries.limit(10_000):
-        own = Slopes(answers, "sex").margin_gradient(X)
+        own = Slopes(answers, "sex").log_odds_gradient(X)
         assert (case.has_gradients, answers.left <= 10_000 - 50) == (True, True)
     by_differences = FiniteDifferences(answers.lead, answers.domain, "sex", decision_threshold=0.0)
-    np.testing.assert_allclose(np.column_stack(own), np.column_stack(by_differences.margin_gradient(X)), atol=1e-4)
+    np.testing.assert_allclose(np.column_stack(own), np.column_stack(by_differences.log_odds_gradient(X)), atol=1e-4)
     np.testing.assert_allclose(np.abs(own[1][0]), [0.3, 0.5, 0, 0.1], atol=1e-5)
 
 

@@ -15,7 +15,7 @@ from audited import finding, people, report
 from scipy.stats import binom
 
 from fairlab import Case, audit
-from fairlab.auditing.guard import RATIO, Accepted, Rule, failures, judge
+from fairlab.auditing.guard import RATIO, Accepted, Rule, judge
 from fairlab.cases import MethodResult
 from fairlab.cli import main
 from fairlab.data.project import project
@@ -35,6 +35,12 @@ def rate(hits, totals, **changes):
 
 def found(*findings):
     return report(MethodResult("group rates", findings, (), 0, 0))
+
+
+def failures(report, **options):
+    """Return why an audit does not pass, and what was accepted."""
+    judged = judge(report, **options)
+    return [*judged.failing, *judged.not_judged], judged.accepted
 
 
 CLEAR = rate([400, 520], [1000, 1000])  # 12 points, certainly more than 5, not certainly more than 10

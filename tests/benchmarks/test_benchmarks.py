@@ -70,7 +70,9 @@ def test_one_at_a_time_is_the_same_network_and_search():
     X = schema.sample(50, random_state=0)
     single = adf.one_at_a_time(model)
     np.testing.assert_allclose(single.logits(X[:4]), Network(model).logits(X[:4]), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(single.margin_gradient(X[:4])[1], Network(model).margin_gradient(X[:4])[1], atol=1e-6)
+    np.testing.assert_allclose(
+        single.log_odds_gradient(X[:4])[1], Network(model).log_odds_gradient(X[:4])[1], atol=1e-6
+    )
     for network, find in ((model, adf.find), (single, adf.find_seed_by_seed)):
         assert find(ADF(network, schema, "sex", n_local=20, random_state=0), X, 5) >= 5
 

@@ -153,9 +153,12 @@ class Hidden:
         odds = np.maximum(np.asarray(X, dtype=float) @ self.kernel + self.bias, 0) @ self.output
         return np.column_stack([np.zeros(len(odds)), odds])
 
+    def log_odds(self, X, label):
+        return (2 * label - 1) * self.logits(X)[:, 1]
+
     def log_odds_gradient(self, X, label):
         is_on = np.asarray(X, dtype=float) @ self.kernel + self.bias > 0
-        return (2 * label - 1) * (is_on * self.output) @ self.kernel.T
+        return self.log_odds(X, label), (2 * label - 1) * (is_on * self.output) @ self.kernel.T
 
 
 def attacked(seed, kind):

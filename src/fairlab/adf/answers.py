@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import logit
 
 from fairlab.adf.gradients import FiniteDifferences
 from fairlab.cases import AnswerCache, BudgetSpentError, Case
@@ -41,9 +40,6 @@ class Answers:
 
     def __init__(self, case: Case):
         self.case, self.domain = case, case.schema.of_codes
-        # A score's excess over its threshold is the case's log odds already.
-        is_excess = case.decision_threshold is None or case.unit == "score"
-        self._shift = 0.0 if is_excess else float(logit(case.decision_threshold))
         self._decisions, self._leads = AnswerCache(), AnswerCache()
 
     def __len__(self) -> int:
@@ -105,7 +101,7 @@ class Answers:
 
     def _score(self, codes) -> np.ndarray:
         self.check(len(codes))
-        return self.case.log_odds(self.case.decode(codes)) - self._shift
+        return self.case.log_odds(self.case.decode(codes)) - self.case.log_odds_threshold
 
 
 class Slopes(FiniteDifferences):

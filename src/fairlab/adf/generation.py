@@ -164,7 +164,7 @@ def direction(network, X, other, sensitive_features: np.ndarray, variant: str, r
 
     Parameters
     ----------
-    network : model with ``margin_gradient``; as published, with ``loss_gradient``
+    network : model with ``log_odds_gradient``; as published, with ``loss_gradient``
     X, other : ndarray of int of shape (n_rows, n_attributes)
         Inputs and their partners.
     sensitive_features : sequence of int
@@ -174,7 +174,7 @@ def direction(network, X, other, sensitive_features: np.ndarray, variant: str, r
         As published: of the attribute that is moved where there is no common direction.
     """
     if variant == "sound":
-        own, theirs = (-np.sign(network.margin_gradient(side)[1]) for side in (X, other))
+        own, theirs = (-np.sign(network.log_odds_gradient(side)[1]) for side in (X, other))
         step = np.where(own == theirs, own, 0)
         step[:, sensitive_features] = 0
         return step
@@ -194,19 +194,19 @@ ACCEPT_WORSE = np.exp(-1)  # basinhopping at temperature 1, where the objective 
 def saliency(network, X: np.ndarray, other: np.ndarray, variant: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the absolute gradients of both sides of each pair, up to a factor that they share.
 
-    In the sound variant, the gradient of the loss is that of the margin times the other class's probability, which is
-    carried as a logarithm so that it does not vanish.
+    In the sound variant, the gradient of the loss is that of the log odds times the other classes' probability, carried
+    as a logarithm so that it does not vanish.
 
     Parameters
     ----------
-    network : model with ``margin_gradient``; as published, with ``loss_gradient``
+    network : model with ``log_odds_gradient``; as published, with ``loss_gradient``
     X, other : ndarray of int of shape (n_rows, n_attributes)
     variant : {"sound", "published"}
     """
     if variant == "published":
         return np.abs(network.loss_gradient(X)).astype(float), np.abs(network.loss_gradient(other)).astype(float)
-    sides = [network.margin_gradient(side) for side in (X, other)]
-    logs = np.stack([-np.logaddexp(0, margin.astype(float)) for margin, _ in sides])
+    sides = [network.log_odds_gradient(side) for side in (X, other)]
+    logs = np.stack([-np.logaddexp(0, log_odds) for log_odds, _ in sides])
     factors = np.exp(logs - logs.max(axis=0))
     first, second = (factor[:, None] * np.abs(g).astype(float) for factor, (_, g) in zip(factors, sides, strict=True))
     return first, second
@@ -506,7 +506,7 @@ def with_gradients(model, schema: Schema, sensitive_features, decision_threshold
     TypeError, ValueError
         If the model has no gradients and there is no threshold, or both are given.
     """
-    if is_keras(model) or hasattr(model, "margin_gradient"):
+    if is_keras(model) or (hasattr(model, "logits") and hasattr(model, "log_odds_gradient")):
         if decision_threshold is not None:
             raise ValueError(f"decision_threshold: expected none, since {type(model).__name__} has classes of its own")
         return Network(model) if is_keras(model) else model

@@ -78,8 +78,8 @@ class FiniteDifferences:
         lead = self._score(X) - self.decision_threshold
         return np.where(self._is_positive(X, lead), np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
 
-    def margin_gradient(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the margin of every row's class, shape (n_rows,), and its slope along every attribute."""
+    def log_odds_gradient(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lead of every row's class, shape (n_rows,), and its slope along every attribute."""
         X = np.asarray(X)
         rows = max(1, NEIGHBOURS_AT_ONCE // (2 * self.n_features))
         lead = self.lead(X)  # which checks X
@@ -89,8 +89,8 @@ class FiniteDifferences:
 
     def loss_gradient(self, X: Any) -> np.ndarray:
         """Return the slopes of the cross-entropy of the predicted class, as `Network.loss_gradient` has it."""
-        margin, gradient = self.margin_gradient(X)
-        return -expit(-margin)[:, None] * gradient
+        lead, gradient = self.log_odds_gradient(X)
+        return -expit(-lead)[:, None] * gradient
 
     def _is_positive(self, X, lead) -> np.ndarray:
         """Return which rows have class 1."""

@@ -328,19 +328,6 @@ def judge(
     return Judgement(*kept, passed, unused)
 
 
-def failures(report: Report, **options: Any) -> tuple[list[str], list[str]]:
-    """Return why an audit does not pass, be it that it fails or could not be judged, and what was accepted.
-
-    Parameters
-    ----------
-    report : Report
-    **options
-        Of `judge`.
-    """
-    judged = judge(report, **options)
-    return [*judged.failing, *judged.not_judged], judged.accepted
-
-
 def read_baseline(baseline: str | Path) -> tuple[list[dict], list[str]]:
     """Return the findings and the sensitive features of an earlier report; ValueError if it is none."""
     try:

@@ -1,8 +1,6 @@
 """A bar with queries and findings so far, where somebody is there to see it."""
 
-import sys
 import threading
-from importlib import import_module
 
 SECONDS_BETWEEN = 0.5
 
@@ -58,19 +56,10 @@ class QueryBar:
 
 
 def _bar(budget):
-    """Return tqdm's bar for this place, or None; in a notebook a widget, since text leaves a line for each step."""
-    in_notebook = _in_notebook()
-    if not (in_notebook or sys.stderr.isatty()):
-        return None
+    """Return tqdm's bar for a terminal or a notebook, or None; in a notebook a widget."""
     try:
-        tqdm = import_module("tqdm.notebook" if in_notebook else "tqdm").tqdm
-        return tqdm(total=budget, unit=" queries", leave=False)
-    except ImportError:  # of tqdm, or of its widgets
+        from tqdm.auto import tqdm
+    except ImportError:
         return None
-
-
-def _in_notebook() -> bool:
-    """Return whether a notebook's kernel runs this, without importing IPython."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and "IPKernelApp" in getattr(shell, "config", {})
+    bar = tqdm(total=budget, unit=" queries", leave=False, disable=None)  # hidden where no terminal is
+    return None if bar.disable else bar

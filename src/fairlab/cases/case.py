@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import logit
 
 from fairlab.cases.decisions import NO_MODEL, DecisionRecord, NoModelError, record_of
 from fairlab.cases.foreign import as_numbers, as_pandas, plain_table, with_originals
@@ -318,6 +319,12 @@ class Case:
         return self._model.meaning.threshold
 
     @property
+    def log_odds_threshold(self) -> float:
+        """Log odds at which a decision turns favourable; 0 of a score that is no probability, see `log_odds`."""
+        is_excess = self.decision_threshold is None or self.unit == "score"
+        return 0.0 if is_excess else float(logit(self.decision_threshold))
+
+    @property
     def unit(self) -> str | None:
         """What the model's own scores are."""
         return self._model.meaning.unit
@@ -550,7 +557,7 @@ class Case:
         if not self.has_gradients:
             raise CaseError("model: has no gradients; expected a Keras or PyTorch network")
         inputs = self.encoding.unscaled(matrix)
-        odds, gradient = self.queries.send_matrix(lambda X: self._model.gradient(X, self._model.meaning.label), inputs)
+        odds, gradient = self.queries.send(lambda X: self._model.gradient(X, self._model.meaning.label), inputs)
         return odds, gradient * self.encoding.scale
 
     @cached_property

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from fairlab.cases.foreign import from_other_library
 from fairlab.cases.meaning import are_probabilities, interpret
@@ -393,7 +393,7 @@ def _of_network(network) -> ModelAdapter:
         scorer=partial(_log_odds, network),
         unit="log odds",
         classes=tuple(range(network.n_classes)),
-        gradient=partial(_log_odds_gradient, network),
+        gradient=network.log_odds_gradient,
     )
 
 
@@ -405,15 +405,7 @@ def _best(network, rows):
 
 
 def _log_odds(network, rows, label):
-    return _odds_of(network.logits(as_matrix(rows, network.n_features)).astype(float), label)
-
-
-def _log_odds_gradient(network, matrix, label):
-    return _odds_of(network.logits(matrix).astype(float), label), network.log_odds_gradient(matrix, label)
-
-
-def _odds_of(logits, label):
-    return logits[:, label] - logsumexp(np.delete(logits, label, axis=1), axis=1)
+    return network.log_odds(as_matrix(rows, network.n_features), label)
 
 
 def _predicted(model, given, rows):

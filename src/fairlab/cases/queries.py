@@ -248,8 +248,8 @@ class Queries:
         """Return the distinct rows, in the order in which they occur first."""
         return rows[~pd.Series(row_keys(rows)).duplicated().to_numpy()].reset_index(drop=True)
 
-    def send(self, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
-        """Send every row to the model, in batches, counted but not cached; answers of batches are concatenated.
+    def send(self, answer: Callable, rows: pd.DataFrame | np.ndarray) -> Any:
+        """Send every row to the model, counted but not cached: in batches, a matrix all at once; return the answers.
 
         Raises
         ------
@@ -257,18 +257,7 @@ class Queries:
             If there are more rows than the limit has left.
         """
         self._count(len(rows), len(rows))
-        return self._send(answer, _batches(rows))
-
-    def send_matrix(self, answer: Callable, matrix: np.ndarray) -> Any:
-        """Send the rows of a matrix, all at once, counted but not cached; return the answer.
-
-        Raises
-        ------
-        BudgetSpentError
-            If there are more rows than the limit has left.
-        """
-        self._count(len(matrix), len(matrix))
-        return self._send(answer, [matrix])
+        return self._send(answer, _batches(rows) if isinstance(rows, pd.DataFrame) else [rows])
 
     def _count_answers(self, question: str, numbers: np.ndarray, n_new: int) -> None:
         """Count cached answers, by their numbers, of which `n_new` are to be sent for; within a limit, each once."""

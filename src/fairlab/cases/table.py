@@ -113,30 +113,23 @@ class Encoding:
         self._dtypes = table.dtypes
         # By column of the table: its columns here, and its values, None for a number.
         self._parts: dict[str, tuple[np.ndarray, Feature | None]] = {}
-        names: list[str] = []
-        source, is_number, center, scale = [], [], [], []
+        columns: list[tuple[str, str, bool, float, float]] = []
         for name, column in table.items():
             known, feature = column.dropna(), None
             if pd.api.types.is_numeric_dtype(column):
-                numbers = known.to_numpy(dtype=float)
-                labels = [name, f"{name} is missing"][: 1 + (len(known) < len(column))]
-                center.append(numbers.mean() if len(numbers) else 0.0)
-                scale.append((numbers.std() if len(numbers) else 0.0) or 1.0)
+                numbers = known.to_numpy(dtype=float) if len(known) else np.zeros(1)
+                made = [(name, name, True, numbers.mean(), numbers.std() or 1.0)]
+                made += [(f"{name} is missing", name, False, 0.0, 1.0)] * (len(known) < len(column))
             else:
                 values, missing = values_of(name, column)
                 if isinstance(column.dtype, pd.CategoricalDtype):  # those that do not occur, too
                     values = column.cat.categories.tolist()
                 feature = Feature(name, [*values, *missing])
-                labels = [f"{name} = {label}" for label in feature.labels]
-            self._parts[name] = np.arange(len(names), len(names) + len(labels)), feature
-            names += labels
-            source += [name] * len(labels)
-            is_number += [feature is None and label == name for label in labels]
-            center += [0.0] * (len(names) - len(center))
-            scale += [1.0] * (len(names) - len(scale))
-        self.names, self.source = tuple(names), tuple(source)
-        self.is_number = np.array(is_number)
-        self.center, self.scale = np.array(center), np.array(scale)
+                made = [(f"{name} = {label}", name, False, 0.0, 1.0) for label in feature.labels]
+            self._parts[name] = np.arange(len(columns), len(columns) + len(made)), feature
+            columns += made
+        self.names, self.source, *arrays = zip(*columns, strict=True)
+        self.is_number, self.center, self.scale = map(np.array, arrays)
 
     def transform(self, rows: pd.DataFrame) -> np.ndarray:
         """Return rows as floats of shape (n_rows, n_columns).

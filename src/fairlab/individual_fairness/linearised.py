@@ -42,9 +42,7 @@ class Scorer:
     @property
     def decision_threshold(self) -> float:
         """Log odds at which a decision turns favourable."""
-        if self.case.unit == "score" or self.case.decision_threshold is None:
-            return 0.0
-        return float(np.clip(logit(self.case.decision_threshold), -MAX_LOG_ODDS, MAX_LOG_ODDS))
+        return float(np.clip(self.case.log_odds_threshold, -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
     def log_odds(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return log odds of the favourable class, shape (n_rows,); of probabilities, held within `MAX_PROBABILITY`."""
