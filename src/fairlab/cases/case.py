@@ -316,7 +316,7 @@ class Case:
     @property
     def decision_threshold(self) -> float | None:
         """Least favourable score, None where the model decides by labels."""
-        return self._model.meaning.threshold
+        return self._model.meaning.decision_threshold
 
     @property
     def log_odds_threshold(self) -> float:

@@ -51,7 +51,7 @@ class Meaning:
         The favourable label; None for a score that is no class's.
     label : int
         Number of the favourable class among the model's.
-    threshold : float or None
+    decision_threshold : float or None
         Least favourable score; None where labels decide.
     unit : {"probability", "log odds", "score"} or None
         Of the model's scores, where it has some.
@@ -70,7 +70,7 @@ class Meaning:
     kind: str
     pos_label: Any
     label: int = 1
-    threshold: float | None = None
+    decision_threshold: float | None = None
     unit: str | None = None
     classes: tuple | None = None
     has_own_scores: bool = False
@@ -139,7 +139,7 @@ def interpret(
     answers: np.ndarray | pd.DataFrame | None,
     labels: set,
     pos_label: object,
-    threshold: float | None,
+    decision_threshold: float | None,
     *,
     classes: tuple | None = None,
     unit: str | None = None,
@@ -153,7 +153,7 @@ def interpret(
     labels : set
         Of `y_true`.
     pos_label : object or None
-    threshold : float or None
+    decision_threshold : float or None
         As for `fairlab.cases.Case`.
     classes : tuple or None
         The model's labels, where it knows them.
@@ -165,7 +165,9 @@ def interpret(
     CaseError
         If a favourable label or a threshold is needed, or labels and answers do not fit together.
     """
-    given = Meaning("scores", pos_label, 1, threshold, unit, classes, unit is not None, None, pos_label is not None)
+    given = Meaning(
+        "scores", pos_label, 1, decision_threshold, unit, classes, unit is not None, None, pos_label is not None
+    )
     if answers is None:
         return _of_own_scores(given, labels)
     if answers.ndim == 2:
@@ -174,11 +176,11 @@ def interpret(
     if isinstance(pos_label, PrintedLabel):
         given = replace(given, pos_label=pos_label.among(values | labels | set(classes or ())))
     is_plain = classes is not None or answers.dtype.kind != "f" or default_pos_label(values) is not None
-    if threshold is not None:
+    if decision_threshold is not None:
         if answers.dtype.kind not in "iuf":
             raise CaseError(f"decision_threshold: the model gives the labels {listed(values)}; leave the threshold out")
-        is_plain = values <= {0, 1} and 0 < threshold <= 1
-    if is_plain or (threshold is None and given.is_given and given.pos_label in values):
+        is_plain = values <= {0, 1} and 0 < decision_threshold <= 1
+    if is_plain or (decision_threshold is None and given.is_given and given.pos_label in values):
         return _of_labels(given, values, labels)
     return _of_numbers(given, answers.astype(float), labels)
 
@@ -188,11 +190,11 @@ def _of_own_scores(given: Meaning, labels: set) -> Meaning:
     classes = given.classes or (0, 1)
     given = replace(given, pos_label=_favourable(given, set(classes) | labels, default=set(classes)))
     given = _with_class(given, labels, is_named=given.classes is not None)
-    if given.threshold is not None:
+    if given.decision_threshold is not None:
         return given
     if len(classes) > 2:
         raise CaseError(f"decision_threshold: the model has {len(classes)} classes and no predict; give a threshold")
-    return replace(given, threshold=0.0 if given.unit == "score" else 0.5)
+    return replace(given, decision_threshold=0.0 if given.unit == "score" else 0.5)
 
 
 def _of_labels(given: Meaning, values: set, labels: set) -> Meaning:
@@ -205,7 +207,7 @@ def _of_labels(given: Meaning, values: set, labels: set) -> Meaning:
     if not classes and is_told and not (values <= labels or labels <= values):
         raise CaseError(f"y_true: has the labels {listed(labels)}, the model answers {listed(values)}; make them alike")
     pos_label = _favourable(given, known, default=known)
-    found = replace(given, kind="labels", threshold=None, pos_label=pos_label)
+    found = replace(given, kind="labels", decision_threshold=None, pos_label=pos_label)
     if pos_label not in known:
         if len(known) > 1:
             near = difflib.get_close_matches(str(pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
@@ -229,7 +231,7 @@ def _of_columns(given: Meaning, answers: pd.DataFrame, labels: set) -> Meaning:
             f"model: returned {n_classes} columns, expected one answer a row, or probabilities; or {LOGITS}"
         )
     classes = tuple(answers.columns.tolist())
-    if n_classes > 2 and (given.threshold is None or not given.is_given):
+    if n_classes > 2 and (given.decision_threshold is None or not given.is_given):
         raise CaseError(
             f"decision_threshold, pos_label: the model gives probabilities of {n_classes} classes; give the "
             f"favourable one, found {given.pos_label!r}, and a threshold for it, or hand in labels"
@@ -244,11 +246,11 @@ def _of_numbers(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
     """Take scores or probabilities; or numbers of a regression, unless labels say that decisions are meant."""
     unit = "probability" if are_probabilities(answers) else "score"
     found = replace(given, unit=unit, has_own_scores=False)
-    if given.threshold is not None:
+    if given.decision_threshold is not None:
         return found
     if unit == "probability":
         said = "The model gives values within 0 and 1: from 0.5 on they count as favourable."
-        return _warned(replace(found, threshold=0.5), said)
+        return _warned(replace(found, decision_threshold=0.5), said)
     range_of = f"he model gives numbers from {answers.min():g} to {answers.max():g}"
     is_label = any(isinstance(label, str | bytes | bool | np.bool_) for label in labels)
     if given.is_given or is_label or 0 < len(labels) <= 2:

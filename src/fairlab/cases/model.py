@@ -217,7 +217,7 @@ class ModelAdapter:
             )
         name, answer = self._question
         answers = self.queries.send(answer, rows) if anew else self._known(name, answer, rows)
-        return answers.astype(bool) if name == "label" else self._in_unit(answers) >= self.meaning.threshold
+        return answers.astype(bool) if name == "label" else self._in_unit(answers) >= self.meaning.decision_threshold
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the score of the favourable class, shape (n_rows,)."""
@@ -234,7 +234,7 @@ class ModelAdapter:
             return self.queries.answers("score", self._scores, rows)
         values = self.score(rows)
         if self.meaning.unit == "score":
-            return values - (self.meaning.threshold or 0.0)
+            return values - (self.meaning.decision_threshold or 0.0)
         tiny = np.finfo(float).eps
         values = np.clip(values, tiny, 1 - tiny)
         return np.log(values) - np.log1p(-values)
