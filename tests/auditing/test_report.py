@@ -506,7 +506,8 @@ def gaps(first, second, *, is_paired, share_draws):
     for _ in range(400):
         draws = rng.random((2, 120))
         decisions = [draws[0] < np.where(inside, *first), draws[0 if share_draws else 1] < np.where(inside, *second)]
-        rows.append(gap(decisions, [inside] * 2, [~inside] * 2, is_paired=is_paired))
+        parts = ([each[some] for each in decisions] for some in (inside, ~inside))
+        rows.append(gap(*parts, is_paired=is_paired))
     return pd.DataFrame(rows)
 
 
