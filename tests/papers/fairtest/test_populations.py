@@ -274,7 +274,9 @@ def test_the_patients_in_another_order_are_studied_as_one_studies_them_by_hand()
 
 def test_a_row_of_table_2():
     applicants = load("berkeley")
-    assert studies.table_2_row(applicants, *studies.run_study(STUDIES["berkeley"](applicants))) == {
+    source, [investigation] = STUDIES["berkeley"](applicants)
+    report = investigation.fit(source).test()
+    assert studies.table_2_row(applicants, [investigation], report) == {
         "users": 4425,
         "attributes": 2,
         "discovered": 1,

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from fairlab.cases import Schema
-from fairlab.papers.themis.figures import score_intervals
 from fairlab.papers.themis.published import Normal, Wilson, z_value
 from fairlab.themis import Themis
 
@@ -65,10 +64,3 @@ def test_batches_do_what_algorithm_2_does_one_by_one(table, stop, seed):
 )
 def test_half_widths_by_hand(count, n, z, rule, expected):
     assert rule.half_width(count, n, z) == pytest.approx(expected)
-
-
-def test_intervals_of_a_search_stand_one_line_a_set():
-    schema = Schema.from_dict({"sex": ["f", "m"], "race": ["red", "green"]})
-    search = Themis(lambda rows: rows["sex"] == "m", schema).search(0.5, measure="both")
-    [axis] = score_intervals(search.to_frame(), min_score=0.5).axes
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["sex", "race"]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
 from fairlab.data import Dataset
 from fairlab.fairtest.investigation import Investigation
@@ -114,28 +113,6 @@ def attributes(investigations: Sequence[Investigation]) -> set[str]:
     """
     names = {name for one in investigations for name in (*one.sensitive_features_, *one.context_, *one.explanatory_)}
     return {"age" if name == GENERATION else name for name in names}
-
-
-def parameters_used(made: Mapping[str, Sequence[Investigation]]) -> pd.DataFrame:
-    """Return the parameters of fitted studies that FairTest's interface has defaults for, without repetition."""
-    rows = [
-        {
-            "train.max_depth": one.max_depth,
-            "train.min_leaf_size": one.min_leaf_size,
-            # Of all test sets together, as it was given.
-            "test.confidence": round(one.source_.confidence_level_**one.source_.budget, 10),
-        }
-        for investigations in made.values()
-        for one in investigations
-    ]
-    return pd.DataFrame(rows).drop_duplicates(ignore_index=True)
-
-
-def run_study(study: Study) -> tuple[list[Investigation], AssociationReport]:
-    """Find the contexts of a study and test all on one test set; return the fitted investigations, and the report."""
-    source, investigations = study
-    fitted = [clone(one).fit(source) for one in investigations]
-    return fitted, fitted[0].test(*fitted[1:])
 
 
 def table_2_row(dataset: Dataset, investigations: Sequence[Investigation], report: AssociationReport) -> dict[str, int]:

@@ -7,8 +7,6 @@ import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
 from fairlab.data.dataset import Dataset
-from fairlab.data.files import fetch_file
-from fairlab.data.registry import project_registry
 
 # In the order of the paper's list.
 LABELS = {
@@ -49,12 +47,6 @@ def high_risk_people(counts: Dataset) -> pd.Series:
     """Return how many people of the list have a score from 345 on, by race, from its published counts."""
     people = counts.target[counts.features["score"] >= HIGH_RISK]
     return people.groupby(counts.features["race"], observed=True).sum()
-
-
-def regression_weights() -> pd.Series:
-    """Return the weights of a least-squares fit of the score on all people of the list, in standard deviations."""
-    path = fetch_file(project_registry().file("ssl_aggregates/ols_linear.csv"))
-    return pd.read_csv(path, index_col="term")["coef_standardised"].drop("1")
 
 
 @dataclass(frozen=True, eq=False)

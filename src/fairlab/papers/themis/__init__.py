@@ -1,1 +1,1 @@
-"""Themis (Galhotra, Brun, Meliou 2017) replayed: trials, the twenty instances, records and claims."""
+"""Themis (Galhotra, Brun, Meliou 2017): the systems under test, the stored suites, and the rules as published."""
