@@ -58,22 +58,6 @@ def test_a_test_names_the_function_of_its_exercise(lab):
             assert all(re.search(rf"\b{answer.name}\b", name) for name in names), names
 
 
-@EVERY
-def test_a_lab_fits_its_minutes(lab):
-    """The sum of docs/labs.md, for planning: it leaves at least ten of ninety minutes for talking."""
-    minutes = 0
-    for cell in as_lab(read(lab.notebook)).cells:
-        own = [line for block in SOLUTION.findall(cell.source) for line in block.splitlines() if line.strip()]
-        given = [line for line in SOLUTION.sub("", cell.source).splitlines() if line.strip()]
-        if cell.cell_type == "markdown" and marks(cell).get("solution"):
-            minutes += 3 * marks(cell)["points"]
-        elif cell.cell_type == "markdown":
-            minutes += len(re.sub("<details>.*?</details>", "", cell.source, flags=re.DOTALL).split()) / 100
-        else:
-            minutes += 1.5 * len(own) + (0 if marks(cell).get("grade") else len(given) / 5)
-    assert minutes <= 80
-
-
 @pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
 def test_a_lab_names_no_file_that_its_zip_does_not_have(lab):
     for cell in released(lab).cells:

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from toy_project import add_experiment, fill
+from toy_project import add_experiment, fill, line
 
 from fairlab.suite import batch
 from fairlab.suite.experiment import Experiment
@@ -13,6 +13,8 @@ from fairlab.suite.run import IncompleteRunError, Run, check_complete, run_folde
 
 # Worker processes cannot import a test module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+DATA = pd.DataFrame({"y": [1, 2]})
 
 
 def draw(trial, calls):
@@ -137,10 +139,12 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
         (lambda exp: exp.trials(draw, 0), ValueError, "n_trials: expected at least 1"),
         (lambda exp: exp.trials("draw", 1), TypeError, "function: expected a function, found str"),
         (lambda exp: exp.trials(lambda trial: exp.name, 1), TypeError, "uses exp, a Experiment that no worker can get"),
+        (lambda exp: exp.figure("figure-1", Figure(), data=DATA), ValueError, "expected a title that says"),
+        (lambda exp: exp.figure("figure-1", line, data=DATA), TypeError, "figure: expected a matplotlib Figure, found"),
         (
-            lambda exp: exp.figure("figure-1", Figure(), data=pd.DataFrame({"y": [1, 2]})),
-            ValueError,
-            "expected a title that says",
+            lambda exp: exp.figure("figure-1", line(DATA), data=DATA, caption=None),
+            TypeError,
+            "caption: expected text, found None",
         ),
         (lambda exp: exp.claims("table-1", {"positive": (True, {"mean": "x"})}), ValueError, "could not convert"),
         (
@@ -174,21 +178,6 @@ def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_pap
     assert first != other_seed
     assert len(calls.read_text()) == 5
     assert [name for name, _ in first] == ["toy"] * 2
-
-
-def test_every_load_of_a_variant_is_noted(experiment):
-    object.__setattr__(experiment.specification, "data", ("lipton",))
-    for n_points in (20, 30, 20):
-        experiment.load("lipton", n_points=n_points)
-    loads = experiment.run.data
-    assert [(load["options"]["n_points"], load["rows"]) for load in loads] == [(20, 40), (30, 60)]
-    assert len({load["data_hash"] for load in loads}) == 2
-
-
-def test_tables_are_recorded_number_by_number(experiment):
-    long = pd.DataFrame({"what": ["mean", "mean"], "share": [0.5, 0.7]})
-    experiment.record_frame("table-1", long, id="{what}", values="share")
-    assert experiment.run.ours("table-1", "mean").values.tolist() == [0.5, 0.7]
 
 
 def test_trials_without_a_value_are_left_out_and_a_number_without_any_is_skipped(experiment):

@@ -45,6 +45,7 @@ def test_a_figure_is_saved_with_its_numbers_caption_and_title(experiment):
         "alternative": f"The height of people. {TITLE}",
     }
     assert svg == saved(experiment, "figure-1_b")[1], "drawn again, the bytes are the same"
+    assert len({(experiment.folder / "figures" / f"figure-1_{part}.png").read_bytes() for part in "ab"}) == 1
     assert frame["y"].tolist()[:2] == [0.33333, 2e-7]
     assert frame["of"].tolist() == ["a", "b", "x"]
     assert frame["id"].tolist() == [3, 4, 5]
@@ -85,19 +86,6 @@ NOTHING, PRINTED = pd.DataFrame({"y": [0]}), pd.DataFrame({"y": [0], "published"
 def test_captions_say_which_sizes_are_smaller_and_what_was_not_published(toy, profile, n, n_trials, numbers, remarks):
     run = Run("toy/mean", profile, 0, {"n": n, "n_trials": n_trials})
     assert remarks_of(run, "real", numbers) == remarks
-
-
-@pytest.mark.parametrize(
-    ("make", "caption", "error", "message"),
-    [
-        (lambda frame: line, "", TypeError, "figure: expected a matplotlib Figure, found <function line"),
-        (line, None, TypeError, "caption: expected text, found None"),
-    ],
-)
-def test_what_is_no_figure_is_refused(experiment, make, caption, error, message):
-    numbers = pd.DataFrame({"y": [0, 1]})
-    with pytest.raises(error, match=message):
-        experiment.figure("figure-1", make(numbers), data=numbers, caption=caption)
 
 
 # Committed figures
@@ -200,22 +188,6 @@ def figure():
     return draw()
 
 
-def test_a_figure_drawn_again_gives_the_same_bytes(tmp_path):
-    first, second = (save(draw(), tmp_path / name, salt="a") for name in ("section-5.5_a", "section-5.5_b"))
-    assert [path.name for path in first] == ["section-5.5_a.png", "section-5.5_a.svg"]
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-
-
-def test_marks_stand_below_everything_else(figure, tmp_path):
-    figure.axes[0].text(0, -1.5, "far below", transform=figure.axes[0].transAxes)
-    save(figure, tmp_path / "a", marks=[SURROGATE_MARK, "small"])
-    boxes = [text.get_window_extent() for text in figure.texts[-2:]]
-    others = [axis.get_tightbbox() for axis in figure.axes] + [figure.axes[0].texts[0].get_window_extent()]
-    assert boxes[0].y1 < min(box.y0 for box in others)
-    assert boxes[1].y1 < boxes[0].y0
-    assert figure.texts[-2].get_color() == plotting.VERMILION != figure.texts[-1].get_color()
-
-
 def test_marks_stand_below_a_legend_that_is_below(tmp_path):
     figure, [axis] = plotting.panels(1, 1, width=4, height=2)
     axis.plot([0, 1], color="black", label="a line")
@@ -247,12 +219,6 @@ def test_a_figure_that_breaks_a_rule_is_refused(figure, tmp_path, change, messag
     with pytest.raises(ValueError, match=message):
         save(figure, tmp_path / "a")
     assert not list(tmp_path.glob("a*"))
-
-
-def test_panels_stand_row_by_row_and_are_closed(figure):
-    assert (figure.get_size_inches().tolist(), len(figure.axes)) == ([6.0, 3.0], 6)
-    assert figure.number not in plt.get_fignums()
-    assert not any(axis.spines["top"].get_visible() for axis in figure.axes)
 
 
 @pytest.mark.parametrize(

@@ -125,13 +125,6 @@ def test_distances_of_a_subset_by_hand():
     assert found == {"mean L1": 2, "mean squared L1": 5}  # moves of 1 and 3
 
 
-def test_a_jagged_model_reproduces_its_labels():
-    X = np.random.default_rng(2).normal(size=(80, 2))
-    labels = np.random.default_rng(3).integers(2, size=80)
-    model = noise.GaussianSVC(C=1e6, gamma=1e3).fit(X, labels)
-    np.testing.assert_array_equal(model.predict(X), labels)
-
-
 def test_a_model_decides_as_scikit_learn_does():
     X = np.random.default_rng(4).normal(size=(500, 2))
     model = noise.GaussianSVC().fit(X, np.random.default_rng(5).integers(2, size=len(X)))
@@ -158,11 +151,6 @@ def test_bands_have_their_names_whatever_values_are_there():
     counts = figures.marginal_counts(ages, flip, bands={"age": {10: "under 20", 20: "20–29", 30: "30–39", 40: "40–49"}})
     assert counts["everyone"].tolist() == [1, 2, 0, 1]
     assert counts["band"].tolist() == ["under 20", "20–29", "30–39", "40–49"]
-
-
-def test_costs_by_hand():
-    found = {name: cost(np.zeros((1, 2)), np.array([[3.0, 4.0]])).item() for name, cost in maps.COSTS.items()}
-    assert found == {"squared L1": 49, "L1": 7, "squared Euclidean": 25, "Euclidean": 5}
 
 
 def test_flipsets_by_cost_by_hand():

@@ -107,20 +107,6 @@ def test_group_measures(models, split):
     assert group_fairness(baseline, split.X_test, truth, split.sensitive_test) == pytest.approx(expected)
 
 
-def test_rounded_losses_drop_those_the_model_is_sure_of(models, split):
-    hidden, hidden_bias, *output = models["baseline"]["network_"]
-    sure = {"baseline": models["baseline"] | {"network_": (hidden, hidden_bias, *(15 * part for part in output))}}
-    options = {"regularizer": 100, "step_size": 0.005, "n_steps": 1, "variant": "published"}
-    metric = FairMetric.learned(split.X_test, split.sensitive_test, **PUBLISHED_METRIC)
-    rounded, exact = (
-        audit(
-            classifiers(sure, rounded_loss=is_rounded)["baseline"], metric, split.X_test, split.y_test, **options
-        ).loss_ratio
-        for is_rounded in (True, False)
-    )
-    assert rounded.n_dropped > exact.n_dropped == 0
-
-
 def test_training_takes_the_authors_seeds(compas, split, models):
     assert tuple(models) == METHODS
     network = methods_of("compas", splits.COMPAS_SEEDS[0][1], **TRAINED)["baseline"]
