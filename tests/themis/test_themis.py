@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from fairlab.cases import AnswerCache, CaseError, Schema, queries, wrap_model
 from fairlab.models import CommandModel, SoftwareError
-from fairlab.papers.themis.published import Normal, PublishedThemis, Wilson
+from fairlab.papers.themis.published import Normal, Wilson
 from fairlab.papers.themis.settings import read_settings
 from fairlab.themis import (
     DomainTooLargeError,
@@ -101,15 +101,7 @@ def test_too_many_groups_are_refused_before_anything_is_run():
 
 def test_as_published_stops_by_the_normal_rule_and_takes_the_plain_spread():
     schema, program = as_program(np.random.default_rng(0).random((3, 40, 40)) < 0.5)
-    published, by_rule, sound = (
-        kind(program, schema, **options).group_score("x0")
-        for kind, options in (
-            (PublishedThemis, {}),
-            (Themis, {"stop": Normal}),
-            (Themis, {}),
-        )
-    )
-    assert (published.estimate, published.n) == (by_rule.estimate, by_rule.n)
+    published, sound = (Themis(program, schema, stop=stop).group_score("x0") for stop in (Normal, None))
     assert published.estimate == np.ptp(published.evidence["share"])
     assert published.n != sound.n
     assert sound.estimate < np.ptp(sound.evidence["share"])
@@ -338,22 +330,22 @@ def test_inputs_are_compared_together_as_by_the_plain_loop(table, is_binary, cel
         assert getattr(found, name).tolist() == list(values), name
 
 
-@pytest.mark.parametrize("kind", [Themis, PublishedThemis])
-def test_scores_of_a_search_are_those_of_the_sets_alone(monkeypatch, kind):
+@pytest.mark.parametrize("stop", [None, Normal])
+def test_scores_of_a_search_are_those_of_the_sets_alone(monkeypatch, stop):
     """Sets are queried together, however many of them at once, and share nothing else."""
     table = np.random.default_rng(0).random((3, 4, 2, 5)) < np.linspace(0, 1, 3)[:, None, None, None]
     schema, program = as_program(table)
-    options, seen = {"min_samples": 5, "max_samples": 60, "error_bound": 0.2}, []
+    options, seen = {"stop": stop, "min_samples": 5, "max_samples": 60, "error_bound": 0.2}, []
     for sizes in ({}, {"draws.CELLS": 7, "themis.SETS_AT_ONCE": 3, "stopping.SAMPLES_AT_ONCE": 50}):
         for name, size in sizes.items():
             monkeypatch.setattr(f"fairlab.themis.{name}", size)
-        themis = kind(program, schema, **options)
+        themis = Themis(program, schema, **options)
         search = themis.search(0.5, measure="both", prune=False)
         assert search.model_runs == themis.model_runs
         seen.append(search.frame.drop(columns="minimal"))
-    if kind is PublishedThemis:  # otherwise intervals of a search are wider
+    if stop is Normal:  # otherwise intervals of a search are wider
         parts = [
-            kind(program, schema, **options).estimate(measure, [names])
+            Themis(program, schema, **options).estimate(measure, [names])
             for measure, names in seen[0][["measure", "sensitive_features"]].to_numpy()
         ]
         seen.append(pd.concat(parts, ignore_index=True))

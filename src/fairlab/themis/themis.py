@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -225,7 +225,6 @@ class Themis(BaseEstimator, Method):
     )
     share = 4
     needs = ("model", "decisions")
-    default_stop: ClassVar[Callable[..., Rule]] = Exact
 
     def __init__(
         self,
@@ -390,7 +389,7 @@ class Themis(BaseEstimator, Method):
         check_parameters(self)
         check_count(self.max_samples, "max_samples", least=self.min_samples + 1)
         limits = (self.confidence_level, self.error_bound, self.min_samples, self.max_samples)
-        rule = (self.stop or self.default_stop)(*limits, binary=self.output_distance is None)
+        rule = (self.stop or Exact)(*limits, binary=self.output_distance is None)
         return (
             replace(rule, confidence_level=bonferroni_level(rule.confidence_level, n_scores)) if rule.is_sound else rule
         )

@@ -1,7 +1,7 @@
-"""Themis as published: when it stops, and scores without corrections (section 4.1).
+"""When Themis stops as published (section 4.1): ``Themis(model, schema, stop=Normal)``.
 
-Themis' own rule of stopping and Wilson's look after every sample and promise no bound; the library's default,
-`fairlab.themis.stopping.Exact`, keeps its bound.
+Themis' own rule and Wilson's look after every sample and promise no bound, and with them nothing is corrected for
+chance; the library's default, `fairlab.themis.stopping.Exact`, keeps its bound.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,6 @@ import numpy as np
 from scipy.stats import norm
 
 from fairlab.statistics import wilson_interval
-from fairlab.themis import Themis
 from fairlab.themis.stopping import Rule
 
 
@@ -149,12 +148,3 @@ class Wilson(Normal):
         a = z**4 * (self.error_bound**2 - 0.25)
         b = z**2 * (2 * self.error_bound**2 - share * (1 - share))
         return np.ceil(2 * a / (-b - np.sqrt(b**2 - 4 * a * self.error_bound**2)))
-
-
-class PublishedThemis(Themis):
-    """Themis as published: by default the normal rule stops it, and nothing is corrected for chance.
-
-    Parameters are those of `fairlab.themis.Themis`.
-    """
-
-    default_stop = Normal
