@@ -49,6 +49,7 @@ EXTRAS = {
     "papermill": "suite",
     "seaborn": "suite",
     "pyarrow": "tables",
+    "duckdb": "tables",
 }
 
 MEMORY = "FAIRLAB_MEMORY_GB"

@@ -3,7 +3,7 @@
 from fairlab.checks import MissingExtraError, required
 
 try:
-    compiled = required("numba").njit(cache=True, error_model="numpy")
+    compiled = required("numba").njit(cache=True, error_model="numpy", nogil=True)
     IS_COMPILED = True
 except MissingExtraError:  # the same in plain Python, far too slow for more than a look
 

@@ -1,3 +1,5 @@
+from .encoding import FilesError as FilesError
+from .encoding import encode as encode
 from .keys import Code as Code
 from .keys import Cut as Cut
 from .keys import Hash as Hash

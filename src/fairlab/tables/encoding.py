@@ -1,0 +1,418 @@
+"""Parquet and CSV files as codes, once: DuckDB reads them, and a folder keeps one file of codes for each column."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from glob import escape, iglob
+from pathlib import Path
+
+import joblib
+import numpy as np
+from filelock import FileLock
+
+from fairlab.checks import check_number, checked, required, suggestion
+from fairlab.paths import write_text
+
+META, PROGRESS, LOCK = "meta.json", "progress.json", ".lock"
+MOST_CODES = 2**16
+ROWS = 2**18  # of a batch
+BATCHES = 16  # between two saved states
+KEYS_AT_ONCE = 2**23
+ZERO = r"\s*[+-]?0[0-9]"  # the beginning of an identifier
+# What stands for no value in a CSV, beside nothing.
+MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
+NULLS = ", ".join(f"'{text}'" for text in MISSING)
+CSV = {"integers": "bigint", "numbers": "double", "booleans": "boolean"}
+KINDS = {
+    **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), "text"),
+    "BOOLEAN": "booleans",
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "numbers"),
+    **dict.fromkeys((f"{u}{size}INT" for u in ("", "U") for size in ("TINY", "SMALL", "", "BIG", "HUGE")), "integers"),
+    "UINTEGER": "integers",
+    "INTEGER": "integers",
+}
+
+
+class FilesError(ValueError):
+    """Files that cannot be read or encoded as they are; the message begins with the file or the column."""
+
+
+@checked(memory_gb=partial(check_number, least=0.1))
+def encode(
+    paths: str | Path | Sequence[str | Path],
+    folder: str | Path,
+    *,
+    key: str | None = None,
+    columns: Sequence[str] | None = None,
+    texts: Sequence[str] = (),
+    memory_gb: float = 0.4,
+) -> Path:
+    """Encode files into a folder of codes, which trees and tests are counted from.
+
+    A call that was interrupted goes on where it ended. If the folder is complete, it is looked whether the files are
+    those that it was made of.
+
+    Parameters
+    ----------
+    paths : path, or list of path
+        Files with the same columns, by suffix Parquet (``.parquet``) or text (``.csv``, ``.tsv``, also with ``.gz``).
+        ``*`` stands for any part of a name.
+    folder : path
+        A new one, or one of an earlier call. For each row a column takes a byte; two for more than 256 different
+        values, and eight for more than 65,536 different numbers and for the key.
+    key : str or None
+        A column of integers that are all different, which a split by hash needs in place of the numbers of the rows.
+    columns : list of str or None
+        None: all that can be encoded.
+    texts : list of str
+        Columns that are read as text, as numbers in a CSV are that begin with a zero.
+    memory_gb : float
+        That DuckDB may take.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    FilesError
+        If there is no file; if one cannot be read, has other columns than the first, or has changed since; if a column
+        that was asked for cannot be encoded; if values of the key are missing or occur twice.
+    OSError
+        If the folder cannot be written; what is there is kept for the next call.
+    """
+    files, folder = source_files(paths), Path(folder)
+    asked = {"key": key, "columns": None if columns is None else list(columns), "texts": list(texts)}
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / LOCK):
+        states = [state for state in (folder / META, folder / PROGRESS) if state.exists()]
+        if not states and {file.name for file in folder.iterdir()} - {LOCK}:
+            raise FilesError(f"{folder}: expected a new folder, or one of an earlier call, found other files")
+        found = json.loads(states[0].read_text("utf-8")) if states else None
+        if found and found["asked"] != asked:
+            raise FilesError(f"{folder}: expected to be asked for {found['asked']} as before, found {asked}")
+        if found:
+            check_sources(found, folder, files)
+        if not (folder / META).exists():
+            with _connection(memory_gb) as connection:
+                _write_codes(connection, files, folder, found or _plan(connection, files, **asked))
+    return folder
+
+
+def source_files(paths: str | Path | Sequence[str | Path]) -> list[str]:
+    """Return the files that paths and patterns stand for, in the order of their names.
+
+    Raises
+    ------
+    FilesError
+        If a path or pattern stands for none.
+    """
+    several = [paths] if isinstance(paths, str | Path) else list(paths)
+    found = []
+    for path in map(str, several):
+        here = [path] if Path(path).is_file() else filter(os.path.isfile, iglob(path, recursive=True))  # noqa: PTH207
+        before = len(found)
+        found += here
+        if len(found) == before:
+            raise FilesError(f"{path}: expected files, found none")
+    if not found:
+        raise FilesError("paths: expected files, found none")
+    return sorted({os.path.realpath(file) for file in found})
+
+
+def check_sources(meta: dict, folder: Path, files: Sequence[str] | None = None) -> None:
+    """Raise a FilesError if a file is not as it was encoded; if none are given, of those that are still there."""
+    known = meta["sources"]
+    for file in [file for file in known if Path(file).exists()] if files is None else files:
+        if file not in known:
+            raise FilesError(f"{file}: {folder} was made without it; expected the same files, or a new folder")
+        _check_source(meta, folder, file)
+    if files is not None and (gone := sorted(known.keys() - set(files))):
+        raise FilesError(f"{gone[0]}: {folder} was made of it, too; expected the same files, or a new folder")
+
+
+def _check_source(meta, folder, file):
+    """Raise a FilesError if a file is not as it was when the encoding began."""
+    if _stamp(file) != meta["sources"][file]:
+        raise FilesError(f"{file}: changed since {folder} was made of it; expected a new folder")
+
+
+def _stamp(file) -> list[int]:
+    status = Path(file).stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+@contextmanager
+def _connection(memory_gb):
+    """Open an empty database in memory, which writes nothing to the disk."""
+    settings = {"memory_limit": f"{memory_gb}GB", "threads": joblib.cpu_count(), "temp_directory": ""}
+    with required("duckdb").connect(config=settings) as connection:
+        yield connection
+
+
+@contextmanager
+def _reading(file):
+    """Make a FilesError that names the file of an error of DuckDB."""
+    duckdb = required("duckdb")
+    try:
+        yield
+    except duckdb.Error as error:
+        said = str(error).partition("\n")[0].removeprefix("Invalid Input Error: ")
+        raise FilesError(f"{file}: {said}") from error
+
+
+# What each column holds.
+
+
+def _plan(connection, files, **asked) -> dict:
+    """Return how each column is to be encoded, and why some are left out."""
+    key, columns = asked["key"], asked["columns"]
+    kinds = _kinds(connection, files, **asked)
+    left_out = {name: f"holds {kind}" for name, kind in kinds.items() if kind not in KINDS.values()}
+    counts = {name: Counter() for name in kinds if name not in left_out and name != key}
+    described = {} if key is None else {key: {"kind": "key", "dtype": "<i8"}}
+    for file in files:
+        with _reading(file):
+            wide = _wide(connection, _rows(file, kinds), [*counts])
+            for name, found in _values(
+                connection, _rows(file, kinds), {name: kinds[name] for name in counts.keys() - wide}
+            ):
+                counts[name].update(found)
+        for name in [*wide, *(name for name, found in counts.items() if len(found) >= MOST_CODES)]:
+            counts.pop(name, None)
+            if kinds[name] == "text":
+                left_out[name] = f"holds more than {MOST_CODES:,} different texts"
+            else:
+                described[name] = {"kind": "numbers", "dtype": "<f8"}
+    for name, found in counts.items():
+        values = sorted(found.keys() - {None})
+        values = [None] * (None in found) + ([False, True] if kinds[name] == "booleans" else values)
+        described[name] = {"kind": kinds[name], "dtype": "|u1" if len(values) <= 2**8 else "<u2", "values": values}
+        described[name]["counts"] = [found[value] for value in values]
+    for name in columns or ():
+        if name in left_out:
+            raise FilesError(f"column {name!r}: {left_out[name]}; expected numbers, booleans or fewer texts")
+    described = {name: described[name] for name in kinds if name in described}
+    for i, about in enumerate(described.values()):
+        about["file"] = f"{i:03}.codes"
+    state = {"asked": asked, "sources": {file: _stamp(file) for file in files}, "kinds": kinds, "n_rows": 0}
+    return state | {"columns": described, "left_out": left_out, "file": 0, "rows_of_file": 0}
+
+
+def _kinds(connection, files, key, columns, texts) -> dict[str, str]:
+    """Return the kind of each column, which is the same in all files."""
+    kinds = {}
+    for file in files:
+        with _reading(file):
+            rows = connection.sql(f"describe from {_as_found(file)}").fetchall()
+        found = {name: KINDS.get(kind.partition("(")[0], f"values of the type {kind}") for name, kind, *_ in rows}
+        kinds = kinds or found
+        if strange := kinds.keys() ^ found.keys():
+            there, here = (files[0], file) if strange & kinds.keys() else (file, files[0])
+            raise FilesError(f"{here}: has no column {min(strange)!r}, which {there} has")
+        for name, kind in found.items():
+            if {kind, kinds[name]} == {"numbers", "integers"}:
+                kinds[name] = "numbers"
+            elif kind != kinds[name]:
+                raise FilesError(f"{file}: column {name!r} holds {kind}, expected {kinds[name]} as in {files[0]}")
+    for name in [*(columns or ()), *texts, *filter(None, [key])]:
+        if name not in kinds:
+            raise FilesError(f"column {name!r}: not in the files{suggestion(name, kinds)}")
+    kinds = {name: kind for name, kind in kinds.items() if columns is None or name in (*columns, key)}
+    texts = {*texts} | {name for file in files for name in _zeros(connection, file, kinds)} - {key}
+    if key is not None and kinds[key] != "integers":
+        raise FilesError(f"column {key!r}: expected integers as the key, found {kinds[key]}")
+    return kinds | dict.fromkeys(kinds.keys() & texts, "text")
+
+
+def _zeros(connection, file, kinds) -> list[str]:
+    """Return the columns of a CSV whose numbers begin with a zero: such are identifiers, as of places."""
+    names = [name for name, kind in kinds.items() if kind == "integers"]
+    if file.endswith(".parquet") or not names:
+        return []
+    found = ", ".join(f"coalesce(bool_or(regexp_matches({_name(name)}, '^{ZERO}')), false)" for name in names)
+    with _reading(file):
+        [begin] = connection.sql(f"select {found} from {_as_found(file, 'all_varchar = true')}").fetchall()
+    return [name for name, is_so in zip(names, begin, strict=True) if is_so]
+
+
+def _wide(connection, rows, names) -> list[str]:
+    """Return the columns that have about as many different values as there are codes, or more."""
+    if not names:
+        return []
+    counts = ", ".join(f"approx_count_distinct({_name(name)})" for name in names)
+    [found] = connection.sql(f"select {counts} from {rows}").fetchall()
+    return [name for name, n in zip(names, found, strict=True) if n > 0.9 * MOST_CODES]
+
+
+def _values(connection, rows, kinds) -> Iterator[tuple[str, dict]]:
+    """Yield the values of each column with their numbers of rows, None for those that are missing."""
+    if not kinds:
+        return
+    columns = [f"{_value(name, kind)} as c{i}" for i, (name, kind) in enumerate(kinds.items())]
+    places = [f"c{i}" for i in range(len(kinds))]
+    bits, sets = ", ".join(places), ", ".join(f"({place})" for place in places)
+    query = f"select grouping({bits}), {bits}, count(*) from (select {', '.join(columns)} from {rows})"
+    found = {name: {} for name in kinds}
+    for mask, *cells, n in connection.sql(f"{query} group by grouping sets ({sets})").fetchall():
+        [i] = [i for i in range(len(kinds)) if not mask >> (len(kinds) - 1 - i) & 1]
+        found[[*kinds][i]][cells[i]] = n
+    yield from found.items()
+
+
+# The codes.
+
+
+def _write_codes(connection, files, folder, state):
+    """Append what is left of the files to those of the columns, and write `meta.json` at last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    columns, outputs = state["columns"], []
+    _save(folder, state, outputs)
+    try:
+        for about in columns.values():
+            outputs.append((folder / about["file"]).open("ab", buffering=0))
+            size = state["n_rows"] * np.dtype(about["dtype"]).itemsize
+            if outputs[-1].tell() < size:
+                raise FilesError(f"{outputs[-1].name}: expected at least {size:,} bytes, found {outputs[-1].tell():,}")
+            outputs[-1].truncate(size)  # what a killed call wrote after its last saved state
+            if about["kind"] == "text":
+                texts = ", ".join(
+                    _text(value or "") for value in about["values"] if value is not None or len(about["values"]) == 1
+                )
+                connection.execute(f"create type t{about['file'][:-6]} as enum ({texts})")
+        selected = ", ".join(_expression(name, about) for name, about in columns.items())
+        for number in range(state["file"], len(files)):
+            file = files[number]
+            with _reading(file):
+                reader = connection.sql(
+                    f"select {selected} from {_rows(file, state['kinds'], state['rows_of_file'])}"
+                ).to_arrow_reader(ROWS)
+                for i, batch in enumerate(reader, start=1):
+                    for values, output, (name, about) in zip(batch.columns, outputs, columns.items(), strict=True):
+                        _write(output, _codes(values, about, f"{file}: column {name!r}"))
+                    state["n_rows"] += batch.num_rows
+                    state["rows_of_file"] += batch.num_rows
+                    if i % BATCHES == 0:
+                        _save(folder, state, outputs)
+            _check_source(state, folder, file)
+            state["file"], state["rows_of_file"] = number + 1, 0
+            _save(folder, state, outputs)
+    finally:
+        for output in outputs:
+            output.close()
+    if not state["n_rows"]:
+        raise FilesError(f"{files[0]}: expected rows, found none")
+    if (key := state["asked"]["key"]) is not None:
+        _check_key(folder / columns[key]["file"], key, state["n_rows"])
+    write_text(folder / META, json.dumps({k: v for k, v in state.items() if k not in ("file", "rows_of_file")}))
+    (folder / PROGRESS).unlink()
+
+
+def _save(folder, state, outputs):
+    """Write how far the codes are, once they are on the disk."""
+    for output in outputs:
+        os.fsync(output.fileno())
+    write_text(folder / PROGRESS, json.dumps(state))
+
+
+def _codes(values, about, where) -> np.ndarray:
+    """Return a batch of a column as its file has it."""
+    if values.null_count and about["kind"] == "key":
+        raise FilesError(f"{where}: expected a key for each row, {values.null_count:,} are missing")
+    found = values.to_numpy(zero_copy_only=False)
+    if about["kind"] in ("numbers", "integers"):
+        if "values" in about:
+            known = np.array([value for value in about["values"] if value is not None])
+            found = np.searchsorted(known, found)  # after all of them where it is missing
+            found = (found + 1) % (len(known) + 1) if None in about["values"] else found
+        else:
+            about["not_finite"] = about.get("not_finite", 0) + int((~np.isfinite(found)).sum())
+    return np.ascontiguousarray(found, dtype=about["dtype"])
+
+
+def _write(output, codes):
+    """Write all of an array; a full disk takes a part of it first, and then raises an error, which names the file."""
+    rest = codes.view(np.uint8)
+    try:
+        while len(rest):
+            rest = rest[output.write(rest) :]
+    except OSError as error:
+        error.filename = output.name
+        raise
+
+
+def _check_key(path, key, n_rows):
+    """Raise a FilesError if a value occurs twice: values are sorted in parts, by a hash, that fit into memory."""
+    n_parts = -(-n_rows // KEYS_AT_ONCE)
+    for part in range(n_parts):
+        found = []
+        with path.open("rb") as content:
+            while len(values := np.fromfile(content, dtype="<i8", count=ROWS)):
+                mixed = values.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
+                found.append(values[mixed % np.uint64(n_parts) == part])
+        values = np.sort(np.concatenate(found))
+        if (same := values[1:][values[1:] == values[:-1]]).size:
+            raise FilesError(f"column {key!r}: expected a key of its own for each row, {same[0]} occurs twice")
+
+
+# What DuckDB is asked.
+
+
+def _as_found(file, *options) -> str:
+    """Return a file as a table of a query, with the types that DuckDB finds in a CSV."""
+    path = _text(escape(file))
+    if file.endswith(".parquet"):
+        return f"read_parquet({', '.join((path, *options))})"
+    found = (f"nullstr = ['', {NULLS}]", "auto_type_candidates = ['boolean', 'bigint', 'double', 'varchar']")
+    return f"read_csv({', '.join((path, 'header = true', *(options or found)))})"
+
+
+def _rows(file, kinds, after=0) -> str:
+    """Return the rows of a file as a table of a query, without the first ones; columns of a CSV by their kind."""
+    if file.endswith(".parquet"):
+        where = f"file_row_number >= {after}"
+        numbered = _as_found(file, "file_row_number = true")
+        return f"(select * exclude file_row_number from {numbered} where {where})" if after else _as_found(file)
+    # In a text only nothing at all stands for no value, as where tables are read into memory.
+    columns = []
+    for name, kind in kinds.items():
+        column = value = _name(name)
+        if kind != "text":
+            said = f"error(concat({_text(f'column {name!r} holds ')}, {column}, ', expected {kind}'))"
+            value = f"coalesce(try_cast({column} as {CSV[kind]}), {said})"
+            value = f"case when {column} is null or {column} in ({NULLS}) then null else {value} end"
+        columns.append(f"{value} as {column}")
+    texts = _as_found(file, "all_varchar = true")
+    return f"(select {', '.join(columns)} from {texts} offset {after})"
+
+
+def _value(name, kind) -> str:
+    """Return a column as its values are told apart."""
+    types = {"text": "varchar", "booleans": "boolean"}
+    value = f"cast({_name(name)} as {types.get(kind, 'double')})"
+    return f"case when isnan({value}) then null else {value} end" if kind == "numbers" else value
+
+
+def _expression(name, about) -> str:
+    """Return a column as its codes, if they are not to be looked up, else as numbers."""
+    value = _value(name, about["kind"])
+    if about["kind"] == "key":
+        return f"cast({_name(name)} as bigint)"
+    if about["kind"] in ("numbers", "integers"):
+        return f"coalesce({value}, 'nan')"
+    code = (
+        f"enum_code(cast({value} as t{about['file'][:-6]}))" if about["kind"] == "text" else f"cast({value} as tinyint)"
+    )
+    return f"cast(coalesce({code} + 1, 0) as usmallint)" if None in about["values"] else code
+
+
+def _name(name) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text) -> str:
+    return "'" + text.replace("'", "''") + "'"

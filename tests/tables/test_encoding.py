@@ -1,0 +1,243 @@
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("duckdb")
+
+from fairlab.tables import encoding
+from fairlab.tables.encoding import FilesError, encode
+
+
+def people(n=5_000, *, first=0, seed=0):
+    rng = np.random.default_rng([seed, first])
+    town = pd.Series(rng.choice(["Ulm", "Bath", "a 'b' \"c\", d", "NA"], n)).mask(rng.random(n) < 0.1)
+    return pd.DataFrame(
+        {
+            "id": rng.permutation(n) + first,
+            "sex": rng.choice(["f", "m"], n),
+            "town": town,
+            "age": rng.integers(18, 90, n),
+            "income": rng.normal(50_000, 1_000, n).round(2),
+            "remote": rng.random(n) < 0.3,
+            'odd "name"': rng.choice([0.5, 1.5, np.nan], n),
+        }
+    )
+
+
+def write(folder, kind, *frames):
+    folder.mkdir(exist_ok=True)
+    for i, frame in enumerate(frames):
+        getattr(frame, "to_csv" if kind == "csv" else "to_parquet")(folder / f"part-{i}.{kind}", index=False)
+    return str(folder / f"*.{kind}")
+
+
+def meta_of(folder):
+    return json.loads((folder / "meta.json").read_text())
+
+
+def decoded(folder):
+    """Return the values that a folder of codes holds, as a frame."""
+    columns = {}
+    for name, about in meta_of(folder)["columns"].items():
+        codes = np.fromfile(folder / about["file"], dtype=about["dtype"])
+        columns[name] = np.array(about["values"], dtype=object)[codes] if "values" in about else codes
+    return pd.DataFrame(columns)
+
+
+def same(found, expected):
+    """Whether frames have the same values: missing ones are None in the first and what pandas has in the second."""
+    for name, column in expected.reset_index(drop=True).items():
+        both = found[name].astype(object), column.astype(object)
+        left, right = (values.where(values.notna(), "missing").tolist() for values in both)
+        assert left == right, name
+
+
+@pytest.fixture(autouse=True)
+def _small_steps(monkeypatch):
+    monkeypatch.setattr(encoding, "ROWS", 1_000)
+    monkeypatch.setattr(encoding, "BATCHES", 1)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("most", [2**16, 1_000])
+def test_codes_hold_what_the_files_do(tmp_path, kind, most, monkeypatch):
+    monkeypatch.setattr(encoding, "MOST_CODES", most)
+    frames = [people(), people(2_000, first=5_000)]
+    folder = encode(write(tmp_path / "files", kind, *frames), tmp_path / "codes", key="id")
+    same(decoded(folder), pd.concat(frames))
+    about = meta_of(folder)
+    assert about["n_rows"] == 7_000 and about["left_out"] == {}
+    assert about["columns"]["town"]["values"] == [None, "Bath", "NA", "Ulm", "a 'b' \"c\", d"]
+    assert ("values" in about["columns"]["income"]) == (most == 2**16)
+    towns = pd.concat(frames)["town"].value_counts(dropna=False)
+    assert about["columns"]["town"]["counts"][1:] == [towns[town] for town in about["columns"]["town"]["values"][1:]]
+    assert about["columns"]["town"]["counts"][0] == towns[np.nan]
+    assert {file.name for file in folder.iterdir()} == {
+        "meta.json",
+        ".lock",
+        *(column["file"] for column in about["columns"].values()),
+    }
+
+
+def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memory(tmp_path):
+    from fairlab.auditing.loading import read_table
+
+    file = tmp_path / "x.csv"
+    file.write_text("zip,n,day,ok,word\n" + "01234,1,2020-01-01,true,None\n" * 2 + "11234,NA,2020-01-02,false,\n")
+    with pytest.warns(UserWarning):
+        expected = read_table(str(file))
+    found = decoded(encode(file, tmp_path / "codes"))
+    same(found, expected)
+    assert found["zip"].tolist() == ["01234", "01234", "11234"]
+    again = decoded(encode(file, tmp_path / "texts", texts=["n"]))
+    assert again["n"].tolist() == ["1", "1", "NA"]
+
+
+KILLED = """
+    import os, signal
+    from fairlab.tables import encoding
+    encoding.ROWS, encoding.BATCHES = 1_000, 1
+    save, saved = encoding._save, []
+    def save_and_die(*arguments):
+        save(*arguments)
+        saved.append(1)
+        if len(saved) == {n}:
+            {end}
+    encoding._save = save_and_die
+    encoding.encode({files!r}, {folder!r}, key="id")
+"""
+
+
+@pytest.mark.parametrize(("kind", "n"), [("parquet", 1), ("parquet", 4), ("csv", 9)])
+def test_a_killed_call_goes_on_where_its_state_was_saved(tmp_path, kind, n):
+    files = write(tmp_path / "files", kind, people(), people(4_000, first=5_000))
+    whole, folder = encode(files, tmp_path / "whole", key="id"), tmp_path / "codes"
+    code = KILLED.format(files=files, folder=str(folder), n=n, end="os.kill(os.getpid(), signal.SIGKILL)")
+    killed = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    state = json.loads((folder / "progress.json").read_text())
+    assert not (folder / "meta.json").exists()
+    assert state["n_rows"] == {1: 0, 4: 3_000, 9: 7_000}[n]
+    sex = folder / state["columns"]["sex"]["file"]
+    with sex.open("ab") as more:
+        more.write(b"\7\7\7")  # what was written after the state
+    if state["n_rows"]:  # what is there is not encoded again
+        with sex.open("r+b") as content:
+            content.write(b"\5")
+    encode(files, folder, key="id")
+    for name, about in meta_of(whole)["columns"].items():
+        expected, found = (bytearray((place / about["file"]).read_bytes()) for place in (whole, folder))
+        if name == "sex" and state["n_rows"]:
+            assert found[0] == 5
+            found[0] = expected[0]
+        assert found == expected, name
+    assert meta_of(whole) == meta_of(folder) and not (folder / "progress.json").exists()
+
+
+def test_codes_that_were_lost_are_noticed(tmp_path):
+    files, folder = write(tmp_path / "files", "parquet", people()), tmp_path / "codes"
+    code = KILLED.format(files=files, folder=str(folder), n=4, end="os._exit(0)")
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+    (folder / "001.codes").write_bytes(b"")
+    with pytest.raises(FilesError, match=r"001.codes: expected at least 3,000 bytes, found 0"):
+        encode(files, folder, key="id")
+
+
+def test_a_full_disk_is_named_and_the_rest_is_encoded_later(tmp_path):
+    files, folder = write(tmp_path / "files", "parquet", people()), tmp_path / "codes"
+    code = f"""
+        import resource
+        from fairlab.tables import encoding
+        encoding.ROWS, encoding.BATCHES = 1_000, 1
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+        try:
+            encoding.encode({files!r}, {str(folder)!r}, key="id", columns=["sex", "age"])
+        except OSError as error:
+            print(error)
+    """
+    said = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert f"File too large: '{folder / '000.codes'}'" in said.stdout
+    assert not (folder / "meta.json").exists()
+    same(decoded(encode(files, folder, key="id", columns=["sex", "age"])), people()[["id", "sex", "age"]])
+
+
+def test_a_folder_is_of_the_files_that_it_was_made_of(tmp_path):
+    files, folder = write(tmp_path / "files", "parquet", people(), people(first=5_000)), tmp_path / "codes"
+    encode(files, folder)
+    before = (folder / "meta.json").stat().st_mtime_ns
+    encode(files, folder)
+    assert (folder / "meta.json").stat().st_mtime_ns == before
+    with pytest.raises(FilesError, match="expected to be asked for"):
+        encode(files, folder, key="id")
+    people(first=10_000).to_parquet(tmp_path / "files" / "part-2.parquet")
+    with pytest.raises(FilesError, match=r"part-2.parquet: .* was made without it"):
+        encode(files, folder)
+    (tmp_path / "files" / "part-2.parquet").unlink()
+    people(first=7_000).to_parquet(tmp_path / "files" / "part-1.parquet")
+    with pytest.raises(FilesError, match=r"part-1.parquet: changed since"):
+        encode(files, folder)
+    (tmp_path / "files" / "part-1.parquet").unlink()
+    with pytest.raises(FilesError, match=r"part-1.parquet: .* was made of it, too"):
+        encode(files, folder)
+    with pytest.raises(FilesError, match="expected a new folder, or one of an earlier call"):
+        encode(files, tmp_path / "files")
+
+
+def test_files_that_do_not_fit_are_named_with_their_column(tmp_path):
+    def refused(text, *frames, kind="parquet", **options):
+        place = tmp_path / str(len(list(tmp_path.iterdir())))
+        files = write(place, kind, *frames)
+        with pytest.raises(FilesError, match=text):
+            encode(files, place / "codes", **options)
+        assert not (place / "codes" / "meta.json").exists()
+
+    good = people()
+    refused(
+        "part-1.parquet: column 'age' holds text, expected integers as in .*part-0", good, good.astype({"age": str})
+    )
+    refused("part-1.parquet: has no column 'age', which .*part-0", good, good.drop(columns="age"))
+    refused("part-0.parquet: has no column 'age', which .*part-1", good.drop(columns="age"), good)
+    refused(
+        "part-1.csv: column 'age' holds text",
+        good,
+        good.astype({"age": object}).replace({"age": 20}, "old"),
+        kind="csv",
+    )
+    late = pd.concat([people(30_000)] * 2).astype({"age": str})
+    late.iloc[-1, 3] = "old"
+    refused("part-0.csv: column 'age' holds old, expected integers", late, kind="csv")
+    refused("column 'sexx': not in the files; did you mean 'sex'", good, columns=["sexx"])
+    refused(
+        "column 'id': expected a key of its own for each row, 7 occurs twice",
+        good.assign(id=[7, *range(4_999)]),
+        key="id",
+    )
+    refused(
+        "part-0.parquet: column 'id': .* 1 are missing",
+        good.assign(id=pd.array([None, *range(4_999)], "Int64")),
+        key="id",
+    )
+    refused("column 'sex': expected integers as the key, found text", good, key="sex")
+    refused("part-0.parquet: expected rows, found none", good.head(0))
+    day = good.assign(day=pd.Timestamp("2020-01-01"))
+    refused("column 'day': holds values of the type TIMESTAMP", day, columns=["day"])
+    assert list(meta_of(encode(write(tmp_path / "day", "parquet", day), tmp_path / "out"))["left_out"]) == ["day"]
+    with pytest.raises(FilesError, match=r"none\*.parquet: expected files, found none"):
+        encode(str(tmp_path / "none*.parquet"), tmp_path / "no")
+    files = write(tmp_path / "cut", "parquet", good, good)
+    cut = tmp_path / "cut" / "part-1.parquet"
+    cut.write_bytes(cut.read_bytes()[:-1_000])
+    with pytest.raises(FilesError, match=r"part-1.parquet: "):
+        encode(files, tmp_path / "codes of cut")
+    damaged = bytearray((tmp_path / "cut" / "part-0.parquet").read_bytes())
+    damaged[200:20_000] = bytes(19_800)
+    cut.write_bytes(damaged)
+    with pytest.raises(FilesError, match=r"part-1.parquet: "):
+        encode(files, tmp_path / "codes of damaged")
+    assert not (tmp_path / "codes of damaged" / "meta.json").exists()
