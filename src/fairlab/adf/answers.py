@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from fairlab.adf.gradients import FiniteDifferences
+from fairlab.adf.gradients import FiniteDifferences, with_side
 from fairlab.cases import AnswerCache, BudgetSpentError, Case
 
 
@@ -40,7 +40,9 @@ class Answers:
 
     def __init__(self, case: Case):
         self.case, self.domain = case, case.schema.of_codes
-        self._decisions, self._leads = AnswerCache(), AnswerCache()
+        self._decisions = AnswerCache()
+        # Where a score decides, one answer is both: its sign is the decision.
+        self._leads = self._decisions if case.decision_threshold is not None else AnswerCache()
 
     def __len__(self) -> int:
         """Return the number of inputs whose decision was asked."""
@@ -64,22 +66,20 @@ class Answers:
         BudgetSpentError
             If that takes more rows than are left; none is asked then.
         """
-        return self._cached(self._decisions, self._decide, codes).astype(bool)
+        return self._cached(self._decisions, self._score if self._leads is self._decisions else self._decide, codes) > 0
 
     def lead(self, codes) -> np.ndarray:
         """Return log odds of the favourable decision, or the excess of a score over its threshold; as `favourable`.
 
-        Where a threshold decides, the decisions are then known, too; otherwise they are rows of their own.
+        Where a threshold decides, the sign is the decision's, also of a score that is just the threshold; otherwise the
+        decisions are rows of their own.
         """
-        lead = self._cached(self._leads, self._score, codes)
-        if self.case.decision_threshold is not None:
-            self.favourable(codes)
-        return lead
+        return self._cached(self._leads, self._score, codes)
 
     def pairs(self, column: int) -> DiscriminatoryPairs:
         """Return the discriminatory among all inputs asked: two differ in this attribute and decision alone."""
         codes = self.domain.codes_of_keys(self._decisions.keys)
-        favourable, others = self._decisions.values.astype(bool), codes.copy()
+        favourable, others = self._decisions.values > 0, codes.copy()
         others[:, column] = 0
         group = pd.factorize(self.domain.keys(others))[0]
         first = pd.DataFrame({"group": group, "favourable": favourable}).drop_duplicates()
@@ -93,15 +93,14 @@ class Answers:
         return known(self.domain.keys(codes), lambda new: ask(codes[new]))[0]
 
     def _decide(self, codes) -> np.ndarray:
-        if self.case.decision_threshold is not None and self.case.has_scores:
-            self._cached(self._leads, self._score, codes)  # counted there: the score decides
-        else:
-            self.check(len(codes))
+        self.check(len(codes))
         return self.case.decide(self.case.decode(codes))
 
     def _score(self, codes) -> np.ndarray:
         self.check(len(codes))
-        return self.case.log_odds(self.case.decode(codes)) - self.case.log_odds_threshold
+        rows = self.case.decode(codes)
+        lead = self.case.log_odds(rows) - self.case.log_odds_threshold
+        return with_side(lead, self.case.decide(rows)) if self._leads is self._decisions else lead
 
 
 class Slopes(FiniteDifferences):

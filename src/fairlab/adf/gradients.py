@@ -14,6 +14,11 @@ NEIGHBOURS_AT_ONCE = 1 << 18  # rows in one query
 LEAST = 1e-12  # margin of a score that is just its threshold, so that it has a side
 
 
+def with_side(lead: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
+    """Return leads of which each lies on the side of its decision, by a little at least."""
+    return np.where(is_positive, np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
+
+
 class FiniteDifferences:
     """A scored model with what ADF needs of a `Network`: two classes, and input gradients.
 
@@ -76,7 +81,7 @@ class FiniteDifferences:
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X: expected {self.n_features} columns, found shape {X.shape}")
         lead = self._score(X) - self.decision_threshold
-        return np.where(self._is_positive(X, lead), np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
+        return with_side(lead, self._is_positive(X, lead))
 
     def log_odds_gradient(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the lead of every row's class, shape (n_rows,), and its slope along every attribute."""

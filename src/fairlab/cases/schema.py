@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import floor, prod
 from numbers import Integral, Real
@@ -586,7 +587,7 @@ class Schema:
         """Names of the features, in order."""
         return [feature.name for feature in self.features]
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of values of each feature."""
         return tuple(len(feature.values) for feature in self.features)
