@@ -339,7 +339,7 @@ def check_array(values, name: str, *, finite: bool = True) -> np.ndarray:
     return values.astype(float)
 
 
-def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = False) -> tuple[np.ndarray, list[str]]:
+def check_features(X, name: str = "X", *, min_rows: int = 1) -> tuple[np.ndarray, list[str]]:
     """Return `X` as a float array of shape (n_rows, n_features) and the names of its columns.
 
     Parameters
@@ -350,14 +350,12 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
         What to call `X` in an error.
     min_rows : int
         Fewest rows that make sense to the caller.
-    varying : bool
-        Whether a constant column is an error.
 
     Raises
     ------
     ValueError
-        If `X` is not two-dimensional, has too few rows, no column, a column twice, a column that is not numeric, a
-        missing or infinite value, or (`varying`) a constant column.
+        If `X` is not two-dimensional, has too few rows, no column, a column twice, a column that is not numeric, or
+        a missing or infinite value.
     """
     import pandas as pd
 
@@ -393,10 +391,6 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
             f"{name}: column {columns[column]!r} holds {values[row, column]} in row {row}; "
             f"{int(bad.sum())} values in all are missing or infinite"
         )
-    if varying:
-        constant = [columns[j] for j in np.flatnonzero(np.ptp(values, axis=0) == 0)]
-        if constant:
-            raise ValueError(f"{name}: constant columns: {', '.join(constant)}; drop them first")
     return values, columns
 
 
@@ -411,9 +405,7 @@ def _is_whole(dtype) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "biu"
 
 
-def estimator_features(
-    estimator, X, *, fitting: bool, name: str = "X", min_rows: int = 1, varying: bool = False
-) -> np.ndarray:
+def estimator_features(estimator, X, *, fitting: bool, name: str = "X", min_rows: int = 1) -> np.ndarray:
     """Return `X` as a float array of shape (n_rows, n_features) for an estimator, held to the columns of its fit.
 
     scikit-learn's `validate_data` knows the number, names and order of the columns, and remembers them when fitting, in
@@ -425,7 +417,7 @@ def estimator_features(
     X : DataFrame or array-like of shape (n_rows, n_features)
     fitting : bool
         Whether the columns of `X` are to be remembered; otherwise they must be those of the fit.
-    name, min_rows, varying
+    name, min_rows
         As for `check_features`.
 
     Raises
@@ -446,7 +438,7 @@ def estimator_features(
         validate_data(estimator, X, reset=fitting, **skipped)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from error
-    return check_features(X, name, min_rows=min_rows, varying=varying)[0]
+    return check_features(X, name, min_rows=min_rows)[0]
 
 
 def check_same_columns(first: list[str], second: list[str], first_name: str, second_name: str) -> None:

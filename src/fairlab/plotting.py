@@ -155,9 +155,9 @@ def rounded(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.10g}".replace("-", "−")
 
 
-def span(numbers, form=rounded) -> str:
+def span(numbers) -> str:
     """Return the least and the largest of some numbers in words: 3.1 to 110."""
-    low, high = form(np.min(numbers)), form(np.max(numbers))
+    low, high = rounded(np.min(numbers)), rounded(np.max(numbers))
     return low if low == high else f"{low} to {high}"
 
 

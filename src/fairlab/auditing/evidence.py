@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import Feature, Finding
+from fairlab.cases.finding import OTHER
 from fairlab.checks import is_number
 
 ROWS = ("none", "binned", "all")
@@ -13,7 +14,6 @@ HARMLESS = ("match", "role", "favourable", "error", "its label")
 FEW = 5  # numbers with at most so many values are shown as categories
 RARE_SHARE, RARE_PEOPLE = 0.02, 10  # a category below either is merged with the other rare ones
 LEAST_ALIKE = 5  # people of the table who are like a row that is shown, in all columns that are shown
-OTHER = "other "  # of a column with values beside a person's own
 RARE, MISSING = "(rare)", "(missing)"
 
 
@@ -70,13 +70,11 @@ def _anonymous(shown: pd.DataFrame, finding: Finding, table: pd.DataFrame) -> pd
 
 
 def _shown(column, name, table, evidence) -> pd.Series:
-    if name in table:
-        return binned(column, table[name])
-    if name in HARMLESS:
-        return column
-    origin = str(name).removeprefix("other ")  # "other sex" holds values of "sex"
+    origin = name if name in table else str(name).removeprefix(OTHER)  # "other sex" holds values of "sex"
     if origin in table:
         return binned(column, table[origin])
+    if name in HARMLESS:
+        return column
     if pd.api.types.is_float_dtype(column):  # a score, or a ratio of losses
         return column.map("about {:.1g}".format)
     return binned(column, evidence[name])

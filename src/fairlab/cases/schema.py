@@ -185,7 +185,6 @@ class Feature:
         column: pd.Series,
         *,
         bins: int | None = BINS,
-        wide: int = WIDE,
         edges: Sequence[float] | None = None,
     ) -> "Feature":
         """Return the domain of a column: values that occur, all integers between, or bins; see `Schema.from_frame`.
@@ -195,8 +194,7 @@ class Feature:
         name : str
         column : Series
         bins : int or None
-            Of a number with more than `wide` different values; None to list all values, or all integers.
-        wide : int
+            Of a number with more than 100 different values; None to list all values, or all integers.
         edges : sequence of float or None
             Inner edges of bins, instead of quantiles; a value that is an edge belongs to the bin below.
 
@@ -210,13 +208,13 @@ class Feature:
         if edges is not None and not is_number(column):
             raise CaseError(f"edges: column {name!r} has type {column.dtype}, expected numbers")
         numbers = np.sort(column.dropna().to_numpy()) if is_number(column) else np.empty(0)
-        if edges is None and bins is not None and len(numbers) and len(values) > wide:
+        if edges is None and bins is not None and len(numbers) and len(values) > WIDE:
             inner = np.unique(np.quantile(numbers, np.arange(1, bins) / bins, method="inverted_cdf"))
             edges = inner[inner < values[-1]].tolist()
         if edges is not None:
             return cls(name, [*_representatives(name, numbers, edges), *missing], edges)
         is_whole = numbers.dtype.kind in "iu" and not missing
-        if is_whole and values and (bins is None or values[-1] - values[0] < wide):
+        if is_whole and values and (bins is None or values[-1] - values[0] < WIDE):
             return cls(name, range(values[0], values[-1] + 1))
         return cls(name, [*values, *missing])
 

@@ -14,6 +14,7 @@ MAX_LOG_ODDS = logit(MAX_PROBABILITY)
 ENTRIES_AT_ONCE = 2_000_000  # of permuted memberships
 N_FOLDS = 20  # of the jackknife
 N_PERMUTATIONS = 999
+N_RATIOS = 100  # permutations over which a ratio is averaged, at most
 STEP_SIZE = 0.5  # of differences, in standard deviations; at least to the next value that occurs
 
 
@@ -274,7 +275,6 @@ def permuted(
     *,
     n_permutations: int,
     random_state,
-    n_ratios: int = 100,
 ) -> tuple[float, float]:
     """Audit permuted memberships: what they show is chance, so that this is what a fair model would give.
 
@@ -288,8 +288,6 @@ def permuted(
         As in `loss_ratios`.
     n_permutations : int
     random_state : int or Generator
-    n_ratios : int
-        Permutations over which the ratio is averaged, at most.
 
     Returns
     -------
@@ -319,7 +317,7 @@ def permuted(
         coefficients = inverse @ together
         theirs = changes(coefficients, gram)
         as_much += theirs @ weight >= ours * (1 - 1e-9)
-        if k < n_ratios:
+        if k < N_RATIOS:
             moves = _vectors(coefficients, together, members, n) * _share_beyond(chance, theirs)
             ratios.append(loss_ratios(margin, slopes, moves, nothing).mean())
     return (1 + int(as_much)) / (1 + n_permutations), float(np.mean(ratios))
