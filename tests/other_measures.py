@@ -159,8 +159,9 @@ def answers(tool: str, people: pd.DataFrame) -> list[dict]:
 def arranged(rows: list[dict]) -> pd.DataFrame:
     """Return the table of the guide: a row for each measure of each data set, a column for each tool."""
     frame = pd.DataFrame(rows).pivot(index=["data", "measure"], columns="tool", values="value")
+    frame.columns.name = None
     order = [(data, measure) for measure in WHY for data in ("adult", "compas")]
-    frame = frame.reindex(index=order, columns=list(TOOLS)).fillna("")
+    frame = frame.reindex(index=order, columns=list(TOOLS)).astype(object).fillna("")
     return frame.assign(why=frame.index.get_level_values("measure").map(WHY)).reset_index()
 
 

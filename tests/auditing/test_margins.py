@@ -1,4 +1,4 @@
-"""Fair models, and models whose effects are exactly at the margin, are accused as seldom as stated, by every measure.
+"""Effects that are exactly at the margin are accused, and said to be within it, as seldom as stated, by every measure.
 
 The truth is known by construction: a ticket decides, whose place between 0 and 1 has to do with nothing else, and the
 groups need places that lie as far apart as the margin. What goes by the group and by tickets alone is the same in every
@@ -10,10 +10,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from truth import check, check_committed, main, tabulate
+from truth import FOLDER, check, check_committed, main, tabulate
 
 from fairlab import Case, audit
 from fairlab.auditing import run
+from fairlab.fairtest import GroupRates
+from fairlab.statistics import exact_interval
 
 N_PEOPLE, BUDGET, N_MODELS = 400, 3_000, 150
 MARGINS = (0.005, 0.05, 0.2, 0.5)
@@ -130,5 +132,185 @@ def test_models_at_the_margin_are_accused_as_seldom_as_stated():
     check_committed("margins", counts())
 
 
+# Within: tables of decisions that are drawn with an effect of exactly the margin.
+
+N_AUDITS, AT = 300, 0.2
+DESIGNS = ("plain", "weights", "persons", "weights and persons", "small groups")
+
+
+def surveyed(rng, design, n, *, share=0.5):
+    """Return rows of people: a sensitive group, points, a weight, a person, and each person's own odds.
+
+    `odds` has to be multiplied with a chance of 1/2 at most. By design the people of an upper stratum, whose odds are
+    higher, were sampled a fifth as often and stand for five times as many; a person has one to six rows, which are
+    alike; or a group has 80 people. Weighted odds are 1 on average.
+    """
+    share = 80 / n if "small" in design else share
+    upper = rng.random(n) < 1 / 6 if "weights" in design else np.zeros(n, dtype=bool)
+    odds = np.where(upper, 1.4, 0.6) if "weights" in design else np.ones(n)
+    rows = np.repeat(np.arange(n), rng.choice([1, 2, 6], n) if "persons" in design else 1)
+    columns = {"group": np.where(rng.random(n) < share, "a", "b"), "points": rng.integers(0, 40, n), "odds": odds}
+    return (
+        pd.DataFrame(columns | {"weight": np.where(upper, 5.0, 1.0), "person": np.arange(n)})
+        .iloc[rows]
+        .reset_index(drop=True)
+    )
+
+
+def drawn(rng, chance, people):
+    """Return what happens to rows with chances, in half of the cases by one draw for all rows of a person."""
+    codes = people["person"].to_numpy()
+    common, own = rng.random(codes.max() + 1), rng.random(len(people))
+    return np.where(rng.random(codes.max() + 1)[codes] < 0.5, common[codes], own) < chance
+
+
+def audited(design, people, decisions, methods, **options):
+    """Return the audit of decisions of a design, whose margin is the effect."""
+    own = {"weights": "weight"} if "weights" in design else {}
+    own |= {"person": "person"} if "persons" in design else {}
+    used = people.drop(columns={"odds", "weight", "person"} - set(own.values()))
+    sensitive = [name for name in ("group", "race", "age") if name in used]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case = Case.from_decisions(used, decisions, sensitive_features=sensitive, **own, **options)
+    return audit(case, methods=methods, margin=AT / 2, within=AT, progress=False)
+
+
+def selected(rng, design, methods=("rates",), n=1_000):
+    """Selection and error rates, of everyone and in subgroups; the true label has to do with nothing."""
+    people = surveyed(rng, design, n)
+    chance = people["odds"] * (0.4 + AT * ((people["group"] == "a") - 0.5))
+    label = drawn(rng, 0.5, people)
+    return audited(design, people, drawn(rng, chance, people), methods, y_true=label)
+
+
+def intersecting(rng, design, n=1_500):
+    """One of six intersections is selected more often than everyone else."""
+    people = surveyed(rng, design, n).assign(race=lambda rows: np.array(list("uvw"))[rows["person"] % 3])
+    chance = people["odds"] * (0.3 + AT * ((people["group"] == "a") & (people["race"] == "u")))
+    return audited(design, people, drawn(rng, chance, people), ["rates"])
+
+
+def mistaken(rng, design, n=1_000):
+    """Decisions are wrong more often in one group, whichever the label is."""
+    people = surveyed(rng, design, n)
+    label, wrong = (drawn(rng, chance, people) for chance in (0.5, 0.3 + AT * ((people["group"] == "a") - 0.5)))
+    return audited(design, people, label ^ wrong, ["fairtest"], y_true=label)
+
+
+def calibrated(rng, design, n=1_000):
+    """At equal scores labels are favourable more often in one group."""
+    people = surveyed(rng, design, n)
+    scores = rng.integers(0, 5, people["person"].max() + 1)[people["person"]] / 5
+    label = drawn(rng, people["odds"] * (0.15 + 0.3 * scores + AT * (people["group"] == "a")), people)
+    return audited(design, people, scores > 0.3, [GroupRates(rates=["calibration"])], y_true=label, scores=scores)
+
+
+def meant(rng, design, n=1_000):
+    """Numbers differ in their means."""
+    people = surveyed(rng, design, n)
+    own = rng.normal(size=(people["person"].max() + 1)) + rng.exponential(size=(people["person"].max() + 1))
+    numbers = 0.3 * (own[people["person"]] + rng.normal(size=len(people)) + people["odds"])
+    return audited(design, people, numbers + AT * (people["group"] == "a"), [GroupRates(mean_margin=AT)])
+
+
+def correlated(rng, design, n=1_000):
+    """Numbers are correlated with the group, and as much with an age."""
+    people = surveyed(rng, design, n).assign(age=lambda rows: rng.normal(size=n)[rows["person"]])
+    rest = np.sqrt(1 - 2 * AT**2)
+    numbers = AT * (2 * (people["group"] == "a") - 1 + people["age"]) + rest * rng.normal(size=len(people))
+    return audited(design, people, numbers, ["fairtest"])
+
+
+def matched(rng, design, n=600):
+    """Matched people are decided otherwise beyond chance: the square of the difference."""
+    people = surveyed(rng, design, n)
+    chance = 0.5 + np.sqrt(AT) * ((people["group"] == "a") - 0.5)
+    return audited(design, people, drawn(rng, chance, people), ["fliptest"])
+
+
+def shown_to_model(rng, design, n=400):
+    """Decisions of a model change with the group, of people and of generated inputs."""
+    case = deciding((rng.permutation(n) + 0.5) / n, AT)
+    return audit(case, methods=["themis"], margin=AT / 2, within=AT, verdict_on="all", budget=BUDGET, progress=False)
+
+
+def selected_in_subgroups(rng, design):
+    """Selection rates as above, in subgroups."""
+    return selected(rng, design, ["fairtest"])
+
+
+# How tables are drawn and audited: the designs, and which findings are at the margin.
+AT_MARGIN = {
+    selected: (
+        DESIGNS,
+        {
+            f"{rate} rate": lambda each, rate=rate: each.measure == f"{rate.replace(' ', '_')}_rate_difference"
+            for rate in ("selection", "true positive", "false positive")
+        },
+    ),
+    intersecting: (DESIGNS[:4], {"intersection": lambda each: "difference, a, u minus" in each.effect}),
+    calibrated: (DESIGNS, {"calibration": lambda each: True}),
+    meant: (DESIGNS, {"mean": lambda each: True}),
+    mistaken: (("plain", "persons"), {"error rate, subgroup": lambda each: each.measure == "error_rate_difference"}),
+    selected_in_subgroups: (
+        ("plain", "persons", "small groups"),
+        {"selection rate, subgroup": lambda each: each.measure == "selection_rate_difference"},
+    ),
+    correlated: (
+        ("plain", "persons"),
+        {
+            "correlation": lambda each: each.where == "everyone",
+            "correlation, subgroup": lambda each: each.where != "everyone",
+        },
+    ),
+    matched: (("plain", "persons", "small groups"), {"excess flips of matched people": lambda each: True}),
+    shown_to_model: (("plain",), {"flips by a model": lambda each: True}),
+}
+WORLDS_AT = [(make, design) for make, (designs, _) in AT_MARGIN.items() for design in designs]
+
+
+def said_within(number, make, design):
+    """Yield of each measure whether a comparison at the margin is within by itself, and whether an audit says so."""
+    rng = np.random.default_rng([number, 55, *map(ord, make.__name__ + design)])
+    report = make(rng, design)
+    for measure, is_at in AT_MARGIN[make][1].items():
+        at = report.frame[[is_at(each) for each in report.findings]]
+        if len(at):
+            one = at["p_value_within"].iloc[rng.integers(len(at))]
+            yield f"{measure}, {design}: a comparison at the margin is not within by itself", one > 0.05, 0.95
+            wrong = report.is_within or (at["answer"] == "within").any()
+            yield f"{measure}, {design}: an audit does not say within of one at the margin", not wrong, 0.95
+
+
+def count_within(n_audits=N_AUDITS):
+    """Return how often within is not said of what is at the margin, with binomial intervals, by measure and design."""
+    table = tabulate(
+        answer for world in WORLDS_AT for number in range(n_audits) for answer in said_within(number, *world)
+    )
+    low, high = exact_interval(table["held"].to_numpy(), table["models"].to_numpy(), alpha=0.05)
+    return table.assign(low=low, high=high).round(4)
+
+
+@pytest.mark.parametrize(("make", "design"), WORLDS_AT)
+def test_a_few_effects_at_the_margin_are_not_said_to_be_within(make, design):
+    table = tabulate(answer for number in range(4) for answer in said_within(number, make, design))
+    check(table)
+    assert len(table) == 2 * len(AT_MARGIN[make][1]), "each measure has a comparison at the margin"
+
+
+def test_committed_counts_of_within_are_as_stated():
+    table = pd.read_csv(FOLDER / "margins_within.csv")
+    check(table)
+    assert len(table) == sum(2 * len(AT_MARGIN[make][1]) for make, _ in WORLDS_AT)
+    assert table["models"].min() >= 100 and table["models"].max() == N_AUDITS
+
+
+@pytest.mark.slow
+def test_effects_at_the_margin_are_said_to_be_within_as_seldom_as_stated():
+    check_committed("margins_within", count_within())
+
+
 if __name__ == "__main__":
     main("margins", counts)
+    main("margins_within", count_within)
