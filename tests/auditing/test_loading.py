@@ -149,6 +149,9 @@ def test_another_ending_names_those_that_are_read(tmp_path, name):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("a;b\n1,5;2\n", "expected columns separated by ',' and numbers like 1.5, found ';'"),
+        ("a;b\n1;2\n", "expected columns separated by ',' and numbers like 1.5, found ';'"),
+        ("a\tb\n1\t2\n", r"expected columns separated by ',' and numbers like 1.5, found '\\t'"),
         ("a,b\n1,2,3\n4,5,6\n", "expected 2 fields in each row, as in the first line, found 3 in line 2"),
         ("a,b\n1,2\n4,5,6\n", "found 3 in line 3"),
         ("a,b\n1,2\n4\n", "found 1 in line 3"),

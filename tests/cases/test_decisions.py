@@ -1,6 +1,7 @@
 """Cases of decisions without a model: what they take and refuse, and what becomes of them in an audit."""
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -142,6 +143,104 @@ def test_a_copy_of_the_decision_is_no_feature_without_a_word():
     assert "hired" in case.features and "hired tells every decision" in case.warnings[-1]
     with pytest.warns(UserWarning, match="number has another value in every row. If it is an identifier"):
         Case.from_decisions(people.assign(number=range(200)), "hired", sensitive_features="sex", **YES)
+
+
+WRONG = {  # a table as auditors have it, changed from one that is right: what is said of it
+    "spelling of labels": ({"hired": ["yes", "YES", "no"]}, "decisions: expected one spelling .*, found 'YES', 'yes'"),
+    "labels with spaces": ({"hired": ["yes", "yes ", "no"]}, "decisions: expected one spelling"),
+    "short and long labels": ({"hired": ["yes", "y", "no"]}, "decisions: expected one spelling"),
+    "numbers and text": ({"hired": [1, "1", 0]}, "decisions: expected one spelling of each label, found '1', 1"),
+    "spelling of true labels": ({"good": ["Yes", "yes", "no"]}, "y_true: expected one spelling"),
+    "a row of totals": ({"sex": ["f", "m", "Total"]}, "table: .* found 'Total' in column 'sex' of row 3; leave out"),
+    "subtotals": ({"race": ["a", "SUBTOTAL", "b"]}, "table: expected one row for each decision, found 'SUBTOTAL'"),
+    "percentages": ({"score": ["47%", "8%", "50%"]}, "scores: expected numbers, found '47%'"),
+    "decimal commas": ({"weight": ["1,5", "2,0", "1,0"]}, "weights: expected numbers, found '1,5'"),
+}
+DOUBTFUL = {
+    "a third label": (
+        {"hired": ["yes", "no", "-"]},
+        "Only 'yes' counts as favourable; as unfavourable count '-', 'no'",
+    ),
+    "spelling of groups": ({"sex": ["f", "F ", "m"]}, "sex: expected one spelling of each group, found 'F ', 'f'"),
+    "short and long groups": ({"race": ["b", "Black", "white"]}, "race: expected one spelling of each group"),
+    "numbers with commas": (
+        {"points": ["4,96", "0,25", "1,5"]},
+        "points: expected numbers, found texts such as '4,96'",
+    ),
+    "thousands": ({"points": ["35,575", "1,000", "900"]}, "points: expected numbers, found texts such as '35,575'"),
+    "currency": ({"points": ["$49,121", "$900.50", "$8"]}, "points: expected numbers, found texts such as"),
+    "percentages as a feature": ({"points": ["47 %", "8 %", "50 %"]}, "points: expected numbers, found texts such as"),
+    "dates": ({"points": ["01.02.2025", "12.11.2024", "3.4.2025"]}, "points: expected dates, found texts such as"),
+    "ids that occur twice": ({"applicant_id": list(range(20))}, "applicant_id has 20 values in 60 rows. If it tells"),
+}
+
+
+def messy(changes):
+    """Return a table in which columns have these values in turn, and the arguments of its case."""
+    people = table(60).reset_index(drop=True)
+    people = people.assign(**{name: (values * 60)[:60] for name, values in changes.items()})
+    options = {"y_true": "good", "scores": "score", "weights": "weight"}
+    return people, {"sensitive_features": ["sex", "race"]} | options | YES
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_tables_that_would_be_read_wrongly_are_refused(kind):
+    changes, said = WRONG[kind]
+    people, options = messy(changes)
+    with pytest.raises(CaseError, match=said), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Case.from_decisions(people, "hired", **options)
+
+
+@pytest.mark.parametrize("kind", DOUBTFUL)
+def test_tables_that_may_be_read_wrongly_are_warned_of(kind):
+    changes, said = DOUBTFUL[kind]
+    people, options = messy(changes)
+    with pytest.warns(UserWarning, match=said):
+        case = Case.from_decisions(people, "hired", **options)
+    assert any(re.search(said, each) for each in case.warnings)
+
+
+def test_codes_bins_and_tidy_columns_are_not_doubted():
+    people, options = messy(
+        {"points": ["01234", "10115", "80331"], "band": ["18-25", "26-40", "41-99"], "race": ["a", "b"]}
+    )
+    people = people.assign(paid=np.arange(60) % 20, level=["junior", "senior"] * 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "Scores say little")
+        Case.from_decisions(people, "hired", **options)
+
+
+def counted(people, columns):
+    return people[columns].value_counts().reset_index(name="n").sample(frac=1, random_state=0)
+
+
+@pytest.mark.parametrize("scale", [1, 1 / 7, 1e-4])
+@pytest.mark.parametrize("columns", [["sex", "race", "hired"], ["sex", "race", "band", "good", "hired"]])
+def test_weights_that_count_decisions_are_refused_however_scaled(columns, scale):
+    people = counted(table().assign(band=lambda rows: rows["points"] // 5), columns)
+    options = {"y_true": "good"} if "good" in columns else {}
+    with pytest.raises(CaseError, match=r"weights: expected one row for each decision, found .* table of counts"):
+        Case.from_decisions(people.assign(n=scale * people["n"]), "hired", weights="n", **options, **OF_SEX)
+
+
+OF_SEX = {"sensitive_features": ["sex", "race"], **YES}
+
+
+@pytest.mark.parametrize(
+    "people",
+    [
+        table().assign(n=lambda rows: np.arange(len(rows)) % 7 + 1).drop(columns=["weight", "score"]),  # rows alike
+        table().assign(n=lambda rows: np.arange(len(rows)) % 7 + 1),  # all different, as numbers are
+        counted(table(), ["sex", "race", "hired"]).assign(n=lambda rows: np.linspace(1, 3, len(rows)) ** 0.5),
+    ],
+)
+def test_weights_of_a_survey_are_taken_also_whole_ones(people):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case = Case.from_decisions(people, "hired", weights="n", **OF_SEX)
+    assert "Rates are weighted" in " ".join(case.warnings)
 
 
 def test_duplicate_labels_of_rows_are_kept_apart():

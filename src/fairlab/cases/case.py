@@ -11,10 +11,19 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 
-from fairlab.cases.decisions import NO_MODEL, DecisionRecord, NoModelError, record_of
+from fairlab.cases.decisions import (
+    NO_MODEL,
+    DecisionRecord,
+    NoModelError,
+    check_no_counts,
+    check_rows,
+    doubts,
+    record_of,
+)
 from fairlab.cases.foreign import as_numbers, as_pandas, plain_table, with_originals
+from fairlab.cases.meaning import listed, spelled_alike
 from fairlab.cases.model import wrap_model
-from fairlab.cases.schema import GROUPS, CaseError, Feature, Schema, case_errors, check_values, read_schema
+from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
 from fairlab.checks import COUNT_OR_ZERO, align, check_count, check_flag, check_number, checked, unless_none
 from fairlab.seeds import derive_seed
@@ -155,6 +164,9 @@ class Case:
         for name in self.sensitive_features:
             if self.table[name].nunique(dropna=False) < 2:
                 raise CaseError(f"sensitive_features: column {name!r} has one value only, expected at least two groups")
+            values = self.table[name].dropna().unique() if self.table[name].dtype.kind not in "iufb" else ()
+            if len(values) < MOST_VALUES and (alike := spelled_alike(values)):
+                self._model._warn(f"{name}: expected one spelling of each group, found {listed(alike)}.")
         self.n_given = len(table)
         decision_threshold = unless_none(decision_threshold, "decision_threshold", check_number)
         max_rows = unless_none(max_rows, "max_rows", partial(check_count, least=2))
@@ -245,8 +257,9 @@ class Case:
             if name in own:
                 raise CaseError(f"{own[name]}: {name!r} is also among the features; expected a column of its own")
         labels = given.pop("y_true")
+        check_rows(table)
         case = cls(
-            record_of(table.index, **given),
+            record_of(table.index, **given, name=next((name for name in own if own[name] == "decisions"), "decision")),
             table,
             sensitive_features=names,
             features=columns,
@@ -256,23 +269,12 @@ class Case:
         )
         for name in names:
             case._check_one_group(name)
-        case._warn_of_features()
+        if case.weights is not None and case.task != "numbers":
+            known = {} if case.y_true is None else {" label": case.y_true & case.labelled, " labelled": case.labelled}
+            check_no_counts(case.table.assign(**{" decision": case.decide()}, **known), case.weights)
+        for said in doubts(case.table, case.decide() if case.task == "classes" else None, case.person is not None):
+            case._model._warn(said)
         return case
-
-    def _warn_of_features(self) -> None:
-        """Warn of features that look like identifiers, and of those of two values that tell every decision."""
-        sizes = self.table.nunique(dropna=False)
-        for name in sizes.index[(sizes == len(self.table)) & (sizes > GROUPS)]:
-            if not pd.api.types.is_float_dtype(self.table[name]):
-                said = "If it is an identifier, leave it out of the features."
-                self._model._warn(f"{name} has another value in every row. {said}")
-        for name in sizes.index[sizes == 2] if self.task == "classes" else ():
-            pairs = pd.DataFrame({"feature": self.table[name].array, "decision": self.decide()}).drop_duplicates()
-            if len(pairs) == 2 and pairs["decision"].nunique() == 2:
-                self._model._warn(
-                    f"{name} tells every decision. If it is the decision itself, or follows from it, leave it out of "
-                    "the features: people who are matched on it are decided alike."
-                )
 
     def _check_one_group(self, name: str) -> None:
         """Raise a CaseError if one person is in two groups: clusters would reach across them."""
@@ -289,6 +291,13 @@ class Case:
     def model(self) -> Any:
         """The model that was given, None of decisions without one; a case of another model is a new case."""
         return None if self.record is not None else self._own_model
+
+    @property
+    def outcome(self) -> dict:
+        """Name and type of what was decided, in `column_types`; of a model, which names none, its type alone."""
+        if isinstance(self._model, DecisionRecord):
+            return self._model.outcome
+        return {"name": None, "type": "number" if self.task == "numbers" else "boolean"}
 
     @property
     def weights(self) -> np.ndarray | None:

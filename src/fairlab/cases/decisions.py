@@ -1,13 +1,16 @@
-"""Decisions that were made, in place of a model: there is nothing to query."""
+"""Decisions that were made, in place of a model: there is nothing to query; and what is wrong with tables of them."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.meaning import interpret
+from fairlab.cases.meaning import interpret, listed, spelled_alike
 from fairlab.cases.model import ModelAdapter
 from fairlab.cases.schema import GROUPS, CaseError, case_errors, check_values
+from fairlab.cases.table import column_types
 from fairlab.checks import align
 
 NO_MODEL = "There is no model to query, only decisions."
@@ -19,6 +22,16 @@ WORDS = {
     "The model never answers": "No decision is",
 }
 ADVICE = "leave these rows out, or give them a label of their own"
+TOTALS = [
+    spelled
+    for word in ("total", "totals", "grand total", "subtotal", "gesamt", "summe", "insgesamt")
+    for spelled in (word, word.upper(), word.title(), word.capitalize())
+]
+IDENTIFIER = r"(?i:(.*[^a-z])?(id|uuid|key|person|number|nr|no))|.*[a-z](Id|ID)"  # names of columns
+NUMBER = r"[-+(]?\s*[^\w\s]?\s*\d[\d.,' \u00a0]*\)?\s*([^\w\s]|[A-Z]{3})?"  # as people write them, not machines
+DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([T ].*)?"
+MOST_BY_CHANCE = 7.0  # pairs of rows that are alike, by chance; that there is none has a probability of 0.001
+MOST_PARTS = 1_000  # of the unit that weights are multiples of
 
 
 class NoModelError(CaseError):
@@ -32,16 +45,19 @@ class DecisionRecord(ModelAdapter):
     ----------
     rows : DataFrame
         One row for each decision: ``decision``, and some of ``score``, ``weight`` and ``person``; see `record_of`.
+    name : str
+        Of what was decided.
     """
 
-    def __init__(self, rows: pd.DataFrame):
+    def __init__(self, rows: pd.DataFrame, name: str = "decision"):
         super().__init__("decisions")
-        self.rows = rows
+        self.rows, self.outcome = rows, {"name": name}
 
     def settle(
         self, rows: pd.DataFrame, y: pd.Series | None, pos_label: object, decision_threshold: float | None
     ) -> np.ndarray | None:
         """Find out what decisions mean, as `ModelAdapter.settle`; adds the column ``answer`` to `rows`."""
+        self.outcome |= column_types(rows[["decision"]], ["decision"])["decision"]
         codes, values = pd.factorize(rows.pop("decision"))
         values = np.asarray(values)
         values = values.astype(object) if values.dtype.kind in "US" else values
@@ -49,6 +65,9 @@ class DecisionRecord(ModelAdapter):
             values = values.astype(float)  # a regression: nobody has as many labels
         try:
             labels = set() if y is None else set(y.dropna().unique().tolist())
+            for argument, some in (("decisions", values.tolist()), ("y_true", labels)):
+                if len(alike := spelled_alike({*some} | ({*values.tolist()} if some is labels else set()))) > 1:
+                    raise CaseError(f"{argument}: expected one spelling of each label, found {listed(alike)}")
             meaning = self.meaning = interpret(values, labels, pos_label, decision_threshold)
             if meaning.kind == "scores" and decision_threshold is None:
                 raise CaseError(
@@ -60,6 +79,9 @@ class DecisionRecord(ModelAdapter):
             raise type(error)(of_decisions(str(error))) from None
         for text in meaning.warnings:
             self._warn(of_decisions(text))
+        if meaning.kind == "labels" and len(values) > 2:
+            others = listed(set(values.tolist()) - {meaning.pos_label})
+            self._warn(f"Only {meaning.pos_label!r} counts as favourable; as unfavourable count {others}.")
         rows["answer"] = meaning.values(values)[codes]
         if meaning.kind == "scores":
             rows["score"] = rows.get("score", rows["answer"])
@@ -94,7 +116,7 @@ class DecisionRecord(ModelAdapter):
         raise NoModelError(f"model: {NO_MODEL[0].lower()}{NO_MODEL[1:]}")
 
 
-def record_of(index: pd.Index, decisions, scores, weights, person) -> DecisionRecord:
+def record_of(index: pd.Index, decisions, scores, weights, person, *, name: str) -> DecisionRecord:
     """Return decisions as a case takes them, each checked.
 
     Parameters
@@ -105,6 +127,8 @@ def record_of(index: pd.Index, decisions, scores, weights, person) -> DecisionRe
         Labels, or numbers.
     scores, weights, person : Series, array-like of shape (n_rows,), or None
         Finite numbers; finite numbers above 0; labels.
+    name : str
+        Of what was decided.
 
     Raises
     ------
@@ -126,7 +150,83 @@ def record_of(index: pd.Index, decisions, scores, weights, person) -> DecisionRe
         codes, persons = pd.factorize(_column(person, index, "person"))
         if len(persons) < len(codes):
             columns["person"] = codes
-    return DecisionRecord(pd.DataFrame(columns))
+    return DecisionRecord(pd.DataFrame(columns), name)
+
+
+def check_rows(table: pd.DataFrame) -> None:
+    """Raise a CaseError if a row is no decision but a sum of others."""
+    for name, column in table.items():
+        if column.dtype.kind == "O" and (is_total := column.isin(TOTALS).to_numpy()).any():
+            place = int(is_total.argmax())
+            raise CaseError(
+                f"table: expected one row for each decision, found {column.iloc[place]!r} in column {name!r} of row "
+                f"{place + 1:,}; leave out rows that sum others"
+            )
+
+
+def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool) -> Iterator[str]:
+    """Yield what may be wrong with the features of decisions, one sentence each."""
+    n = len(table)
+    for name, column in table.items():
+        values = column.drop_duplicates()
+        if len(values) == n > GROUPS and not pd.api.types.is_float_dtype(column):
+            yield f"{name} has another value in every row. If it is an identifier, leave it out of the features."
+        elif GROUPS < len(values) < n and not has_person and re.fullmatch(IDENTIFIER, str(name)):
+            yield (
+                f"{name} has {len(values):,} values in {n:,} rows. If it tells people apart, give it as person=, or "
+                "leave out rows that are there twice."
+            )
+        if len(values) == 2 and favourable is not None:
+            pairs = pd.DataFrame({"feature": column.array, "decision": favourable}).drop_duplicates()
+            if len(pairs) == 2 and pairs["decision"].nunique() == 2:
+                yield (
+                    f"{name} tells every decision. If it is the decision itself, or follows from it, leave it out of "
+                    "the features: people who are matched on it are decided alike."
+                )
+        if len(values) > 2 and (kind := _kind_of_texts(values.dropna())):
+            yield f"{name}: expected {kind}, found texts such as {values.dropna().iloc[0]!r}, each taken as a category."
+
+
+def _kind_of_texts(values: pd.Series) -> str:
+    """Return "numbers" or "dates" if nine in ten texts are such as people write them, "" if not."""
+    if pd.api.types.infer_dtype(values, skipna=True) not in ("string", "categorical"):
+        return ""
+    texts = values.astype(str).str.strip()
+    if texts.str.fullmatch("0[0-9]+").any():  # codes
+        return ""
+    is_date = texts.str.fullmatch(DATE)
+    if is_date.mean() > 0.9:
+        return "dates"
+    return "numbers" if (texts.str.fullmatch(NUMBER) & ~is_date).mean() > 0.9 else ""
+
+
+def check_no_counts(rows: pd.DataFrame, weights: np.ndarray) -> None:
+    """Raise a CaseError if weights are how often each row occurred.
+
+    They are certainly if they are multiples of one unit and every row is another one, although rows as these would
+    coincide by chance, or all combinations of the columns are there: somebody counted them.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Features and what was decided of each.
+    weights : ndarray of shape (n_rows,)
+    """
+    parts = weights / weights.min()
+    units = np.arange(1, MOST_PARTS + 1)
+    few = np.unique(parts)[:50]
+    if not (abs(np.outer(units, few) - np.rint(np.outer(units, few))) < 1e-6).all(axis=1).any():
+        return
+    counts = [column.value_counts(dropna=False).to_numpy().astype(float) for _, column in rows.items()]
+    n_pairs = len(rows) * (len(rows) - 1)
+    by_chance = n_pairs / 2 * np.prod([count @ (count - 1) / n_pairs for count in counts])
+    is_crossed = np.prod([float(len(count)) for count in counts]) == len(rows)
+    if (by_chance > MOST_BY_CHANCE or is_crossed) and not rows.duplicated().any():
+        raise CaseError(
+            f"weights: expected one row for each decision, found {len(rows):,} rows that are all different, with "
+            "weights that are multiples of one number, as of a table of counts; repeat each row as often as it "
+            "occurred, table.loc[table.index.repeat(counts)]"
+        )
 
 
 def of_decisions(text: str) -> str:

@@ -329,6 +329,21 @@ def default_pos_label(labels: set):
     return 1 if labels <= {-1, 1} else None
 
 
+def spelled_alike(labels) -> list:
+    """Return the first labels that are one in several spellings: "yes", "Yes " and "Y"; none if all are different.
+
+    They are alike without case and space, or a single letter is the first of just one other label.
+    """
+    plain = {label: str(label).strip().casefold() for label in sorted(labels, key=str)}
+    words = {word for word in plain.values() if len(word) > 1 and word.isalpha()}
+    meant = {letter: [word for word in words if word[0] == letter] for letter in plain.values() if len(letter) == 1}
+    groups: dict[str, list] = {}
+    for label, word in plain.items():
+        [word] = meant[word] if len(meant.get(word, ())) == 1 else [word]
+        groups.setdefault(word, []).append(label)
+    return next((alike for alike in groups.values() if len(alike) > 1), [])
+
+
 def listed(labels) -> str:
     """Return the first labels as they are written."""
     written = sorted(map(repr, labels))

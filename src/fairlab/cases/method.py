@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from typing import ClassVar
 
 from fairlab.cases.case import Case
@@ -24,6 +25,10 @@ NEEDS = {
     "determinism": (
         lambda case: case.queries.is_deterministic,
         "The model answers the same row differently when queried again: its own noise would count as discrimination.",
+    ),
+    "transport": (
+        lambda case: find_spec("ot") is not None,
+        "It matches people by the package POT, which is not installed here.",
     ),
 }
 CASE = partial(check_kind, kind=Case, advice="; wrap model and table in one first")  # of a parameter

@@ -1,5 +1,6 @@
 """Tables as users have them: rows in the dtypes that they came in, and the same rows as numbers."""
 
+from collections.abc import Collection
 from numbers import Real
 
 import numpy as np
@@ -7,6 +8,9 @@ import pandas as pd
 
 from fairlab.cases.schema import CaseError, Feature, case_errors, check_column, values_of
 from fairlab.checks import check_array
+
+FEW_ROWS = 100  # more different values than that, all different, identify
+MOST_CATEGORIES = 1_000  # of a column that is no text
 
 
 def check_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -72,6 +76,27 @@ def _cast(column: pd.Series, dtype) -> pd.Series:
         lost = lost | known.isna().to_numpy()
         raise CaseError(f"rows: column {column.name!r} holds {before[lost].iloc[0]!r}, expected {dtype}")
     return cast.rename(column.name)
+
+
+def column_types(table: pd.DataFrame, exact: Collection[str] = ()) -> dict[str, dict]:
+    """Return the types of columns as a monitor registers them: "category", "number" or "boolean".
+
+    Left out are columns that tell all rows apart and numbers that may be missing. Columns that are `exact` are never,
+    have their ``categories``, and are booleans where they are 0 and 1.
+    """
+    columns: dict[str, dict] = {}
+    for name, column in table.items():
+        is_unique = column.is_unique and len(column) > FEW_ROWS
+        if pd.api.types.is_bool_dtype(column) or (name in exact and set(column.dropna().unique()) <= {0, 1}):
+            columns[name] = {"type": "boolean"}
+        elif pd.api.types.is_numeric_dtype(column):
+            if name in exact or not (column.isna().any() or (is_unique and pd.api.types.is_integer_dtype(column))):
+                columns[name] = {"type": "number"}
+        elif name in exact:
+            columns[name] = {"type": "category", "categories": sorted(map(str, column.dropna().unique()))}
+        elif column.nunique() <= MOST_CATEGORIES and not is_unique:  # else names or texts
+            columns[name] = {"type": "category"}
+    return columns
 
 
 class Encoding:

@@ -58,7 +58,7 @@ class FlipTest(Method):
         "real people found by exact optimal transport, less the flips that chance explains; the paper counts flips "
         "under a map that a generative network approximates."
     )
-    needs = ("decisions", "determinism")
+    needs = ("decisions", "determinism", "transport")
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield the excess of flips of every two groups."""
