@@ -45,6 +45,7 @@ def report(*results, table=None, model=people, **changes):
         task="numbers",  # without decisions there are no rates by group
         y_true=None,
         unseen=(),
+        outcome={"name": None, "type": "number"},
     )
     parts = {"case": case, "results": results, "warnings": (), "budget": 1000, "confidence_level": 0.95}
     return Report(**(parts | {"random_state": 0, "n_queries": 900, "seconds": 2.5} | changes))

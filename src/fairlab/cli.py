@@ -6,13 +6,14 @@ for the list of all commands, and when one is called that is not among those of 
 
 import csv
 import faulthandler
+import json
 import logging
 import shlex
 import sys
 import time
 import tomllib
 import warnings
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -441,6 +442,16 @@ def _inputs(n, *given, decisions, **options) -> tuple[list, list]:
     return ([None] * n, given) if decisions is not None else (given[:n], given[n:] * n)
 
 
+@contextmanager
+def _warnings_as_lines():
+    """Print warnings as other lines on standard error, without places in the code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: print(f"fairlab: {message}", file=sys.stderr)
+        yield
+
+
+@_warnings_as_lines()
 def _case(
     model, table, *, dtypes, y_true, pos_label, program, batch_program, trust_pickle, max_seconds=None, **settings
 ):
@@ -470,6 +481,7 @@ def _case(
     return Case(model, table, y_true=y_true, pos_label=pos_label, **settings)
 
 
+@_warnings_as_lines()
 def _read(table, dtypes=(), **options):
     """Return a table from a file, with a line for what was not taken as it stands there."""
     from fairlab.auditing.loading import read_table
@@ -478,12 +490,7 @@ def _read(table, dtypes=(), **options):
     for text, (column, _, kind) in zip(dtypes, pairs, strict=True):
         if not (column and kind):
             raise ValueError(f"--dtype: expected COLUMN=TYPE, found {text!r}")
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        table = read_table(table, {column: kind for column, _, kind in pairs}, **options)
-    for warning in said:
-        print(f"fairlab: {warning.message}", file=sys.stderr)
-    return table
+    return read_table(table, {column: kind for column, _, kind in pairs}, **options)
 
 
 def _is_favourable(truth, pos_label):
@@ -639,26 +646,44 @@ def of_client(command):
 
 
 @monitor.command()
-@click.argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", metavar="FILE.csv", required=False, type=click.Path(exists=True, dir_okay=False))
 @TYPES
-@click.option("--sensitive-features", "sensitive", required=True, type=_names, metavar="NAME,...")
-@click.option("--output", required=True, metavar="NAME", help="the decision")
+@click.option(
+    "--from-audit", metavar="REPORT.json", type=click.Path(exists=True, dir_okay=False), help="in place of FILE"
+)
+@click.option("--sensitive-features", "sensitive", type=_names, metavar="NAME,...")
+@click.option("--output", metavar="NAME", help="the decision")
 @click.option("--true-label", metavar="NAME", help="for error profiling: what the decision was to predict")
-@click.option("--look-every", type=AT_LEAST_ONE, metavar="ROWS", help="(default: as many as the file has)")
+@click.option(
+    "--look-every", type=AT_LEAST_ONE, metavar="ROWS", help="(default: as many as the file, or the audit, has)"
+)
 @click.option("--event-id", metavar="NAME", help="column that tells decisions apart (default: event_id)")
 @of_client
-def register(file, dtypes, sensitive, output, true_label, look_every, event_id, url, token):
-    """Register an investigation of decisions like those of a CSV, and print its number."""
-    from fairlab.monitoring import Client, registration_of
+def register(file, dtypes, from_audit, sensitive, output, true_label, look_every, event_id, url, token):
+    """Register an investigation of decisions like those of a CSV, or of an audit, and print its number."""
+    from fairlab.monitoring import Client, registration_of, registration_of_audit
 
-    frame = _read(file, dtypes, texts=[event_id or "event_id", "person"])
-    frame = frame.rename(columns={event_id: "event_id"}, errors="raise" if event_id else "ignore")
-    kind = {"kind": "error profiling", "true_label": true_label} if true_label else {}
-    fields = registration_of(
-        frame, sensitive_features=sensitive, output=output, look_every={"rows": look_every or len(frame)}, **kind
-    )
+    idle = {"FILE.csv": file, "--sensitive-features": sensitive, "--true-label": true_label, "--event-id": event_id}
+    if from_audit is not None:
+        if given := [name for name, value in idle.items() if value]:
+            raise click.UsageError(f"--from-audit: expected no {given[0]} beside it")
+        report = json.loads(Path(from_audit).read_text(encoding="utf-8"))
+        fields = registration_of_audit(report, output=output)
+        fields["look_every"] = {"rows": look_every or max(report["provenance"]["people"], 10)}
+        names = [*report["features"], *report["sensitive_features"]]
+    else:
+        for name, value in {"FILE.csv": file, "--sensitive-features": sensitive, "--output": output}.items():
+            if not value:
+                raise click.UsageError(f"expected {name}, or --from-audit, found neither")
+        frame = _read(file, dtypes, texts=[event_id or "event_id", "person"])
+        frame = frame.rename(columns={event_id: "event_id"}, errors="raise" if event_id else "ignore")
+        kind = {"kind": "error profiling", "true_label": true_label} if true_label else {}
+        fields = registration_of(
+            frame, sensitive_features=sensitive, output=output, look_every={"rows": look_every or len(frame)}, **kind
+        )
+        names = list(frame.columns)
     types = {name: column["type"] for name, column in fields["columns"].items()}
-    left = [name for name in frame.columns if name not in types]
+    left = [name for name in dict.fromkeys(names) if name not in types]
     print("registered:", ", ".join(f"{name} ({kind})" for name, kind in types.items()), file=sys.stderr)
     if left:
         print("not registered, as they identify or have missing numbers:", ", ".join(left), file=sys.stderr)

@@ -1,17 +1,20 @@
 """The client counts each row once whatever happens on the way, and the decorator never holds up a model."""
 
+import json
 import multiprocessing
 import os
 import queue
 import threading
 
 import httpx
+import numpy as np
 import pandas as pd
 import pytest
 from monitoring.streams import REGISTRATION, decisions, numbers
 from monitoring.test_store import n_stored
 
-from fairlab.monitoring import Client, MonitorError, monitored, registration_of
+from fairlab import Case, audit
+from fairlab.monitoring import Client, MonitorError, monitored, registration_of, registration_of_audit
 
 
 @pytest.fixture
@@ -164,6 +167,53 @@ def test_columns_that_identify_or_miss_numbers_are_not_registered():
         "town": "category",
         "offer": "boolean",
     }
+
+
+def audited(frame, **options):
+    """Return the JSON of an audit of decisions."""
+    case = Case.from_decisions(frame, "offer", sensitive_features="sex", features=["town", "age"], **options)
+    return audit(case, methods=["rates"], confidence_level=0.9, progress=False).to_json()
+
+
+@pytest.mark.parametrize("offer", [("no", "yes"), (False, True), (0, 1)])
+def test_what_was_audited_is_registered_and_takes_the_same_rows(monitor, connect, tmp_path, monkeypatch, capsys, offer):
+    from fairlab.cli import main
+
+    monkeypatch.setattr("fairlab.monitoring.Client", lambda *_: connect())
+    frame = pd.DataFrame(decisions(300))
+    frame["offer"] = np.array(offer)[frame["offer"].astype(int)]
+    report, client = tmp_path / "report.json", connect()
+    report.write_text(audited(frame, pos_label=offer[1]))
+    assert main(["monitor", "register", "--from-audit", str(report), "--token", "x"]) == 0
+    number = int(capsys.readouterr().out)
+    kept = client.investigation(number)
+    assert set(kept["columns"]) == {"sex", "town", "age", "offer"}
+    assert (kept["sensitive_features"], kept["output"], kept["metric"]) == (["sex"], "offer", "Difference")
+    assert (kept["confidence_level"], kept["look_every"]) == (0.9, {"rows": 300})
+    assert client.send(number, frame)["new"] == 300
+    idle = ["--true-label", "offer", "--token", "x"]
+    assert main(["monitor", "register", "--from-audit", str(report), *idle]) == 2
+
+
+def test_the_audit_of_a_model_needs_a_name_of_its_decisions(monitor, connect):
+    frame = pd.DataFrame(decisions(300))[["sex", "town", "age"]]
+    case = Case(lambda rows: rows["age"] > 40, frame, sensitive_features="sex", pos_label=True)
+    report = json.loads(audit(case, methods=["rates"], model_name="offers 2", progress=False).to_json())
+    with pytest.raises(ValueError, match="output: expected the name that decisions will have"):
+        registration_of_audit(report)
+    fields = registration_of_audit(report, output="offer", look_every={"rows": 50})
+    assert (fields["name"], fields["columns"]["offer"]) == ("offers 2", {"type": "boolean"})
+    client = connect()
+    assert client.send(client.register(fields), pd.DataFrame(decisions(300)))["new"] == 300
+
+
+def test_groups_that_a_report_does_not_name_are_not_registered_without_a_word():
+    frame = pd.DataFrame(decisions(300))
+    frame.loc[:1, "sex"] = "x"
+    with pytest.raises(ValueError, match="report: expected all groups of sex, found 1 of fewer than five people"):
+        registration_of_audit(json.loads(audited(frame, pos_label=True)))
+    with pytest.raises(ValueError, match=r"report: expected what .* wrote as JSON"):
+        registration_of_audit({"verdict": "open"})
 
 
 @pytest.mark.parametrize("full", ["drop", "wait", "raise"])

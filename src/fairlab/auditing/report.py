@@ -17,9 +17,10 @@ from fairlab.auditing.evidence import MISSING, ROWS, shown_rows
 from fairlab.cases import Case, Finding, MethodResult, Result
 from fairlab.cases.groups import WITHIN
 from fairlab.cases.schema import is_missing
+from fairlab.cases.table import column_types
 from fairlab.checks import checked, one_of
 from fairlab.fairtest import impact_table
-from fairlab.fairtest.rates import TINY, group_counts, without_tiny
+from fairlab.fairtest.rates import LEAST_SHOWN, TINY, group_counts, without_tiny
 from fairlab.paths import write_text
 from fairlab.statistics import holm
 
@@ -373,6 +374,8 @@ class Report(Result):
             "warnings": list(self.warnings),
             "sensitive_features": list(self.case.sensitive_features),
             "features": list(self.case.features),
+            "columns": self._columns(),
+            "outcome": self.case.outcome,
             "queries": self.n_queries,
             "queries_repeated": self.n_repeated,
             "queries_before_the_sample": self.n_beside,
@@ -397,6 +400,17 @@ class Report(Result):
             ],
         }
         return written(exports.as_json(plain(content)), path)
+
+    def _columns(self) -> dict[str, dict]:
+        """Return the types of the columns; of sensitive features the groups that are shown, and how many are not."""
+        columns = column_types(self.case.table, self.case.sensitive_features)
+        for name in self.case.sensitive_features:
+            if "categories" in columns[name]:
+                sizes = self.people[name].value_counts()
+                shown = [each for each in columns[name]["categories"] if sizes.get(each, 0) >= LEAST_SHOWN]
+                left_out = len(columns[name]["categories"]) - len(shown)
+                columns[name] |= {"categories": shown} | ({"left_out": left_out} if left_out else {})
+        return columns
 
     def to_junit(self, path: str | Path | None = None) -> str:
         """Return the tests as JUnit XML, as continuous integration reads it, and write it to `path`."""

@@ -15,10 +15,9 @@ import numpy as np
 import pandas as pd
 
 from fairlab.checks import align, check_choice, check_count, check_number, optional
-from fairlab.monitoring.registration import EVENT, MOST_CATEGORIES, PERSON
+from fairlab.monitoring.registration import EVENT, PERSON
 
 httpx, tenacity = optional("httpx"), optional("tenacity")
-FEW_ROWS = 100  # more different values than that, all different, identify
 
 _SENDERS = weakref.WeakSet()  # they have threads, which a child has not
 getattr(os, "register_at_fork", dict)(after_in_child=lambda: [each.begin() for each in _SENDERS])
@@ -272,25 +271,72 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     >>> fields["columns"]["sex"], fields["columns"]["age"]
     ({'type': 'category', 'categories': ['f', 'm']}, {'type': 'number'})
     """
-    exact, columns = {*sensitive_features, output, fields.get("true_label")}, {}
-    for name, column in frame.drop(columns=[EVENT, PERSON], errors="ignore").items():
-        is_unique = column.is_unique and len(column) > FEW_ROWS
-        if pd.api.types.is_bool_dtype(column) or (name in exact and set(column.dropna().unique()) <= {0, 1}):
-            columns[name] = {"type": "boolean"}
-        elif pd.api.types.is_numeric_dtype(column):
-            # Numbers may not be missing, nor identify.
-            if name in exact or not (column.isna().any() or (is_unique and pd.api.types.is_integer_dtype(column))):
-                columns[name] = {"type": "number"}
-        elif name in exact:
-            columns[name] = {"type": "category", "categories": sorted(map(str, column.dropna().unique()))}
-        elif column.nunique() <= MOST_CATEGORIES and not is_unique:  # else names or texts
-            columns[name] = {"type": "category"}
+    from fairlab.cases.table import column_types
+
+    columns = column_types(
+        frame.drop(columns=[EVENT, PERSON], errors="ignore"), {*sensitive_features, output, fields.get("true_label")}
+    )
     return {
         "name": output,
         "columns": columns,
         "sensitive_features": list(sensitive_features),
         "output": output,
         "look_every": {"rows": 1_000},
+    } | fields
+
+
+def registration_of_audit(report: Mapping, *, output: str | None = None, **fields) -> dict:
+    """Return a registration of what an audit was about: its columns, sensitive features, outcome and level.
+
+    Parameters
+    ----------
+    report : mapping
+        A report of `fairlab.audit`, as ``json.loads(report.to_json())``.
+    output : str, optional
+        Name that decisions will have; needed of the audit of a model, whose table has none.
+    **fields
+        Further fields of a registration, as of `registration_of`.
+
+    Raises
+    ------
+    ValueError
+        If the report does not name all groups, as of fewer than five people, or no outcome.
+
+    Examples
+    --------
+    >>> import json
+    >>> import fairlab
+    >>> from fairlab.monitoring import registration_of_audit
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "hired": ["yes", "no", "no", "no"] * 100})
+    >>> case = fairlab.Case.from_decisions(people, "hired", sensitive_features="sex", pos_label="yes")
+    >>> fields = registration_of_audit(json.loads(fairlab.audit(case, methods=["rates"]).to_json()))
+    >>> fields["columns"]["hired"], fields["metric"]
+    ({'type': 'category', 'categories': ['no', 'yes']}, 'Difference')
+    """
+    if not isinstance(report, Mapping) or not {"columns", "outcome", "sensitive_features"} <= set(report):
+        raise ValueError("report: expected what fairlab.audit wrote as JSON, found another")
+    sensitive_features, outcome = list(report["sensitive_features"]), dict(report["outcome"])
+    columns = {name: dict(column) for name, column in report["columns"].items()}
+    for name in sensitive_features:
+        if hidden := columns[name].pop("left_out", 0):
+            raise ValueError(
+                f"report: expected all groups of {name}, found {hidden} of fewer than five people, whom a report does "
+                "not name; register from the table"
+            )
+    known = outcome.pop("name")
+    if output is None and (output := known) is None:
+        raise ValueError("output: expected the name that decisions will have: the audit was of a model")
+    columns[output] = outcome
+    two = [columns[name] for name in (*sensitive_features, output)]
+    is_pairs = all(column["type"] == "boolean" or len(column.get("categories", ())) == 2 for column in two)
+    return {
+        "name": report["provenance"]["model"] if known is None else output,
+        "columns": columns,
+        "sensitive_features": sensitive_features,
+        "output": output,
+        "confidence_level": report["provenance"]["confidence_level"],
+        "look_every": {"rows": 1_000},
+        **({"metric": "Difference"} if is_pairs else {}),
     } | fields
 
 
