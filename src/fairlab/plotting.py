@@ -81,11 +81,20 @@ REPORT_STYLE = """
 .fairlab td.number, .fairlab th.number {text-align: right; white-space: nowrap;}
 .fairlab tr.significant td:first-child {border-left: 4px solid var(--mark); padding-left: .5em;}
 .fairlab tr.small td {font-style: italic;}
-.fairlab .wide {overflow-x: auto;}
+.fairlab .wide, .fairlab .drawing {overflow-x: auto;}
 .fairlab img {max-width: 100%; height: auto; background: white;}
 .fairlab summary {cursor: pointer; padding: .2em 0;}
 @media (max-width: 30rem) {.fairlab dl {display: block;} .fairlab th, .fairlab td {padding-right: .4em;}
-  .fairlab table:not(.bars) .number {white-space: normal;}}
+  .fairlab .bars .bar {width: 30%;} .fairlab .bars tr > :first-child {min-width: 5em;}
+  .fairlab .drawing img {max-width: none;}
+  .fairlab .wide {font-size: .8em;} .fairlab .wide .number {white-space: normal;}
+  .fairlab .wide td:first-child {min-width: 5em; overflow-wrap: anywhere;}
+  .fairlab .rows td, .fairlab .rows th {min-width: 0 !important; overflow-wrap: anywhere;}
+  .fairlab .comparisons :is(table, tbody) {display: block;}
+  .fairlab .comparisons tr {display: grid; grid-template-columns: 5em 10em 4.6em 1fr 3.6em;
+    border-bottom: 1px solid var(--line);}
+  .fairlab .comparisons :is(td, th) {border: 0;} .fairlab .comparisons :is(td, th):first-child {grid-column: 1 / -1;}
+  .fairlab .comparisons :is(td, th):last-child {grid-column: 5;}}
 @media print {.fairlab details::details-content {content-visibility: visible; block-size: auto;}
   .fairlab {max-width: none; font-size: 10pt;} .fairlab .wide {overflow: visible;}
   .fairlab tr, .fairlab img {break-inside: avoid;} .fairlab h2, .fairlab h3 {break-after: avoid;}}
@@ -198,8 +207,8 @@ def _in_short(number, _) -> str:
 
 
 def as_html(figure: Figure, alt: str = "") -> str:
-    """Return a figure as an ``<img>`` element that needs no other file."""
+    """Return a figure as HTML that needs no other file; on a phone it is as wide as it was drawn, and scrolls."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=100, bbox_inches="tight", metadata={"Software": None})
     code = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return f'<img alt="{alt}" src="data:image/png;base64,{code}">'
+    return f'<div class="drawing"><img alt="{alt}" src="data:image/png;base64,{code}"></div>'

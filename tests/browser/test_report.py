@@ -36,3 +36,16 @@ def test_the_first_screen_has_the_verdict_and_the_groups_and_nothing_is_beside_i
     ratios = page.locator(".bars .ratio").all_inner_texts()
     expected = [report.groups[name]["impact ratio"].sort_values() for name in ("sex", "race")]
     assert ratios == [f"{ratio:.2f}" for table in expected for ratio in table]
+
+
+def test_on_a_phone_no_folded_table_scrolls_inside_and_group_names_are_whole(report, page, tmp_path):
+    page.set_viewport_size({"width": 390, "height": 844})
+    report.to_html(tmp_path / "audit.html")
+    page.goto((tmp_path / "audit.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    tables = page.locator(".wide")
+    sizes = tables.evaluate_all("all => all.map(each => [each.scrollWidth, each.clientWidth])")
+    assert len(sizes) > 5
+    assert all(needed <= there for needed, there in sizes), sizes
+    heights = page.locator(".bars th:first-child").evaluate_all("all => all.map(each => each.clientHeight)")
+    assert max(heights) < 40, "a name has one line"

@@ -204,7 +204,8 @@ def _table_of(rows: pd.DataFrame) -> str:
         "people needed": rows["people_needed"].map(wording.people_needed),
         "n": rows["n"].map("{:,}".format),
     }
-    return _table(pd.DataFrame(shown), row_class=["significant" if is_so else "" for is_so in rows["significant"]])
+    names = ["significant" if is_so else "" for is_so in rows["significant"]]
+    return _table(pd.DataFrame(shown), names, "comparisons")
 
 
 def _figure(report) -> str:
@@ -217,7 +218,7 @@ def _evidence(report, finding, rows) -> str:
         return ""
     kind = "generated inputs" if finding.evidence.attrs.get("generated") else "people of the table"
     of = f"{len(shown):,} of {len(finding.evidence):,} {kind}"
-    return _folded(f"{finding.method}, {finding.who}, {finding.where}: {of}", _table(shown))
+    return _folded(f"{finding.method}, {finding.who}, {finding.where}: {of}", _table(shown, kind="rows"))
 
 
 def _reading(report, rows) -> str:
@@ -244,7 +245,7 @@ def _reading(report, rows) -> str:
 
 def _provenance(report) -> str:
     items = pd.DataFrame([(key.replace("_", " "), value) for key, value in report.provenance.items()])
-    return _table(items.set_axis(["what", "value"], axis=1))
+    return _table(items.set_axis(["what", "value"], axis=1), kind="rows")
 
 
 def _list(sentences) -> str:
@@ -252,8 +253,11 @@ def _list(sentences) -> str:
     return f"<ul>\n{items}\n</ul>" if items else ""
 
 
-def _table(frame: pd.DataFrame, row_class=None) -> str:
-    """Return a table, everything in it escaped, without columns of `COUNTS` in which there is nothing."""
+def _table(frame: pd.DataFrame, row_class=None, kind: str = "") -> str:
+    """Return a table, everything in it escaped, without columns of `COUNTS` in which there is nothing.
+
+    On a phone a comparison stands above its numbers (`kind` "comparisons"), and texts break anywhere ("rows").
+    """
     frame = frame[[name for name in frame if name not in COUNTS or not frame[name].isin([0, "0", ""]).all()]]
 
     def cells(tag, values):
@@ -265,4 +269,6 @@ def _table(frame: pd.DataFrame, row_class=None) -> str:
         f"<tr{f' class={name!r}' if name else ''}>{cells('td', row)}</tr>"
         for name, row in zip(names, frame.itertuples(index=False, name=None), strict=True)
     )
-    return f'<div class="wide"><table>\n<tr>{cells("th", frame.columns)}</tr>\n{body}\n</table></div>'
+    return (
+        f'<div class="{f"wide {kind}".strip()}"><table>\n<tr>{cells("th", frame.columns)}</tr>\n{body}\n</table></div>'
+    )

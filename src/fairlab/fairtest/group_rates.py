@@ -29,6 +29,10 @@ from fairlab.statistics import difference_bounds, difference_p_value, smallest_d
 LEAST_RATED = 30  # people of a group, or people with such a true label
 MEAN_MARGIN, MEAN_WITHIN = 0.005, 0.05  # of a standard deviation: what is no finding, and what is small
 MOST_RATED = 12  # of one feature, or of two, that are compared, the largest first
+SAID = {  # of rates whose names not everyone knows
+    "true positive rate": "Of people whose true label is favourable, the selection rate",
+    "false positive rate": "Of people whose true label is not favourable, the selection rate",
+}
 MEANS = {
     "positives": "true label is favourable",
     "negatives": "true label is not favourable",
@@ -189,8 +193,8 @@ class GroupRates(Method):
             test(),
             pd.DataFrame(),
             int(own[RATES[rate][1]] + rest[RATES[rate][1]]),
-            f"The {rate} of {names[0]} is {100 * abs(estimate):.1f} percentage points {side} than that of {names[1]} "
-            f"({rates[0]:.1%} and {rates[1]:.1%})",
+            f"{SAID.get(rate, f'The {rate}')} of {names[0]} is {100 * abs(estimate):.1f} percentage points {side} than "
+            f"that of {names[1]} ({rates[0]:.1%} and {rates[1]:.1%})",
             measure=f"{rate} difference".replace(" ", "_"),
             test=test,
             smallest=partial(smallest_difference, hits, totals),
