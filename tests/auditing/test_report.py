@@ -114,7 +114,7 @@ def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
     )
     silent = finding(people(), 0.5, measure="selection_rate_difference", smallest=lambda alpha, margin: 0.081)
     found = report(MethodResult("Themis", (silent, finding(people(), 0.7)), (), 0, 0)).summary
-    assert found.startswith("Open: people, tested on 400 people for differences by sex: no difference could be shown, ")
+    assert found.startswith("Open: people, tested on 400 people for differences by sex: no difference is shown, but ")
     assert "Not seen: a selection rate difference of less than 8.1 points (sex) would have been found in" in found
     assert (
         "FlipTest and FairTest queried the model with 900 rows (at most 1,000 were allowed), and 400 rows again for "

@@ -57,7 +57,7 @@ def lines(report) -> list[tuple[str, str]]:
                 ("Comparisons", _answers(report)),
                 ("Not seen", _unseen(report)),
                 ("Generated inputs", _on_inputs(report)),
-                ("Next", next_step(report.significant[0].measure) if report.significant else ""),
+                ("Next", _next(report)),
             )
             if said
         ),
@@ -156,6 +156,20 @@ def size(finding: Finding) -> str:
     return f"a {measure} of {number(finding.estimate)}"
 
 
+def _next(report) -> str:
+    """Return what to do next, by the verdict."""
+    if report.significant:
+        return next_step(report.significant[0].measure)
+    if not report.n_tests:
+        return ""
+    if report.is_within:
+        return "Keep this report, and audit again when the decisions, or the people, change."
+    return (
+        "Look at more people, or compare fewer and larger groups; or say which difference is small enough, if it is "
+        "more than this (within=), before looking again."
+    )
+
+
 def _not_assessed(report) -> str:
     return f"{listed(report.not_assessed)}, of which no statistical test was possible."
 
@@ -178,7 +192,8 @@ def _verdict(report) -> str:
             f"of at most {risk}. "
             f"The {tests}: {made}."
         )
-    return f"{start}: no difference could be shown, and not that all are small."
+    small = margins(report, "within")
+    return f"{start}: no difference is shown, but these are too few people to say that all are less than {small}."
 
 
 def _decide(report):
