@@ -133,23 +133,11 @@ class Exact(Rule):
         return dict(zip(np.clip(planned, self.min_samples + 1, self.max_samples).tolist(), SPENT, strict=True))
 
     def enumerates(self, n_inputs: int, *, measure: str) -> bool:
-        """Whether there are so few inputs that all are tried: as many as are sampled at least.
-
-        Parameters
-        ----------
-        n_inputs : int
-        measure : {"group", "causal"}
-        """
+        """Whether there are so few inputs that all are tried: as many as are sampled at least; see `Rule`."""
         return n_inputs <= max(self.min_samples, min(self.sizes))
 
     def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Sample all series up to the next look, and go on with those that do not meet the bound; see `Rule.count`.
-
-        Parameters
-        ----------
-        n_series : int
-        outcomes_of : callable
-        """
+        """Sample all series up to the next look, and go on with those that do not meet the bound; see `Rule`."""
         counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.intp)
         active, taken = np.arange(n_series), 0
         for size, spent in self.sizes.items():
@@ -165,14 +153,7 @@ class Exact(Rule):
         return counts, samples
 
     def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return intervals that hold all proportions together at the confidence, wherever each was stopped.
-
-        Parameters
-        ----------
-        counts, samples : array-like of shape (n_series,)
-        n_series : int
-            Intervals that hold together.
-        """
+        """Return intervals that hold all proportions together, wherever each was stopped; see `Rule`."""
         sizes, spent = (np.array(list(part)) for part in (self.sizes, self.sizes.values()))
         alpha = spent[np.searchsorted(sizes, samples)] * (1 - self.confidence_level) / n_series
         return exact_interval(counts, samples, alpha=alpha, binary=self.binary)
@@ -192,13 +173,7 @@ class Fixed:
     n_samples: int
 
     def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Sample every series once; see `Rule.count`.
-
-        Parameters
-        ----------
-        n_series : int
-        outcomes_of : callable
-        """
+        """Sample every series once; see `Rule`."""
         outcomes = outcomes_of(np.repeat(np.arange(n_series), self.n_samples))
         return outcomes.reshape(n_series, self.n_samples).sum(axis=1), np.full(n_series, self.n_samples)
 

@@ -12,7 +12,7 @@ Generated, hence no licence and no surrogate.
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count
+from fairlab.checks import check_count, checked
 from fairlab.data.dataset import Dataset
 from fairlab.data.sources import generated_dataset
 
@@ -22,6 +22,7 @@ MEAN = {"majority": (-1.5, 0.0), "minority": (1.5, 0.0)}
 WEIGHTS = {"majority": (-0.2, -0.01), "minority": (0.2, -0.01)}
 
 
+@checked(n_points=check_count)
 def draw(n_points: int, *, seed: int = 1) -> pd.DataFrame:
     """Draw the table in the order of the authors' code, with NumPy's legacy generator.
 
@@ -41,7 +42,6 @@ def draw(n_points: int, *, seed: int = 1) -> pd.DataFrame:
     ValueError
         If `n_points` is not a positive integer.
     """
-    n_points = check_count(n_points, "n_points")
     rng = np.random.RandomState(seed)
     around = rng.normal(scale=SPREAD, size=(n_points, 2))
     in_majority = rng.choice([False, True], p=[MINORITY_SHARE, 1 - MINORITY_SHARE], size=n_points)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from fairlab.checks import check_count
+from fairlab.checks import check_count, checked
 from fairlab.data.dataset import Dataset
 from fairlab.data.sources import generated_dataset
 
@@ -21,6 +21,7 @@ POISSON_MEAN = {"male": 31, "female": 25}
 BETA = {"male": (2, 7), "female": (2, 2)}
 
 
+@checked(n_points=check_count)
 def draw(n_points: int, *, seed: int = 0, reseed_labels: bool = False) -> pd.DataFrame:
     """Draw the table in the order of the authors' code, with NumPy's legacy generator.
 
@@ -44,7 +45,6 @@ def draw(n_points: int, *, seed: int = 0, reseed_labels: bool = False) -> pd.Dat
     ValueError
         If `n_points` is not a positive integer.
     """
-    n_points = check_count(n_points, "n_points")
     rng = np.random.RandomState(seed)
     work = [rng.poisson(POISSON_MEAN[g], n_points) - rng.normal(20, 0.2, n_points) for g in GROUPS]
     rng = np.random.RandomState(seed + 1)

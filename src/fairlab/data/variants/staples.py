@@ -5,7 +5,7 @@ The datasheet is at the head of ``data_scripts/make_staples.py``. Its options: w
 
 import numpy as np
 
-from fairlab.checks import check_count
+from fairlab.checks import check_count, checked, one_of
 from fairlab.data.dataset import Dataset
 from fairlab.data.registry import project_registry
 from fairlab.data.sources import derive, load_variant
@@ -13,6 +13,7 @@ from fairlab.data.sources import derive, load_variant
 READINGS = ("as_published", "as_specified")
 
 
+@checked(reading=one_of(*READINGS), n_users=check_count)
 def load(*, reading: str = "as_published", n_users: int | None = None, seed: int = 0) -> Dataset:
     """Load `staples`.
 
@@ -32,9 +33,6 @@ def load(*, reading: str = "as_published", n_users: int | None = None, seed: int
     ValueError
         If the reading is unknown or `n_users` is not a positive integer.
     """
-    if reading not in READINGS:
-        raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
-    n_users = None if n_users is None else check_count(n_users, "n_users")
     variant = project_registry().variant("staples").model_copy(update={"label": f"price_{reading}"})
     dataset = load_variant(variant)
     target = dataset.target.rename("price")

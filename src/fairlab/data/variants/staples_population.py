@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count
+from fairlab.checks import check_count, checked, one_of
 from fairlab.data.dataset import Dataset
 from fairlab.data.project import project
 from fairlab.data.sources import generated_dataset
@@ -30,6 +30,7 @@ def expected_cells() -> pd.DataFrame:
     return pd.read_csv(project().data_scripts / "staples_population.csv")
 
 
+@checked(n_users=check_count, reading=one_of(*READINGS))
 def draw_counts(n_users: int = N_USERS, *, seed: int = 0, reading: str = "as_published") -> pd.Series:
     """Draw how many shoppers of each kind there are.
 
@@ -50,9 +51,6 @@ def draw_counts(n_users: int = N_USERS, *, seed: int = 0, reading: str = "as_pub
     ValueError
         If the reading is unknown or `n_users` is not a positive integer.
     """
-    if reading not in READINGS:
-        raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
-    n_users = check_count(n_users, "n_users")
     cells, rng = expected_cells(), np.random.default_rng(seed)
     low = np.clip(rng.normal(cells["low_income"], cells["standard_error"]), 0, 1)
     gender, income = (np.stack([share, 1 - share], axis=1) for share in (cells["women"], low))

@@ -29,24 +29,11 @@ class Normal(Rule):
     is_sound = False
 
     def enumerates(self, n_inputs: int, *, measure: str) -> bool:
-        """Whether there are so few inputs that all are tried: of groups only.
-
-        Parameters
-        ----------
-        n_inputs : int
-        measure : {"group", "causal"}
-        """
+        """Whether there are so few inputs that all are tried: of groups only; see `Rule`."""
         return measure == "group" and n_inputs <= self.min_samples
 
     def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return Wilson's intervals of all proportions together, as if the numbers of samples had been fixed.
-
-        Parameters
-        ----------
-        counts, samples : array-like of shape (n_series,)
-        n_series : int
-            Intervals that hold together.
-        """
+        """Return Wilson's intervals, as if the numbers of samples had been fixed; see `Rule`."""
         return wilson_interval(counts, samples, alpha=(1 - self.confidence_level) / n_series)
 
     @staticmethod
@@ -75,7 +62,7 @@ class Normal(Rule):
         return np.ceil(z**2 * (share * (1 - share)) / self.error_bound**2)
 
     def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Sample until every proportion is known well enough; see `fairlab.themis.stopping.Rule.count`.
+        """Sample until every proportion is known well enough; see `Rule`.
 
         Samples come in blocks, and what was drawn beyond the end of a series is not used: for each it does what this
         loop does::
@@ -121,28 +108,14 @@ class Wilson(Normal):
 
     @staticmethod
     def half_width(count, n_samples, z: float):
-        """Return half the width of the interval of a proportion: `count` out of `n_samples`.
-
-        Parameters
-        ----------
-        count, n_samples : float or array
-        z : float
-            See `z_value`.
-        """
+        """Return half the width of the interval of a proportion, as `Normal` does of its own."""
         n_samples = np.asarray(n_samples, dtype=float)
         share = count / n_samples
         spread = share * (1 - share) / n_samples + z**2 / (4 * n_samples**2)
         return z * np.sqrt(spread) / (1 + z**2 / n_samples)
 
     def samples_needed(self, count, n_samples, z: float) -> np.ndarray:
-        """Return how many samples bring the half-width to the bound if the proportion stays as it is.
-
-        Parameters
-        ----------
-        count, n_samples : float or array
-        z : float
-            See `z_value`.
-        """
+        """Return how many samples bring the half-width to the bound, as `Normal` does."""
         share = count / np.asarray(n_samples, dtype=float)
         # The half-width equals the bound where a quadratic in 1 / n is zero.
         a = z**4 * (self.error_bound**2 - 0.25)
