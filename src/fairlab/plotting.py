@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -168,12 +167,6 @@ def span(numbers) -> str:
     """Return the least and the largest of some numbers in words: 3.1 to 110."""
     low, high = rounded(np.min(numbers)), rounded(np.max(numbers))
     return low if low == high else f"{low} to {high}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list in words: a, b and c."""
-    names = list(names)
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def legend_beside(axis, **options) -> None:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 
-import nbformat
 import pytest
 
 from fairlab.data.project import project
@@ -26,19 +25,6 @@ def files_of_the_text(section):
     return {name: textwrap.dedent(body) for name, body in blocks}
 
 
-def as_notebook(script):
-    """Return the notebook of a script in the percent format."""
-    notebook = nbformat.v4.new_notebook(metadata={"jupytext": {}})  # Jupytext writes no kernel
-    for head, body in re.findall(r"^# %%(.*)\n((?:(?!# %%).*\n?)*)", script, flags=re.MULTILINE):
-        if "markdown" in head:
-            text = re.sub(r"^# ?", "", body.strip(), flags=re.MULTILINE)
-            notebook.cells.append(nbformat.v4.new_markdown_cell(text))
-        else:
-            notebook.cells.append(nbformat.v4.new_code_cell(body.strip()))
-            notebook.cells[-1].metadata["tags"] = re.findall(r'"(\w+)"', head)
-    return nbformat.writes(notebook)
-
-
 @pytest.fixture(scope="module")
 def contributed(tmp_path_factory):
     """A copy of the project with the files of the text."""
@@ -48,7 +34,11 @@ def contributed(tmp_path_factory):
         copy(ROOT / name, root / name)
     for name, body in (files_of_the_text("Adding a paper") | files_of_the_text("Adding a method")).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(as_notebook(body) if name.endswith(".ipynb") else body, encoding="utf-8")
+        script = (root / name).with_suffix(".py") if name.endswith(".ipynb") else root / name
+        script.write_text(body, encoding="utf-8")
+        if script != root / name:  # by the command that the text names
+            call(root, "-m", "jupytext", "--quiet", "--to", "ipynb", script)
+            script.unlink()
     return root
 
 
