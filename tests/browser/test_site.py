@@ -58,6 +58,14 @@ def anchors(rows):
     return [anchor(row) for row in rows]
 
 
+# Cells and items, with longer words than their width has room for.
+NARROW = """() => [...document.querySelectorAll("main :is(td, th, dd, li, p)")].filter(each => {
+  const style = getComputedStyle(each), word = Math.max(...each.innerText.trim().split(/\\s+/).map(w => w.length));
+  const room = each.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  return each.clientHeight > 60 && room < 30 && word > 5;
+}).map(each => each.innerText.slice(0, 40))"""
+
+
 def open_page(page, site, name):
     page.goto(f"{site.as_uri()}/{name}")
 
@@ -316,3 +324,21 @@ def test_text_of_drawings_has_nine_pixels_on_a_phone(page, site):
         "all => all.filter(i => i.width).map(i => i.width / i.getAttribute('width'))",
     )
     assert min(scales) * 7 / 72 * 150 >= 9
+
+
+@pytest.mark.parametrize("name", ["guide/answers", "guide/monitor_statistics", "architecture"])
+def test_drawings_of_guides_are_as_wide_as_drawn_on_a_phone(page, site, name):
+    page.set_viewport_size({"width": 390, "height": 900})
+    open_page(page, site, f"{name}.html")
+    sizes = page.eval_on_selector_all(
+        "main p img[src$='.svg']", "all => all.map(i => [i.width, i.naturalWidth, i.closest('p').scrollWidth])"
+    )
+    assert sizes and all(shown >= drawn - 1 and beside >= shown for shown, drawn, beside in sizes), sizes
+
+
+def test_no_text_is_a_letter_wide_on_a_phone(page, site):
+    page.set_viewport_size({"width": 390, "height": 900})
+    for name in ("scorecard", "sample_report", "your_model", "papers/themis", "notebooks/adf/versus_aequitas"):
+        open_page(page, site, f"{name}.html")
+        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        assert page.evaluate(NARROW) == [], name
