@@ -206,6 +206,14 @@ def test_a_claim_with_a_missing_number_is_not_judged(toy, numbers, verdict, reas
     assert (row.verdict, row.reason) == (verdict, reason)
 
 
+@pytest.mark.parametrize(("share", "column"), [(0.04, "fails"), (0.06, "unsettled")])
+def test_a_claim_that_the_resamples_of_its_repeats_decide_is_unsettled(toy, share, column):
+    experiment = Experiment("toy/mean")
+    experiment.claims("table-1", {"positive": (False, "slowest by 1.1 times", share)})
+    [row] = [row for row in experiment.compare().rows if row.id == "positive"]
+    assert (row.verdict, row.unsettled, row.column) == ("fails", share, column)
+
+
 def test_published_numbers_beside_recorded_ones(experiment):
     experiment.record("table-1", "mean", [0.4, 0.6])
     beside = experiment.beside("table-1").loc["mean"]

@@ -94,8 +94,8 @@ class Row(Entry):
     relative_difference : float or None
         Of ours to published, with its sign; see `fairlab.suite.verdicts.relative_difference`.
     unsettled : float or None
-        Share of resamples of our trials with another verdict; see `fairlab.suite.verdicts.unsettled`. None where trials
-        are no runs of ours.
+        Share of resamples of our trials, or of what was timed, with another verdict; see
+        `fairlab.suite.verdicts.unsettled`. None where trials are no runs of ours.
     verdict : str
     reading : {"as_published", "inferred"} or None
         Protocol variant of a number; ``inferred``, for claims too, if it was inferred from the published values.
@@ -291,7 +291,7 @@ class Comparison:
         inferred = Counter(row.column for row in self.rows if row.is_inferred and row.column in OPEN)
         off = sum(row.verdict in OPEN for row in self.rows if row.is_unsettled)
         further = {column: f" ({n} inferred)" for column, n in inferred.items()}
-        further |= {BY_CHANCE: f" ({off} differ in this run)"} if off else {}
+        further |= {BY_CHANCE: f" ({off} differ or fail in this run)"} if off else {}
         verdicts = [
             f"{counts[column]} {_counted(column, counts[column])}{further.get(column, '')}"
             for column in COLUMNS
@@ -431,14 +431,19 @@ def _claim_row(artefact, claim, run) -> Row:
     if entry is None:
         return published_row(run.paper, artefact, claim, reason=_reason_left_out(run, artefact, claim))
     verdict, reason = judge_claim(entry["holds"], impossible=claim.impossible, **_limits(run, artefact, claim, entry))
-    inferred = claim.inferred or artefact.inferred
-    reasons = [reason, entry["detail"], inferred and f"the protocol was inferred: {inferred}"]
+    inferred, share = claim.inferred or artefact.inferred, entry.get("unsettled")
+    share = share if verdict in CLAIM_VERDICTS else None
+    chance = (
+        share and share > UNSETTLED and f"unsettled: {share:.0%} of resamples of what was timed have another verdict"
+    )
+    reasons = [reason, entry["detail"], chance, inferred and f"the protocol was inferred: {inferred}"]
     return published_row(
         run.paper,
         artefact,
         claim,
         ours="holds" if entry["holds"] else "fails",
         verdict=verdict,
+        unsettled=share,
         reading=INFERRED if inferred else None,
         reason="; ".join(filter(None, reasons)) or None,
         **_provenance(run, entry),

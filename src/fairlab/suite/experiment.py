@@ -348,7 +348,7 @@ class Experiment:
     def claims(
         self,
         artefact: str,
-        judged: Mapping[str, tuple[bool | None, str | Mapping[str, Any]]],
+        judged: Mapping[str, tuple],
         *,
         data: Sequence[str] | None = None,
     ) -> None:
@@ -358,13 +358,14 @@ class Experiment:
         ----------
         artefact : str
             As in the paper's ``published.yaml``.
-        judged : dict of str to (bool or None, str or dict)
+        judged : dict of str to (bool or None, str or dict), or to (bool, str or dict, float)
             By id: whether the claim holds, and the numbers behind the result, as text or by name (a number, or one per
-            trial). If one of these is missing, the claim is not judged. None with a reason if it cannot be judged.
+            trial). If one of these is missing, the claim is not judged. None with a reason if it cannot be judged. Of
+            what was timed, also the share of resamples of its repeats with the other outcome.
         data : list of str or None
             As for `record`.
         """
-        for id, (holds, detail) in judged.items():
+        for id, (holds, detail, *unsettled) in judged.items():
             self._declared(artefact, id, "claims")
             if isinstance(detail, Mapping):
                 holds, detail = _judged(holds, detail)
@@ -378,6 +379,7 @@ class Experiment:
             if any((claim["artefact"], claim["id"]) == (artefact, id) for claim in self.run.claims):
                 raise ValueError(f"{artefact}:{id}: claimed twice")
             entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail}
+            entry |= {"unsettled": float(unsettled[0])} if unsettled else {}
             self.run.claims.append(entry | {"data": self._variants(data)})
 
     def beside(self, artefact: str, id: str = "{id}", *, reading: str = "as_published") -> pd.DataFrame:

@@ -113,12 +113,12 @@ def retrain(
     X: ArrayLike,
     y: ArrayLike,
     additions: Sequence[np.ndarray],
-    voters: Sequence,
+    labels: Sequence[np.ndarray],
     *,
     n_epochs: int,
     random_states: Sequence[int],
 ) -> Any:
-    """Go on training a network on its data and discriminatory inputs, labelled by majority vote.
+    """Go on training a network on its data and discriminatory inputs.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def retrain(
         Its training data.
     additions : sequence of arrays of int of shape (n_added, n_attributes)
         One per network wanted; may be empty, for comparison with training alone.
-    voters : sequence of models
-        Whose majority labels the inputs.
+    labels : sequence of arrays of int of shape (n_added,)
+        Of these inputs, such as those of `majority_vote`.
     n_epochs : int
     random_states : sequence of int
         One per network wanted.
@@ -142,7 +142,7 @@ def retrain(
     Raises
     ------
     ValueError
-        If there are no voters, additions and random states differ in number, `y` is not one class per row, counted from
+        If additions, labels and random states differ in number, `y` or labels are not one class per row, counted from
         0, or `n_epochs` is no count.
 
     Examples
@@ -150,17 +150,16 @@ def retrain(
     >>> from fairlab.papers.adf.training import retrain, train_networks
     >>> X, y = np.arange(20).reshape(10, 2), np.repeat([0, 1], 5)
     >>> (weights,) = train_networks(X, y, [0], n_steps=1)
-    >>> voters = [lambda X: np.ones(len(X), dtype=int)]
-    >>> len(retrain(weights, X, y, [X[:2]], voters, n_epochs=1, random_states=[0]))
+    >>> len(retrain(weights, X, y, [X[:2]], [[1, 1]], n_epochs=1, random_states=[0]))
     1
     """
-    _check_voters(voters)
     X = check_features(X)[0]
     n_epochs, y, rngs = check_count(n_epochs, "n_epochs"), _check_classes(y, len(X)), _generators(random_states)
     if not np.iterable(additions):
         raise ValueError(f"additions: expected rows for each network, found {additions!r}")
-    if len(additions) != len(random_states):
-        raise ValueError(f"additions: {len(additions)}, random_states: {len(random_states)}; expected as many")
+    if not len(additions) == len(labels) == len(random_states):
+        found = f"{len(additions)}, {len(labels)} and {len(random_states)}"
+        raise ValueError(f"additions, labels, random_states: expected as many of each, found {found}")
     additions = [np.asarray(added) for added in additions]
     for added in additions:
         if added.ndim != 2 or added.shape[1] != np.shape(X)[1]:
@@ -168,11 +167,11 @@ def retrain(
     if not np.iterable(weights) or len(weights) < 2 or np.shape(weights[0])[:1] != np.shape(X)[1:]:
         raise ValueError(f"weights: expected kernels and biases of a network of {np.shape(X)[1]} columns")
     added = np.concatenate(additions)
-    labels = majority_vote(voters, added) if len(added) else np.empty(0, dtype=int)
+    classes = [_check_classes(own, len(rows), "labels") for own, rows in zip(labels, additions, strict=True)]
     ends = np.cumsum([0, *map(len, additions)]) + len(X)
     rows = [np.concatenate([np.arange(len(X)), np.arange(low, high)]) for low, high in pairwise(ends)]
     everything = np.concatenate([np.asarray(X), added]).astype(np.float32)
-    return fit([weights] * len(rows), everything, np.concatenate([y, labels]), rows, rngs, n_epochs=n_epochs)
+    return fit([weights] * len(rows), everything, np.concatenate([y, *classes]), rows, rngs, n_epochs=n_epochs)
 
 
 def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
