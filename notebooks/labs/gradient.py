@@ -98,14 +98,14 @@ def train_on(weights: list, start: int, X: np.ndarray, y: np.ndarray, pairs: np.
     finds = [pairs[rng.choice(len(pairs), 1000), 0] for _ in range(4)]
     born_here = np.arange(X.shape[1]) != list(FAMILIES).index("origin")
     ways = {
-        "nothing": ([X[:0]] * 4, networks),
-        "finds, by vote": (finds, networks),
-        "twins, one label": (twins, [lambda rows: majority_vote(networks, rows * born_here)]),
+        "nothing": ([X[:0]] * 4, [y[:0]] * 4),
+        "finds, by vote": (finds, [majority_vote(networks, rows) for rows in finds]),
+        "twins, one label": (twins, [majority_vote(networks, rows * born_here) for rows in twins]),
     }
     return {
         way: [
             FeedForward(each)
-            for each in retrain(weights[start], X, y, added, voters, n_epochs=10, random_states=range(4))
+            for each in retrain(weights[start], X, y, added, labels, n_epochs=10, random_states=range(4))
         ]
-        for way, (added, voters) in ways.items()
+        for way, (added, labels) in ways.items()
     }

@@ -30,10 +30,10 @@ def test_majority_vote_by_hand():
     assert majority_vote(voters, np.array([[0, 1, 1], [1, 0, 0], [0, 1, 2], [2, 2, 0]])).tolist() == [1, 0, 0, 2]
 
 
-def test_retraining_takes_up_the_voters_labels(table):
+def test_retraining_takes_up_the_labels(table):
     [weights] = train_networks(*table, [0], n_steps=240)
     added = np.random.default_rng(1).integers(20, 30, (300, 4))
-    voters, options = [lambda X: np.zeros(len(X), dtype=int)], {"n_epochs": 60, "random_states": [0, 0]}
-    nothing, changed = retrain(weights, *table, [added[:0], added], voters, **options)
+    labels, options = np.zeros(len(added), dtype=int), {"n_epochs": 60, "random_states": [0, 0]}
+    nothing, changed = retrain(weights, *table, [added[:0], added], [labels[:0], labels], **options)
     assert accuracy(changed, added, 0) > 0.9 > 0.5 > accuracy(nothing, added, 0)
     assert min(accuracy(nothing, *table), accuracy(changed, *table)) > 0.8
