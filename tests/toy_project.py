@@ -26,7 +26,7 @@ artefacts:
     title: A line
     data: [berkeley]
     protocol: One line.
-    claims: []
+    no_rows: Nothing is printed.
 """
 
 SPECIFICATION = """

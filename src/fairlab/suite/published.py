@@ -186,6 +186,8 @@ class Artefact(Entry):
     values : dict of str to Value
         The numbers by id.
     claims : dict of str to Claim
+    no_rows : str
+        Why there is neither a number nor a claim.
     """
 
     id: str
@@ -197,6 +199,7 @@ class Artefact(Entry):
     follows: Several[str] = ()
     values: ById[Value] = Field(default_factory=dict)
     claims: ById[Claim] = Field(default_factory=dict)
+    no_rows: str = ""
 
     @model_validator(mode="after")
     def _names_its_own_rows(self):
@@ -205,6 +208,10 @@ class Artefact(Entry):
             for number, entry in enumerate(entries):
                 if strange := [pattern for pattern in entry.rows if not fnmatch.filter(ids, pattern)]:
                     raise EntryError(f"{self.id} has no {strange[0]}", key, number, "rows")
+        if bool(self.no_rows) == bool(self.values or self.claims):
+            raise EntryError(
+                f"{self.id}: expected values or claims, or why there are none, found {self.no_rows!r}", "no_rows"
+            )
         if strange := [pattern for pattern in self.follows if not fnmatch.filter(self.values, pattern)]:
             raise EntryError(f"{self.id} has no {strange[0]}", "follows")
         return self

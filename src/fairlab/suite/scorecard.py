@@ -217,6 +217,9 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
         papers=by_paper(card),
         artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
         runs=list(runs.values()),
+        without_rows=[
+            (key, each) for key in paper_keys() for each in load_paper(key).artefacts.values() if each.no_rows
+        ],
         label_of=label_of,
         origins=summary(card),
         open=OPEN,
