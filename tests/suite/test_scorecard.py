@@ -491,7 +491,7 @@ def test_numbers_are_counted_once_by_what_they_rest_on(toy):
         row("s", "near", data="real", evidence="stored models", relative_difference=0.2),
         row("d", "differs", data="generated", relative_difference=27.0, unsettled=0.5),
         row("i", "exact", data="real", reading="inferred", relative_difference=0.0),
-        claim("c", "holds"),
+        claim("c", "holds").model_copy(update={"unsettled": 0.5, "data": "real"}),
     ]
     card = Comparison(rows)
     names = ("numbers", "exact", "near", "differ", "unsettled", "median")

@@ -254,7 +254,8 @@ class Comparison:
 
         Unsettled numbers are among them, inferred ones only if they differ.
         """
-        counted = [row for row in self.rows if row.column in (*JUDGED, BY_CHANCE) and not row.derived]
+        numbers = (row for row in self.rows if row.kind == "number" and not row.derived)
+        counted = [row for row in numbers if row.column in (*JUDGED, BY_CHANCE)]
         return {words: Comparison(row for row in counted if row.basis in own) for words, own in ORIGINS.items()}
 
     def median_difference(self) -> float | None:
