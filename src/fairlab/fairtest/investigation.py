@@ -31,9 +31,10 @@ from fairlab.fairtest.metrics import (
 )
 from fairlab.fairtest.report import SIGNIFICANCE, AssociationReport, judge
 from fairlab.fairtest.resampling import RESAMPLES
-from fairlab.fairtest.sample import PUBLISHED, Column, DataSource, Sample, column_names, tabulate
-from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node
+from fairlab.fairtest.sample import MOST_IN_MEMORY, PUBLISHED, Column, DataSource, People, Sample, column_names
+from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node, count_nodes
 from fairlab.statistics import bonferroni_level, holm
+from fairlab.tables import Split, Table
 
 MOST_CATEGORIES = 100
 SMALLEST_P_VALUE = 1e-180  # smaller ones are raised to it before correction, as in the authors' code
@@ -167,9 +168,10 @@ class Investigation(BaseEstimator):
         }
         self.trees_ = {}
         for name, metric in self.metrics_.items():
-            context = [columns[attribute] for attribute in self.context_ if attribute != name]
+            here = self._known(columns, metric)
+            context = [here[attribute] for attribute in self.context_ if attribute != name]
             tree = GuidedTree(metric, source.confidence_level_, **options)
-            self.trees_[name] = tree.grow(self._sample(columns, name), context)
+            self.trees_[name] = tree.grow(self._sample(here, name), context, here.table)
         return self
 
     def nodes(self, sensitive_features: str) -> list[Node]:
@@ -262,7 +264,7 @@ class Investigation(BaseEstimator):
             raise ValueError(
                 f"the training set has {source.n_train} rows, fewer than min_leaf_size={self.min_leaf_size}"
             )
-        self.source_ = source
+        self.source_, self._is_sampled = source, False
         roles = {
             name: column_names(getattr(self, name), name, source.names)
             for name in ("sensitive_features", "output", "ground_truth", "explanatory", "context")
@@ -274,6 +276,7 @@ class Investigation(BaseEstimator):
         every = [name for name in source.names if name not in taken]
         self.context_ = every if self.context is None else roles["context"]
         columns = source.training_set(self._columns)
+        columns = self._known(columns, None) if self._is_discovery else columns
         self._check_columns(columns)
         self.metrics_ = self._metrics(columns)
         return columns
@@ -351,17 +354,35 @@ class Investigation(BaseEstimator):
 
     def _subgroups(self, name, columns) -> Iterator[tuple[Node, list]]:
         """Yield the subgroups with their hypotheses among the rows of `columns`."""
+        metric = self.metrics_[name]
+        columns = self._known(columns, metric)
         everyone = self._sample(columns, name)
-        rows = np.arange(len(everyone))
+        if isinstance(metric, TableMetric):
+            counted = count_nodes(self.trees_[name], everyone, columns, columns.table)
         for node in self.nodes(name):
-            members = everyone.take(node.members(columns, rows))
-            yield node, self.metrics_[name].hypotheses(members, node.labels)
+            if isinstance(metric, TableMetric):
+                members = counted[node]
+            else:
+                members = everyone.take(node.members(columns, np.arange(len(everyone))))
+            yield node, metric.hypotheses(members, node.labels)
+
+    def _known(self, columns: People, metric: Metric | None) -> People:
+        """Return the columns that a metric needs: with values, of a sample, if counts are not enough for it."""
+        if isinstance(metric, TableMetric) or not columns.lie_elsewhere:
+            return columns
+        self._is_sampled = True
+        return columns.in_memory(self._columns)
 
     def _warnings(self) -> list[str]:
         """Return one line that says which columns of numbers were taken as categories, if there are any."""
         taken = [f"{name} ({text})" for name, text in self.source_.warnings.items() if name in self._columns]
         words = f"Taken as categories: {', '.join(taken)}; DataSource(..., numbers=[...]) keeps numbers."
-        return [words] if taken else []
+        words = [words] if taken else []
+        if self._is_sampled:
+            words.append(
+                f"Of metrics that need more than counts, about {MOST_IN_MEMORY:,} people of each set were looked at."
+            )
+        return words
 
     def _check_roles(self, roles: Mapping[str, list[str]]) -> None:
         """Raise a ValueError unless every column has one role, and the necessary roles have columns."""
@@ -393,13 +414,16 @@ class Investigation(BaseEstimator):
                 )
             if role == "explanatory" and not column.is_categorical:
                 raise ValueError(f"{role}: column {column.name!r} holds numbers; cut them into categories first")
-            if role != "explanatory" and np.ptp(column.values) == 0:
+            if role != "explanatory" and not _varies(column, columns):
                 raise ValueError(f"{role}: column {column.name!r} has one value in the training set")
-        if self._is_discovery and all(np.ptp(label.values) == 0 for label in output):
+        if self._is_discovery and not any(_varies(label, columns) for label in output):
             raise ValueError(f"output: each of {len(output)} labels has one value in the training set")
-        for name in () if self._is_discovery else set(self.context_) - set(self.sensitive_features_):
-            if _says_the_same(columns[name], output):
-                raise ValueError(f"context: column {name!r} says the same as the output {output.name!r}; leave it out")
+        if self._is_discovery:
+            return
+        others = [columns[name] for name in set(self.context_) - set(self.sensitive_features_)]
+        if doubled := _that_say_the_same(others, output, columns.table):
+            name = doubled[0]
+            raise ValueError(f"context: column {name!r} says the same as the output {output.name!r}; leave it out")
 
 
 @checked(source=partial(check_kind, kind=DataSource))
@@ -455,7 +479,7 @@ def prediction_error(prediction: Column, truth: Column) -> Column:
             "DataSource(..., numbers=...) or categories=... can make of whole numbers"
         )
     if not truth.is_categorical:
-        return Column(name, np.abs(prediction.values - truth.values))
+        return Column(name, None if truth.values is None else np.abs(prediction.values - truth.values))
     longer, shorter = sorted([truth.categories, prediction.categories], key=len, reverse=True)
     categories = longer if set(shorter) <= set(longer) else sorted({*longer, *shorter})
     if len(longer) <= 2 < len(categories):
@@ -464,13 +488,12 @@ def prediction_error(prediction: Column, truth: Column) -> Column:
             f"{' and '.join(truth.categories)}; expected the same two labels"
         )
     predicted, true = (
-        np.array([categories.index(category) for category in column.categories])[column.values]
-        for column in (prediction, truth)
+        np.array([categories.index(category) for category in column.categories]) for column in (prediction, truth)
     )
-    if len(categories) > 2:
-        return Column(name, (predicted != true).astype(np.intp), ("correct", "incorrect"))
-    error = np.where(predicted == true, 0, np.where(predicted < true, 1, 2))
-    return Column(name, error, ("correct", "false negative", "false positive"))
+    kinds = ("correct", "incorrect") if len(categories) > 2 else ("correct", "false negative", "false positive")
+    error = np.sign(true - predicted[:, None]) % 3 if len(kinds) == 3 else np.not_equal.outer(predicted, true) * 1
+    key = Split(prediction.key, tuple((truth.key, tuple(codes)) for codes in error.tolist()), len(kinds))
+    return Column(name, None if truth.values is None else error[prediction.values, truth.values], kinds, key)
 
 
 def _label(column: Column) -> Column:
@@ -510,12 +533,24 @@ def _row(metric: Metric, sample: Sample, test) -> dict:
     }
 
 
-def _says_the_same(column: Column, output: Column) -> bool:
-    """Whether two columns determine each other."""
-    if not (column.is_categorical and output.is_categorical):
-        return np.array_equal(column.values, output.values)
-    if len(column.categories) != len(output.categories):
-        return False
-    sizes = {"column": len(column.categories), "output": len(output.categories)}
-    pairs = tabulate({"column": column.values, "output": output.values}, sizes)
-    return np.count_nonzero(pairs) == len(np.unique(output.values)) == len(np.unique(column.values))
+def _varies(column: Column, columns: People) -> bool:
+    """Whether a column has more than one value; a constant number of an engine has no thresholds."""
+    if column.values is not None:
+        return np.ptp(column.values) > 0
+    if column.is_categorical:
+        return np.count_nonzero(columns.table.tabulate([(column.key,)])[0]) > 1
+    return column.key not in columns or len(columns.table.thresholds([column.key], 1)[0]) > 0
+
+
+def _that_say_the_same(others: list[Column], output: Column, table: Table) -> list[str]:
+    """Return the names of those columns that the output determines, and which determine it."""
+    values = output.values
+    coded = [each for each in others if each.is_categorical and output.is_categorical]
+    found = (
+        [] if values is None else [each for each in others if each not in coded and np.array_equal(each.values, values)]
+    )
+    coded = [each for each in coded if len(each.categories) == len(output.categories)]
+    for each, pairs in zip(coded, table.tabulate([(each.key, output.key) for each in coded]), strict=True):
+        if len({np.count_nonzero(some) for some in (pairs, pairs.any(axis=0), pairs.any(axis=1))}) == 1:
+            found.append(each)
+    return [each.name for each in found]

@@ -242,6 +242,10 @@ class TableMetric(AdditiveMetric):
         codes = {"group": groups} | {name: column.values for name, column in sides.items()}
         return tabulate(codes, {"group": n_groups} | {name: len(column.categories) for name, column in sides.items()})
 
+    def of_all(self, sample: Sample) -> np.ndarray:
+        """Return the tables of the whole sample, of shape (n_strata, n_groups, n_outputs)."""
+        return super().of_all(sample) if sample.tables is None else sample.tables
+
     def size(self, statistics: np.ndarray) -> np.ndarray:
         """Return the totals of the tables."""
         return statistics.sum(axis=(-2, -1))

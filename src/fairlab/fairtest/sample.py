@@ -1,9 +1,11 @@
 """The data of an investigation: columns of codes or numbers, samples, and a training set with a budget of test sets."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,12 +15,15 @@ from sklearn.model_selection import train_test_split
 from fairlab.cases import Case
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
-from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_kind, checked, one_of
-from fairlab.tables import Column, tabulate
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, checked, one_of
+from fairlab.tables import Column, Cut, EngineTable, Hash, InMemory, Table, engine_table, tabulate
+from fairlab.tables.keys import PRIME
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
 SOUND, PUBLISHED = VARIANTS = ("sound", "published")
+RANDOM, HASH = SPLITS = ("random", "hash")
+MOST_IN_MEMORY = 100_000  # people of a set of a table of an engine, for what counts are not enough for
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,8 @@ class Sample:
         Several in a discovery, one per label.
     explanatory : Column or None
         Held fixed: metrics are then means over its categories.
+    tables : ndarray of int of shape (n_strata, n_groups, n_outputs), or None
+        Of people who were counted where they lie: all that is known of them.
 
     Examples
     --------
@@ -53,6 +60,7 @@ class Sample:
     sensitive_features: Column
     output: Column | tuple[Column, ...]
     explanatory: Column | None = None
+    tables: np.ndarray | None = None
 
     def __post_init__(self):
         outputs = self.output if isinstance(self.output, tuple) else (self.output,)
@@ -62,14 +70,19 @@ class Sample:
             for column in columns:
                 if not isinstance(column, Column):
                     raise TypeError(f"{name}: expected a Column, found {type(column).__name__}")
-                if len(column.values) != len(self):
+                if column.values is not None and len(column.values) != len(self):
                     raise ValueError(
                         f"column {column.name!r} has {len(column.values)} rows, {self.sensitive_features.name!r} has "
                         f"{len(self)}; expected the same people"
                     )
 
     def __len__(self):
-        return len(self.sensitive_features.values)
+        return len(self.sensitive_features.values) if self.tables is None else int(self.tables.sum())
+
+    def counted(self, tables: np.ndarray) -> "Sample":
+        """Return the sample of some people of whom counts are known only."""
+        columns = (self.sensitive_features, self.output, self.explanatory)
+        return Sample(*(column and replace(column, values=None) for column in columns), tables)
 
     def take(self, rows: ArrayLike) -> "Sample":
         """Return the sample of some rows, given as a mask or by their numbers."""
@@ -80,6 +93,9 @@ class Sample:
     def strata(self) -> dict[str, "Sample"]:
         """Return one sample, without explanatory attribute, for each of that attribute's categories."""
         plain = Sample(self.sensitive_features, self.output)
+        if self.tables is not None:
+            names = self.explanatory.categories
+            return {name: plain.counted(self.tables[code : code + 1]) for code, name in enumerate(names)}
         return {
             category: plain.take(self.explanatory.values == code)
             for code, category in enumerate(self.explanatory.categories)
@@ -97,8 +113,11 @@ class Sample:
         for column in sides:
             if not column.is_categorical:
                 raise ValueError(f"column {column.name!r} holds numbers, a contingency table needs categories")
-        codes = {axis: column.values for axis, column in enumerate(sides)}
-        counted = tabulate(codes, {axis: len(column.categories) for axis, column in enumerate(sides)})
+        if self.tables is None:
+            codes = {axis: column.values for axis, column in enumerate(sides)}
+            counted = tabulate(codes, {axis: len(column.categories) for axis, column in enumerate(sides)})
+        else:
+            counted = self.tables.sum(axis=0).T
         for axis in (0, 1):
             counted = np.concatenate([counted, counted.sum(axis=axis, keepdims=True)], axis=axis)
         return pd.DataFrame(counted, *(pd.Index([*side.categories, "Total"], name=side.name) for side in sides))
@@ -107,6 +126,33 @@ class Sample:
         """Return the share of each output (rows) in each group and among all (columns), from 0 to 1; see `counts`."""
         table = self.counts()
         return (table / table.loc["Total"]).drop(index="Total")
+
+
+class People(dict):
+    """Columns of some people by name, and the `table` where they are counted.
+
+    Parameters
+    ----------
+    columns : dict of str to Column
+    table : Table or None
+        None if the columns have everybody's values.
+    draw : callable or None
+        Returns columns, given by their names, of a sample in memory.
+    """
+
+    def __init__(self, columns: Mapping, table: Table | None = None, draw: Callable | None = None):
+        super().__init__(columns)
+        self.table = InMemory(self) if table is None else table
+        self._draw = draw
+
+    @property
+    def lie_elsewhere(self) -> bool:
+        """Whether the columns have no values here."""
+        return self._draw is not None
+
+    def in_memory(self, names: Iterable[str]) -> "People":
+        """Return columns with values: of a sample, if the people lie elsewhere."""
+        return self if self._draw is None else People(self._draw(list(dict.fromkeys(names))))
 
 
 class DataSource:
@@ -118,11 +164,13 @@ class DataSource:
 
     Parameters
     ----------
-    data : DataFrame of shape (n_rows, n_columns), or Case
+    data : DataFrame of shape (n_rows, n_columns), Case, or table of an engine
         One row per person: sensitive features, context and explanatory attributes, and outputs. Of a case its table,
         one decision of each person, and the outcomes: ``favourable``, whether the decision is, and ``error``, whether
         it is wrong, if all true labels are known; of a regression ``model's number`` and ``error of the model's
-        number``.
+        number``. Tables of Polars, Arrow, DuckDB and Spark are counted where they are: they need ``split="hash"``, and
+        columns of text have at most 255 different values. Where counts are not enough, for correlations and the labels
+        of a discovery, about 100,000 people of each set are drawn by their hash, and every report says so.
     budget : int
         How many adaptive investigations are planned. The rows that are not for training are cut into so many test sets
         of equal size. The training share does not depend on it.
@@ -135,6 +183,11 @@ class DataSource:
         Which rows are for training; the others are test sets in their order. None: `train_size` of them, at random.
     random_state : int
         Of the split.
+    split : {"random", "hash"}
+        "hash": by a hash of the numbers in `key`, which is the same wherever the table lies; sets are of nearly equal
+        size then.
+    key : str or None
+        Column of whole numbers, another one for each person, which is no attribute.
     numbers, categories : str or list of str
         Columns of numbers that are to be taken as continuous, or as categories, whatever they hold.
     variant : {"sound", "published"}
@@ -155,10 +208,10 @@ class DataSource:
     Raises
     ------
     TypeError
-        If `data` is no DataFrame and no case, or columns are not given by name.
+        If `data` is no table and no case, or columns are not given by name.
     ValueError
-        If a parameter is out of range, a column occurs twice or cannot be coded, there are too few rows, or a case has
-        weights.
+        If a parameter is out of range, a column occurs twice or cannot be coded, there are too few rows, a case has
+        weights, or a key is missing or there twice.
 
     Examples
     --------
@@ -181,17 +234,20 @@ class DataSource:
         confidence_level=FRACTION,
         train_size=FRACTION,
         random_state=COUNT_OR_ZERO,
+        split=one_of(*SPLITS),
         variant=one_of(*VARIANTS),
     )
     def __init__(
         self,
-        data: pd.DataFrame | Case,
+        data: pd.DataFrame | Case | Any,
         *,
         budget: int = 1,
         confidence_level: float = CONFIDENCE_LEVEL,
         train_size: float = 0.5,
         train: ArrayLike | None = None,
         random_state: int = 0,
+        split: str = RANDOM,
+        key: str | None = None,
         numbers: str | Sequence[str] = (),
         categories: str | Sequence[str] = (),
         variant: str = SOUND,
@@ -203,55 +259,57 @@ class DataSource:
             case = data.one_decision_each(random_state=random_state)
             self.outcomes = {column.name: column for column, known in outcomes(case) if known.all()}
             data = case.table
-        check_kind(data, "data", pd.DataFrame)
-        names = [*map(str, data.columns), *self.outcomes]
+        if not isinstance(data, pd.DataFrame):
+            data = engine_table(data, "data")
+            if split != HASH:
+                raise ValueError(f"split: expected {HASH!r}, and a key, for a table outside of pandas, found {split!r}")
+        known = list(map(str, data.columns if isinstance(data, pd.DataFrame) else data.names))
+        names = [*known, *self.outcomes]
         if doubled := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"data: columns occur twice: {', '.join(doubled)}")
+        if (key is None) == (split == HASH) or (key is not None and train is not None):
+            raise ValueError(f"key: expected a column with split={HASH!r}, without train, and else none, found {key!r}")
+        self._names = [name for name in names if name not in column_names(key, "key", known)]
+        kinds = _kinds(self._names, numbers=numbers, categories=categories)
         self.variant = variant
-        kinds = _kinds(names, numbers=numbers, categories=categories)
-        given = None if train is None else np.asarray(train)
-        if given is not None and (given.dtype, given.shape) != (bool, (len(data),)):
-            found = f"{given.dtype} of shape {given.shape}"
-            raise ValueError(f"train: expected true or false for each of {len(data)} rows, found {found}")
-        n_train = int(train_size * len(data)) if given is None else int(given.sum())
-        if n_train < 1 or len(data) - n_train < budget:
-            raise ValueError(f"data: {len(data)} rows are too few for a training set and {budget} test sets")
         self.budget = budget
         self.confidence_level_ = confidence_level ** (1 / budget)
         self.remaining_ = budget
-        most_codes = MOST_CODES if self.variant == SOUND else 0
-        self._columns = {
-            name: encode(data.iloc[:, i].rename(name), kind=kinds.get(name), most_codes=most_codes)
-            for i, name in enumerate(map(str, data.columns))
-        }
+        most_codes = MOST_CODES if variant == SOUND else 0
+        coded = [
+            partial(encode, kind=kinds.get(name), most_codes=most_codes)
+            for name in self._names
+            if name not in self.outcomes
+        ]
+        if isinstance(data, pd.DataFrame):
+            data = data.set_axis(known, axis=1)
+            if split == HASH:
+                rows = _rows_by_hash(data.pop(key), _sets_by_hash(key, train_size, budget, random_state))
+            else:
+                rows = _rows_at_random(len(data), budget, train_size, train, random_state)
+            self._origin = _InMemory(data, self.outcomes, coded, rows)
+        else:
+            sets = _sets_by_hash(key, train_size, budget, random_state)
+            self._origin = _InEngine(data, self._names, coded, sets)
         self.warnings = {
             name: f"{len(column.categories)} different whole numbers"
-            for i, (name, column) in enumerate(self._columns.items())
-            if column.is_categorical and name not in kinds and _holds_numbers(data.iloc[:, i])
+            for name, column in self._origin.columns.items()
+            if column.is_categorical and name not in {*kinds, *self.outcomes} and self._origin.holds_numbers(name)
         }
-        self._columns |= self.outcomes
-        if given is None:
-            rows = train_test_split(np.arange(len(data)), train_size=n_train, random_state=random_state)
-        else:
-            rows = np.flatnonzero(given), np.flatnonzero(~given)
-        self._train_rows, test_rows = rows
-        size = len(test_rows) // budget
-        self._slices = [test_rows[i * size : (i + 1) * size] for i in range(budget)]
 
     @property
     def names(self) -> list[str]:
         """Names of the columns."""
-        return list(self._columns)
+        return list(self._names)
 
     @property
     def n_train(self) -> int:
         """Number of rows of the training set."""
-        return len(self._train_rows)
+        return self._origin.sizes[0]
 
-    def training_set(self, names: Iterable[str]) -> dict[str, Column]:
+    def training_set(self, names: Iterable[str]) -> People:
         """Return some columns of the training set; a ValueError names one that does not exist."""
-        wanted = column_names(names, "names", self.names)
-        return {name: self._columns[name].take(self._train_rows) for name in wanted}
+        return self._origin.people(0, column_names(names, "names", self.names))
 
     def check_budget(self) -> None:
         """Raise a BudgetSpentError if no test set is left."""
@@ -272,12 +330,108 @@ class DataSource:
         """
         self.check_budget()
         self.remaining_ -= 1
-        rows = self._slices[self.remaining_]
         try:
-            yield {name: self._columns[name].take(rows) for name in self.names}
+            yield self._origin.people(1 + self.remaining_, self.names)
         except BaseException:
             self.remaining_ += 1
             raise
+
+
+class _InMemory:
+    """Columns with values, and the rows of the training set and of each test set."""
+
+    def __init__(self, data: pd.DataFrame, outcomes: Mapping[str, Column], coded: list, rows: list[np.ndarray]):
+        self._data, self._rows, self.sizes = data, rows, [len(some) for some in rows]
+        self.columns = {name: code(data[name]) for name, code in zip(data, coded, strict=True)} | outcomes
+
+    def holds_numbers(self, name: str) -> bool:
+        """Whether a column is of numbers."""
+        return _holds_numbers(self._data[name])
+
+    def people(self, number: int, names: Iterable[str]) -> People:
+        """Return columns of one set; the first is for training."""
+        return People({name: self.columns[name].take(self._rows[number]) for name in names})
+
+
+class _InEngine:
+    """Columns without values, and the cut of a hash that makes the training set and each test set."""
+
+    def __init__(self, table: EngineTable, names: list[str], coded: list, sets: Cut):
+        self._table, self._sets, self._parts = table, sets, {}
+        table.check_key(sets.number.column)
+        self.sizes = table.tabulate([(sets,)])[0].tolist()
+        _check_sizes(self.sizes)
+        for name, code in zip(names, coded, strict=True):
+            table.add(*_described(table, name, code))
+        self.columns = table.columns
+
+    def holds_numbers(self, name: str) -> bool:
+        """Whether a column is of numbers."""
+        return self._table.is_number(name)
+
+    def people(self, number: int, names: Iterable[str]) -> People:
+        """Return columns of one set; the first is for training."""
+        if number not in self._parts:
+            self._parts[number] = self._table.among(self._sets, number)
+        part = self._parts[number]
+        other = Hash(self._sets.number.column, self._sets.number.coefficients[::-1])  # sets are parts of the first one
+        draw = partial(part.sample, other, min(1.0, MOST_IN_MEMORY / self.sizes[number]))
+        return People({name: self.columns[name] for name in names}, part, draw)
+
+
+def _described(table: EngineTable, name: str, code: Callable) -> tuple[Column, dict | None]:
+    """Return a column of an engine with the codes of its values, from these alone."""
+    values = table.values(name)
+    if values is not None:
+        column = code(pd.Series(values, name=name))
+        return replace(column, values=None), dict(zip(values, column.values.tolist(), strict=True))
+    table.check_numbers(name)
+    return Column(name, None), None
+
+
+def _sets_by_hash(key: str, train_size: float, budget: int, random_state: int) -> Cut:
+    """Return the key that puts people into the training set, or into one of the test sets."""
+    first = round(train_size * PRIME)
+    last = [first + k * (PRIME - first) // budget - 1.0 for k in range(budget)]
+    return Cut(Hash.keyed(key, random_state), tuple(last))
+
+
+def _rows_by_hash(keys: pd.Series, sets: Cut) -> list[np.ndarray]:
+    """Return the rows of each set, in the order of their keys."""
+    if not pd.api.types.is_integer_dtype(keys.dtype) or keys.isna().any():
+        raise ValueError(f"key: expected whole numbers in column {keys.name!r}, none missing, found {keys.dtype}")
+    if n_repeated := int(keys.duplicated().sum()):
+        raise ValueError(
+            f"key: expected another number for each person in column {keys.name!r}, found {n_repeated} twice"
+        )
+    order = np.argsort(keys.to_numpy(), kind="stable")
+    column = Column(keys.name, keys.to_numpy()[order])
+    number = InMemory({keys.name: column}).codes(sets)
+    rows = [order[number == each] for each in range(sets.size)]
+    _check_sizes([len(some) for some in rows])
+    return rows
+
+
+def _rows_at_random(n_rows, budget, train_size, train, random_state) -> list[np.ndarray]:
+    """Return the rows of the training set, and of test sets of equal size."""
+    given = None if train is None else np.asarray(train)
+    if given is not None and (given.dtype, given.shape) != (bool, (n_rows,)):
+        found = f"{given.dtype} of shape {given.shape}"
+        raise ValueError(f"train: expected true or false for each of {n_rows} rows, found {found}")
+    n_train = int(train_size * n_rows) if given is None else int(given.sum())
+    size = (n_rows - n_train) // budget
+    _check_sizes([n_train, *[size] * budget], n_rows)
+    if given is None:
+        training, test = train_test_split(np.arange(n_rows), train_size=n_train, random_state=random_state)
+    else:
+        training, test = np.flatnonzero(given), np.flatnonzero(~given)
+    return [training, *(test[i * size : (i + 1) * size] for i in range(budget))]
+
+
+def _check_sizes(sizes: list[int], n_rows: int | None = None) -> None:
+    if min(sizes) < 1:
+        n_rows = sum(sizes) if n_rows is None else n_rows
+        raise ValueError(f"data: {n_rows} rows are too few for a training set and {len(sizes) - 1} test sets")
 
 
 def outcomes(case: Case) -> Iterator[tuple[Column, np.ndarray]]:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from fairlab.fairtest.metrics import Metric, TableMetric
 from fairlab.fairtest.sample import Column, Sample
-from fairlab.tables import Code, Cut, InMemory, Split, Table
+from fairlab.tables import Code, Cut, InMemory, Key, Split, Table
 
 AGGREGATIONS = ("avg", "weighted_avg", "max")
 MOST_CELLS = 2**20  # of the tables of nodes that are counted at once, for each group of an attribute
@@ -236,28 +236,24 @@ class GuidedTree:
             Attribute(each, each.key if each.is_categorical else Cut(each.key, tuple(cuts[each.key].tolist())))
             for each in columns
         ]
-        people = (_Counted if isinstance(self.metric, TableMetric) else _People)(self, sample, table)
+        is_counted = isinstance(self.metric, TableMetric)
+        sample = _counted(sample, [None], table.tabulate([_keys_of(sample)])[0])[0] if is_counted else sample
+        people = (_Counted if is_counted else _People)(self, sample, table)
         effect = float(self.metric.effect(self.metric.approximate(sample, confidence_level=self.confidence_level)))
         root = Node(None, effect, len(sample), self.metric.labels(sample, confidence_level=self.confidence_level))
-        level = [(None, [_Open(root, 0.0, attributes)])]
+        parts, level = None, [_Open(root, 0.0, attributes)]
         for _ in range(self.max_depth):
-            level = [below for parts, opened in level for below in self._below(people, parts, opened)]
+            splits = [self._best_of(*each) for each in zip(level, people.children(parts, level), strict=True)]
+            branches, below = [], []
+            for opened, split in zip(level, splits, strict=True):
+                codes = () if split is None else np.where(split.codes < 0, -1, split.codes + len(below)).tolist()
+                branches.append(split and (split.attribute.key, tuple(codes)))
+                below += [] if split is None else _children(opened.node, split)
+            if not below:
+                break
+            parts, level = Split(parts, tuple(branches), len(below)), below
+            people.label(parts, [opened.node for opened in level])
         return root
-
-    def _below(self, people, parts, opened) -> Iterator[tuple[Split, list[_Open]]]:
-        """Split some nodes; yield their children, few enough at a time, with the key that tells them apart."""
-        splits = [self._best_of(*each) for each in zip(opened, people.children(parts, opened), strict=True)]
-        below = [(place, code) for place, split in enumerate(splits) if split for code in range(len(split.children))]
-        for start in range(0, len(below), people.most_nodes):
-            some = {child: number for number, child in enumerate(below[start : start + people.most_nodes])}
-            branches = tuple(
-                split and (split.attribute.key, tuple(some.get((place, code), -1) for code in split.codes.tolist()))
-                for place, split in enumerate(splits)
-            )
-            children = [_child(opened[place].node, splits[place], code) for place, code in some]
-            split = Split(parts, branches, len(some))
-            people.label(split, [child.node for child in children])
-            yield split, children
 
     def _best_of(self, opened: _Open, found) -> BestSplit | None:
         """Return the best split of a node, from what each of its attributes would make of it, if there is one."""
@@ -303,26 +299,25 @@ class _Counted:
     """What splits would make of nodes, from counts."""
 
     def __init__(self, tree: GuidedTree, sample: Sample, table: Table):
-        sides = [each for each in (sample.explanatory, sample.sensitive_features, sample.output) if each is not None]
-        self._table, self._keys = table, tuple(each.key for each in sides)
-        shape = [len(each.categories) for each in sides]
+        self._table, self._keys = table, _keys_of(sample)
+        shape = [key.size for key in self._keys]
         self._shape = shape if len(shape) == 3 else [1, *shape]
         self._children = partial(tree.metric.children_of, confidence_level=tree.confidence_level)
-        self.most_nodes = max(1, MOST_CELLS // prod(shape))
+        self._most_nodes = max(1, MOST_CELLS // prod(shape))
 
     def children(self, parts: Split | None, opened: list[_Open]) -> Iterator[list]:
         """Yield for each node its attributes, with the children that splits by them would make."""
         keys = list(dict.fromkeys(attribute.key for each in opened for attribute in each.attributes))
-        given = () if parts is None else (parts,)
-        counted = self._table.tabulate([(key, *given, *self._keys) for key in keys])
-        tables = {
-            key: counts.reshape(key.size, len(opened), *self._shape) for key, counts in zip(keys, counted, strict=True)
-        }
-        for place, each in enumerate(opened):
-            yield [
-                (one, self._children(np.ascontiguousarray(tables[one.key][:, place]), ordered=one.is_ordered))
-                for one in each.attributes
-            ]
+        for piece, some in _pieces(parts, opened, self._most_nodes):
+            given = () if piece is None else (piece,)
+            counted = self._table.tabulate([(key, *given, *self._keys) for key in keys])
+            shaped = [each.reshape(key.size, len(some), *self._shape) for key, each in zip(keys, counted, strict=True)]
+            tables = dict(zip(keys, shaped, strict=True))
+            for place, each in enumerate(some):
+                yield [
+                    (one, self._children(np.ascontiguousarray(tables[one.key][:, place]), ordered=one.is_ordered))
+                    for one in each.attributes
+                ]
 
     def label(self, parts: Split, nodes: list[Node]) -> None:
         """Metrics of tables have no labels."""
@@ -330,8 +325,6 @@ class _Counted:
 
 class _People:
     """What splits would make of nodes, from their people in memory."""
-
-    most_nodes = MOST_CELLS
 
     def __init__(self, tree: GuidedTree, sample: Sample, table: InMemory):
         self._metric, self._level, self._sample, self._table = tree.metric, tree.confidence_level, sample, table
@@ -368,12 +361,85 @@ class _People:
             yield order[start:end], self._sample.take(order[start:end])
 
 
-def _child(parent: Node, split: BestSplit, code: int) -> _Open:
-    """Return a child of a node that was split, as one that may be split itself."""
-    condition, effect, size = split.children[code]
-    child = Node(condition, effect, size, (), parent)
-    parent.children.append(child)
-    return _Open(child, split.score, split.left)
+def _children(parent: Node, split: BestSplit) -> list[_Open]:
+    """Return the children of a node that was split, which may be split themselves."""
+    parent.children += [Node(condition, effect, size, (), parent) for condition, effect, size in split.children]
+    return [_Open(child, split.score, split.left) for child in parent.children]
+
+
+def _pieces(parts: Split | None, nodes: list, most: int) -> Iterator[tuple[Split | None, list]]:
+    """Yield at most so many nodes at a time, with the key that tells them apart."""
+    if len(nodes) <= most:
+        yield parts, nodes
+        return
+    for start in range(0, len(nodes), most):
+        some = nodes[start : start + most]
+        branches = tuple(
+            branch and (branch[0], tuple(code - start if 0 <= code - start < len(some) else -1 for code in branch[1]))
+            for branch in parts.branches
+        )
+        yield Split(parts.parent, branches, len(some)), some
+
+
+def count_nodes(root: Node, sample: Sample, columns: Mapping[str, Column], table: Table) -> dict[Node, Sample]:
+    """Return the people of each node of a tree in another table, as samples of counts.
+
+    Parameters
+    ----------
+    root : Node
+    sample : Sample
+        The columns that are counted, of everyone.
+    columns : dict of str to Column
+        Of the attributes that the tree splits by.
+    table : Table
+    """
+    keys = _keys_of(sample)
+    n_cells = prod(key.size for key in keys)
+    ends: dict[str, set] = {}
+    for node in root.walk():
+        if node.condition and node.condition.category is None:
+            ends.setdefault(node.condition.attribute, set()).update((node.condition.low, node.condition.high))
+    cuts = {name: Cut(columns[name].key, tuple(sorted(filter(np.isfinite, some)))) for name, some in ends.items()}
+    parts, nodes, pieces = None, [root], []
+    while nodes:
+        pieces += _pieces(parts, nodes, max(1, MOST_CELLS // n_cells))
+        branches, below = [], []
+        for node in nodes:
+            branches.append(_branch(node.children, len(below), columns, cuts))
+            below += node.children
+        parts, nodes = Split(parts, tuple(branches), len(below)), below
+    at_once = sum(len(some) for _, some in pieces) * n_cells <= MOST_CELLS
+    members = {}
+    for several in [pieces] if at_once else [[piece] for piece in pieces]:
+        lists = [(*([] if parts is None else [parts]), *keys) for parts, _ in several]
+        for (_, some), counts in zip(several, table.tabulate(lists), strict=True):
+            members |= dict(zip(some, _counted(sample, some, counts), strict=True))
+    return members
+
+
+def _counted(sample: Sample, nodes: list, counts: np.ndarray) -> list[Sample]:
+    """Return the samples of the people of several nodes."""
+    shape = [1] * (sample.explanatory is None) + [key.size for key in _keys_of(sample)]
+    return [sample.counted(tables) for tables in counts.reshape(len(nodes), *shape)]
+
+
+def _branch(children: list[Node], first: int, columns, cuts) -> tuple | None:
+    """Return the key that tells children apart, with the number of each, the first of which is given."""
+    if not children:
+        return None
+    conditions = [child.condition for child in children]
+    name = conditions[0].attribute
+    if conditions[0].category is None:
+        key, end = cuts[name], conditions[0].high
+        return key, tuple(first + (place > key.thresholds.index(end)) for place in range(key.size))
+    numbers = {condition.category: first + place for place, condition in enumerate(conditions)}
+    return columns[name].key, tuple(numbers.get(category, -1) for category in columns[name].categories)
+
+
+def _keys_of(sample: Sample) -> tuple[Key, ...]:
+    """Return what tables of a sample are counted by."""
+    sides = (sample.explanatory, sample.sensitive_features, sample.output)
+    return tuple(each.key for each in sides if each is not None)
 
 
 def _numbered(sample: Sample, columns: list[Column]) -> tuple[Sample, list[Column], InMemory]:

@@ -1,7 +1,9 @@
 """Tables of codes and numbers wherever they lie, in memory or in an engine: of them only counts are taken.
 
-A `Table` counts people by keys: the `Code` of a category, the `Cut` of a number at thresholds, as `find_thresholds`
-finds them, and the `Split` of parts, as the nodes of a tree. The cut of a `Hash` divides people as if at random.
+An `EngineTable` is of pandas, Polars, Arrow, DuckDB, PySpark or Spark Connect, and names the columns in an
+`EngineError` if the engine fails; `engine_table` makes one of whatever a user has. A `Table` counts people by keys: the
+`Code` of a category, the `Cut` of a number at thresholds, as `find_thresholds` finds them, and the `Split` of parts, as
+the nodes of a tree. The cut of a `Hash` divides people as if at random.
 
 Examples
 --------
@@ -14,6 +16,14 @@ Examples
 >>> counts, of_women = table.tabulate([(half, Code("sex", 2)), (Split(None, ((Code("sex", 2), (0, -1)),), 1), half)])
 >>> int(counts.sum()), bool((counts[:, 0] == of_women[0]).all()), bool((counts > 200).all())
 (1000, True, True)
+
+The same counts of a table that pandas, or any other engine, holds:
+
+>>> from fairlab.tables import EngineError, EngineTable, engine_table
+>>> other = engine_table(pd.DataFrame({"id": np.arange(1000), "sex": ["f", "m"] * 500}), "table")
+>>> other.add(Column("sex", None, ("f", "m")), {"f": 0, "m": 1})
+>>> bool((other.tabulate([(half, Code("sex", 2))])[0] == counts).all()), issubclass(EngineError, ValueError)
+(True, True)
 """
 
 import lazy_loader as lazy

@@ -1,5 +1,8 @@
 from .encoding import FilesError as FilesError
 from .encoding import encode as encode
+from .engines import EngineError as EngineError
+from .engines import EngineTable as EngineTable
+from .engines import engine_table as engine_table
 from .keys import Code as Code
 from .keys import Cut as Cut
 from .keys import Hash as Hash

@@ -11,16 +11,39 @@ def find_thresholds(values: np.ndarray, max_bins: int) -> np.ndarray:
     is further from the target than without it.
     """
     distinct, counts = np.unique(values, return_counts=True)
-    midpoints = (distinct[1:] + distinct[:-1]) / 2
-    if len(distinct) <= max_bins:
-        return midpoints
-    cumulative = counts.cumsum()
-    # Counts before and after a value lie on both sides of the target or on one; either way the one before is the
-    # nearer of the two if and only if their sum exceeds twice the target.
-    both = cumulative[1:] + cumulative[:-1]
-    step = len(values) / (max_bins + 1)
-    chosen, target = [], step
-    while (place := max(np.searchsorted(both, 2 * target, side="right"), chosen[-1] + 1 if chosen else 0)) < len(both):
-        chosen.append(place)
-        target += step
-    return midpoints[chosen]
+    return choose_thresholds(counts, distinct, distinct, max_bins)[0]
+
+
+def choose_thresholds(counts: np.ndarray, low: np.ndarray, high: np.ndarray, max_bins: int) -> tuple:
+    """Return the thresholds that follow from increasing bins of numbers, and the bins that have to be known better.
+
+    Parameters
+    ----------
+    counts, low, high : ndarray of shape (n_bins,)
+        How many numbers are in each bin, its least and its largest number.
+
+    Returns
+    -------
+    tuple of ndarray
+        Thresholds, and the places of bins of more than one number that they depend on; they are right if there is none.
+    """
+    is_clear, unclear = low == high, set()
+    if len(counts) <= max_bins:
+        chosen, unclear = np.arange(1, len(counts)), set(np.flatnonzero(~is_clear).tolist())
+    else:
+        cumulative, chosen = counts.cumsum(), []
+        step = target = cumulative[-1] / (max_bins + 1)
+        while (place := int(np.searchsorted(cumulative, target, side="right"))) < len(counts):
+            unclear.add(place)
+            # Of two counts on both sides of the target the first is the nearer one if their sum exceeds it twice.
+            place += not (place and cumulative[place - 1] + cumulative[place] > 2 * target)
+            if chosen and place <= chosen[-1]:
+                unclear.add(chosen[-1])
+                place = chosen[-1] + 1
+            if place == len(counts):
+                break
+            chosen.append(place)
+            target += step
+        unclear = {place for place in unclear if not is_clear[place]}
+    chosen = np.array(chosen, dtype=np.intp)
+    return (high[chosen - 1] + low[chosen]) / 2, np.array(sorted(unclear), dtype=np.intp)

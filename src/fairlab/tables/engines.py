@@ -1,0 +1,337 @@
+"""Tables of engines, as narwhals reads them: pandas, Polars, Arrow, DuckDB, Spark; only counts leave the engine."""
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from fairlab.tables.keys import PRIME, Code, Cut, Hash, Key, Split
+from fairlab.tables.table import Column, Table
+from fairlab.tables.thresholds import choose_thresholds
+
+MOST_CATEGORIES = 255  # of a column of an engine
+FIRST_ROWS = 2_000  # that are enough to see that most columns have more values
+N_BINS = 4_096  # of numbers, in one round of the search for thresholds
+
+
+class EngineError(ValueError):
+    """An engine could not count; says which columns it was about."""
+
+
+class EngineTable(Table):
+    """A table of an engine.
+
+    Parameters
+    ----------
+    frame : DataFrame or lazy frame
+        Of any library that narwhals reads.
+    """
+
+    def __init__(self, frame: Any):
+        self._frame = nw.from_native(frame).lazy()
+        schema = self._frame.collect_schema()
+        self._dtypes = dict(schema)
+        texts = [name for name, dtype in schema.items() if isinstance(dtype, nw.Categorical | nw.Enum)]
+        floats = [name for name, dtype in schema.items() if dtype.is_float()]
+        plain = [nw.col(name).cast(nw.String) for name in texts]
+        plain += [nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name) for name in floats]
+        if plain:
+            self._frame = self._frame.with_columns(*plain)
+        self.columns: dict[object, Column] = {}
+        self._codes: dict[object, dict] = {}
+        self._known: dict[tuple, np.ndarray] = {}  # thresholds
+
+    def add(self, column: Column, codes: dict | None = None) -> None:
+        """Make a column known, with the code of each of its values; None for the value of a missing one."""
+        self.columns[column.name], self._codes[column.name] = column, codes
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column has a type of numbers."""
+        return self._dtypes[name].is_numeric()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        return list(self._dtypes)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of people."""
+        return self._first(nw.len())[0]
+
+    def values(self, name: str) -> list | None:
+        """Return the different values of a column, None among them if some are missing; None if there are too many."""
+        column = self._frame.select(name)
+        for some in (column.head(FIRST_ROWS), column):
+            found = _with_none(self._collect(some.unique().head(MOST_CATEGORIES + 2), name)[name].to_list())
+            if len(found) > MOST_CATEGORIES + (None in found):
+                return None
+        return found
+
+    def check_numbers(self, name: str) -> None:
+        """Raise a ValueError unless a column is of numbers, none of them missing or infinite."""
+        if not self.is_number(name):
+            raise ValueError(f"column {name!r} has more than {MOST_CATEGORIES} different values; group them")
+        number = nw.col(name).cast(nw.Float64)
+        n_rows, known, low, high = self._first(nw.len(), number.count(), number.min(), number.max())
+        if missing := n_rows - known:
+            raise ValueError(f"column {name!r}: {missing:.0f} values are missing; fill them or drop the rows")
+        if not np.isfinite([low, high]).all():
+            raise ValueError(f"column {name!r} holds infinite values; expected finite ones")
+
+    def check_key(self, name: str) -> None:
+        """Raise a ValueError unless a column has another whole number for each person."""
+        if not self._dtypes[name].is_integer():
+            raise ValueError(f"key: expected whole numbers in column {name!r}, found {self._dtypes[name]}")
+        n_rows, known, n_different = self._first(nw.len(), nw.col(name).count(), nw.col(name).n_unique())
+        if missing := n_rows - known:
+            raise ValueError(f"key: expected a number for each person in column {name!r}, {missing:.0f} are missing")
+        if n_rows and n_different < n_rows:
+            found = f"{n_rows - n_different:.0f} there twice"
+            raise ValueError(f"key: expected another number for each person in column {name!r}, found {found}")
+
+    def among(self, key: Key, code: int) -> "EngineTable":
+        """Return the table of those people whose key has a code."""
+        part = object.__new__(EngineTable)
+        part.__dict__ |= self.__dict__ | {
+            "_known": {},
+            "_frame": self._frame.filter(self._mapped(key, range(key.size), {}) == code),
+        }
+        return part
+
+    def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
+        """Return how many people there are of each kind."""
+        if not keys_list:
+            return []
+        with _about(", ".join(sorted({str(name) for keys in keys_list for key in keys for name in _columns(key)}))):
+            return self._tabulated(keys_list)
+
+    def _tabulated(self, keys_list) -> list[np.ndarray]:
+        frame, used = self._with_splits(keys_list)
+        different = dict.fromkeys(key for keys in keys_list for key in keys)
+        places = {key: f"key {number}" for number, key in enumerate(different)}
+        named = [self._expression(key, used).alias(name) for key, name in places.items()]
+        frame = frame.select(*named) if named else frame.select(nw.lit(0).alias("everyone"))
+        sets = [[places[key] for key in keys] for keys in keys_list]
+        found = self._counted(frame, sets)
+        return [self._array(*each) for each in zip(keys_list, found, strict=True)]
+
+    def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
+        """Return thresholds of columns of numbers, exactly those of `find_thresholds`, by ever finer histograms."""
+        for name in names:
+            if (name, max_bins) not in self._known:
+                self._known[name, max_bins] = self._thresholds(name, max_bins)
+        return [self._known[name, max_bins] for name in names]
+
+    def _thresholds(self, name: str, max_bins: int) -> np.ndarray:
+        ends = self._first(nw.len(), *(end(nw.col(name).cast(nw.Float64)) for end in (nw.Expr.min, nw.Expr.max)))
+        bins = np.array([ends], dtype=float)  # of each its count, and the least and the largest number in it
+        while True:
+            found, unclear = choose_thresholds(*bins.T, max_bins)
+            if not len(unclear):
+                return found
+            finer = self._finer(name, bins[unclear])
+            if len(finer) == len(unclear):
+                raise EngineError(f"column {name!r} holds numbers that differ by less than 1e-304; round them")
+            bins = np.concatenate([np.delete(bins, unclear, axis=0), finer])
+            bins = bins[np.argsort(bins[:, 1])]
+
+    def _finer(self, name: str, bins: np.ndarray) -> np.ndarray:
+        """Return what is in the parts of some bins, each of which has two different numbers at least."""
+        number, place = nw.col("number"), nw.lit(-1)
+        for first, (_, low, high) in enumerate(bins.tolist()):
+            unit = 1.0 if np.isfinite(high - low) else 0.5  # or the width is no number
+            scale = N_BINS / max(high * unit - low * unit, 1e-304)
+            part = (number * unit - low * unit) * scale  # in order, however it is rounded
+            inside = (number >= low) & (number <= high)
+            place = nw.when(inside).then(part.floor().cast(nw.Int64) + first * (N_BINS + 1)).otherwise(place)
+        frame = self._frame.select(nw.col(name).cast(nw.Float64).alias("number"))
+        frame = frame.with_columns(place.alias("place")).filter(nw.col("place") >= 0)
+        ends = number.min().alias("low"), number.max().alias("high")
+        found = self._collect(frame.group_by("place").agg(nw.len().alias("people"), *ends), name)
+        return np.column_stack([np.array(found[each].to_list(), dtype=float) for each in ("people", "low", "high")])
+
+    def sample(self, key: Hash, share: float, names: Sequence[str]) -> dict[str, Column]:
+        """Return columns of those people whose hash lies in its first share, in the order of their keys."""
+        drawn = self._frame.filter(key.of(nw.col(key.column).cast(nw.Int64)) < int(share * PRIME)).sort(key.column)
+        found = self._collect(drawn.select(*names), ", ".join(names))
+        columns = {}
+        for name in names:
+            column, values = self.columns[name], found[name].to_list()
+            taken = self._coded(name, values) if column.is_categorical else np.array(values, dtype=float)
+            columns[name] = Column(name, taken, column.categories)
+        return columns
+
+    def _with_splits(self, keys_list) -> tuple[nw.LazyFrame, dict[Split, str]]:
+        """Return the frame with a column for each split, without people whom no list counts; and their names."""
+        frame, used = self._frame, {}
+        every = [{key for key in keys if isinstance(key, Split)} for keys in keys_list]
+        for split in [split for splits in every for each in splits for split in _ancestors(each)]:
+            if split not in used:
+                frame = frame.with_columns(self._expression(split, used).alias(name := f"split {len(used)}"))
+                used[split] = name
+        for split in set.intersection(*every):
+            frame = frame.filter(nw.col(used[split]) >= 0)
+        return frame, used
+
+    def _expression(self, key: Key, used: dict[Split, str]) -> nw.Expr:
+        """Return what people are grouped by: of a category its value, else the code."""
+        if isinstance(key, Code):
+            return nw.col(key.column)
+        if isinstance(key, Split) and key in used:
+            return nw.col(used[key])
+        if isinstance(key, Cut):
+            return self._mapped(key, range(key.size), used)
+        if key.parent is None:
+            return self._mapped(*key.branches[0], used)
+        parent = self._mapped(key.parent, range(key.parent.size), used)
+        return nw.when(parent >= 0).then(self._of_branches(parent, key.branches, 0, used)).otherwise(nw.lit(-1))
+
+    def _of_branches(self, parent, branches, first, used) -> nw.Expr:
+        """Return the new part of people by their parent, the first of which is `first`: half of them at a time."""
+        if not any(branches):
+            return nw.lit(-1)
+        if len(branches) == 1:
+            return self._mapped(*branches[0], used)
+        half = len(branches) // 2
+        sides = (branches[:half], first), (branches[half:], first + half)
+        low, high = (self._of_branches(parent, some, start, used) for some, start in sides)
+        return nw.when(parent < first + half).then(low).otherwise(high)
+
+    def _mapped(self, key: Key, codes: Sequence[int], used: dict[Split, str]) -> nw.Expr:
+        """Return a number for each code of a key."""
+        if isinstance(key, Cut):
+            column = nw.col(key.number.column if isinstance(key.number, Hash) else key.number)
+            number = key.number.of(column.cast(nw.Int64)) if isinstance(key.number, Hash) else column.cast(nw.Float64)
+            found = nw.lit(codes[-1])
+            for threshold, code, after in list(zip(key.thresholds, codes[:-1], codes[1:], strict=True))[::-1]:
+                if code != after:
+                    found = nw.when(number <= threshold).then(nw.lit(code)).otherwise(found)
+            return found
+        if isinstance(key, Split) and codes == range(key.size):
+            return self._expression(key, used)
+        column = self._expression(key, used)
+        values: dict[int, list] = {}
+        known = self._codes[key.column] if isinstance(key, Code) else {code: code for code in range(key.size)}
+        for value, code in known.items():
+            values.setdefault(codes[code], []).append(value)
+        found = nw.lit(-1)
+        for code, some in values.items():
+            if code >= 0:
+                is_such = column.is_in([value for value in some if value is not None])
+                is_such = is_such | column.is_null() if None in some else is_such
+                found = nw.when(is_such).then(nw.lit(code)).otherwise(found)
+        return found
+
+    def _counted(self, frame: nw.LazyFrame, sets: list[list[str]]) -> list[list[tuple]]:
+        """Return for each set of columns the different rows, each with the number of people last."""
+        native, engine = frame.to_native(), frame.implementation
+        names = list(dict.fromkeys(name for columns in sets for name in columns))
+        if engine.is_duckdb() and names:
+            return self._in_grouping_sets(native, names, sets)
+        grouped = [
+            (frame.group_by(*columns).agg if columns else frame.select)(nw.len().alias("people")) for columns in sets
+        ]
+        if engine.is_polars():
+            import polars as pl
+
+            found = [nw.from_native(each) for each in pl.collect_all([each.to_native() for each in grouped])]
+        else:
+            found = [each.collect() for each in grouped]
+        return [
+            list(zip(*(each[name].to_list() for name in [*columns, "people"]), strict=True))
+            for each, columns in zip(found, sets, strict=True)
+        ]
+
+    def _in_grouping_sets(self, relation, names, sets) -> list[list[tuple]]:
+        """Return what `_counted` does of a relation of DuckDB."""
+        listed = ", ".join(f'"{name}"' for name in names)
+        different = {",".join(f'"{name}"' for name in columns): columns for columns in sets}
+        query = f"SELECT {listed}, GROUPING({listed}) AS absent, count(*) AS people FROM people "
+        query += f"GROUP BY GROUPING SETS ({', '.join(f'({each})' for each in different)})"
+        rows = relation.query("people", query).fetchall()
+        by_set: dict[int, list] = {}
+        for row in rows:
+            by_set.setdefault(row[-2], []).append(row)
+        found = []
+        for columns in sets:
+            absent = sum(2 ** (len(names) - 1 - place) for place, name in enumerate(names) if name not in columns)
+            places = [names.index(name) for name in columns]
+            found.append([(*(row[place] for place in places), row[-1]) for row in by_set.get(absent, [])])
+        return found
+
+    def _array(self, keys: tuple[Key, ...], rows: list[tuple]) -> np.ndarray:
+        """Return counts with one axis for each key, from the rows of `_counted`."""
+        counts = np.zeros([key.size for key in keys], dtype=np.int64)
+        if not keys:
+            return counts + rows[0][0]
+        if rows:
+            *values, people = zip(*rows, strict=True)
+            codes = [
+                self._coded(key.column, each) if isinstance(key, Code) else np.array(each, dtype=np.int64)
+                for key, each in zip(keys, values, strict=True)
+            ]
+            inside = np.all([each >= 0 for each in codes], axis=0)
+            np.add.at(counts, tuple(each[inside] for each in codes), np.array(people, dtype=np.int64)[inside])
+        return counts
+
+    def _coded(self, name: str, values: Sequence) -> np.ndarray:
+        """Return the codes of values of a column."""
+        codes = self._codes[name]
+        values = _with_none(values)
+        if strange := [value for value in values if value not in codes]:
+            raise EngineError(f"column {name!r}: found {strange[0]!r}, which it did not have before; has it changed?")
+        return np.array([codes[value] for value in values], dtype=np.intp)
+
+    def _first(self, *expressions: nw.Expr) -> tuple:
+        """Return the values of expressions over everyone."""
+        frame = self._frame.select(*(each.alias(f"value {place}") for place, each in enumerate(expressions)))
+        return self._collect(frame, ", ".join(map(str, self._dtypes))).row(0)
+
+    def _collect(self, frame: nw.LazyFrame, about: str) -> nw.DataFrame:
+        with _about(about):
+            return frame.collect()
+
+
+def engine_table(table: Any, argument: str) -> EngineTable:
+    """Return a table of an engine; raise a TypeError if it is none."""
+    if isinstance(table, EngineTable):
+        return table
+    try:
+        return EngineTable(table)
+    except TypeError:
+        raise TypeError(f"{argument}: expected a DataFrame, found {type(table).__name__}") from None
+
+
+@contextmanager
+def _about(columns: str):
+    """Name the columns, if an engine fails."""
+    try:
+        yield
+    except EngineError:
+        raise
+    except Exception as error:
+        first = (str(error).splitlines() or [""])[0]
+        raise EngineError(f"columns {columns}: the engine could not count, {type(error).__name__}: {first}") from error
+
+
+def _with_none(values: Sequence) -> list:
+    """Return values with None for a missing one, which pandas has as nan."""
+    return [None if value != value else value for value in values]
+
+
+def _ancestors(split: Split) -> list[Split]:
+    """Return a split after all that its people were split by before."""
+    return [*(_ancestors(split.parent) if isinstance(split.parent, Split) else ()), split]
+
+
+def _columns(key: Key) -> set[object]:
+    """Return the names of the columns of a key."""
+    if isinstance(key, Code):
+        return {key.column}
+    if isinstance(key, Cut):
+        return {key.number.column if isinstance(key.number, Hash) else key.number}
+    keys = [key.parent, *(branch[0] for branch in key.branches if branch)]
+    return {name for each in keys if each is not None for name in _columns(each)}

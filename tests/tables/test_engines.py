@@ -1,0 +1,217 @@
+"""One contract on six engines: equal counts, thresholds, trees, tests and intervals."""
+
+from itertools import count
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.fairtest import NMI, DataSource, Difference, Investigation, Ratio, investigate
+from fairlab.tables import (
+    Code,
+    Column,
+    Cut,
+    EngineError,
+    EngineTable,
+    Hash,
+    InMemory,
+    Split,
+    engine_table,
+    find_thresholds,
+)
+
+N = 3_000
+ENGINES = ["pandas", "polars", "polars lazy", "arrow", "duckdb", "spark connect"]
+
+
+def people(n=N):
+    """Return people of whom men above 40 are favoured; keys are negative, too, and some towns are missing."""
+    rng = np.random.default_rng(0)
+    age, pay = rng.integers(18, 80, n), rng.lognormal(3, 1, n).round(2)
+    sex, town = rng.choice(["f", "m"], n), rng.choice(["u", "v", "w", None], n, p=[0.4, 0.3, 0.2, 0.1])
+    score = (sex == "m") * (age > 40) * 1.2 + (town == "u") * 0.5 + rng.normal(size=n)
+    frame = pd.DataFrame({"id": rng.permutation(n) * 7 - 5_000, "sex": sex, "age": age, "pay": pay, "town": town})
+    frame["grade"] = np.array(["low", "middle", "high"])[np.digitize(score, [0, 1])]
+    return frame.assign(offer=score > 0.5, truth=score + rng.normal(size=n) > 0.5, job=rng.integers(2, size=n))
+
+
+@pytest.fixture(scope="module")
+def spark():
+    """A Spark Connect session of Sail, which needs no Java."""
+    server = pytest.importorskip("pysail.spark", reason="the extra spark-test is not installed").SparkConnectServer()
+    from pyspark.sql import SparkSession
+
+    server.start()
+    session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").getOrCreate()
+    yield session
+    session.stop()
+    server.stop()
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def to_engine(request):
+    """Return what brings a frame into an engine."""
+    if request.param == "spark connect":
+        return request.getfixturevalue("spark").createDataFrame
+    if request.param == "duckdb":
+        connection, numbers = pytest.importorskip("duckdb").connect(), count()
+
+        def to_relation(frame):
+            connection.execute(f"CREATE TABLE {(name := f'people{next(numbers)}')} AS SELECT * FROM frame")
+            return connection.table(name)
+
+        return to_relation
+    if request.param == "arrow":
+        return pytest.importorskip("pyarrow").Table.from_pandas
+    if request.param == "pandas":
+        return EngineTable  # or a frame of pandas is looked at in memory
+    polars = pytest.importorskip("polars")
+    return polars.from_pandas if request.param == "polars" else lambda frame: polars.from_pandas(frame).lazy()
+
+
+@pytest.fixture(scope="module")
+def table(to_engine):
+    """The people as a table of an engine, with the same codes as in memory."""
+    table = EngineTable(frame) if not isinstance(frame := to_engine(people()), EngineTable) else frame
+    for name in ("id", "age", "pay"):
+        table.add(Column(name, None))
+    for name, values in CODED.items():
+        table.add(Column(name, None, tuple(map(str, values))), {value: code for code, value in enumerate(values)})
+    return table
+
+
+CODED = {"sex": ["f", "m"], "town": [None, "u", "v", "w"], "offer": [False, True], "grade": ["high", "low", "middle"]}
+
+
+def in_memory():
+    frame, columns = people(), {}
+    for name, values in CODED.items():
+        codes = [values.index(None if pd.isna(value) else value) for value in frame[name]]
+        columns[name] = Column(name, np.array(codes), tuple(map(str, values)))
+    return InMemory(columns | {name: Column(name, frame[name].to_numpy()) for name in ("id", "age", "pay")})
+
+
+SEX, TOWN, OFFER = Code("sex", 2), Code("town", 4), Code("offer", 2)
+AGE = Cut("age", (25.0, 40.0, 60.5))
+HALF = Cut(Hash.keyed("id", 3), (1e9,))
+FIRST = Split(None, ((TOWN, (-1, 0, 1, 1)),), 2)
+SECOND = Split(FIRST, ((AGE, (0, 0, 1, 1)), None), 2)
+THIRD = Split(SECOND, ((AGE, (0, 1, -1, -1)), (SEX, (2, 3))), 4)
+WRONG = Split(SEX, ((OFFER, (0, 1)), (OFFER, (1, 0))), 2)
+LISTS = [(), (SEX, OFFER), (TOWN, HALF), (AGE, FIRST, OFFER), (SECOND,), (SEX, THIRD, OFFER), (WRONG, AGE), (THIRD,)]
+
+
+def test_counts_are_those_in_memory(table):
+    for found, expected in zip(table.tabulate(LISTS), in_memory().tabulate(LISTS), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    part = table.among(HALF, 1)
+    assert part.n_rows == in_memory().among(HALF, 1).n_rows == part.tabulate([(SEX,)])[0].sum()
+
+
+def test_counts_in_memory_are_those_of_masks():
+    frame, table = people(), in_memory()
+    is_first = (frame["town"] == "u") & (frame["age"] <= 25)  # part 0 of the third split
+    is_third = (frame["town"] == "u") & (frame["age"] > 40) & (frame["sex"] == "f")
+    [counts] = table.tabulate([(THIRD, OFFER)])
+    for part, mask in ((0, is_first), (2, is_third)):
+        assert counts[part].tolist() == [int((mask & ~frame["offer"]).sum()), int((mask & frame["offer"]).sum())]
+    assert table.tabulate([()])[0] == N
+
+
+def test_thresholds_are_those_in_memory(table):
+    part, rows = table.among(HALF, 0), in_memory().codes(HALF) == 0
+    for max_bins in (3, 10):
+        for name, found in zip(("age", "pay"), part.thresholds(["age", "pay"], max_bins), strict=True):
+            np.testing.assert_array_equal(found, find_thresholds(people()[name].to_numpy()[rows], max_bins))
+
+
+def investigations():
+    options = {"context": ["age", "town"], "min_leaf_size": 60, "max_depth": 2}
+    return [
+        Investigation("sex", "grade", metric=NMI(), **options),
+        Investigation("sex", "offer", metric=Ratio(), **options),
+        Investigation("sex", "offer", explanatory="job", metric=Difference(), **options),
+        Investigation("sex", "offer", ground_truth="truth", **options),
+    ]
+
+
+def reported(data):
+    source = DataSource(data, split="hash", key="id", budget=2)
+    frame = investigate(source, investigations()).frame
+    counts = [None if each is None else each.to_dict() for each in frame["counts"]]
+    return frame.drop(columns=["node", "counts"]), counts
+
+
+def test_trees_tests_and_intervals_are_those_in_memory(to_engine):
+    (found, counts), (expected, expected_counts) = reported(to_engine(people())), reported(people())
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert counts == expected_counts
+    assert (found["depth"] == 2).any() and found["significant"].any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_hash_divides_keys_as_if_at_random(seed):
+    keys = InMemory({"id": Column("id", np.arange(40_000) - 20_000)})
+    sets = keys.codes(Cut(Hash.keyed("id", seed), (2.0**30,)))
+    pairs = np.bincount(2 * sets[::2] + sets[1::2], minlength=4)  # even and odd keys are as often together as apart
+    assert abs(sets.mean() - 0.5) < 0.0125
+    assert np.abs(pairs / pairs.sum() - 0.25).max() < 0.015
+
+
+def test_numbers_need_people_and_the_report_says_so(to_engine):
+    correlations = Investigation("sex", "pay", context=["town"], min_leaf_size=60, max_depth=1)
+    found = [
+        investigate(DataSource(data, split="hash", key="id"), correlations) for data in (to_engine(people()), people())
+    ]
+    pd.testing.assert_frame_equal(*(each.frame.drop(columns=["node", "counts"]) for each in found))
+    assert "100,000 people" in found[0].warnings[0] and not found[1].warnings
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        ({"id": [1, 1]}, {}, "key: .* column 'id', found 1 there twice"),
+        ({"id": [1, None]}, {}, "key: .* column 'id'"),
+        ({"id": ["a", "b"]}, {}, "key: expected whole numbers in column 'id', found String"),
+        ({"pay": [1.5, None]}, {}, "column 'pay': 1 values are missing"),
+        ({"pay": [1.5, np.inf]}, {}, "column 'pay' holds infinite values"),
+        ({"sex": ["1.5", "2"]}, {}, "column 'sex' holds numbers as text"),
+        ({}, {"key": "no"}, "key: no column 'no'"),
+        ({}, {"key": None}, "key: expected a column"),
+        ({}, {"split": "random", "key": None}, "split: expected 'hash'"),
+        ({}, {"train": [True, False]}, "key: expected a column .* without train"),
+    ],
+)
+@pytest.mark.parametrize("to_engine", ["polars lazy", "duckdb"], indirect=True)
+def test_flaws_are_named_with_their_column(to_engine, change, options, said):
+    frame = pd.DataFrame({"id": range(600), "pay": np.arange(600) / 7, "sex": ["f", "m"] * 300})
+    for name, (first, second) in change.items():
+        rest = [second] * 598 if name == "sex" or isinstance(second, str) else frame[name].tolist()[2:]
+        frame[name] = [first, second, *rest]
+    with pytest.raises(ValueError, match=said):
+        DataSource(to_engine(frame), **{"split": "hash", "key": "id"} | options)
+
+
+def test_too_many_texts_and_no_people(to_engine):
+    texts = pd.DataFrame({"id": range(600), "name": [f"name {i % 300}" for i in range(600)]})
+    with pytest.raises(ValueError, match="column 'name' has more than 255 different values; group them"):
+        DataSource(to_engine(texts), split="hash", key="id")
+    nobody = engine_table(to_engine(texts), "data")
+    nobody._frame = nobody._frame.filter(nw.col("id") < 0)
+    with pytest.raises(ValueError, match="0 rows are too few"):
+        DataSource(nobody, split="hash", key="id")
+
+
+def test_a_column_that_changes_is_named(table):
+    changed = table.among(HALF, 0)
+    changed._codes = changed._codes | {"sex": {"f": 0}}
+    with pytest.raises(EngineError, match="column 'sex': found 'm', which it did not have before"):
+        changed.tabulate([(SEX,)])
+
+
+def test_an_engine_that_fails_names_the_columns(table, monkeypatch):
+    broken = table.among(HALF, 0)
+    broken._codes = broken._codes | {"gone": {"f": 0}}
+    with pytest.raises(EngineError, match="columns gone: the engine could not count"):
+        broken.tabulate([(Code("gone", 1),)])
