@@ -1,6 +1,6 @@
 """Benchmarks: speed and memory of the project on this machine.
 
-A benchmark is a function ``f(*, quick)`` in a module of this package, marked with `benchmark`, that returns a list of
+A benchmark is a function ``f(*, quick)`` in a module of this package, marked with `benchmark`, that returns or yields
 `Measurement`.
 A row whose name has ``_vs_`` in it is a speed-up: seconds of the baseline over our seconds, larger is better. Its note
 names the baseline and the task; the goals are in ``docs/benchmarks.md``.
@@ -28,7 +28,7 @@ from fairlab.suite.run import peak_memory_gb
 GB = 1e9
 PACKAGES = (
     *("fairlab", "numpy", "scipy", "pandas", "scikit-learn", "tensorflow-cpu", "tensorflow", "keras"),
-    *("pot", "pulp", "highspy", "fairlearn", "lime", "z3-solver", "sliceline", "divexplorer"),
+    *("pot", "pulp", "highspy", "fairlearn", "lime", "z3-solver", "sliceline", "divexplorer", "duckdb", "numba"),
 )
 _REGISTRY: dict[str, Callable] = {}
 
@@ -130,7 +130,11 @@ def _processor():
 
 
 def run(
-    names: list[str] | None = None, *, quick: bool = False, show: Callable[[Measurement], object] = lambda row: None
+    names: list[str] | None = None,
+    *,
+    quick: bool = False,
+    rows: int | None = None,
+    show: Callable[[Measurement], object] = lambda row: None,
 ) -> tuple[list[Measurement], dict[str, str]]:
     """Run the named benchmarks, or all, and write ``benchmarks.json`` into the results folder.
 
@@ -141,6 +145,8 @@ def run(
     names : list of str, optional
     quick : bool
         Whether to use sizes that take seconds; good for trying a benchmark, not for reading its numbers.
+    rows : int, optional
+        Of a benchmark that has a size; None for its own.
     show : callable
         Called with each row when it is measured.
 
@@ -159,18 +165,18 @@ def run(
     unknown = [name for name in names or [] if name not in known]
     if unknown:
         raise ValueError(f"unknown benchmarks: {', '.join(unknown)}; there are {', '.join(known)}")
-    rows, failed, seconds = [], {}, {}
+    measured, failed, seconds = [], {}, {}
     for name in names or known:
         start = time.perf_counter()
         try:
-            for row in known[name](quick=quick):
-                rows.append(row)
+            for row in known[name](quick=quick, **({} if rows is None else {"rows": rows})):
+                measured.append(row)
                 show(row)
         except Exception as error:
             failed[name] = f"{type(error).__name__}: {error}"
             show(missing(name, "", f"failed: {failed[name]}"))
         seconds[name] = time.perf_counter() - start
-        report = {"quick": quick, "machine": machine(), "benchmarks": [asdict(row) for row in rows]}
+        report = {"quick": quick, "machine": machine(), "benchmarks": [asdict(row) for row in measured]}
         report |= {"failed": failed, "seconds": seconds}
         write_text(project().results / "benchmarks.json", json.dumps(report, indent=2) + "\n")
-    return rows, failed
+    return measured, failed

@@ -14,6 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; all by default")
     parser.add_argument("--list", action="store_true", help="list the benchmarks and what they measure")
     parser.add_argument("--quick", action="store_true", help="sizes that take seconds; the numbers are meaningless")
+    parser.add_argument("--rows", type=int, metavar="N", help="size of fairtest_hundred_million")
     options = parser.parse_args(arguments)
     if options.list:
         for name, function in benchmarks.discover().items():
@@ -21,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # rows are to be read, not TensorFlow's chatter
     try:
-        _, failed = benchmarks.run(options.names, quick=options.quick, show=_show)
+        _, failed = benchmarks.run(options.names, quick=options.quick, rows=options.rows, show=_show)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2

@@ -3,6 +3,7 @@ from .encoding import encode as encode
 from .engines import EngineError as EngineError
 from .engines import EngineTable as EngineTable
 from .engines import engine_table as engine_table
+from .folder import Folder as Folder
 from .keys import Code as Code
 from .keys import Cut as Cut
 from .keys import Hash as Hash

@@ -151,6 +151,7 @@ def _connection(memory_gb):
     """Open an empty database in memory, which writes nothing to the disk."""
     settings = {"memory_limit": f"{memory_gb}GB", "threads": joblib.cpu_count(), "temp_directory": ""}
     with required("duckdb").connect(config=settings) as connection:
+        connection.execute("set enable_progress_bar = false")
         yield connection
 
 

@@ -1,0 +1,390 @@
+"""A folder of codes as a table: its files are read and counted in parts, by as many threads as there are cores."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import lru_cache, partial
+from math import prod
+from pathlib import Path
+
+import joblib
+import numpy as np
+
+from fairlab.models.loops import IS_COMPILED, compiled
+from fairlab.tables.encoding import META, FilesError, check_sources
+from fairlab.tables.keys import OTHER_PRIME, PRIME, Code, Cut, Hash, Key, Split
+from fairlab.tables.table import Column, Table
+from fairlab.tables.thresholds import choose_thresholds
+
+ROW = "number of the row"  # the key of a folder that was encoded without one
+MOST_CATEGORIES = 255
+N_BINS = 4_096  # of numbers, in one round of the search for thresholds
+ROWS = 2**17  # that are counted at once: the codes of some 20 keys fit into a cache
+
+
+class Folder(Table):
+    """A table whose codes `encode` wrote to a folder.
+
+    Parameters
+    ----------
+    folder : path
+
+    Raises
+    ------
+    FilesError
+        If the encoding of the folder did not end, a file of codes has another length, or a file that the folder was
+        made of has changed since.
+    """
+
+    def __init__(self, folder: str | Path):
+        self._folder, self._member = Path(folder), None
+        if not (self._folder / META).exists():
+            raise FilesError(
+                f"{folder}: expected codes, found no {META}; fairlab.tables.encode writes and resumes them"
+            )
+        meta = json.loads((self._folder / META).read_text("utf-8"))
+        check_sources(meta, self._folder)
+        self._about, self._left_out, self._n_rows = meta["columns"], meta["left_out"], meta["n_rows"]
+        for name, about in self._about.items():
+            file, expected = self._folder / about["file"], self._n_rows * np.dtype(about["dtype"]).itemsize
+            if not file.exists() or (size := file.stat().st_size) != expected:
+                found = f"{size:,}" if file.exists() else "none"
+                raise FilesError(f"{file}: expected {expected:,} bytes of column {name!r}, found {found}")
+        if meta["asked"]["key"] is None:
+            self._about[ROW] = {"kind": "key"}
+        self.columns: dict[object, Column] = {}
+        self._tables: dict[object, np.ndarray | None] = {}  # of the codes in a file, those of the column
+        self._known: dict[tuple, np.ndarray] = {}  # thresholds
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns; the last one is of the numbers of the rows, if the folder has no other key."""
+        return list(self._about)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of people."""
+        return self._n_rows if self._member is None else int(self.tabulate([()])[0])
+
+    def add(self, column: Column, codes: dict | None = None) -> None:
+        """Make a column known, with the code of each of its values; None for the value of a missing one."""
+        self.columns[column.name] = column
+        values = self._about[column.name].get("values")
+        if column.is_categorical:
+            table = np.array([codes[value] for value in values])
+            same = np.array_equal(table, np.arange(len(table)))
+            self._tables[column.name] = None if same else table.astype(np.uint8)
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column is of numbers."""
+        return self._about[name]["kind"] in ("numbers", "integers", "key")
+
+    def values(self, name: str) -> list | None:
+        """Return the different values of a column, None among them if some are missing; None if there are too many."""
+        if name in self._left_out:
+            raise FilesError(f"column {name!r}: {self._left_out[name]}; expected numbers, booleans or fewer texts")
+        found = self._about[name].get("values")
+        return found if found is not None and len(found) <= MOST_CATEGORIES + (None in found) else None
+
+    def check_numbers(self, name: str) -> None:
+        """Raise a FilesError unless a column is of numbers, none of them missing or infinite."""
+        about = self._about[name]
+        if not self.is_number(name):
+            raise FilesError(f"column {name!r} has more than {MOST_CATEGORIES} different values; group them")
+        counts = zip(about.get("values", ()), about.get("counts", ()), strict=True)
+        strange = about.get("not_finite", 0) + sum(n for value, n in counts if value is None or not np.isfinite(value))
+        if strange:
+            raise FilesError(f"column {name!r}: {strange} values are missing or infinite; fill them or drop the rows")
+
+    def check_key(self, name: str) -> None:
+        """Raise a FilesError unless a column is the key of the encoding, which was looked at then."""
+        if self._about[name]["kind"] != "key":
+            key = next(name for name, about in self._about.items() if about["kind"] == "key")
+            raise FilesError(f"key: expected {key!r}, the key of {self._folder}, found {name!r}; encode anew with key=")
+
+    def among(self, key: Key, code: int) -> "Folder":
+        """Return the table of those people whose key has a code."""
+        part = object.__new__(Folder)
+        member = Split(None, ((key, tuple(0 if each == code else -1 for each in range(key.size))),), 1)
+        part.__dict__ |= self.__dict__ | {"_member": member, "_known": {}}
+        return part
+
+    def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
+        """Return how many people there are of each kind, by several lists of keys in one pass over the files."""
+        if not keys_list:
+            return []
+        count = _Count(keys_list)
+        with ThreadPoolExecutor(n_threads := joblib.cpu_count()) as pool:
+            counts = sum(pool.map(count.of, [self._parts(each, n_threads) for each in range(n_threads)]))
+        return count.by_list(counts)
+
+    def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
+        """Return thresholds of columns of numbers, exactly those of `find_thresholds`."""
+        for name in names:
+            if (name, max_bins) not in self._known:
+                values = self.numbers_of(name)
+                if values is not None:
+                    [counts] = self.tabulate([(Cut(name, tuple(values[:-1].tolist())),)])
+                    bins = [each[counts > 0] for each in (counts, values, values)]
+                    self._known[name, max_bins] = choose_thresholds(*bins, max_bins)[0]
+                else:
+                    self._known[name, max_bins] = _refined(partial(self._bins, name), max_bins)
+        return [self._known[name, max_bins] for name in names]
+
+    def _bins(self, name, inside: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return the count, least and largest number of each bin that has some, of numbers in some closed intervals."""
+
+        def of(parts):
+            bins = np.tile([[0.0], [np.inf], [-np.inf]], len(edges) + 1)
+            for rows in parts:
+                numbers = rows.numbers(name)
+                place = np.searchsorted(inside[:, 1], numbers)
+                numbers = np.sort(
+                    numbers[(place < len(inside)) & (numbers >= inside[place.clip(0, len(inside) - 1), 0])]
+                )
+                ends = np.searchsorted(numbers, edges, side="right")
+                starts, ends = np.append(0, ends), np.append(ends, len(numbers))
+                some = np.flatnonzero(ends > starts)
+                bins[0, some] += (ends - starts)[some]
+                bins[1, some] = np.minimum(bins[1, some], numbers[starts[some]])
+                bins[2, some] = np.maximum(bins[2, some], numbers[ends[some] - 1])
+            return bins
+
+        with ThreadPoolExecutor(n_threads := joblib.cpu_count()) as pool:
+            found = np.stack(list(pool.map(of, [self._parts(each, n_threads) for each in range(n_threads)])))
+        bins = np.stack([found[:, 0].sum(axis=0), found[:, 1].min(axis=0), found[:, 2].max(axis=0)])
+        return bins[:, bins[0] > 0]
+
+    def sample(self, key: Hash, share: float, names: Sequence[str]) -> dict[str, Column]:
+        """Return columns of those people whose hash lies in its first share, in the order of their keys."""
+        drawn = Split(None, ((Cut(key, (int(share * PRIME) - 1.0,)), (0, -1)),), 1)
+        found = {name: [] for name in (key.column, *names)}
+        for rows in self._parts(0, 1):
+            rows.keep(np.flatnonzero(rows.codes(drawn) >= 0))
+            for name, some in found.items():
+                is_code = name in self.columns and self.columns[name].is_categorical
+                some.append(rows.codes(self.columns[name].key) if is_code else rows.numbers(name))
+        joined = {name: np.concatenate(some) for name, some in found.items()}
+        order = np.argsort(joined[key.column], kind="stable")
+        return {name: replace(self.columns[name], values=joined[name][order]) for name in names}
+
+    def _parts(self, number, n_parts) -> Iterator["_Rows"]:
+        """Yield every n-th part of the people."""
+        for start in range(number * ROWS, self._n_rows, n_parts * ROWS):
+            rows = _Rows(self, start, min(start + ROWS, self._n_rows))
+            if self._member is not None:
+                rows.keep(np.flatnonzero(rows.codes(self._member) >= 0))
+            yield rows
+
+    def read(self, name: str, start: int, stop: int) -> np.ndarray:
+        """Return what the file of a column has for some rows."""
+        about = self._about[name]
+        if "file" not in about:
+            return np.arange(start, stop)
+        dtype = np.dtype(about["dtype"])
+        found = np.fromfile(self._folder / about["file"], dtype, stop - start, offset=start * dtype.itemsize)
+        if len(found) < stop - start:
+            raise FilesError(f"{self._folder / about['file']}: ended while it was read")
+        return found
+
+    def table(self, name: str) -> np.ndarray | None:
+        """Return the codes of a column for those in its file; None where they are the same."""
+        return self._tables.get(name)
+
+    def numbers_of(self, name: str) -> np.ndarray | None:
+        """Return the numbers that the codes in a file stand for; None if the numbers themselves are there."""
+        values = self._about[name].get("values")
+        return None if values is None else np.array(values, dtype=float)
+
+
+def _refined(find: Callable, max_bins: int) -> np.ndarray:
+    """Return thresholds from bins of numbers, which are cut until all that matters of them is known."""
+    bins = find(np.array([[-np.inf, np.inf]]), np.empty(0))
+    while True:
+        found, unclear = choose_thresholds(*bins, max_bins)
+        if not len(unclear):
+            return found
+        inside = bins[1:, unclear].T
+        edges = np.concatenate([np.linspace(low, high, N_BINS) for low, high in inside.tolist()])
+        bins = np.concatenate([np.delete(bins, unclear, axis=1), find(inside, edges)], axis=1)
+        bins = bins[:, np.argsort(bins[1])]
+
+
+class _Count:
+    """One pass over a table: what all lists of keys have in common is combined once."""
+
+    def __init__(self, keys_list):
+        self._lists = keys_list
+        shared = [key for key in dict.fromkeys(keys_list[0]) if all(key in keys for keys in keys_list)]
+        # Who is not counted at all is left out first.
+        self._shared = sorted(shared, key=lambda key: not (isinstance(key, Split) and key.parent is None))
+        self._others = [[key for key in keys if key not in shared] for keys in keys_list]
+        self._ends = np.cumsum([0, *(prod(key.size for key in keys) for keys in keys_list)]).tolist()
+
+    def of(self, parts: "Iterator[_Rows]") -> np.ndarray:
+        """Return the counts of some parts of the table, those of one list after those of another."""
+        counts = np.zeros(self._ends[-1], dtype=np.int64)
+        for rows in parts:
+            kinds = np.zeros(len(rows), dtype=np.int64)
+            for key in self._shared:
+                codes = rows.codes(key)
+                kinds = kinds * key.size + codes
+                if isinstance(key, Split) and (codes < 0).any():
+                    inside = np.flatnonzero(codes >= 0)
+                    rows.keep(inside)
+                    kinds = kinds[inside]
+            for number, others in enumerate(self._others):
+                *first, last = others or [None]
+                here = kinds
+                for key in first:
+                    here = combine(here, rows.codes(key), key.size)
+                codes, size = (np.zeros(len(kinds), np.uint8), 1) if last is None else (rows.codes(last), last.size)
+                add(here, codes, size, counts[self._ends[number] : self._ends[number + 1]])
+        return counts
+
+    def by_list(self, counts: np.ndarray) -> list[np.ndarray]:
+        """Return the counts of each list, with its axes in the order of its keys."""
+        found = []
+        for number, (keys, others) in enumerate(zip(self._lists, self._others, strict=True)):
+            order = [*self._shared, *others]
+            table = counts[self._ends[number] : self._ends[number + 1]].reshape([key.size for key in order])
+            found.append(np.ascontiguousarray(table.transpose([order.index(key) for key in keys])))
+        return found
+
+
+class _Rows:
+    """Some rows of a folder, and their codes by keys."""
+
+    def __init__(self, table, start, stop):
+        self._table, self._start, self._stop = table, start, stop
+        self._kept, self._codes = None, {}
+
+    def __len__(self):
+        return self._stop - self._start if self._kept is None else len(self._kept)
+
+    def keep(self, places: np.ndarray) -> None:
+        """Leave out all others."""
+        self._kept = places if self._kept is None else self._kept[places]
+        self._codes = {key: codes[places] for key, codes in self._codes.items()}
+
+    def codes(self, key: Key) -> np.ndarray:
+        """Return everybody's code by a key; -1 for none, in types that can be negative."""
+        if key not in self._codes:
+            find = {Code: self._code, Cut: self._cut, Split: self._part}[type(key)]
+            self._codes[key] = find(key)
+        return self._codes[key]
+
+    def _read(self, name) -> np.ndarray:
+        found = self._table.read(name, self._start, self._stop)
+        return found if self._kept is None else found[self._kept]
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return everybody's number, or key."""
+        values = self._table.numbers_of(name)
+        return self._read(name) if values is None else values[self._read(name)]
+
+    def _code(self, key: Code) -> np.ndarray:
+        table = self._table.table(key.column)
+        return self._read(key.column) if table is None else table[self._read(key.column)]
+
+    def _cut(self, key: Cut) -> np.ndarray:
+        if isinstance(key.number, Hash):
+            numbers = hashed(self._read(key.number.column), np.array(key.number.coefficients))
+        elif (values := self._table.numbers_of(key.number)) is None:
+            numbers = self._read(key.number)
+        else:
+            codes = np.searchsorted(key.thresholds, values, side="left")
+            return codes.astype(np.uint8 if key.size <= 2**8 else np.uint16)[self._read(key.number)]
+        return np.searchsorted(key.thresholds, numbers, side="left")
+
+    def _part(self, split: Split) -> np.ndarray:
+        parents = np.zeros(len(self), dtype=np.int32) if split.parent is None else self.codes(split.parent)
+        keys, line, starts, parts = _branches(split)
+        codes = np.array([self.codes(key) for key in keys], dtype=np.uint16).reshape(len(keys), len(self))
+        return follow(parents.astype(np.int32, copy=False), codes, line, starts, parts)
+
+
+@lru_cache(maxsize=16)
+def _branches(split: Split) -> tuple[list[Key], np.ndarray, np.ndarray, np.ndarray]:
+    """Return the keys of a split; for each code of the parent which one it is, and where its parts begin; all parts."""
+    keys = list(dict.fromkeys(branch[0] for branch in split.branches if branch))
+    line = np.array([keys.index(branch[0]) if branch else -1 for branch in split.branches], dtype=np.int32)
+    parts = [branch[1] if branch else () for branch in split.branches]
+    starts = np.cumsum([0, *map(len, parts)])[:-1]
+    return keys, line, starts, np.array([part for some in parts for part in some], dtype=np.int32)
+
+
+# The loops over rows, and what they do in NumPy.
+
+
+def plain_hashed(keys: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    """Return what `Hash.of` does of keys."""
+    return Hash(None, tuple(coefficients.tolist())).of(keys)
+
+
+def plain_follow(parents, codes, line, starts, parts) -> np.ndarray:
+    """Return the part that everybody is in after a split: -1 of who was in none, or is in one that is not split."""
+    lines = np.where(parents < 0, -1, line[parents])
+    found = np.full(len(parents), -1, dtype=np.int32)
+    inside = np.flatnonzero(lines >= 0)
+    found[inside] = parts[starts[parents[inside]] + codes[lines[inside], inside]]
+    return found
+
+
+def plain_combine(kinds, codes, size) -> np.ndarray:
+    """Return kinds by one more key; -1 of who has no code."""
+    return np.where((kinds < 0) | (codes < 0), -1, kinds * size + codes)
+
+
+def plain_add(kinds, codes, size, counts) -> None:
+    """Add to counts how many people there are of each kind and code."""
+    found = plain_combine(kinds, codes, size)
+    counts += np.bincount(found[found >= 0], minlength=len(counts))
+
+
+@compiled
+def _compiled_hashed(keys, coefficients):
+    found = np.empty(len(keys), np.int64)
+    for i in range(len(keys)):
+        near = keys[i] % PRIME * coefficients[0] % PRIME
+        far = keys[i] % OTHER_PRIME * coefficients[1] % PRIME
+        mixed = (near + far) % PRIME
+        value = mixed * coefficients[2] % PRIME
+        for k in range(3, 6):
+            value = (value + coefficients[k]) % PRIME * mixed % PRIME
+        found[i] = (value + coefficients[6]) % PRIME
+    return found
+
+
+@compiled
+def _compiled_follow(parents, codes, line, starts, parts):
+    found = np.full(len(parents), -1, np.int32)
+    for i in range(len(parents)):
+        parent = parents[i]
+        if parent >= 0 and line[parent] >= 0:
+            found[i] = parts[starts[parent] + codes[line[parent], i]]
+    return found
+
+
+@compiled
+def _compiled_combine(kinds, codes, size):
+    found = np.full(len(kinds), -1, np.int64)
+    for i in range(len(kinds)):
+        if kinds[i] >= 0 and codes[i] >= 0:
+            found[i] = kinds[i] * size + codes[i]
+    return found
+
+
+@compiled
+def _compiled_add(kinds, codes, size, counts):
+    for i in range(len(kinds)):
+        if kinds[i] >= 0 and codes[i] >= 0:
+            counts[kinds[i] * size + codes[i]] += 1
+
+
+LOOPS = {
+    "plain": (plain_hashed, plain_follow, plain_combine, plain_add),
+    "compiled": (_compiled_hashed, _compiled_follow, _compiled_combine, _compiled_add),
+}
+hashed, follow, combine, add = LOOPS["compiled" if IS_COMPILED else "plain"]
