@@ -98,7 +98,7 @@ def encode(
         if found:
             check_sources(found, folder, files)
         if not (folder / META).exists():
-            with _connection(memory_gb) as connection:
+            with connected(memory_gb) as connection:
                 _write_codes(connection, files, folder, found or _plan(connection, files, **asked))
     return folder
 
@@ -146,13 +146,12 @@ def _stamp(file) -> list[int]:
     return [status.st_size, status.st_mtime_ns]
 
 
-@contextmanager
-def _connection(memory_gb):
-    """Open an empty database in memory, which writes nothing to the disk."""
+def connected(memory_gb: float):
+    """Return an empty database in memory, which writes nothing to the disk."""
     settings = {"memory_limit": f"{memory_gb}GB", "threads": joblib.cpu_count(), "temp_directory": ""}
-    with required("duckdb").connect(config=settings) as connection:
-        connection.execute("set enable_progress_bar = false")
-        yield connection
+    connection = required("duckdb").connect(config=settings)
+    connection.execute("set enable_progress_bar = false")
+    return connection
 
 
 @contextmanager
@@ -389,6 +388,13 @@ def _rows(file, kinds, after=0) -> str:
         columns.append(f"{value} as {column}")
     texts = _as_found(file, "all_varchar = true")
     return f"(select {', '.join(columns)} from {texts} offset {after})"
+
+
+def all_rows(connection, files: Sequence[str]) -> str:
+    """Return a query for the rows of all files, after a check that their columns are of the same kinds."""
+    kinds = _kinds(connection, files, None, None, ())
+    columns = ", ".join(_name(name) for name in kinds)
+    return " union all ".join(f"select {columns} from {_rows(file, kinds)}" for file in files)
 
 
 def _value(name, kind) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -295,10 +296,14 @@ class EngineTable(Table):
             return frame.collect()
 
 
-def engine_table(table: Any, argument: str) -> EngineTable:
-    """Return a table of an engine; raise a TypeError if it is none."""
-    if isinstance(table, EngineTable):
+def engine_table(table: Any, argument: str) -> Table:
+    """Return a table of an engine, or of files that a path stands for; raise a TypeError if it is none."""
+    if isinstance(table, Table):
         return table
+    if isinstance(table, str | Path):
+        from fairlab.tables.folder import open_files
+
+        return open_files(table)
     try:
         return EngineTable(table)
     except TypeError:

@@ -12,7 +12,8 @@ import joblib
 import numpy as np
 
 from fairlab.models.loops import IS_COMPILED, compiled
-from fairlab.tables.encoding import META, FilesError, check_sources
+from fairlab.tables.encoding import META, PROGRESS, FilesError, all_rows, check_sources, connected, source_files
+from fairlab.tables.engines import EngineTable
 from fairlab.tables.keys import OTHER_PRIME, PRIME, Code, Cut, Hash, Key, Split
 from fairlab.tables.table import Column, Table
 from fairlab.tables.thresholds import choose_thresholds
@@ -198,6 +199,20 @@ class Folder(Table):
         return None if values is None else np.array(values, dtype=float)
 
 
+def open_files(path: str | Path, *, memory_gb: float = 0.4) -> Table:
+    """Return a folder of codes as a table; other files as one of DuckDB, which reads them at each count.
+
+    Raises
+    ------
+    FilesError
+        If a pattern stands for no file, or one cannot be read or has other columns than the first.
+    """
+    if (Path(path) / META).exists() or (Path(path) / PROGRESS).exists():
+        return Folder(path)
+    connection = connected(memory_gb)  # which lives as long as the table
+    return EngineTable(connection.sql(all_rows(connection, source_files(path))))
+
+
 def _refined(find: Callable, max_bins: int) -> np.ndarray:
     """Return thresholds from bins of numbers, which are cut until all that matters of them is known."""
     bins = find(np.array([[-np.inf, np.inf]]), np.empty(0))
@@ -249,7 +264,7 @@ class _Count:
         for number, (keys, others) in enumerate(zip(self._lists, self._others, strict=True)):
             order = [*self._shared, *others]
             table = counts[self._ends[number] : self._ends[number + 1]].reshape([key.size for key in order])
-            found.append(np.ascontiguousarray(table.transpose([order.index(key) for key in keys])))
+            found.append(np.array(table.transpose([order.index(key) for key in keys]), order="C"))
         return found
 
 
