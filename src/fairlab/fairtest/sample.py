@@ -164,11 +164,12 @@ class DataSource:
 
     Parameters
     ----------
-    data : DataFrame of shape (n_rows, n_columns), Case, or table of an engine
+    data : DataFrame of shape (n_rows, n_columns), Case, table of an engine, or path
         One row per person: sensitive features, context and explanatory attributes, and outputs. Of a case its table,
         one decision of each person, and the outcomes: ``favourable``, whether the decision is, and ``error``, whether
         it is wrong, if all true labels are known; of a regression ``model's number`` and ``error of the model's
-        number``. Tables of Polars, Arrow, DuckDB and Spark are counted where they are: they need ``split="hash"``, and
+        number``. Tables of Polars, Arrow, DuckDB and Spark, Parquet and CSV files (``"decisions/*.parquet"``), and
+        codes that `fairlab.tables.encode` made of files, are counted where they are: they need ``split="hash"``, and
         columns of text have at most 255 different values. Where counts are not enough, for correlations and the labels
         of a discovery, about 100,000 people of each set are drawn by their hash, and every report says so.
     budget : int

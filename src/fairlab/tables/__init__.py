@@ -24,6 +24,17 @@ The same counts of a table that pandas, or any other engine, holds:
 >>> other.add(Column("sex", None, ("f", "m")), {"f": 0, "m": 1})
 >>> bool((other.tabulate([(half, Code("sex", 2))])[0] == counts).all()), issubclass(EngineError, ValueError)
 (True, True)
+
+And of files, which are read once:
+
+>>> from tempfile import TemporaryDirectory
+>>> from fairlab.tables import FilesError, Folder, encode
+>>> with TemporaryDirectory() as place:
+...     pd.DataFrame({"id": np.arange(1000), "sex": ["f", "m"] * 500}).to_csv(f"{place}/people.csv", index=False)
+...     codes = Folder(encode(f"{place}/*.csv", f"{place}/codes", key="id"))
+...     codes.add(Column("sex", None, ("f", "m")), {"f": 0, "m": 1})
+...     print(bool((codes.tabulate([(half, Code("sex", 2))])[0] == counts).all()), issubclass(FilesError, ValueError))
+True True
 """
 
 import lazy_loader as lazy

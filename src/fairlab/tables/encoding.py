@@ -18,6 +18,7 @@ from fairlab.paths import write_text
 
 META, PROGRESS, LOCK = "meta.json", "progress.json", ".lock"
 MOST_CODES = 2**16
+MEMORY_GB = 0.4  # of DuckDB
 ROWS = 2**18  # of a batch
 BATCHES = 16  # between two saved states
 KEYS_AT_ONCE = 2**23
@@ -48,7 +49,7 @@ def encode(
     key: str | None = None,
     columns: Sequence[str] | None = None,
     texts: Sequence[str] = (),
-    memory_gb: float = 0.4,
+    memory_gb: float = MEMORY_GB,
 ) -> Path:
     """Encode files into a folder of codes, which trees and tests are counted from.
 
@@ -146,7 +147,12 @@ def _stamp(file) -> list[int]:
     return [status.st_size, status.st_mtime_ns]
 
 
-def connected(memory_gb: float):
+def is_folder(path: str | Path) -> bool:
+    """Whether a path is that of a folder of codes, or of some that were begun."""
+    return any((Path(path) / state).exists() for state in (META, PROGRESS))
+
+
+def connected(memory_gb: float = MEMORY_GB):
     """Return an empty database in memory, which writes nothing to the disk."""
     settings = {"memory_limit": f"{memory_gb}GB", "threads": joblib.cpu_count(), "temp_directory": ""}
     connection = required("duckdb").connect(config=settings)

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from fairlab.tables.encoding import all_rows, connected, is_folder, source_files
 from fairlab.tables.keys import PRIME, Code, Cut, Hash, Key, Split
 from fairlab.tables.table import Column, Table
 from fairlab.tables.thresholds import choose_thresholds
@@ -297,13 +298,24 @@ class EngineTable(Table):
 
 
 def engine_table(table: Any, argument: str) -> Table:
-    """Return a table of an engine, or of files that a path stands for; raise a TypeError if it is none."""
+    """Return a table of an engine, of a folder of codes, or of files, which DuckDB reads at each count.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    FilesError
+        If a path stands for no file, or one cannot be read or has other columns than the first.
+    """
     if isinstance(table, Table):
         return table
     if isinstance(table, str | Path):
-        from fairlab.tables.folder import open_files
+        if is_folder(table):
+            from fairlab.tables.folder import Folder
 
-        return open_files(table)
+            return Folder(table)
+        connection = connected()  # which lives as long as the table
+        return EngineTable(connection.sql(all_rows(connection, source_files(table))))
     try:
         return EngineTable(table)
     except TypeError:

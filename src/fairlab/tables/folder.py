@@ -12,8 +12,7 @@ import joblib
 import numpy as np
 
 from fairlab.models.loops import IS_COMPILED, compiled
-from fairlab.tables.encoding import META, PROGRESS, FilesError, all_rows, check_sources, connected, source_files
-from fairlab.tables.engines import EngineTable
+from fairlab.tables.encoding import META, FilesError, check_sources
 from fairlab.tables.keys import OTHER_PRIME, PRIME, Code, Cut, Hash, Key, Split
 from fairlab.tables.table import Column, Table
 from fairlab.tables.thresholds import choose_thresholds
@@ -197,20 +196,6 @@ class Folder(Table):
         """Return the numbers that the codes in a file stand for; None if the numbers themselves are there."""
         values = self._about[name].get("values")
         return None if values is None else np.array(values, dtype=float)
-
-
-def open_files(path: str | Path, *, memory_gb: float = 0.4) -> Table:
-    """Return a folder of codes as a table; other files as one of DuckDB, which reads them at each count.
-
-    Raises
-    ------
-    FilesError
-        If a pattern stands for no file, or one cannot be read or has other columns than the first.
-    """
-    if (Path(path) / META).exists() or (Path(path) / PROGRESS).exists():
-        return Folder(path)
-    connection = connected(memory_gb)  # which lives as long as the table
-    return EngineTable(connection.sql(all_rows(connection, source_files(path))))
 
 
 def _refined(find: Callable, max_bins: int) -> np.ndarray:
