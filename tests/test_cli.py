@@ -469,6 +469,36 @@ def decisions(tmp_path, monkeypatch):
     return ["--decisions", "hired", "--pos-label", "yes", "--sensitive-features", "sex", "--features", "points"]
 
 
+def test_decisions_in_files_are_all_counted(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("duckdb")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"sex": rng.choice(["f", "m"], 4_000), "town": rng.choice(["a", "b", "c"], 4_000)})
+    unfair = (people["sex"] == "f") & (people["town"] == "b")
+    people["hired"] = np.where(rng.random(4_000) < 0.5 - 0.3 * unfair, "yes", "no")
+    Path("files").mkdir()
+    people.head(1_500).to_parquet("files/a.parquet")
+    people.tail(2_500).to_parquet("files/b.parquet")
+    of_files = ["audit", "--decisions", "hired", "--sensitive-features", "sex", "files/*.parquet"]
+    assert main([*of_files, "--pos-label", "yes", "--codes", "codes", "--json", "r.json"]) == 3
+    out = capsys.readouterr().out
+    assert "4,000 decisions, all counted" in out and "town: b" in out
+    content = json.loads(Path("r.json").read_text("utf-8"))
+    selected = people.groupby("sex")["hired"].apply(lambda hired: (hired == "yes").mean())
+    assert content["rates"]["sex"]["f"]["selection rate"] == pytest.approx(selected["f"], abs=1e-9)
+    assert content["fairtest"]["sections"][0]["contexts"][0]["size"] < 4_000
+    again = [*of_files[:-1], "codes", "--pos-label", "yes"]  # the codes alone, and once more with the files
+    assert main(again) == main([*of_files, "--pos-label", "yes"]) == 3
+    printed = capsys.readouterr().out
+    assert printed == out * 2
+    assert main(of_files) == 2
+    assert "pos_label: expected the favourable one of no, yes, found none" in capsys.readouterr().err
+    assert main([*of_files, "--html", "r.html"]) == 2
+    assert "--html is for tables in memory" in capsys.readouterr().err
+    assert main([*of_files[:-1], "none/*.parquet", "--pos-label", "yes"]) == 2
+    assert "none/*.parquet: expected files, found none" in capsys.readouterr().err
+
+
 def test_decisions_are_audited_and_compared_without_a_model(decisions, tmp_path, capsys):
     assert main(["audit", *decisions, "last.csv"]) == 0
     out = capsys.readouterr()

@@ -255,6 +255,11 @@ AUDIT_OPTIONS = (
     is_flag=True,
     help="also vary the predictors of a sensitive feature that is not an input of the model",
 )
+@click.option(
+    "--codes",
+    metavar="FOLDER",
+    help="with --decisions: where files as 'decisions/*.parquet' are encoded once, all rows of which FairTest counts",
+)
 @click.option("--methods", type=_names, metavar="A,B", help="run only these methods (default: all that apply)")
 @click.option(
     "--budget",
@@ -317,9 +322,25 @@ AUDIT_OPTIONS = (
 )
 @click.pass_context
 def audit(
-    context, html, json, junit, sarif, model_card, rows, seed, budget, fail_on, baseline, require_within, **options
+    context,
+    html,
+    json,
+    junit,
+    sarif,
+    model_card,
+    rows,
+    seed,
+    budget,
+    fail_on,
+    baseline,
+    require_within,
+    codes,
+    **options,
 ):
     """Audit your model with all methods."""
+    files = options["model"] if options["decisions"] is not None else None
+    if codes is not None or (files is not None and ("*" in files or Path(files).is_dir())):
+        return _audit_files(context, codes)
     from fairlab.auditing import audit, forecast
     from fairlab.auditing.guard import Accepted, Rule, judge, read_baseline
     from fairlab.auditing.wording import count, lines, rates, reasons
@@ -368,6 +389,32 @@ def audit(
     if judged.failing:
         return SIGNIFICANT
     return NOT_ASSESSED if judged.not_judged or not report.n_tests else 0
+
+
+OF_FILES = ("model", "table", "decisions", "sensitive_features", "features", "pos_label", "confidence_level", "codes")
+
+
+def _audit_files(context, codes):
+    """Count the decisions in files: rates and impact ratios of all rows, and FairTest."""
+    from fairlab.auditing.files import audit_files
+
+    given = {
+        name for name in context.params if context.get_parameter_source(name).name not in ("DEFAULT", "ENVIRONMENT")
+    }
+    if strange := sorted(given - {*OF_FILES, "seed", "json"}):
+        raise click.UsageError(f"--{strange[0].replace('_', '-')} is for tables in memory, found --codes or a pattern")
+    options = {name: context.params[name] for name in OF_FILES[2:-1]}
+    _, [files] = _inputs(1, context.params["model"], context.params["table"], decisions=options["decisions"])
+    try:
+        _check_outputs([], json=context.params["json"])
+        found = audit_files(files, codes, random_state=context.params["seed"], **options)
+    except (ValueError, TypeError, OSError) as error:
+        print(f"fairlab: {error}", file=sys.stderr)
+        return WRONG_CALL
+    print(found)
+    if context.params["json"] is not None:
+        found.to_json(context.params["json"])
+    return SIGNIFICANT if found.report.counts()["significant"].any() else 0
 
 
 @fairlab.command(

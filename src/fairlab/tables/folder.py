@@ -30,6 +30,11 @@ class Folder(Table):
     ----------
     folder : path
 
+    Attributes
+    ----------
+    key : str
+        The column that people are split by: the key of the encoding, or else the number of the row.
+
     Raises
     ------
     FilesError
@@ -51,8 +56,8 @@ class Folder(Table):
             if not file.exists() or (size := file.stat().st_size) != expected:
                 found = f"{size:,}" if file.exists() else "none"
                 raise FilesError(f"{file}: expected {expected:,} bytes of column {name!r}, found {found}")
-        if meta["asked"]["key"] is None:
-            self._about[ROW] = {"kind": "key"}
+        self.key = meta["asked"]["key"] or ROW
+        self._about.setdefault(self.key, {"kind": "key"})
         self.columns: dict[object, Column] = {}
         self._tables: dict[object, np.ndarray | None] = {}  # of the codes in a file, those of the column
         self._known: dict[tuple, np.ndarray] = {}  # thresholds
@@ -100,8 +105,8 @@ class Folder(Table):
     def check_key(self, name: str) -> None:
         """Raise a FilesError unless a column is the key of the encoding, which was looked at then."""
         if self._about[name]["kind"] != "key":
-            key = next(name for name, about in self._about.items() if about["kind"] == "key")
-            raise FilesError(f"key: expected {key!r}, the key of {self._folder}, found {name!r}; encode anew with key=")
+            found = f"{name!r}; encode anew with key={name!r}"
+            raise FilesError(f"key: expected {self.key!r}, the key of {self._folder}, found {found}")
 
     def among(self, key: Key, code: int) -> "Folder":
         """Return the table of those people whose key has a code."""

@@ -1,0 +1,123 @@
+"""Decisions in files that do not fit into memory: all of them are counted, none is loaded."""
+
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+from fairlab.fairtest import AssociationReport, DataSource, Investigation, impact_table
+from fairlab.paths import write_text
+from fairlab.tables import Folder, encode
+from fairlab.tables.encoding import is_folder
+
+SHOWN = ["people", "share", "selected", "selection rate", "impact ratio", "ratio low", "ratio high"]
+
+
+@dataclass(frozen=True)
+class FilesReport:
+    """What the decisions in files say.
+
+    Attributes
+    ----------
+    n_rows : int
+    rates : dict of str to DataFrame
+        Of each sensitive feature the selection rates and impact ratios of all rows, see `fairlab.impact_table`.
+    report : AssociationReport
+        Subgroups that FairTest found in one half of the rows and tested on the other.
+    """
+
+    n_rows: int
+    rates: dict[str, pd.DataFrame]
+    report: AssociationReport
+
+    def __str__(self):
+        shown = [
+            f"{name}\n{table[SHOWN].to_string(float_format='{:.4g}'.format)}" for name, table in self.rates.items()
+        ]
+        return "\n\n".join([f"{self.n_rows:,} decisions, all counted", *shown, str(self.report)])
+
+    def to_json(self, path: str | Path) -> None:
+        """Write rates, and what FairTest reports, as JSON."""
+        rates = {name: json.loads(table.to_json(orient="index")) for name, table in self.rates.items()}
+        content = {"n_rows": self.n_rows, "rates": rates, "fairtest": self.report.to_dict()}
+        write_text(path, json.dumps(content, indent=1) + "\n")
+
+
+def audit_files(
+    files: str | Path | Sequence[str | Path],
+    codes: str | Path | None = None,
+    *,
+    decisions: str,
+    sensitive_features: str | Sequence[str],
+    features: Sequence[str] | None = None,
+    pos_label: object = None,
+    confidence_level: float = 0.95,
+    random_state: int = 0,
+) -> FilesReport:
+    """Count the decisions in Parquet or CSV files: rates of all rows, and FairTest.
+
+    Parameters
+    ----------
+    files : path, or list of path
+        As for `fairlab.tables.encode`, or a folder that it made.
+    codes : path or None
+        Folder where they are encoded once; None for one that is removed at the end.
+    decisions : str
+        Column with two different values.
+    sensitive_features : str or list of str
+    features : list of str or None
+        Columns that define subgroups; None for all others.
+    pos_label : object
+        The favourable decision; None if decisions are booleans, or 0 and 1.
+    confidence_level : float
+    random_state : int
+        Of the split into halves, by the hash of the number of each row.
+
+    Raises
+    ------
+    FilesError, ValueError
+        If files cannot be encoded, or columns are not there or unfit.
+    OSError
+        If codes cannot be written.
+    """
+    with TemporaryDirectory() if codes is None else nullcontext(codes) as folder:
+        table = Folder(files if isinstance(files, str | Path) and is_folder(files) else encode(files, folder))
+        source = DataSource(
+            table,
+            split="hash",
+            key=table.key,
+            confidence_level=confidence_level,
+            random_state=random_state,
+            categories=[decisions],
+        )
+        investigation = Investigation(sensitive_features, decisions, context=features).fit(source)
+        labels = table.columns[decisions].categories
+        place = _favourable(labels, decisions, pos_label)
+        names = investigation.sensitive_features_
+        sides = [table.columns[name] for name in names]
+        if strange := [side.name for side in sides if not side.is_categorical]:
+            raise ValueError(f"sensitive_features: column {strange[0]!r} holds numbers; cut them into categories first")
+        counted = table.tabulate([(side.key, table.columns[decisions].key) for side in sides])
+        rates = {}
+        for side, counts in zip(sides, counted, strict=True):
+            groups = {"people": counts.sum(axis=1), "selected": counts[:, place]}
+            frame = pd.DataFrame(groups, index=pd.Index(side.categories, name=side.name))
+            rates[side.name] = impact_table(frame[frame["people"] > 0], confidence_level=confidence_level)
+        return FilesReport(table.n_rows, rates, investigation.test())
+
+
+def _favourable(labels, decisions, pos_label) -> int:
+    """Return the place of the favourable label."""
+    known = ", ".join(labels)
+    if len(labels) != 2:
+        raise ValueError(f"decisions: expected two different values in column {decisions!r}, found {known}")
+    if pos_label is None and set(labels) not in ({"False", "True"}, {"0", "1"}):
+        raise ValueError(f"pos_label: expected the favourable one of {known}, found none")
+    pos_label = labels[1] if pos_label is None else str(pos_label)
+    if pos_label not in labels:
+        raise ValueError(f"pos_label: expected one of {known}, found {pos_label!r}")
+    return labels.index(pos_label)
