@@ -16,7 +16,6 @@ from fairlab.cases.decisions import (
     DecisionRecord,
     NoModelError,
     check_no_counts,
-    check_rows,
     doubts,
     record_of,
 )
@@ -257,7 +256,6 @@ class Case:
             if name in own:
                 raise CaseError(f"{own[name]}: {name!r} is also among the features; expected a column of its own")
         labels = given.pop("y_true")
-        check_rows(table)
         case = cls(
             record_of(table.index, **given, name=next((name for name in own if own[name] == "decisions"), "decision")),
             table,

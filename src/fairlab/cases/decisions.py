@@ -153,22 +153,23 @@ def record_of(index: pd.Index, decisions, scores, weights, person, *, name: str)
     return DecisionRecord(pd.DataFrame(columns), name)
 
 
-def check_rows(table: pd.DataFrame) -> None:
-    """Raise a CaseError if a row is no decision but a sum of others."""
-    for name, column in table.items():
-        if column.dtype.kind == "O" and (is_total := column.isin(TOTALS).to_numpy()).any():
-            place = int(is_total.argmax())
-            raise CaseError(
-                f"table: expected one row for each decision, found {column.iloc[place]!r} in column {name!r} of row "
-                f"{place + 1:,}; leave out rows that sum others"
-            )
-
-
 def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool) -> Iterator[str]:
-    """Yield what may be wrong with the features of decisions, one sentence each."""
+    """Yield what may be wrong with the features of decisions, one sentence each.
+
+    Raises
+    ------
+    CaseError
+        If a row is no decision but a sum of others.
+    """
     n = len(table)
     for name, column in table.items():
         values = column.drop_duplicates()
+        if values.dtype.kind == "O" and (total := values[values.isin(TOTALS).to_numpy()]).size:
+            place = int(np.flatnonzero(column.to_numpy() == total.iloc[0])[0]) + 1
+            raise CaseError(
+                f"table: expected one row for each decision, found {total.iloc[0]!r} in column {name!r} of row "
+                f"{place:,}; leave out rows that sum others"
+            )
         if len(values) == n > GROUPS and not pd.api.types.is_float_dtype(column):
             yield f"{name} has another value in every row. If it is an identifier, leave it out of the features."
         elif GROUPS < len(values) < n and not has_person and re.fullmatch(IDENTIFIER, str(name)):
