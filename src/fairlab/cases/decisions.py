@@ -51,7 +51,8 @@ class DecisionRecord(ModelAdapter):
 
     def __init__(self, rows: pd.DataFrame, name: str = "decision"):
         super().__init__("decisions")
-        self.rows, self.outcome = rows, {"name": name}
+        self.rows = rows
+        self.outcome: dict[str, Any] = {"name": name}
 
     def settle(
         self, rows: pd.DataFrame, y: pd.Series | None, pos_label: object, decision_threshold: float | None
