@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.fairtest import NMI, DataSource, Difference, Investigation, Ratio, investigate
+from fairlab.cases import Case, CaseError
+from fairlab.fairtest import NMI, DataSource, Difference, Investigation, Ratio, impact_table, investigate
 from fairlab.tables import (
     Code,
     Column,
@@ -160,6 +161,55 @@ def test_trees_tests_and_intervals_are_those_in_memory(to_engine):
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
     assert counts == expected_counts
     assert (found["depth"] == 2).any() and found["significant"].any()
+
+
+def test_impact_ratios_of_decisions(to_engine):
+    frame = people().assign(truth=lambda each: each["truth"].astype(object).where(each["age"] < 70))
+    options = {"decisions": "offer", "sensitive_features": ["sex", "town"], "y_true": "truth"}
+    found = impact_table(to_engine(frame), **options)
+    assert found.index.tolist()[:2] == ["f, (unknown)", "f, u"]
+    of_women = frame[(frame["sex"] == "f") & (frame["town"] == "u")]
+    known = of_women[of_women["truth"].notna()]
+    row = found.loc["f, u"]
+    assert (row["people"], row["selected"]) == (len(of_women), of_women["offer"].sum())
+    assert row["missing labels"] == len(of_women) - len(known)
+    assert row["true positive rate"] == known.loc[known["truth"].astype(bool), "offer"].mean()
+    assert np.isnan(found.loc["f, (unknown)", "impact ratio"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"sensitive_features": "no"}, "sensitive_features: no column 'no'"),
+        ({"sensitive_features": ()}, "sensitive_features: expected columns"),
+        ({"sensitive_features": "offer"}, "none of them with another role"),
+        ({"sensitive_features": "pay"}, "column 'pay' holds numbers"),
+        ({"decisions": "town"}, "pos_label: expected one of the values of column 'town'"),
+        ({"decisions": "town", "pos_label": "u"}, "some of column 'town' are missing"),
+    ],
+)
+@pytest.mark.parametrize("to_engine", ["duckdb"], indirect=True)
+def test_decisions_that_cannot_be_counted(to_engine, options, said):
+    with pytest.raises(ValueError, match=said):
+        impact_table(to_engine(people()), **{"decisions": "offer", "sensitive_features": "sex"} | options)
+
+
+def test_a_case_of_decisions_is_of_the_same_rows_everywhere(to_engine, request):
+    if "pandas" in request.node.name or "folder" in request.node.name:
+        pytest.skip("frames of pandas are in memory, codes have no rows")
+    options = {"decisions": "offer", "sensitive_features": "sex", "key": "id", "max_rows": 1_000, "features": ["age"]}
+    cases = [Case.from_decisions(data, **options) for data in (to_engine(people()), people())]
+    assert 850 < len(cases[0].table) < 1_150 and cases[0].n_given == N
+    assert f"A random sample of {len(cases[0].table):,} of the 3,000 rows is examined" in " ".join(cases[0].warnings)
+    pd.testing.assert_frame_equal(*(case.table.astype(str).reset_index(drop=True) for case in cases))
+    np.testing.assert_array_equal(cases[0].decide(), cases[1].decide())
+
+
+@pytest.mark.parametrize(("key", "said"), [(None, "key: expected a column"), ("sex", "key: expected whole numbers")])
+@pytest.mark.parametrize("to_engine", ["duckdb"], indirect=True)
+def test_cases_outside_of_memory_need_a_key(to_engine, key, said):
+    with pytest.raises(CaseError, match=said):
+        Case.from_decisions(to_engine(people()), "offer", sensitive_features="sex", key=key)
 
 
 @pytest.mark.parametrize("seed", range(5))

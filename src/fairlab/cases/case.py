@@ -19,7 +19,7 @@ from fairlab.cases.decisions import (
     doubts,
     record_of,
 )
-from fairlab.cases.foreign import as_numbers, as_pandas, plain_table, with_originals
+from fairlab.cases.foreign import as_numbers, as_pandas, drawn_rows, lies_elsewhere, plain_table, with_originals
 from fairlab.cases.meaning import listed, spelled_alike
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
@@ -28,6 +28,7 @@ from fairlab.checks import COUNT_OR_ZERO, align, check_count, check_flag, check_
 from fairlab.seeds import derive_seed
 
 MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
+MOST_DRAWN = 100_000  # rows of a table that is not in memory
 ROWS_AT_ONCE = 200_000  # in one question to the model, of rows whose columns are varied
 # What a case and a sample of it have in common; schema and encoding are made of the rows.
 OF_ANY_ROWS = (
@@ -195,6 +196,7 @@ class Case:
         weights: Any = None,
         person: Any = None,
         features: Sequence[str] | None = None,
+        key: str | None = None,
         **options: Any,
     ) -> "Case":
         """Return the case of decisions that were made, without a model.
@@ -204,7 +206,9 @@ class Case:
         Parameters
         ----------
         table : DataFrame
-            One row for each decision; as of `Case`.
+            One row for each decision; as of `Case`. Of files (``"decisions/*.parquet"``), and of DuckDB, Spark and
+            Polars' lazy frames, about `max_rows` rows, 100,000 by default, are drawn into memory, and `warnings` say
+            so; arguments are names of columns then.
         decisions : str, Series, or array-like of shape (n_rows,)
             Labels, none missing; or numbers, of which `decision_threshold` makes decisions. This and the next five are
             columns of the table, which are no features then; values in the order of the rows; or a Series, aligned by
@@ -223,6 +227,9 @@ class Case:
             Whom a decision is about, where several are about one person; intervals and tests then go by person.
         features : sequence of str or None
             Columns by which people are matched and subgroups made, beside the sensitive ones; all others by default.
+        key : str or None
+            Column with another whole number for each row, by whose hash rows are drawn where the table lies, so that
+            every engine draws the same ones; no feature. Needed for tables that are not in memory.
         **options
             `decision_threshold`, `schema`, `max_rows` and `random_state` of `Case`.
 
@@ -238,6 +245,10 @@ class Case:
         >>> fairlab.Case.from_decisions(people, "hired", sensitive_features="sex", pos_label="yes")
         Case: decisions, 3 rows, 2 features, sensitive sex; task classes, 33% favourable
         """
+        n_given = None
+        if key is not None or lies_elsewhere(table):
+            most = check_count(options.pop("max_rows", None) or MOST_DRAWN, "max_rows", least=2)
+            table, n_given = drawn_rows(table, key, most, options.get("random_state", 0))
         table = as_pandas(table)
         own: dict[str, str] = {}
         given = {"decisions": decisions, "scores": scores, "weights": weights, "person": person, "y_true": y_true}
@@ -265,6 +276,7 @@ class Case:
             pos_label=pos_label,
             **options,
         )
+        case.n_given = case.n_given if n_given is None else n_given
         for name in names:
             case._check_one_group(name)
         if case.weights is not None and case.task != "numbers":

@@ -7,12 +7,14 @@ import datetime
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.schema import PLAIN_TYPES, CaseError
+from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors
+from fairlab.tables import EngineTable, Hash, Table, engine_table
 
 DAY = np.timedelta64(1, "D")
 
@@ -44,6 +46,41 @@ def as_pandas(table) -> pd.DataFrame:
             values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
             _check_texts(f"column {name!r}", values)
     return table
+
+
+def drawn_rows(table, key: str | None, most: int, random_state: int) -> tuple[pd.DataFrame, int]:
+    """Return about so many rows of a table of an engine, drawn by a hash of a key, without it; and how many there are.
+
+    Raises
+    ------
+    CaseError
+        If the key is no column of another whole number for each row, or the engine fails.
+    """
+    with case_errors():
+        rows = engine_table(table, "table")
+        if key not in rows.names:
+            expected = "a column with another whole number for each row of a table that is not in memory"
+            raise CaseError(f"key: expected {expected}, found {key!r}; there are {', '.join(rows.names)}")
+        rows.check_key(key)
+        n_rows = rows.n_rows
+        share, drawn = min(1.0, most / max(n_rows, 1)), Hash.keyed(key, random_state)
+        if not isinstance(rows, EngineTable):
+            raise CaseError("table: a folder of codes has no rows; expected the files that it was made of")
+        if lies_elsewhere(table):
+            names = [name for name in rows.names if name != key]
+            return rows.draw(drawn, share, names).to_pandas(), n_rows
+    frame = as_pandas(table)
+    keys = frame[key].to_numpy(dtype=np.int64)
+    order = np.argsort(keys, kind="stable")
+    return frame.drop(columns=key).iloc[order[drawn.of(keys[order]) < drawn.below(share)]], n_rows
+
+
+def lies_elsewhere(table) -> bool:
+    """Return whether a table is of files, or a query of an engine, as of DuckDB, Spark and Polars' lazy frames."""
+    import narwhals
+
+    is_query = isinstance(narwhals.from_native(table, pass_through=True), narwhals.LazyFrame)
+    return is_query or isinstance(table, str | Path | Table)
 
 
 def _check_texts(where: str, values) -> None:

@@ -1,14 +1,18 @@
 """Impact ratios: how often the people of each group are selected, against the group that is selected most often."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairlab.cases.groups import SMALLEST_SHARE
 from fairlab.checks import FRACTION, check_count, check_number, checked
+from fairlab.fairtest.rates import KINDS
+from fairlab.fairtest.sample import column_names, described, encode
 from fairlab.statistics import rate_bounds, ratio_bounds
+from fairlab.tables import engine_table
 
 UNKNOWN = "(unknown)"
 ERRORS = {
@@ -20,8 +24,12 @@ SUMS = {"labelled": ("positives", "negatives"), "selected": ("true positives", "
 
 @checked(smallest_share=partial(check_number, least=0, below=1), smallest_size=check_count, confidence_level=FRACTION)
 def impact_table(
-    counts: pd.DataFrame,
+    counts: pd.DataFrame | Any,
     *,
+    decisions: str | None = None,
+    sensitive_features: str | Sequence[str] = (),
+    y_true: str | None = None,
+    pos_label: object = None,
     unknown: Collection[str] = (),
     smallest_share: float = SMALLEST_SHARE,
     smallest_size: int = 1,
@@ -41,7 +49,16 @@ def impact_table(
         true labels are known also ``labelled``, the people who have one, and ``positives``, ``true positives``,
         ``negatives`` and ``false positives``. Counts may be fractions, as they come out of published rates. Those of
         `fairlab.fairtest.rates.without_tiny` may have ``effective`` ones and a ``weight``, which shares, rates, ratios
-        and intervals go by then.
+        and intervals go by then. Or, with `decisions`, a table with a row for each decision, of pandas, Polars, Arrow,
+        DuckDB or Spark, or paths of files: counts are taken where it lies.
+    decisions : str or None
+        Column of that table that says what was decided.
+    sensitive_features : str or sequence of str
+        Columns by which it is counted, with at most 255 different values each; of several, their intersections.
+    y_true : str or None
+        Column with true labels, of which some may be missing.
+    pos_label : object or None
+        The favourable decision and label; not needed for 0 and 1, and booleans.
     unknown : collection of str
         Names of groups of people of whom it is not known: they are counted and not compared, as is a missing name. With
         several levels also names within one level.
@@ -75,7 +92,21 @@ def impact_table(
     >>> counts = pd.DataFrame({"people": [400, 500], "selected": [120, 200]}, index=["women", "men"])
     >>> fairlab.impact_table(counts)["impact ratio"].round(3).to_dict()
     {'women': 0.75, 'men': 1.0}
+
+    The same of a table of decisions:
+
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "hired": ["no", "yes", "no", "yes", "yes", "no"] * 100})
+    >>> table = fairlab.impact_table(people, decisions="hired", sensitive_features="sex", pos_label="yes")
+    >>> table["selected"].to_dict()
+    {'f': 100, 'm': 200}
     """
+    of_decisions = {"sensitive_features": sensitive_features, "y_true": y_true, "pos_label": pos_label}
+    if decisions is None:
+        for name, value in of_decisions.items():
+            if value != (() if name == "sensitive_features" else None):
+                raise ValueError(f"{name}: expected none without decisions, found {value!r}")
+    else:
+        counts = count_decisions(counts, decisions=decisions, **of_decisions)
     if isinstance(unknown, str) or not isinstance(unknown, Collection):
         raise TypeError(f"unknown: expected names of groups, found {unknown!r}")
     counts, levels = _checked(counts)
@@ -110,6 +141,52 @@ def impact_table(
     if "labelled" in counts:
         columns["missing labels"] = counts["people"] - counts["labelled"]
     return pd.DataFrame(columns, index=counts.index)
+
+
+def count_decisions(
+    table: Any, *, decisions: str, sensitive_features: str | Sequence[str], y_true: str | None, pos_label: object
+) -> pd.DataFrame:
+    """Return counts by group of a table of decisions, as `impact_table` takes them, which describes the parameters."""
+    table = engine_table(table, "counts")
+    parts = {"sensitive_features": sensitive_features, "decisions": decisions, "y_true": y_true}
+    named = {argument: column_names(names, argument, table.names) for argument, names in parts.items()}
+    names = [name for several in named.values() for name in several]
+    if not named["sensitive_features"] or len(set(names)) < len(names):
+        raise ValueError(f"sensitive_features: expected columns, none of them with another role, found {names}")
+    codes = {}
+    for name in names:
+        column, codes[name] = described(table, name, partial(encode, kind="categories"))
+        if codes[name] is None:
+            raise ValueError(f"column {name!r} holds numbers; cut them into groups first")
+        table.add(column, codes[name])
+    favourable = {name: _favourable(name, codes[name], pos_label) for name in names[-2 if y_true else -1 :]}
+    if None in codes[decisions]:
+        raise ValueError(f"decisions: expected one in each row, some of column {decisions!r} are missing")
+    [counted] = table.tabulate([tuple(table.columns[name].key for name in names)])
+    counted = counted.reshape(-1, len(codes[decisions]), len(codes[y_true]) if y_true else 1)
+    kinds = np.zeros((len(counted), 8), dtype=np.int64)  # as `KINDS` has them
+    for decision, own in enumerate(favourable[decisions]):
+        for label, truth in enumerate(favourable[y_true] if y_true else [None]):
+            kinds[:, 4 * (truth is not None) + 2 * bool(truth) + own] += counted[:, decision, label]
+    missing = {name: codes[name].get(None) for name in named["sensitive_features"]}
+    labels = [
+        [np.nan if code == unknown else label for code, label in enumerate(table.columns[name].categories)]
+        for name, unknown in missing.items()
+    ]
+    groups = pd.MultiIndex.from_product(labels) if len(labels) > 1 else pd.Index(labels[0], dtype=object)
+    frame = pd.DataFrame({name: kinds[:, which].sum(axis=1) for name, which in KINDS.items()}, index=groups)
+    return frame.loc[kinds.any(axis=1), list(KINDS) if y_true else ["people", "selected"]]
+
+
+def _favourable(name: str, codes: Mapping, pos_label) -> list[bool | None]:
+    """Return for each code of a column whether its value is the favourable one; None for a missing one."""
+    values = [value for value in codes if value is not None]
+    if pos_label is None and set(values) <= {0, 1}:
+        pos_label = 1
+    if pos_label not in values:
+        expected = ", ".join(map(repr, values))
+        raise ValueError(f"pos_label: expected one of the values of column {name!r}, {expected}, found {pos_label!r}")
+    return [None if value is None else value == pos_label for value in sorted(codes, key=codes.get)]
 
 
 def _effective(counts: pd.DataFrame, name: str) -> pd.Series:

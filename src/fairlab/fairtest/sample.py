@@ -363,7 +363,7 @@ class _InEngine:
         self.sizes = table.tabulate([(sets,)])[0].tolist()
         _check_sizes(self.sizes)
         for name, code in zip(names, coded, strict=True):
-            table.add(*_described(table, name, code))
+            table.add(*described(table, name, code))
         self.columns = table.columns
 
     def holds_numbers(self, name: str) -> bool:
@@ -380,7 +380,7 @@ class _InEngine:
         return People({name: self.columns[name] for name in names}, part, draw)
 
 
-def _described(table: EngineTable, name: str, code: Callable) -> tuple[Column, dict | None]:
+def described(table: EngineTable, name: str, code: Callable) -> tuple[Column, dict | None]:
     """Return a column of an engine with the codes of its values, from these alone."""
     values = table.values(name)
     if values is not None:
@@ -392,7 +392,7 @@ def _described(table: EngineTable, name: str, code: Callable) -> tuple[Column, d
 
 def _sets_by_hash(key: str, train_size: float, budget: int, random_state: int) -> Cut:
     """Return the key that puts people into the training set, or into one of the test sets."""
-    first = round(train_size * PRIME)
+    first = Hash.below(train_size)
     last = [first + k * (PRIME - first) // budget - 1.0 for k in range(budget)]
     return Cut(Hash.keyed(key, random_state), tuple(last))
 

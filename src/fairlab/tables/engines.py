@@ -8,8 +8,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from fairlab.tables.encoding import all_rows, connected, is_folder, source_files
-from fairlab.tables.keys import PRIME, Code, Cut, Hash, Key, Split
+from fairlab.tables.encoding import FilesError, all_rows, connected, is_folder, source_files
+from fairlab.tables.keys import Code, Cut, Hash, Key, Split
 from fairlab.tables.table import Column, Table
 from fairlab.tables.thresholds import choose_thresholds
 
@@ -157,14 +157,17 @@ class EngineTable(Table):
 
     def sample(self, key: Hash, share: float, names: Sequence[str]) -> dict[str, Column]:
         """Return columns of those people whose hash lies in its first share, in the order of their keys."""
-        drawn = self._frame.filter(key.of(nw.col(key.column).cast(nw.Int64)) < int(share * PRIME)).sort(key.column)
-        found = self._collect(drawn.select(*names), ", ".join(names))
-        columns = {}
+        found, columns = self.draw(key, share, names), {}
         for name in names:
             column, values = self.columns[name], found[name].to_list()
             taken = self._coded(name, values) if column.is_categorical else np.array(values, dtype=float)
             columns[name] = Column(name, taken, column.categories)
         return columns
+
+    def draw(self, key: Hash, share: float, names: Sequence[str]) -> nw.DataFrame:
+        """Return rows of those people whose hash lies in its first share, in the order of their keys."""
+        drawn = self._frame.filter(key.of(nw.col(key.column).cast(nw.Int64)) < key.below(share)).sort(key.column)
+        return self._collect(drawn.select(*names), ", ".join(names))
 
     def _with_splits(self, keys_list) -> tuple[nw.LazyFrame, dict[Split, str]]:
         """Return the frame with a column for each split, without people whom no list counts; and their names."""
@@ -310,16 +313,24 @@ def engine_table(table: Any, argument: str) -> Table:
     if isinstance(table, Table):
         return table
     if isinstance(table, str | Path):
-        if is_folder(table):
-            from fairlab.tables.folder import Folder
-
-            return Folder(table)
-        connection = connected()  # which lives as long as the table
-        return EngineTable(connection.sql(all_rows(connection, source_files(table))))
+        try:
+            return _of_path(table)
+        except FilesError as error:
+            raise FilesError(f"{argument}: {error}") from error
     try:
         return EngineTable(table)
     except TypeError:
         raise TypeError(f"{argument}: expected a DataFrame, found {type(table).__name__}") from None
+
+
+def _of_path(path: str | Path) -> Table:
+    """Return the table of a folder of codes, or of files."""
+    if is_folder(path):
+        from fairlab.tables.folder import Folder
+
+        return Folder(path)
+    connection = connected()  # which lives as long as the table
+    return EngineTable(connection.sql(all_rows(connection, source_files(path))))
 
 
 @contextmanager

@@ -45,6 +45,11 @@ class Hash:
         rng = np.random.default_rng(derive_seed("split of a table by hash", random_state))
         return cls(column, tuple(rng.integers(1, PRIME, size=7).tolist()))
 
+    @staticmethod
+    def below(share: float) -> int:
+        """Return the number that a share of all hashes is below."""
+        return round(share * PRIME)
+
     def of(self, key):
         """Return the hash of a key, which may be an array of 64-bit integers or an expression of an engine."""
         first, second, power, *others = self.coefficients
