@@ -161,7 +161,7 @@ def arranged(rows: list[dict]) -> pd.DataFrame:
     frame = pd.DataFrame(rows).pivot(index=["data", "measure"], columns="tool", values="value")
     frame.columns.name = None
     order = [(data, measure) for measure in WHY for data in ("adult", "compas")]
-    frame = frame.reindex(index=order, columns=list(TOOLS)).astype(object).fillna("")
+    frame = frame.reindex(index=order, columns=list(TOOLS)).astype(object).fillna("").astype("str")
     return frame.assign(why=frame.index.get_level_values("measure").map(WHY)).reset_index()
 
 
