@@ -476,6 +476,7 @@ def test_decisions_in_files_are_all_counted(tmp_path, monkeypatch, capsys):
     people = pd.DataFrame({"sex": rng.choice(["f", "m"], 4_000), "town": rng.choice(["a", "b", "c"], 4_000)})
     unfair = (people["sex"] == "f") & (people["town"] == "b")
     people["hired"] = np.where(rng.random(4_000) < 0.5 - 0.3 * unfair, "yes", "no")
+    people["day"] = pd.Timestamp("2020-01-01")
     Path("files").mkdir()
     people.head(1_500).to_parquet("files/a.parquet")
     people.tail(2_500).to_parquet("files/b.parquet")
@@ -483,6 +484,7 @@ def test_decisions_in_files_are_all_counted(tmp_path, monkeypatch, capsys):
     assert main([*of_files, "--pos-label", "yes", "--codes", "codes", "--json", "r.json"]) == 3
     out = capsys.readouterr().out
     assert "4,000 decisions, all counted" in out and "town: b" in out
+    assert "Column 'day' is left out: it holds values of the type TIMESTAMP" in out
     content = json.loads(Path("r.json").read_text("utf-8"))
     selected = people.groupby("sex")["hired"].apply(lambda hired: (hired == "yes").mean())
     assert content["rates"]["sex"]["f"]["selection rate"] == pytest.approx(selected["f"], abs=1e-9)

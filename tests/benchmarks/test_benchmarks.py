@@ -6,7 +6,7 @@ import pytest
 
 from fairlab import benchmarks
 from fairlab.adf import ADF
-from fairlab.benchmarks import adf, auditing, peers
+from fairlab.benchmarks import adf, auditing, files, peers
 from fairlab.benchmarks.symbolic import WithLibraries, solve_by_z3
 from fairlab.cases import Schema
 from fairlab.networks import Network
@@ -50,6 +50,15 @@ def test_an_audit_of_small_sizes(monkeypatch):
     assert {"audit_million_seconds", "audit_five_million_peak_gb", "audit_200_columns_seconds"} <= set(rows)
     assert 300 <= rows["audit_queries"] <= 3_000
     assert (rows["audit_peak_gb"], rows["import_seconds"]) == (0.5, 0.5)
+
+
+def test_files_of_small_sizes(monkeypatch):
+    pytest.importorskip("duckdb")
+    monkeypatch.setattr(files, "in_fresh_process", lambda work, *of: (work(*of), 5e8))
+    monkeypatch.setattr(files, "PEER_SIZES", ())
+    rows = {row.name: row for row in files.fairtest_hundred_million(quick=False, rows=400_000)}
+    assert {"fairtest_4000_rows_seconds", "fairtest_400000_rows_encoding_peak_gb"} <= set(rows)
+    assert "strongest: region: region 7" in rows["fairtest_400000_rows_seconds"].note  # where it was planted
 
 
 # Both sides of a ratio do the same work.

@@ -167,6 +167,15 @@ def test_a_full_disk_is_named_and_the_rest_is_encoded_later(tmp_path):
     same(decoded(encode(files, folder, key="id", columns=["sex", "age"])), people()[["id", "sex", "age"]])
 
 
+def test_too_little_memory_is_said_with_the_file(tmp_path, monkeypatch):
+    connected = encoding.connected
+    monkeypatch.setattr(encoding, "connected", lambda memory_gb: connected(0.002))
+    files = write(tmp_path / "files", "parquet", people(100_000))
+    with pytest.raises(FilesError, match=r"part-0.parquet: Out of Memory Error"):
+        encode(files, tmp_path / "codes")
+    assert not (tmp_path / "codes" / "meta.json").exists()
+
+
 def test_a_folder_is_of_the_files_that_it_was_made_of(tmp_path):
     files, folder = write(tmp_path / "files", "parquet", people(), people(first=5_000)), tmp_path / "codes"
     encode(files, folder)

@@ -28,22 +28,26 @@ class FilesReport:
         Of each sensitive feature the selection rates and impact ratios of all rows, see `fairlab.impact_table`.
     report : AssociationReport
         Subgroups that FairTest found in one half of the rows and tested on the other.
+    left_out : dict of str to str
+        Columns that could not be encoded, and why.
     """
 
     n_rows: int
     rates: dict[str, pd.DataFrame]
     report: AssociationReport
+    left_out: dict[str, str]
 
     def __str__(self):
         shown = [
             f"{name}\n{table[SHOWN].to_string(float_format='{:.4g}'.format)}" for name, table in self.rates.items()
         ]
-        return "\n\n".join([f"{self.n_rows:,} decisions, all counted", *shown, str(self.report)])
+        left_out = [f"Column {name!r} is left out: it {why}." for name, why in self.left_out.items()]
+        return "\n\n".join([f"{self.n_rows:,} decisions, all counted", *left_out, *shown, str(self.report)])
 
     def to_json(self, path: str | Path) -> None:
         """Write rates, and what FairTest reports, as JSON."""
         rates = {name: json.loads(table.to_json(orient="index")) for name, table in self.rates.items()}
-        content = {"n_rows": self.n_rows, "rates": rates, "fairtest": self.report.to_dict()}
+        content = {"n_rows": self.n_rows, "rates": rates, "fairtest": self.report.to_dict(), "left_out": self.left_out}
         write_text(path, json.dumps(content, indent=1) + "\n")
 
 
@@ -85,7 +89,11 @@ def audit_files(
         If codes cannot be written.
     """
     with TemporaryDirectory() if codes is None else nullcontext(codes) as folder:
-        table = Folder(files if isinstance(files, str | Path) and is_folder(files) else encode(files, folder))
+        if not (isinstance(files, str | Path) and is_folder(files)):
+            sensitive = [sensitive_features] if isinstance(sensitive_features, str) else sensitive_features
+            columns = None if features is None else list(dict.fromkeys([*features, *sensitive, decisions]))
+            files = encode(files, folder, columns=columns)
+        table = Folder(files)
         source = DataSource(
             table,
             split="hash",
@@ -107,7 +115,7 @@ def audit_files(
             groups = {"people": counts.sum(axis=1), "selected": counts[:, place]}
             frame = pd.DataFrame(groups, index=pd.Index(side.categories, name=side.name))
             rates[side.name] = impact_table(frame[frame["people"] > 0], confidence_level=confidence_level)
-        return FilesReport(table.n_rows, rates, investigation.test())
+        return FilesReport(table.n_rows, rates, investigation.test(), table.left_out)
 
 
 def _favourable(labels, decisions, pos_label) -> int:

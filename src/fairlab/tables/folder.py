@@ -34,6 +34,8 @@ class Folder(Table):
     ----------
     key : str
         The column that people are split by: the key of the encoding, or else the number of the row.
+    left_out : dict of str to str
+        Columns that could not be encoded, and why.
 
     Raises
     ------
@@ -50,7 +52,7 @@ class Folder(Table):
             )
         meta = json.loads((self._folder / META).read_text("utf-8"))
         check_sources(meta, self._folder)
-        self._about, self._left_out, self._n_rows = meta["columns"], meta["left_out"], meta["n_rows"]
+        self._about, self.left_out, self._n_rows = meta["columns"], meta["left_out"], meta["n_rows"]
         for name, about in self._about.items():
             file, expected = self._folder / about["file"], self._n_rows * np.dtype(about["dtype"]).itemsize
             if not file.exists() or (size := file.stat().st_size) != expected:
@@ -87,8 +89,6 @@ class Folder(Table):
 
     def values(self, name: str) -> list | None:
         """Return the different values of a column, None among them if some are missing; None if there are too many."""
-        if name in self._left_out:
-            raise FilesError(f"column {name!r}: {self._left_out[name]}; expected numbers, booleans or fewer texts")
         found = self._about[name].get("values")
         return found if found is not None and len(found) <= MOST_CATEGORIES + (None in found) else None
 
