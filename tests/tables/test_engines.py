@@ -221,6 +221,7 @@ def test_a_hash_divides_keys_as_if_at_random(seed):
     assert np.abs(pairs / pairs.sum() - 0.25).max() < 0.015
 
 
+@pytest.mark.parametrize("to_engine", ["polars lazy", "duckdb", "folder"], indirect=True)
 def test_numbers_need_people_and_the_report_says_so(to_engine):
     correlations = Investigation("sex", "pay", context=["town"], min_leaf_size=60, max_depth=1)
     found = [
@@ -255,30 +256,27 @@ def test_flaws_are_named_with_their_column(to_engine, change, options, said):
         DataSource(to_engine(frame), **{"split": "hash", "key": "id"} | options)
 
 
+@pytest.mark.parametrize("to_engine", ["polars", "duckdb"], indirect=True)
 def test_too_many_texts_and_no_people(to_engine):
     texts = pd.DataFrame({"id": range(600), "name": [f"name {i % 300}" for i in range(600)]})
     with pytest.raises(ValueError, match="column 'name' has more than 255 different values; group them"):
         DataSource(to_engine(texts), split="hash", key="id")
     nobody = engine_table(to_engine(texts), "data")
-    if not isinstance(nobody, EngineTable):
-        return
     nobody._frame = nobody._frame.filter(nw.col("id") < 0)
     with pytest.raises(ValueError, match="0 rows are too few"):
         DataSource(nobody, split="hash", key="id")
 
 
+@pytest.mark.parametrize("to_engine", ["polars", "duckdb"], indirect=True)
 def test_a_column_that_changes_is_named(table):
-    if not isinstance(table, EngineTable):
-        pytest.skip("codes in a folder do not change")
     changed = table.among(HALF, 0)
     changed._codes = changed._codes | {"sex": {"f": 0}}
     with pytest.raises(EngineError, match="column 'sex': found 'm', which it did not have before"):
         changed.tabulate([(SEX,)])
 
 
-def test_an_engine_that_fails_names_the_columns(table, monkeypatch):
-    if not isinstance(table, EngineTable):
-        pytest.skip("codes in a folder do not change")
+@pytest.mark.parametrize("to_engine", ["pandas", "polars", "arrow", "duckdb", "spark connect"], indirect=True)
+def test_an_engine_that_fails_names_the_columns(table):
     broken = table.among(HALF, 0)
     broken._codes = broken._codes | {"gone": {"f": 0}}
     with pytest.raises(EngineError, match="columns gone: the engine could not count"):
