@@ -43,6 +43,11 @@ def test_compiled_loops_do_what_numpy_does(seed):
     hashed = Hash.keyed("id", seed).of(keys)
     for loops in (plain, compiled):
         np.testing.assert_array_equal(loops["hashed"](keys, coefficients), hashed)
+    for thresholds in (np.array([-0.5, 0.0, 0.5]), np.arange(-2, 2, 0.05)):
+        numbers = rng.choice([*thresholds, *rng.normal(size=99)], 1_000)
+        below = (thresholds < numbers[:, None]).sum(axis=1)
+        for loops in (plain, compiled):
+            np.testing.assert_array_equal(loops["cut"](numbers, thresholds), below)
     parents, codes = rng.integers(-1, 4, 1_000).astype(np.int32), rng.integers(0, 3, (2, 1_000)).astype(np.uint16)
     line, starts = np.array([0, -1, 1, 0], np.int32), np.array([0, 3, 3, 6])
     parts = rng.integers(-1, 5, 9).astype(np.int32)

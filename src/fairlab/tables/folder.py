@@ -20,6 +20,7 @@ from fairlab.tables.thresholds import choose_thresholds
 ROW = "number of the row"  # the key of a folder that was encoded without one
 MOST_CATEGORIES = 255
 N_BINS = 4_096  # of numbers, in one round of the search for thresholds
+FEW = 32  # thresholds, each of which is compared with
 ROWS = 2**17  # that are counted at once: the codes of some 20 keys fit into a cache
 
 
@@ -112,7 +113,7 @@ class Folder(Table):
         """Return the table of those people whose key has a code."""
         part = object.__new__(Folder)
         member = Split(None, ((key, tuple(0 if each == code else -1 for each in range(key.size))),), 1)
-        part.__dict__ |= self.__dict__ | {"_member": member, "_known": {}}
+        part.__dict__ |= self.__dict__ | {"_member": member, "_known": {}, "_inside": {}}
         return part
 
     def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
@@ -179,7 +180,9 @@ class Folder(Table):
         for start in range(number * ROWS, self._n_rows, n_parts * ROWS):
             rows = _Rows(self, start, min(start + ROWS, self._n_rows))
             if self._member is not None:
-                rows.keep(np.flatnonzero(rows.codes(self._member) >= 0))
+                if start not in self._inside:  # a bit for each row, as hashing takes longer than all the rest
+                    self._inside[start] = np.packbits(rows.codes(self._member) >= 0)
+                rows.keep(np.flatnonzero(np.unpackbits(self._inside[start], count=len(rows))))
             yield rows
 
     def read(self, name: str, start: int, stop: int) -> np.ndarray:
@@ -301,7 +304,7 @@ class _Rows:
         else:
             codes = np.searchsorted(key.thresholds, values, side="left")
             return codes.astype(np.uint8 if key.size <= 2**8 else np.uint16)[self._read(key.number)]
-        return np.searchsorted(key.thresholds, numbers, side="left")
+        return cut(numbers, np.array(key.thresholds))
 
     def _part(self, split: Split) -> np.ndarray:
         parents = np.zeros(len(self), dtype=np.int32) if split.parent is None else self.codes(split.parent)
@@ -326,6 +329,11 @@ def _branches(split: Split) -> tuple[list[Key], np.ndarray, np.ndarray, np.ndarr
 def plain_hashed(keys: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """Return what `Hash.of` does of keys."""
     return Hash(None, tuple(coefficients.tolist())).of(keys)
+
+
+def plain_cut(numbers: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return how many of increasing thresholds lie below each number."""
+    return np.searchsorted(thresholds, numbers, side="left")
 
 
 def plain_follow(parents, codes, line, starts, parts) -> np.ndarray:
@@ -363,6 +371,17 @@ def _compiled_hashed(keys, coefficients):
 
 
 @compiled
+def _compiled_cut(numbers, thresholds):
+    if len(thresholds) > FEW:
+        return np.searchsorted(thresholds, numbers)
+    found = np.zeros(len(numbers), np.int64)
+    for i in range(len(numbers)):
+        for threshold in thresholds:  # without branches, which would be mispredicted
+            found[i] += numbers[i] > threshold
+    return found
+
+
+@compiled
 def _compiled_follow(parents, codes, line, starts, parts):
     found = np.full(len(parents), -1, np.int32)
     for i in range(len(parents)):
@@ -389,7 +408,7 @@ def _compiled_add(kinds, codes, size, counts):
 
 
 LOOPS = {
-    "plain": (plain_hashed, plain_follow, plain_combine, plain_add),
-    "compiled": (_compiled_hashed, _compiled_follow, _compiled_combine, _compiled_add),
+    "plain": (plain_hashed, plain_cut, plain_follow, plain_combine, plain_add),
+    "compiled": (_compiled_hashed, _compiled_cut, _compiled_follow, _compiled_combine, _compiled_add),
 }
-hashed, follow, combine, add = LOOPS["compiled" if IS_COMPILED else "plain"]
+hashed, cut, follow, combine, add = LOOPS["compiled" if IS_COMPILED else "plain"]
