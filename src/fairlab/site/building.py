@@ -94,8 +94,11 @@ def write_sources(folder: Path, n_jobs: int = 1) -> None:
         text = narrow_blocks(on_site(file.read_text(encoding="utf-8"), file))
         write_text(folder / place_of(file), MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(site)), text))
     write_text(folder / EXTRA / "sample_report.html", report_page.replace("<main>", f"<main>{SAMPLE}", 1))
+    described: set[int] = set()  # on the page of the package that comes first; others list it
     for module in site["packages"][1:]:  # the page of `fairlab` is written by hand
-        write_text(folder / "reference" / f"{module.__name__}.rst", PAGES.package(module))
+        again = [name for name in module.__all__ if callable(found := getattr(module, name)) and id(found) in described]
+        described |= {id(getattr(module, name)) for name in module.__all__}
+        write_text(folder / "reference" / f"{module.__name__}.rst", PAGES.package(module, again))
     for key, paper in site["papers"].items():
         write_text(folder / "papers" / f"{key}.md", paper_page(key, paper))
         write_text(folder / "gallery" / f"{key}.md", PAGES.gallery(paper))
