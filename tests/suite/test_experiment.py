@@ -180,6 +180,15 @@ def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_pap
     assert [name for name, _ in first] == ["toy"] * 2
 
 
+def test_every_load_of_a_variant_is_noted(experiment):
+    object.__setattr__(experiment.specification, "data", ("lipton",))
+    for n_points in (20, 30, 20):
+        experiment.load("lipton", n_points=n_points)
+    loads = experiment.run.data
+    assert [(load["options"]["n_points"], load["rows"]) for load in loads] == [(20, 40), (30, 60)]
+    assert len({load["data_hash"] for load in loads}) == 2
+
+
 def test_trials_without_a_value_are_left_out_and_a_number_without_any_is_skipped(experiment):
     experiment.note("one map of three")
     experiment.record("table-1", "mean", [0.5, np.nan, 0.7], missing="nobody flips")

@@ -233,6 +233,28 @@ def test_a_draw_says_what_table_2_and_the_figures_print():
 # The studies of table 2, what the text says of them, and other splits of their data.
 
 
+PATIENT_CONTEXT = 127  # attributes: neither prediction nor confidence, nor what is predicted, nor age
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "options", "labels", "n_context"),
+    [
+        ("staples", "staples-population", {"n_users": 2_000}, [1], 4),
+        ("healthcare", "health", {"surrogate": True}, [2], PATIENT_CONTEXT),
+        ("image_tagger", "image-tagger", {"labels": "overfeat"}, [745], 0),
+        ("movielens", "movie-recommender", {"surrogate": True}, [1, 1, 1, 16, 16], 3),
+        ("adult", "adult-uci", {}, [1], 13),
+    ],
+)
+def test_investigations_of_a_study(name, variant, options, labels, n_context):
+    source, investigations = STUDIES[name](load(variant, **options))
+    fitted = [one.set_params(max_depth=0).fit(source) for one in investigations]
+    assert [len(one.outputs_) for one in fitted] == labels
+    context = {attribute for one in fitted for attribute in one.context_}
+    assert len(context) == n_context
+    assert not {"Age", "days", "predicted_days", "confidence", "fnlwgt", "rmse"} & context
+
+
 def test_the_patients_in_another_order_are_studied_as_one_studies_them_by_hand():
     known = {"data_hash": "", "surrogate": True, "n_rows": 4_000}
     first, second = (patients.health_order(Trial("fairtest", index), **known) for index in (0, 1))

@@ -153,6 +153,11 @@ def test_bands_have_their_names_whatever_values_are_there():
     assert counts["band"].tolist() == ["under 20", "20–29", "30–39", "40–49"]
 
 
+def test_costs_by_hand():
+    found = {name: cost(np.zeros((1, 2)), np.array([[3.0, 4.0]])).item() for name, cost in maps.COSTS.items()}
+    assert found == {"squared L1": 49, "L1": 7, "squared Euclidean": 25, "Euclidean": 5}
+
+
 def test_flipsets_by_cost_by_hand():
     # One feature: every convex cost keeps the order, so 0 -> 1 and 2 -> 3; the cut at 1.5 flips nobody, at 0.5 one.
     source, target = pd.DataFrame({"x": [0.0, 2.0]}), pd.DataFrame({"x": [3.0, 1.0]})
