@@ -158,6 +158,7 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
     assert capsys.readouterr().out.startswith("Not assessed: no statistical test was possible, so this audit says")
     model["themis"] = 0.2
     assert main(AUDIT) == 0
+    assert len(capsys.readouterr().out.splitlines()) <= 10
     model["fliptest"] = 0.001
     assert main(AUDIT) == 3
     printed = capsys.readouterr()

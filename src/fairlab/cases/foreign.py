@@ -58,14 +58,14 @@ def drawn_rows(table, key: str | None, most: int, random_state: int) -> tuple[pd
     """
     with case_errors():
         rows = engine_table(table, "table")
+        if not isinstance(rows, EngineTable):
+            raise CaseError("table: a folder of codes has no rows; expected the files that it was made of")
         if key not in rows.names:
             expected = "a column with another whole number for each row of a table that is not in memory"
             raise CaseError(f"key: expected {expected}, found {key!r}; there are {', '.join(rows.names)}")
         rows.check_key(key)
         n_rows = rows.n_rows
         share, drawn = min(1.0, most / max(n_rows, 1)), Hash.keyed(key, random_state)
-        if not isinstance(rows, EngineTable):
-            raise CaseError("table: a folder of codes has no rows; expected the files that it was made of")
         if lies_elsewhere(table):
             names = [name for name in rows.names if name != key]
             return rows.draw(drawn, share, names).to_pandas(), n_rows

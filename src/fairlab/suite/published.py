@@ -208,10 +208,8 @@ class Artefact(Entry):
             for number, entry in enumerate(entries):
                 if strange := [pattern for pattern in entry.rows if not fnmatch.filter(ids, pattern)]:
                     raise EntryError(f"{self.id} has no {strange[0]}", key, number, "rows")
-        if bool(self.no_rows) == bool(self.values or self.claims):
-            raise EntryError(
-                f"{self.id}: expected values or claims, or why there are none, found {self.no_rows!r}", "no_rows"
-            )
+        if self.no_rows and (self.values or self.claims):
+            raise EntryError(f"{self.id}: expected no values and claims beside a reason why there are none", "no_rows")
         if strange := [pattern for pattern in self.follows if not fnmatch.filter(self.values, pattern)]:
             raise EntryError(f"{self.id} has no {strange[0]}", "follows")
         return self

@@ -218,7 +218,10 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
         artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
         runs=list(runs.values()),
         without_rows=[
-            (key, each) for key in paper_keys() for each in load_paper(key).artefacts.values() if each.no_rows
+            (key, each)
+            for key in paper_keys()
+            for each in load_paper(key).artefacts.values()
+            if not (each.values or each.claims)
         ],
         label_of=label_of,
         origins=summary(card),

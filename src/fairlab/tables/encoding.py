@@ -11,7 +11,6 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-from filelock import FileLock
 
 from fairlab.checks import check_number, checked, required, suggestion
 from fairlab.paths import write_text
@@ -86,6 +85,8 @@ def encode(
     OSError
         If the folder cannot be written; what is there is kept for the next call.
     """
+    from filelock import FileLock  # which browsers lack: only the encoding needs it
+
     files, folder = source_files(paths), Path(folder)
     asked = {"key": key, "columns": None if columns is None else list(columns), "texts": list(texts)}
     folder.mkdir(parents=True, exist_ok=True)

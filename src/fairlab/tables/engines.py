@@ -240,9 +240,8 @@ class EngineTable(Table):
             (frame.group_by(*columns).agg if columns else frame.select)(nw.len().alias("people")) for columns in sets
         ]
         if engine.is_polars():
-            import polars as pl
-
-            found = [nw.from_native(each) for each in pl.collect_all([each.to_native() for each in grouped])]
+            collect_all = engine.to_native_namespace().collect_all
+            found = [nw.from_native(each) for each in collect_all([each.to_native() for each in grouped])]
         else:
             found = [each.collect() for each in grouped]
         return [

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +38,7 @@ class Column:
     name: str
     values: np.ndarray | None
     categories: tuple[str, ...] | None = None
-    key: object = None
+    key: Any = None
 
     def __post_init__(self):
         n = None if self.categories is None else len(self.categories)
