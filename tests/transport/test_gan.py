@@ -232,6 +232,71 @@ def test_steps_are_those_of_the_gradients(hidden_layers, n_features):
     np.testing.assert_allclose(losses, expected_losses, atol=2e-6, rtol=1e-4)
 
 
+class Plain:
+    """A network of `gan_training` in NumPy, layer by layer, with RMSprop."""
+
+    def __init__(self, vector, widths):
+        self.parts = [part.T.astype(float) for part in gan_training._parts(vector[0], widths)]
+        self.squares = [np.zeros_like(part) for part in self.parts]
+
+    def __call__(self, X):
+        """Return the outputs for rows; keep what enters each layer."""
+        self.entering = []
+        for kernel, bias in zip(self.parts[::2], self.parts[1::2], strict=True):
+            self.entering.append(np.maximum(X, 0) if self.entering else X)
+            X = self.entering[-1] @ kernel.T + bias
+        return X
+
+    def back(self, slopes):
+        """Return the gradient of the parts, and that of the rows, by the slopes of the last outputs."""
+        found = []
+        for k in reversed(range(len(self.entering))):
+            found[:0] = [slopes.T @ self.entering[k], slopes.sum(axis=0)]
+            slopes = slopes @ self.parts[2 * k]
+            slopes = slopes * (self.entering[k] > 0) if k else slopes
+        return found, slopes
+
+    def step(self, gradient, rate, clip=np.inf):
+        """Take a step downhill."""
+        for part, square, slope in zip(self.parts, self.squares, gradient, strict=True):
+            square[:] = 0.9 * square + 0.1 * slope**2
+            part[:] = np.clip(part - rate * slope / (np.sqrt(square) + 1e-7), -clip, clip)
+
+
+def plain_steps(source, target, source_rows, target_rows, G, D, penalty, rate, clip):
+    """Take the steps of `gan_training._steps`, and return the sums of their losses."""
+    losses, even = np.zeros(3), np.full((source_rows.shape[2], 1), 1 / source_rows.shape[2])
+    for to_generator, to_critic in zip(source_rows, target_rows, strict=True):
+        for of_source, of_target in zip(to_generator, to_critic, strict=False):
+            on_real = D(target[of_target]).mean()
+            D.step(D.back(even)[0], rate)
+            on_fake = D(G(source[of_source])).mean()
+            D.step(D.back(-even)[0], rate, clip)
+        batch = source[to_generator[-1]]
+        image = G(batch)
+        move = np.abs(image - batch).sum(axis=1, keepdims=True)
+        losses += [on_real - on_fake, D(image).mean(), (move**2).mean()]
+        slopes = D.back(even)[1] + penalty * 2 * move * even * np.sign(image - batch)
+        G.step(G.back(slopes)[0], rate)
+    return losses
+
+
+@pytest.mark.parametrize("hidden_layers", [(6,), (5, 4), ()])
+def test_the_compiled_loop_takes_the_steps_of_the_plain_one(hidden_layers):
+    rng, (source, target) = np.random.default_rng(3), samples(3)
+    widths, to_one = np.array([3, *hidden_layers, 3]), np.array([3, *hidden_layers, 1])
+    vectors = [gan_training._vector(initial_network(rng, of)) for of in (widths, to_one)]
+    rows = rng.integers(len(source), size=(4, 3, 8)), rng.integers(len(target), size=(4, 2, 8))
+    plain = [Plain(vector, of) for vector, of in zip(vectors, (widths, to_one), strict=True)]
+    options = np.float32(0.3), np.float32(1e-3), np.float32(0.2)
+    expected = plain_steps(source, target, *rows, *plain, *options)
+    found = gan_training._steps(source, target, *rows, *vectors, widths, *options)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    for network, vector, of in zip(plain, vectors, (widths, to_one), strict=True):
+        for part, compiled in zip(network.parts, gan_training._parts(vector[0], of), strict=True):
+            np.testing.assert_allclose(compiled.T, part, atol=2e-5)
+
+
 @pytest.mark.parametrize(("n_out", "n_in", "size"), [(128, 128, 64), (200, 150, 100), (70, 3, 5_000), (300, 400, 64)])
 def test_products_in_parts_are_products(n_out, n_in, size):
     rng, sizes = np.random.default_rng(0), ((n_out, n_in), (n_in, size), (n_out, size))
