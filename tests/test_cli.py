@@ -498,6 +498,9 @@ def test_decisions_in_files_are_all_counted(tmp_path, monkeypatch, capsys):
     assert "pos_label: expected the favourable one of no, yes, found none" in capsys.readouterr().err
     assert main([*of_files, "--html", "r.html"]) == 2
     assert "--html is for tables in memory" in capsys.readouterr().err
+    for place, argument in ((2, "decisions"), (4, "sensitive_features")):
+        assert main([*of_files[:place], "tow", *of_files[place + 1 :], "--pos-label", "yes"]) == 2
+        assert f"{argument}: no column 'tow'; did you mean 'town'" in capsys.readouterr().err
     assert main([*of_files[:-1], "none/*.parquet", "--pos-label", "yes"]) == 2
     assert "none/*.parquet: expected files, found none" in capsys.readouterr().err
 

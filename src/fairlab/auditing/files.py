@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from fairlab.checks import suggestion
 from fairlab.fairtest import AssociationReport, DataSource, Investigation, impact_table
 from fairlab.paths import write_text
 from fairlab.tables import Folder, encode
@@ -88,12 +89,16 @@ def audit_files(
     OSError
         If codes cannot be written.
     """
+    sensitive = [sensitive_features] if isinstance(sensitive_features, str) else sensitive_features
     with TemporaryDirectory() if codes is None else nullcontext(codes) as folder:
         if not (isinstance(files, str | Path) and is_folder(files)):
-            sensitive = [sensitive_features] if isinstance(sensitive_features, str) else sensitive_features
             columns = None if features is None else list(dict.fromkeys([*features, *sensitive, decisions]))
             files = encode(files, folder, columns=columns)
         table = Folder(files)
+        for argument, names in {"decisions": [decisions], "sensitive_features": sensitive}.items():
+            for name in names:
+                if name not in table.names:
+                    raise ValueError(f"{argument}: no column {name!r}{suggestion(name, table.names)}")
         source = DataSource(
             table,
             split="hash",
