@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,10 @@ import numpy as np
 
 from fairlab.tables.encoding import FilesError, all_rows, connected, is_folder, source_files
 from fairlab.tables.keys import Code, Cut, Hash, Key, Split
-from fairlab.tables.table import Column, Table
-from fairlab.tables.thresholds import choose_thresholds
+from fairlab.tables.table import MOST_CATEGORIES, Column, Table
+from fairlab.tables.thresholds import N_BINS, refine_thresholds
 
-MOST_CATEGORIES = 255  # of a column of an engine
 FIRST_ROWS = 2_000  # that are enough to see that most columns have more values
-N_BINS = 4_096  # of numbers, in one round of the search for thresholds
 
 
 class EngineError(ValueError):
@@ -129,16 +128,12 @@ class EngineTable(Table):
 
     def _thresholds(self, name: str, max_bins: int) -> np.ndarray:
         ends = self._first(nw.len(), *(end(nw.col(name).cast(nw.Float64)) for end in (nw.Expr.min, nw.Expr.max)))
-        bins = np.array([ends], dtype=float)  # of each its count, and the least and the largest number in it
-        while True:
-            found, unclear = choose_thresholds(*bins.T, max_bins)
-            if not len(unclear):
-                return found
-            finer = self._finer(name, bins[unclear])
-            if len(finer) == len(unclear):
-                raise EngineError(f"column {name!r} holds numbers that differ by less than 1e-304; round them")
-            bins = np.concatenate([np.delete(bins, unclear, axis=0), finer])
-            bins = bins[np.argsort(bins[:, 1])]
+        try:
+            return refine_thresholds(np.array([ends], dtype=float), partial(self._finer, name), max_bins)
+        except EngineError:
+            raise
+        except ValueError as error:
+            raise EngineError(f"column {name!r}: {error}") from None
 
     def _finer(self, name: str, bins: np.ndarray) -> np.ndarray:
         """Return what is in the parts of some bins, each of which has two different numbers at least."""

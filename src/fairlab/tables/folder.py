@@ -1,7 +1,7 @@
 """A folder of codes as a table: its files are read and counted in parts, by as many threads as there are cores."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -14,12 +14,10 @@ import numpy as np
 from fairlab.models.loops import IS_COMPILED, compiled
 from fairlab.tables.encoding import META, FilesError, check_sources
 from fairlab.tables.keys import OTHER_PRIME, PRIME, Code, Cut, Hash, Key, Split
-from fairlab.tables.table import Column, Table
-from fairlab.tables.thresholds import choose_thresholds
+from fairlab.tables.table import MOST_CATEGORIES, Column, Table
+from fairlab.tables.thresholds import N_BINS, choose_thresholds, refine_thresholds
 
 ROW = "number of the row"  # the key of a folder that was encoded without one
-MOST_CATEGORIES = 255
-N_BINS = 4_096  # of numbers, in one round of the search for thresholds
 FEW = 32  # thresholds, each of which is compared with
 ROWS = 2**17  # that are counted at once: the codes of some 20 keys fit into a cache
 
@@ -135,8 +133,14 @@ class Folder(Table):
                     bins = [each[counts > 0] for each in (counts, values, values)]
                     self._known[name, max_bins] = choose_thresholds(*bins, max_bins)[0]
                 else:
-                    self._known[name, max_bins] = _refined(partial(self._bins, name), max_bins)
+                    everyone = self._bins(name, np.array([[-np.inf, np.inf]]), np.empty(0))
+                    self._known[name, max_bins] = refine_thresholds(everyone, partial(self._finer, name), max_bins)
         return [self._known[name, max_bins] for name in names]
+
+    def _finer(self, name, bins: np.ndarray) -> np.ndarray:
+        """Return what is in the parts of some bins, see `refine_thresholds`."""
+        edges = np.concatenate([np.linspace(low, high, N_BINS) for low, high in bins[:, 1:].tolist()])
+        return self._bins(name, bins[:, 1:], edges)
 
     def _bins(self, name, inside: np.ndarray, edges: np.ndarray) -> np.ndarray:
         """Return the count, least and largest number of each bin that has some, of numbers in some closed intervals."""
@@ -160,11 +164,11 @@ class Folder(Table):
         with ThreadPoolExecutor(n_threads := joblib.cpu_count()) as pool:
             found = np.stack(list(pool.map(of, [self._parts(each, n_threads) for each in range(n_threads)])))
         bins = np.stack([found[:, 0].sum(axis=0), found[:, 1].min(axis=0), found[:, 2].max(axis=0)])
-        return bins[:, bins[0] > 0]
+        return bins[:, bins[0] > 0].T
 
     def sample(self, key: Hash, share: float, names: Sequence[str]) -> dict[str, Column]:
         """Return columns of those people whose hash lies in its first share, in the order of their keys."""
-        drawn = Split(None, ((Cut(key, (int(share * PRIME) - 1.0,)), (0, -1)),), 1)
+        drawn = Split(None, ((Cut(key, (key.below(share) - 1.0,)), (0, -1)),), 1)
         found = {name: [] for name in (key.column, *names)}
         for rows in self._parts(0, 1):
             rows.keep(np.flatnonzero(rows.codes(drawn) >= 0))
@@ -204,19 +208,6 @@ class Folder(Table):
         """Return the numbers that the codes in a file stand for; None if the numbers themselves are there."""
         values = self._about[name].get("values")
         return None if values is None else np.array(values, dtype=float)
-
-
-def _refined(find: Callable, max_bins: int) -> np.ndarray:
-    """Return thresholds from bins of numbers, which are cut until all that matters of them is known."""
-    bins = find(np.array([[-np.inf, np.inf]]), np.empty(0))
-    while True:
-        found, unclear = choose_thresholds(*bins, max_bins)
-        if not len(unclear):
-            return found
-        inside = bins[1:, unclear].T
-        edges = np.concatenate([np.linspace(low, high, N_BINS) for low, high in inside.tolist()])
-        bins = np.concatenate([np.delete(bins, unclear, axis=1), find(inside, edges)], axis=1)
-        bins = bins[:, np.argsort(bins[1])]
 
 
 class _Count:

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from fairlab.tables.keys import Code, Cut, Hash, Key, Split
 from fairlab.tables.thresholds import find_thresholds
 
+MOST_CATEGORIES = 255  # of a column of an engine, or of codes
+
 
 @dataclass(frozen=True, eq=False)
 class Column:

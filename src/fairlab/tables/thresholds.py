@@ -1,6 +1,10 @@
 """Thresholds that cut numbers into parts of similar size."""
 
+from collections.abc import Callable
+
 import numpy as np
+
+N_BINS = 4_096  # of numbers, in one round of the search
 
 
 def find_thresholds(values: np.ndarray, max_bins: int) -> np.ndarray:
@@ -47,3 +51,30 @@ def choose_thresholds(counts: np.ndarray, low: np.ndarray, high: np.ndarray, max
         unclear = {place for place in unclear if not is_clear[place]}
     chosen = np.array(chosen, dtype=np.intp)
     return (high[chosen - 1] + low[chosen]) / 2, np.array(sorted(unclear), dtype=np.intp)
+
+
+def refine_thresholds(bins: np.ndarray, finer: Callable[[np.ndarray], np.ndarray], max_bins: int) -> np.ndarray:
+    """Return the thresholds of numbers of which only bins are known, cut until all that matters is known.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n_bins, 3)
+        Of each the count, the least and the largest number.
+    finer : callable
+        Returns the bins that some bins, with two different numbers at least in each, are made of.
+    max_bins : int
+
+    Raises
+    ------
+    ValueError
+        If bins cannot be cut.
+    """
+    while True:
+        found, unclear = choose_thresholds(*bins.T, max_bins)
+        if not len(unclear):
+            return found
+        parts = finer(bins[unclear])
+        if len(parts) == len(unclear):
+            raise ValueError("numbers differ by less than 1e-304; round them")
+        bins = np.concatenate([np.delete(bins, unclear, axis=0), parts])
+        bins = bins[np.argsort(bins[:, 1])]
