@@ -35,6 +35,7 @@ def saved(experiment, stem="figure-1"):
 def test_a_figure_is_saved_with_its_numbers_caption_and_title(experiment):
     numbers = pd.DataFrame({"y": [1 / 3, 2e-7, np.nan], "of": ["a", "b", "x"]}, index=pd.Index([3, 4, 5], name="id"))
     caption = "The *height* of `people`. Look up."
+    plt.close("all")  # what another test of this process left open
     figures = [line(numbers, color="red") for _ in range(2)]
     for part, figure in zip("ab", figures, strict=True):
         experiment.figure("figure-1", figure, data=numbers, caption=caption, part=part)
