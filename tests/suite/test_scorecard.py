@@ -1,6 +1,7 @@
 """Rows, their comparison, the scorecard, and the reasons for what differs."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from toy_project import add_experiment, fill
@@ -14,6 +15,7 @@ from fairlab.suite.links import set_links
 from fairlab.suite.published import load_paper
 from fairlab.suite.run import failure_file, run_folder
 from fairlab.suite.scorecard import (
+    core_seconds,
     origins,
     published_runs,
     scorecard,
@@ -240,6 +242,14 @@ def test_page_has_differences_reasons_and_runs(toy):
     reason = "The mean is another one. [more](notebooks/toy/mean.ipynb)"
     assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | {reason} |" in text
     assert "| toy | 1 | quick | 2 | real | 5 | abc |" in text
+
+
+def test_a_trial_of_two_experiments_counts_once():
+    abouts = (
+        {"core_seconds": 70, "trial_seconds": {"a": 50.0, "b": 10.0}},
+        {"core_seconds": 55, "trial_seconds": {"a": 50.0}},
+    )
+    assert core_seconds([SimpleNamespace(about=about) for about in abouts]) == 50 + 10 + 10 + 5
 
 
 def test_the_table_counts_every_row_once(toy):

@@ -98,7 +98,7 @@ class Experiment:
         if not task:
             atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self._note = ""  # of all records without one of their own
-        self._seconds = 0.0  # of trials, when they were computed, less those that this process took for them
+        self._trial_seconds, self._own_seconds = {}, 0.0  # of trials when they were computed; of this process for them
 
     @classmethod
     def open(cls, namespace: dict[str, Any]) -> "Experiment":
@@ -222,7 +222,8 @@ class Experiment:
             batch=batch,
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),
         )
-        self._seconds += seconds - (time.process_time() - started)
+        self._trial_seconds |= seconds
+        self._own_seconds += time.process_time() - started
         return results
 
     def record(
@@ -483,7 +484,9 @@ class Experiment:
         it is compared with the committed scorecard, too: what moved most comes first.
         """
         self.run.about |= {
-            "core_seconds": round(time.process_time() + self._seconds, 1),
+            "core_seconds": round(time.process_time() - self._own_seconds + sum(self._trial_seconds.values()), 1),
+            # Those worth counting, since other experiments may use the same trials.
+            "trial_seconds": {key: round(seconds, 1) for key, seconds in self._trial_seconds.items() if seconds >= 1},
             "peak_memory_gb": round(runs.peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,
             "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),

@@ -1,7 +1,7 @@
 """The scorecard: all published values and claims, compared with our best runs."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -230,7 +230,18 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
         reasons_of=reasons_of,
         writers=writers(),
         data_of=_data_of,
+        core_seconds=core_seconds,
     )
+
+
+def core_seconds(runs: Iterable[Run]) -> float:
+    """Return what runs took together, in seconds of one core; trials that several of them use count once."""
+    shared, total = {}, 0.0
+    for about in (run.about for run in runs):
+        trials = about.get("trial_seconds", {})
+        total += about.get("core_seconds", 0) - sum(trials.values())
+        shared |= trials
+    return total + sum(shared.values())
 
 
 def _data_of(runs) -> str:

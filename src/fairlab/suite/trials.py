@@ -96,7 +96,7 @@ def run_trials(
     n_jobs: int = 1,
     batch: int | None = None,
     progress: bool = True,
-) -> tuple[list, float]:
+) -> tuple[list, dict[str, float]]:
     """Return ``function(trial, **parameters)`` for every trial, computing only what `cache` does not hold.
 
     Parameters
@@ -123,8 +123,8 @@ def run_trials(
     -------
     results : list
         One per trial, in their order.
-    seconds : float
-        Core-seconds that all these trials took when they were computed, now or in an earlier run.
+    seconds : dict of str to float
+        Core-seconds that each of these trials took when it was computed, now or in an earlier run, by its key.
 
     Raises
     ------
@@ -140,7 +140,8 @@ def run_trials(
     for name, column in each.items():
         if len(column) != len(trials):
             raise ValueError(f"{name}: expected one value for each of {len(trials)} trials, found {len(column)}")
-    files = [cache / f"{key}.trial" for key in trial_keys(function, trials, parameters, each)]
+    keys = trial_keys(function, trials, parameters, each)
+    files = [cache / f"{key}.trial" for key in keys]
     found = _found(files, function.__name__)
     missing = [k for k in range(len(trials)) if k not in found]
     size = 1 if batch is None else max(1, min(batch, -(-len(missing) // n_jobs)))
@@ -153,7 +154,7 @@ def run_trials(
         for count in _compute_all(partial(function, **parameters), tasks, max(1, min(n_jobs, len(tasks)))):
             bar.update(count)
     every = found | {k: read(files[k]) for k in missing}
-    return [every[k][0] for k in range(len(trials))], sum(seconds for _, seconds in every.values())
+    return [every[k][0] for k in range(len(trials))], {key: every[k][1] for k, key in enumerate(keys)}
 
 
 def _found(files, name) -> dict[int, tuple[object, float]]:
