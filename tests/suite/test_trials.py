@@ -1,8 +1,10 @@
 """Cached trials: files that say what they are, computed once, in parallel, whatever is killed or damaged."""
 
 import os
+import platform
 import random
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -183,6 +185,39 @@ def test_one_trial_runs_under_the_same_settings_as_one_of_many(tmp_path):
     # As in a notebook opened by hand, whose process was started with none of them.
     alone = run(settings, TRIALS[:1], {}, cache=tmp_path / "one")
     assert alone + alone == run(settings, TRIALS[:2], {}, cache=tmp_path / "two", n_jobs=2) == [WORKER_ENVIRONMENT] * 2
+
+
+MAP = """
+from pathlib import Path
+
+from fairlab.suite.processes import KERNEL_ENVIRONMENT, WORKER_ENVIRONMENT
+from fairlab.suite.seeds import Trial
+from fairlab.suite.trials import run_trials
+
+def image(trial):
+    from fairlab.transport import GANTransport
+
+    people = trial.rng("people").normal(size=(2, 100, 3))
+    return GANTransport(n_steps=50, random_state=0).fit(*people).transform(people[0])
+
+if __name__ == "__main__":
+    assert KERNEL_ENVIRONMENT.items() >= WORKER_ENVIRONMENT.items()
+    results, *_ = run_trials(image, [Trial("toy/mean", 0)], {}, cache=Path("cache"), progress=False)
+    print(results[0].tobytes().hex())
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="OpenBLAS has several kernels on x86-64 only")
+def test_a_trained_map_has_the_same_bits_on_every_processor(tmp_path):
+    images = set()
+    for core_type in ("Haswell", "Prescott"):
+        folder = tmp_path / core_type
+        folder.mkdir()
+        (folder / "maps.py").write_text(MAP, encoding="utf-8")
+        environment = os.environ | {"OPENBLAS_CORETYPE": core_type, "PYTHONPATH": str(folder)}
+        options = {"cwd": folder, "env": environment, "capture_output": True, "text": True, "check": True}
+        images.add(subprocess.run([sys.executable, "maps.py"], **options).stdout)
+    assert len(images) == 1, "trials ran other kernels"
 
 
 def of_worker(trial, call):
