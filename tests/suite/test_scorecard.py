@@ -17,6 +17,7 @@ from fairlab.suite.run import failure_file, run_folder
 from fairlab.suite.scorecard import (
     core_seconds,
     origins,
+    other_verdicts,
     published_runs,
     scorecard,
     summary,
@@ -241,7 +242,20 @@ def test_page_has_differences_reasons_and_runs(toy):
     text = to_markdown(scorecard(), published_runs())
     reason = "The mean is another one. [more](notebooks/toy/mean.ipynb)"
     assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | {reason} |" in text
-    assert "| toy | 1 | quick | 2 | real | 5 | abc |" in text
+    assert "| toy | 1 | quick | 2 | real | 5 | abc | " in text
+
+
+def test_rows_that_quick_judges_otherwise_are_listed(toy):
+    publish("quick", mean=3.0, holds=False)
+    publish("paper")
+    pairs, n_judged = other_verdicts(scorecard())
+    found = [(row.id, row.verdict, smaller.verdict) for row, smaller in pairs]
+    assert found == [("mean", "agrees", "differs"), ("positive", "holds", "fails")]
+    assert n_judged == 3
+    text = to_markdown(scorecard(), published_runs())
+    assert "2 of the 3 rows that are judged at both sizes" in text
+    assert "| toy table-1 `mean` | 0.50 ± 0.10 | 0.55 (agrees) | 3 (differs) |" in text
+    assert other_verdicts(scorecard("quick")) == ([], 0)
 
 
 def test_a_trial_of_two_experiments_counts_once():

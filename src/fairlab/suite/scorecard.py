@@ -32,6 +32,8 @@ from fairlab.suite.verdicts import AGREES, JUDGED, OPEN, label_of
 
 RANKED_PROFILES = PROFILES[::-1]  # the best first
 NAME = "REPRODUCTION"
+SMALLER = "quick"  # the profile that most people run
+SETTLED = (*JUDGED, "holds", "fails")
 MEDIAN = "median difference"
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(\n<!-- /summary -->)", re.DOTALL)  # in README
 COUNTED_ONCE = (
@@ -217,6 +219,7 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
         papers=by_paper(card),
         artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
         runs=list(runs.values()),
+        others=other_verdicts(card),
         without_rows=[
             (key, each)
             for key in paper_keys()
@@ -232,6 +235,14 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
         data_of=_data_of,
         core_seconds=core_seconds,
     )
+
+
+def other_verdicts(card: Comparison, profile: str = SMALLER) -> tuple[list[tuple[Row, Row]], int]:
+    """Return rows that runs of another profile judge otherwise, each with that one, and how many both judge."""
+    smaller = {row.place: row for row in scorecard(profile).rows}
+    both = [(row, smaller[row.place]) for row in card.rows if row.profile not in (None, profile)]
+    both = [pair for pair in both if all(row.verdict in SETTLED and not row.is_unsettled for row in pair)]
+    return [pair for pair in both if pair[0].verdict != pair[1].verdict], len(both)
 
 
 def core_seconds(runs: Iterable[Run]) -> float:
