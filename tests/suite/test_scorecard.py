@@ -356,6 +356,17 @@ def test_a_linked_number_is_that_of_the_protocol_that_its_address_names():
         set_links(linked, [row.model_copy(update={"as_specified": None})])
 
 
+def test_a_text_names_the_profiles_of_the_rows_that_it_links_to():
+    place = {"paper": "fliptest", "artefact": "section-5.3", "kind": "number", "published": 0.3, "ours": 0.3}
+    sides = {"hired_share.women": "paper", "hired_share.men": "quick"}
+    rows = [Row(**place, id=id, profile=profile, verdict="exact") for id, profile in sides.items()]
+    links = [LINK.format("30%", f"section-5.3:{id}") for id in sides]
+    end = "The committed scorecard (profile {}, seed 0); `smoke` is smaller."
+    said = [set_links(" ".join([*part, end.format("`quick`")]), rows) for part in (links[:1], links)]
+    assert [text[text.index("The") :] for text in said] == [end.format("`paper`"), end.format("`quick` and `paper`")]
+    assert set_links(said[1], rows) == said[1]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     {

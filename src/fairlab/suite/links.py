@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fairlab.data.project import project
+from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.comparison import Numbers, Row
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import label_of
@@ -24,10 +25,13 @@ NUMBER = re.compile(r"(?P<sign>[−+]?)[\d,]+(?:\.(?P<decimals>\d+))?(?P<unit>%?
 # One in a reason, such as 1,285,490, 30%, 5.0% to 6.1% or 18 of 24.
 ONE = r"[−+-]?\d+(?:,\d{3})*(?:\.\d+)?%?"
 STATED = f"({ONE}(?: (?:to|of) {ONE})?)"
+SIZE = re.compile(
+    r"(?<=committed scorecard \(profile )`\w+`(?: and `\w+`)*"
+)  # in the sentence that says whose these are
 
 
 def set_links(text: str, rows: Iterable[Row]) -> str:
-    """Return a text whose links to rows have our results as their texts.
+    """Return a text whose links to rows have our results as their texts, and the profile that it names is theirs.
 
     Raises
     ------
@@ -46,7 +50,11 @@ def set_links(text: str, rows: Iterable[Row]) -> str:
             number = number_after(asked, row)
         return f"[{number}]{link[0][len(link['text']) + 2 :]}"
 
-    return LINK.sub(write, text)
+    text = LINK.sub(write, text)
+    profiles = {known[link["paper"], link["artefact"], link["id"]].profile for link in LINK.finditer(text)}
+    if sizes := " and ".join(f"`{profile}`" for profile in PROFILES if profile in profiles):
+        text = SIZE.sub(sizes, text)
+    return text
 
 
 def number_after(words: str, row: Row) -> str:
