@@ -315,7 +315,7 @@ def test_pipes_and_devices_are_written_to(tmp_path):
     received = []
     reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
     reader.start()
-    check_outputs({"--html": pipe, "--json": f"/dev/fd/{write}", "--junit": "/dev/null", "--sarif": "/dev/null"})
+    check_outputs({"--html": pipe, "--json": f"/dev/fd/{write}", "--junit": "/dev/null", "--model-card": "/dev/null"})
     write_text(pipe, "a page")
     write_text(f"/dev/fd/{write}", "an object")
     write_text("/dev/null", "nothing")

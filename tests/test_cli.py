@@ -185,7 +185,7 @@ def test_audit_writes_requested_files(model, tmp_path):
         ("audit --html table.csv", "--html: expected a file of its own, found table.csv, which is read"),
         ("audit --json bank.py", "--json: expected a file of its own, found bank.py, which is read"),
         ("audit --baseline old.json --json old.json", "found old.json, which is read"),
-        ("audit --config a.toml --sarif a.toml", "found a.toml, which is read"),
+        ("audit --config a.toml --junit a.toml", "found a.toml, which is read"),
         ("audit --html x --model-card x", "--model-card: expected a file of its own, found x, which --html writes"),
         ("audit --junit ''", "--junit: expected the name of a file, found an empty text"),
         ("audit --html /proc/a.html", "/proc/a.html"),

@@ -312,7 +312,6 @@ AUDIT_OPTIONS = (
 )
 @click.option("--baseline", metavar="FILE", help="JSON report of an earlier audit: end with 3 by what is new or worse")
 @click.option("--junit", metavar="FILE", help="write the tests as JUnit XML")
-@click.option("--sarif", metavar="FILE", help="write the significant findings as SARIF")
 @click.option("--model-card", metavar="FILE", help="write a model card in Markdown")
 @click.option(
     "--rows",
@@ -326,7 +325,6 @@ def audit(
     html,
     json,
     junit,
-    sarif,
     model_card,
     rows,
     seed,
@@ -345,7 +343,7 @@ def audit(
     from fairlab.auditing.guard import Accepted, Rule, judge, read_baseline
     from fairlab.auditing.wording import count, lines, rates, reasons
 
-    files = {"html": html, "json": json, "junit": junit, "sarif": sarif, "model_card": model_card}
+    files = {"html": html, "json": json, "junit": junit, "model_card": model_card}
     start, seconds = time.monotonic(), options["max_seconds"]
     try:
         rules = [Rule.of(text) for text in fail_on]

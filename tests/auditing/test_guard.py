@@ -316,4 +316,3 @@ def test_the_recipes_of_the_guide_are_yaml_and_their_commands_run(folder):
     commands = re.findall(r"fairlab (audit [^\n]*)", "".join(recipes))
     assert [main([*shlex.split(command), "--budget", "1000"]) for command in commands] == [0, 0, 0]
     assert ElementTree.parse("audit.xml").getroot().tag == "testsuites"
-    assert json.loads((folder / "audit.sarif").read_text())["version"] == "2.1.0"

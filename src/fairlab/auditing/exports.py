@@ -1,4 +1,4 @@
-"""A report in the forms that other tools read: JUnit, SARIF, and a model card."""
+"""A report in the forms that other tools read: JUnit and a model card."""
 
 import json
 import re
@@ -9,8 +9,6 @@ import yaml
 
 from fairlab.auditing import wording
 
-SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-URL = "https://pypi.org/project/fairlab/"
 XML = '<?xml version="1.0" encoding="UTF-8"?>'  # ElementTree would name the encoding of the machine
 SURROGATES = "\ud800-\udfff"  # halves of characters, which UTF-8 cannot write
 CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f"  # which XML cannot, but for tabs and ends of lines
@@ -63,47 +61,6 @@ def junit(report) -> str:
     root.append(suite)
     ElementTree.indent(root)
     return legal(f"{XML}\n{ElementTree.tostring(root, encoding='unicode')}\n")
-
-
-def sarif(report) -> str:
-    """Return SARIF 2.1.0: a result for each significant finding, an error where it decides the verdict, else a note."""
-    results, rules = [], {}
-    for row in report.frame[report.frame["significant"]].itertuples():
-        rules[row.measure] = {
-            "id": row.measure,
-            "shortDescription": {"text": row.measure.replace("_", " ")},
-            "help": {"text": wording.next_step(row.measure)},
-        }
-        results.append(
-            {
-                "ruleId": row.measure,
-                "level": "error" if row.decides else "note",
-                "message": {"text": f"{wording.line(row.finding)}."},
-                "logicalLocations": [{"name": row.who, "kind": "sensitive features"}],
-                "properties": {
-                    "where": row.where,
-                    "effect": row.effect,
-                    "population": row.population,
-                    "pValue": float(row.p_value),
-                },
-            }
-        )
-    driver = {"name": "fairlab", "version": report.provenance["fairlab"], "informationUri": URL}
-    run = {
-        "tool": {"driver": driver | {"rules": list(rules.values())}},
-        "invocations": [
-            {
-                "executionSuccessful": bool(report.n_tests),
-                "toolExecutionNotifications": [
-                    {"level": "warning", "message": {"text": reason}} for reason in wording.reasons(report)
-                ],
-            }
-        ],
-        "results": results,
-        "properties": {"verdict": report.verdict, "answers": report.answers, "summary": report.summary}
-        | report.provenance,
-    }
-    return as_json({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def model_card(report) -> str:

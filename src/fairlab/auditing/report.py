@@ -416,10 +416,6 @@ class Report(Result):
         """Return the tests as JUnit XML, as continuous integration reads it, and write it to `path`."""
         return written(exports.junit(self), path)
 
-    def to_sarif(self, path: str | Path | None = None) -> str:
-        """Return the significant findings as SARIF 2.1.0, as code scanning reads it, and write it to `path`."""
-        return written(exports.sarif(self), path)
-
     def to_model_card(self, path: str | Path | None = None) -> str:
         """Return a model card in Markdown with front matter, and write it to `path`."""
         return written(exports.model_card(self), path)
