@@ -56,7 +56,7 @@ suppress_warnings = ["myst.header", "mystnb.unknown_mime_type", "mystnb.mime_pri
 ADDRESSES = tomllib.loads((root().root / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
 REPOSITORY = ADDRESSES.get("Repository") or ADDRESSES.get("Source")
 DESCRIPTION = (
-    "Five papers on fairness testing, reproduced number by number, and their five methods to audit your own models."
+    "Five papers on fairness testing, checked number by number, and their five methods to audit your own models."
 )
 
 html_context = {"default_mode": "auto"}

@@ -25,6 +25,7 @@ from fairlab.suite.scorecard import (
     to_markdown,
     unexplained,
     unreadable,
+    what_is_counted,
 )
 from fairlab.suite.verdicts import JUDGED
 
@@ -278,12 +279,39 @@ def test_exact_numbers_say_what_they_rest_on(toy):
     spec = toy / "experiments" / "toy" / "mean.yaml"
     publish()
     assert scorecard().bases() == {"real": 1}
-    for kind, words in ("outputs", "1 score outputs that the authors stored"), ("models", "1 score models that"):
-        spec.write_text(spec.read_text() + f"\nstored: {{{kind}: ['table-1:rows']}}\n")
-        assert rows()["rows"].evidence == f"stored {kind}"
+    kinds = {
+        "stored: {outputs: ['table-1:rows']}": ("stored outputs", "1 rest on outputs that the authors stored", STORED),
+        "stored: {models: ['table-1:rows']}": ("stored models", "1 rest on models that the authors stored", STORED),
+        "counted: ['table-1:rows']": ("counted data", "1 only count rows or columns of a data set", [*ORIGINS][-1]),
+    }
+    text = spec.read_text()
+    for key, (evidence, words, origin) in kinds.items():
+        spec.write_text(f"{text}\n{key}\n")
+        assert rows()["rows"].evidence == evidence
         assert words in scorecard().headline()
-        assert [(each["origin"], each["exact"]) for each in origins(scorecard())][-1] == (STORED, 1)
-        spec.write_text(spec.read_text().rpartition("\nstored")[0])
+        assert [(each["origin"], each["exact"]) for each in origins(scorecard())][-1] == (origin, 1)
+    spec.write_text(f"{text}\ncounted: ['table-1:row']\n")
+    with pytest.raises(ValueError, match="counted: 'table-1:row' is not a table"):
+        scorecard()
+
+
+@pytest.mark.parametrize(
+    ("key", "is_drawn"),
+    [
+        ("", True),
+        ("stored: {models: [table-1]}", True),
+        ("stored: {outputs: [table-1]}", False),
+        ("fixed: ['*:mean']", False),
+    ],
+)
+def test_draws_are_unsettled_whoever_trained_the_model_and_given_trials_never(toy, key, is_drawn):
+    spec = toy / "experiments" / "toy" / "mean.yaml"
+    spec.write_text(f"{spec.read_text()}\n{key}\n")
+    experiment = Experiment("toy/mean")
+    fill(experiment)
+    experiment.record("table-1", "mean", [0.3, 0.5, 0.7, 0.9])  # 0.60 agrees, most of a draw does not
+    mean = next(row for row in experiment.compare().rows if row.id == "mean")
+    assert (mean.unsettled is not None, mean.is_unsettled) == (is_drawn, is_drawn)
 
 
 def explain(toy, rows, why):
@@ -526,13 +554,35 @@ def test_numbers_are_counted_once_by_what_they_rest_on(toy):
         row("s", "near", data="real", evidence="stored models", relative_difference=0.2),
         row("d", "differs", data="generated", relative_difference=27.0, unsettled=0.5),
         row("i", "exact", data="real", reading="inferred", relative_difference=0.0),
+        row("j", "near", data="generated", reading="inferred", relative_difference=0.2, unsettled=0.5),
         claim("c", "holds").model_copy(update={"unsettled": 0.5, "data": "real"}),
     ]
     card = Comparison(rows)
     names = ("numbers", "exact", "near", "differ", "unsettled", "median")
     found = [[each[name] for name in names] for each in origins(card)]
-    assert found == [[3, 1, 0, 2, 0, "50.0%"], [1, 0, 1, 0, 0, "20.0%"], [1, 0, 0, 0, 1, ""]]
+    assert found == [[3, 1, 0, 2, 0, "50.0%"], [1, 0, 1, 0, 0, "20.0%"], [1, 0, 0, 0, 1, "28 times"]]
     assert "off by over 10%: toy, own runs on real data (median 50.0%); toy, models" in summary(card)
+
+
+def test_the_table_says_what_it_leaves_out_and_how_numbers_agree(toy):
+    off = {"relative_difference": 0.3, "ours": 2.6, "low": 2.0, "high": 3.2, "data": "real"}
+    rows = [
+        row("std", **off),
+        row("p", published=0.01, ours=0.002, data="real"),
+        row("derived", derived=True, **off),
+        row("inferred", reading="inferred", **off),
+        row("a", "surrogate"),
+        row("b", "surrogate"),
+        row("unsettled", unsettled=0.5, **off),
+        claim("c", "holds"),
+    ]
+    text = what_is_counted(Comparison(rows))
+    assert text.startswith("Counted are 3 of 7 numbers. Left out: 2 surrogate (toy), 1 that follow")
+    assert "1 with an inferred protocol" in text
+    assert (
+        "Of the 2 that agree, 1 are p-values, of which only the side of 0.05 counts, and 1 are off by over 10%" in text
+    )
+    assert "wider than a quarter of the published number for 1, than half of it for 1. Of the claims, 1 hold" in text
 
 
 def test_what_follows_from_other_numbers_is_marked_by_its_table(toy):

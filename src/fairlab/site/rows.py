@@ -21,7 +21,7 @@ from fairlab.site.places import LEAST
 from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.comparison import INFERRED, Comparison, Row, off_most, short_line
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.scorecard import COUNTED_ONCE, origins
+from fairlab.suite.scorecard import origins, what_is_counted
 from fairlab.suite.tables import grouped
 from fairlab.suite.verdicts import AGREEING, JUDGED, LABELS, LOOKS, OPEN, label_of
 
@@ -145,7 +145,6 @@ ENVIRONMENT.globals |= {
     "load_paper": load_paper,
     "looks": LOOKS,
     "off_most": off_most,
-    "counted_once": COUNTED_ONCE,
     "open": OPEN,
     "origins_of": origins,
     "place": place,
@@ -156,6 +155,7 @@ ENVIRONMENT.globals |= {
     "short_line": short_line,
     "tints": plotting.TINTS,
     "version": __version__,
+    "what_is_counted": what_is_counted,
 }
 # The macros of ``macros.html`` as functions; what they are given is escaped.
 HTML = ENVIRONMENT.get_template("macros.html").module

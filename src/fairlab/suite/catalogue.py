@@ -15,7 +15,8 @@ from fairlab.suite.published import Paper, load_paper
 PROFILES = ("smoke", "quick", "paper")
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 OWN_GB = 0.6  # of a notebook's process besides what its experiment declares, and of its runner
-EVIDENCE = ("run", "stored models", "stored outputs")  # of a number: ours, or what the authors stored
+# Of a number: a run of ours, what the authors stored, or a data set whose rows and columns are only counted.
+EVIDENCE = ("run", "stored models", "stored outputs", "counted data")
 DEFAULT_PROFILE = "quick"
 
 
@@ -73,6 +74,11 @@ class Specification(Entry):
     stored : dict of str to tuple of str
         Which numbers score what the authors stored instead of coming from a run of ours: patterns ``artefact:id`` of
         those that rest on their trained models (``models``) or on outputs of their runs (``outputs``).
+    counted : tuple of str
+        Patterns of the numbers that only count the rows or columns of a data set, or of the half that FairTest tests;
+        no method has a part in them.
+    fixed : tuple of str
+        Patterns of the numbers whose trials are given by the paper, such as splits by its seeds, and not drawn.
     minutes : Measured
         Minutes on one core, used for scheduling a batch and estimating its duration; an hour if none are stated.
     gigabytes : Measured
@@ -89,6 +95,8 @@ class Specification(Entry):
     size: dict[str, Several[str]] = Field(default_factory=dict)
     protocol: dict[str, Any] = Field(default_factory=dict)
     stored: dict[Literal["models", "outputs"], Several[str]] = Field(default_factory=dict)
+    counted: Several[str] = ()
+    fixed: Several[str] = ()
     minutes: Measured = Measured(smoke=60, quick=60)
     gigabytes: Measured = Measured(smoke=0, quick=0)
     after: Several[str] = ()
@@ -166,8 +174,13 @@ class Specification(Entry):
 
     def evidence(self, artefact: str, id: str) -> str:
         """Return what a number rests on, a word of `EVIDENCE`."""
-        kinds = (kind for kind, patterns in self.stored.items() if _depends(patterns, artefact, id))
-        return next((f"stored {kind}" for kind in kinds), EVIDENCE[0])
+        kinds = {f"stored {kind}": patterns for kind, patterns in self.stored.items()}
+        kinds = {EVIDENCE[3]: self.counted} | kinds
+        return next((kind for kind, patterns in kinds.items() if _depends(patterns, artefact, id)), EVIDENCE[0])
+
+    def is_drawn(self, artefact: str, id: str) -> bool:
+        """Return whether the trials behind a number are draws, so that other ones might well differ."""
+        return self.evidence(artefact, id) in EVIDENCE[:2] and not _depends(self.fixed, artefact, id)
 
 
 def experiment_names(paper: str = "*") -> list[str]:
@@ -224,7 +237,7 @@ def specification(name: str) -> Specification:
     written = list(spec.artefacts)
     for artefact in map(spec.published.artefact, spec.artefacts):
         written += [f"{artefact.id}:{id}" for id in artefact.values | artefact.claims]
-    for key, patterns in [*spec.size.items(), *spec.stored.items()]:
+    for key, patterns in [*spec.size.items(), *spec.stored.items(), ("counted", spec.counted), ("fixed", spec.fixed)]:
         if none := [pattern for pattern in patterns if not fnmatch.filter(written, pattern)]:
             raise ValueError(
                 f"{project().short(file)}: {key}: {none[0]!r} is not a table, figure or row that it writes"

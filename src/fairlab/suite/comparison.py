@@ -49,15 +49,17 @@ BASES = {
     "real": "run here on real data",
     "generated": "run here on generated people",
     "reconstructed": "run here on reconstructed people",
-    "stored models": "score models that the authors stored",
-    "stored outputs": "score outputs that the authors stored",
+    "stored models": "rest on models that the authors stored",
+    "stored outputs": "rest on outputs that the authors stored",
+    "counted data": "only count rows or columns of a data set",
 }
 
 # Where a number comes from: our own runs on real data first.
 ORIGINS = {
     "own runs on real data": ("real",),
-    "models and outputs that the authors stored, scored again": ("stored models", "stored outputs"),
+    "models and outputs that the authors stored": ("stored models", "stored outputs"),
     "reconstructed or generated people": ("reconstructed", "generated"),
+    "rows and columns of data sets, only counted": ("counted data",),
 }
 
 # What an interval of a mean is cut at.
@@ -95,14 +97,14 @@ class Row(Entry):
         Of ours to published, with its sign; see `fairlab.suite.verdicts.relative_difference`.
     unsettled : float or None
         Share of resamples of our trials, or of what was timed, with another verdict; see
-        `fairlab.suite.verdicts.unsettled`. None where trials are no runs of ours.
+        `fairlab.suite.verdicts.unsettled`. None where trials are not drawn.
     verdict : str
     reading : {"as_published", "inferred"} or None
         Protocol variant of a number; ``inferred``, for claims too, if it was inferred from the published values.
     data : {"real", "generated", "reconstructed", "surrogate"} or None
         The weakest provenance of the data behind our result; see `fairlab.data.dataset.SOURCES`.
-    evidence : {"run", "stored models", "stored outputs"} or None
-        Whether a number comes from a run of ours or scores what the authors stored.
+    evidence : {"run", "stored models", "stored outputs", "counted data"} or None
+        Whether a number comes from a run of ours, scores what the authors stored, or only counts a data set.
     profile, seed, commit : str, int, str or None
         Of the run.
     reason : str or None
@@ -161,9 +163,21 @@ class Row(Entry):
         return INFERRED if self.is_inferred and self.verdict not in OPEN else self.verdict
 
     @property
+    def is_counted(self) -> bool:
+        """Whether it is a judged number that follows from no other: `inferred` ones only where they differ."""
+        is_supported = not self.is_inferred or self.verdict in OPEN
+        return self.kind == "number" and not self.derived and self.verdict in JUDGED and is_supported
+
+    @property
     def basis(self) -> str:
         """What a number rests on, a word of `BASES`: stored outputs and models before the kind of data."""
         return self.evidence if self.evidence in EVIDENCE[1:] else self.data
+
+    @property
+    def relative_width(self) -> float:
+        """Width of our 95% interval of a number, relative to the published one; 0 where either is not known."""
+        is_known = isinstance(self.published, float) and self.published and self.low is not None
+        return (self.high - self.low) / abs(self.published) if is_known else 0.0
 
     @property
     def shown(self) -> str:
@@ -254,13 +268,12 @@ class Comparison:
 
         Unsettled numbers are among them, inferred ones only if they differ.
         """
-        numbers = (row for row in self.rows if row.kind == "number" and not row.derived)
-        counted = [row for row in numbers if row.column in (*JUDGED, BY_CHANCE)]
+        counted = [row for row in self.rows if row.is_counted]
         return {words: Comparison(row for row in counted if row.basis in own) for words, own in ORIGINS.items()}
 
-    def median_difference(self) -> float | None:
-        """Return the median absolute relative difference of the judged numbers, None if there are none."""
-        judged = [row.relative_difference for row in self.rows if row.column in JUDGED]
+    def median_difference(self, columns: Iterable[str] = JUDGED) -> float | None:
+        """Return the median absolute relative difference of the numbers in some columns, None if there are none."""
+        judged = [row.relative_difference for row in self.rows if row.kind == "number" and row.column in columns]
         median = pd.Series(judged, dtype=float).abs().median()
         return None if np.isnan(median) else float(median)
 
@@ -399,8 +412,8 @@ def _value_row(artefact, value, run, claims_hold) -> Row:
     inferred = value.inferred or artefact.inferred or not value.verified
     claims_hold = claims_hold and not inferred
     verdict, reason = judge(value, ours, claims_hold=claims_hold, **_limits(run, artefact, value, record))
-    evidence, is_chance = run.specification.evidence(artefact.id, value.id), ours.n > 1 and not value.exact
-    share = unsettled(value, ours, claims_hold=claims_hold) if is_chance and evidence == EVIDENCE[0] else None
+    is_chance = ours.n > 1 and not value.exact and run.specification.is_drawn(artefact.id, value.id)
+    share = unsettled(value, ours, claims_hold=claims_hold) if is_chance else None
     as_specified = specified and published_row(run.paper, artefact, value, **_numbers(specified, value.kind))
     reasons = [
         reason,
@@ -420,7 +433,7 @@ def _value_row(artefact, value, run, claims_hold) -> Row:
         verdict=verdict,
         reading=INFERRED if inferred else "as_published",
         unsettled=share if verdict in JUDGED else None,
-        evidence=evidence,
+        evidence=run.specification.evidence(artefact.id, value.id),
         reason="; ".join(filter(None, reasons)),
         **_numbers(ours, value.kind),
         **_provenance(run, record),

@@ -1,6 +1,7 @@
 """The scorecard: all published values and claims, compared with our best runs."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -36,11 +37,10 @@ SMALLER = "quick"  # the profile that most people run
 SETTLED = (*JUDGED, "holds", "fails")
 MEDIAN = "median difference"
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(\n<!-- /summary -->)", re.DOTALL)  # in README
-COUNTED_ONCE = (
-    "Numbers that follow from others of their paper (percentages and totals of a table, components of one vector, "
-    "numbers printed twice) are counted once, inferred ones only where they differ; near are also those within "
-    "run-to-run variation or of the same conclusion; claims are not counted here."
-)
+FOLLOWING = "that follow from others of their paper (percentages, totals, components of a vector, printed twice)"
+UNSUPPORTED = "with an inferred protocol that do not differ"
+NOT_HAD = ("surrogate", "not run")
+WIDE = (0.25, 0.5)  # widths of our 95% intervals, relative to the published number
 ALL = "all"
 MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends
 
@@ -150,7 +150,7 @@ def origins(card: Comparison) -> list[dict]:
             numbers = own.by_origin()[origin]
             if key == ALL or not numbers.rows:
                 continue
-            counts, median = numbers.counts(), numbers.median_difference()
+            counts, median = numbers.counts(), numbers.median_difference((*JUDGED, BY_CHANCE))
             exact, agree, *near, differ, unsettled = (counts[column] for column in (*JUDGED, BY_CHANCE))
             rows.append(
                 {"origin": origin, "paper": key, "numbers": len(numbers.rows), "exact": exact, "agree": agree}
@@ -158,6 +158,33 @@ def origins(card: Comparison) -> list[dict]:
                 | {"median": _in_words(median)}
             )
     return rows
+
+
+def what_is_counted(card: Comparison) -> str:
+    """Return which numbers `origins` counts, which it leaves out, and by what rules those in it agree."""
+    numbers = [row for row in card.rows if row.kind == "number"]
+    counted, left = [row for row in numbers if row.is_counted], [row for row in numbers if not row.is_counted]
+    reasons = {}
+    for row in left:
+        reason = FOLLOWING if row.derived else UNSUPPORTED if row.is_inferred else label_of(row.verdict)
+        reasons.setdefault(reason, []).append(row.paper)
+    parts = [
+        f"{len(papers)} {reason}" + (f" ({', '.join(dict.fromkeys(papers))})" if reason in NOT_HAD else "")
+        for reason, papers in sorted(reasons.items(), key=lambda item: -len(item[1]))
+    ]
+    agreeing = [row for row in counted if row.column == "agrees"]
+    off = sum(abs(row.relative_difference or 0) > AGREES for row in agreeing)
+    sides = sum(row.relative_difference is None and row.published != 0 for row in agreeing)
+    wide, wider = (sum(row.relative_width > width for row in agreeing) for width in WIDE)
+    claims = Counter(row.column for row in card.rows if row.kind == "claim")
+    return (
+        f"Counted are {len(counted)} of {len(numbers):,} numbers. Left out: {', '.join(parts)}. Near are also those "
+        f"within run-to-run variation or of the same conclusion. Of the {len(agreeing)} that agree, {sides} are "
+        f"p-values, of which only the side of 0.05 counts, and {off} are off by over {AGREES:.0%} and agree by a "
+        "published standard deviation, overlapping intervals or half a percentage point; our 95% interval is wider "
+        f"than a quarter of the published number for {wide}, than half of it for {wider}. Of the claims, "
+        f"{claims['holds']} hold and {claims['fails']} fail."
+    )
 
 
 def _in_words(median: float | None) -> str:
@@ -171,7 +198,7 @@ def summary(card: Comparison) -> str:
     """Return `origins` as Markdown, the papers whose numbers do not come out first: part of the page and of README."""
     rows = origins(card)
     off = [f"{row['paper']}, {row['origin']} (median {row['median']})" for row in rows if row["is_off"]]
-    return render("origins.md", rows=rows, off=off, counted_once=COUNTED_ONCE)
+    return render("origins.md", rows=rows, off=off, what_is_counted=what_is_counted(card))
 
 
 def by_paper(card: Comparison) -> dict[str, Comparison]:
