@@ -14,6 +14,7 @@ from fairlab.suite.published import load_paper, paper_keys
 
 ROOT = project().root
 CARD = comparison.Comparison.read(ROOT / "REPRODUCTION.json")
+ROWS = {row.place: row for row in CARD.rows}
 
 OPTIONAL = {"What came out", "Beyond the paper", "Where and why it differs", "Interpretation"}
 PARTS = [
@@ -78,6 +79,24 @@ def test_inconsistent_numbers_name_a_notebook(key):
 def test_the_committed_page_is_that_of_the_committed_rows():
     committed = (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
     assert committed.partition("## Runs")[0] == scorecard.to_markdown(CARD, {}).partition("## Runs")[0]
+
+
+def test_readme_and_its_figure_are_those_of_the_committed_rows():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"<!-- summary -->\n\n{scorecard.summary(CARD)}\n<!-- /summary -->" in readme
+    assert f"<title>{CARD.headline()}</title>" in (ROOT / "figures" / "verdicts.svg").read_text(encoding="utf-8")
+
+
+def test_committed_rows_have_what_is_published_as_published_yaml_has_it():
+    fields = ("published", "printed", "source", "derived")
+    for key in paper_keys():
+        for artefact in load_paper(key).artefacts.values():
+            for item in (artefact.values | artefact.claims).values():
+                row = comparison.published_row(key, artefact, item)
+                committed = ROWS[row.place]
+                assert {field: getattr(committed, field) for field in fields} == {
+                    field: getattr(row, field) for field in fields
+                }, row.place
 
 
 def test_what_differs_in_the_committed_scorecard_is_explained():

@@ -259,6 +259,9 @@ def test_conda_users_get_fairlab_and_the_locked_versions_by_one_command():
 def test_the_version_is_the_same_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert str(citation["version"]) == fairlab.__version__ == version("fairlab")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest, date = re.search(r"^## (\S+) \((.+)\)$", changes, flags=re.MULTILINE).groups()
+    assert (newest, date) == (fairlab.__version__, str(citation.get("date-released", "not released yet")))
     assert citation["license"] == PROJECT["license"]
     assert [author["name"] for author in citation["authors"]] == [author["name"] for author in PROJECT["authors"]]
 

@@ -554,6 +554,7 @@ def test_numbers_are_counted_once_by_what_they_rest_on(toy):
         row("e", "exact", relative_difference=0.0, data="real"),
         row("total", "exact", derived=True, data="real", relative_difference=0.0),
         row("s", "near", data="real", evidence="stored models", relative_difference=0.2),
+        row("n", "exact", data="real", evidence="counted data", relative_difference=0.0),
         row("d", "differs", data="generated", relative_difference=27.0, unsettled=0.5),
         row("i", "exact", data="real", reading="inferred", relative_difference=0.0),
         row("j", "near", data="generated", reading="inferred", relative_difference=0.2, unsettled=0.5),
@@ -562,7 +563,13 @@ def test_numbers_are_counted_once_by_what_they_rest_on(toy):
     card = Comparison(rows)
     names = ("numbers", "exact", "near", "differ", "unsettled", "median")
     found = [[each[name] for name in names] for each in origins(card)]
-    assert found == [[3, 1, 0, 2, 0, "50.0%"], [1, 0, 1, 0, 0, "20.0%"], [1, 0, 0, 0, 1, "28 times"]]
+    assert found == [
+        [3, 1, 0, 2, 0, "50.0%"],
+        [1, 0, 1, 0, 0, "20.0%"],
+        [1, 0, 0, 0, 1, "28 times"],
+        [1, 1, 0, 0, 0, ""],
+    ]
+    assert card.median_difference() == pytest.approx(0.35)  # of y, z, e and s
     assert "off by over 10%: toy, own runs on real data (median 50.0%); toy, models" in summary(card)
 
 

@@ -272,8 +272,12 @@ class Comparison:
         return {words: Comparison(row for row in counted if row.basis in own) for words, own in ORIGINS.items()}
 
     def median_difference(self, columns: Iterable[str] = JUDGED) -> float | None:
-        """Return the median absolute relative difference of the numbers in some columns, None if there are none."""
-        judged = [row.relative_difference for row in self.rows if row.kind == "number" and row.column in columns]
+        """Return the median absolute relative difference of the numbers in some columns, None if there are none.
+
+        Those that follow from others are left out, and those that only count a data set.
+        """
+        rows = (row for row in self.rows if row.is_counted and row.column in columns and row.basis != EVIDENCE[-1])
+        judged = [row.relative_difference for row in rows]
         median = pd.Series(judged, dtype=float).abs().median()
         return None if np.isnan(median) else float(median)
 

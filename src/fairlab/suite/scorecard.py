@@ -18,6 +18,7 @@ from fairlab.suite.comparison import (
     COLUMNS,
     MULTIPLES,
     ORIGINS,
+    ROUNDED,
     Comparison,
     Row,
     beside,
@@ -29,7 +30,7 @@ from fairlab.suite.comparison import (
 from fairlab.suite.links import changed_notebooks
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, run_folder
-from fairlab.suite.verdicts import AGREES, JUDGED, OPEN, label_of
+from fairlab.suite.verdicts import AGREES, JUDGED, LABELS, OPEN, label_of
 
 RANKED_PROFILES = PROFILES[::-1]  # the best first
 NAME = "REPRODUCTION"
@@ -39,6 +40,7 @@ MEDIAN = "median difference"
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(\n<!-- /summary -->)", re.DOTALL)  # in README
 FOLLOWING = "that follow from others of their paper (percentages, totals, components of a vector, printed twice)"
 UNSUPPORTED = "with an inferred protocol that do not differ"
+LEFT = LABELS | {"setting": "fixed parameters"}
 NOT_HAD = ("surrogate", "not run")
 WIDE = (0.25, 0.5)  # widths of our 95% intervals, relative to the published number
 ALL = "all"
@@ -166,14 +168,14 @@ def what_is_counted(card: Comparison) -> str:
     counted, left = [row for row in numbers if row.is_counted], [row for row in numbers if not row.is_counted]
     reasons = {}
     for row in left:
-        reason = FOLLOWING if row.derived else UNSUPPORTED if row.is_inferred else label_of(row.verdict)
+        reason = FOLLOWING if row.derived else UNSUPPORTED if row.is_inferred else LEFT.get(row.verdict, row.verdict)
         reasons.setdefault(reason, []).append(row.paper)
     parts = [
         f"{len(papers)} {reason}" + (f" ({', '.join(dict.fromkeys(papers))})" if reason in NOT_HAD else "")
         for reason, papers in sorted(reasons.items(), key=lambda item: -len(item[1]))
     ]
     agreeing = [row for row in counted if row.column == "agrees"]
-    off = sum(abs(row.relative_difference or 0) > AGREES for row in agreeing)
+    off = sum(abs(row.relative_difference or 0) > AGREES + ROUNDED for row in agreeing)
     sides = sum(row.relative_difference is None and row.published != 0 for row in agreeing)
     wide, wider = (sum(row.relative_width > width for row in agreeing) for width in WIDE)
     claims = Counter(row.column for row in card.rows if row.kind == "claim")

@@ -1,4 +1,4 @@
-"""The verdicts on our numbers: their rules, which are not tuned to results, and what readers see of each."""
+"""The verdicts on our numbers: their rules, which hold for all rows, and what readers see of each."""
 
 from collections import namedtuple
 from dataclasses import dataclass, replace
