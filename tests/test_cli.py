@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -34,6 +35,7 @@ def test_list_has_tables_and_figures(toy, capsys):
         (["run", "toy/mean", "-p", "m", "3"], "no parameter 'm'"),
         (["run"], "name experiments or give --all"),
         (["run", "--all", "-p", "n", "3"], "for one experiment at a time"),
+        (["run", "toy/mean", "-p", "m", "3", "--dry-run"], "no parameter 'm'"),
         (["run", "--all", "--seed", "1"], "for one experiment at a time"),
         (["run", "--all", "--scheduler", "pbs"], "unknown scheduler 'pbs'"),
         (["run", "--all", "--scheduler", "slurmm"], "unknown scheduler 'slurmm'; did you mean 'slurm'"),
@@ -53,6 +55,12 @@ def test_list_has_tables_and_figures(toy, capsys):
 def test_wrong_calls_say_what_exists(toy, capsys, arguments, message):
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_what_a_changed_parameter_takes_is_told_beforehand(toy, capsys):
+    assert main(["run", "toy/mean", "-p", "n", "3", "--seed", "2", "--dry-run"]) == 0
+    assert re.fullmatch(r"toy/mean: about [\d.]+ min of one core at the sizes of quick\n", capsys.readouterr().out)
+    assert not (toy / "results").exists()
 
 
 def test_options_for_snakemake_are_refused_without_it(toy, capsys):

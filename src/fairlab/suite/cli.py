@@ -107,10 +107,11 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
     on_cluster = scheduler != "local"
     if snakemake and not on_cluster:
         raise ValueError("--snakemake is for a cluster: --scheduler slurm")
-    if len(names) == 1 and not dry_run and not on_cluster:
-        return _run_one(*names, profile, jobs, cores, **of_one)
-    if of_one["parameters"] or of_one["seed"]:
-        raise TypeError("--parameter and --seed are for one experiment at a time")
+    is_custom = bool(of_one["parameters"] or of_one["seed"])
+    if len(names) == 1 and not on_cluster and (is_custom or not dry_run):
+        return _run_one(*names, profile, jobs, cores, dry_run, **of_one)
+    if is_custom:
+        raise TypeError("--parameter and --seed are for one experiment at a time, on this machine")
     names = list(names) or experiment_names()
     if on_cluster:
         from fairlab.suite.cluster import run_on_cluster
@@ -133,7 +134,7 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
     return int(bool(failed))
 
 
-def _run_one(name, profile, jobs, cores, *, parameters, seed) -> int:
+def _run_one(name, profile, jobs, cores, dry_run, *, parameters, seed) -> int:
     """Run one experiment and return its exit status."""
     import joblib
 
@@ -143,6 +144,10 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed) -> int:
     from fairlab.suite.scorecard import ending_of
 
     spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
+    if dry_run:
+        Run.of(name, profile, seed, overrides)  # an error if there is no such parameter
+        print(f"{name}: about {spec.minutes.least(profile):g} min of one core at the sizes of {profile}")
+        return 0
     n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
     if not overrides and profile in PROFILES:  # of other sizes nothing is known
         left = memory_left_gb()
