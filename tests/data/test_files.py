@@ -12,18 +12,14 @@ import zipfile
 from pathlib import Path
 
 import nbformat
-import numpy as np
 import pandas as pd
 import papermill
 import pytest
 
-from fairlab.cases import Case
-from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, fetch, files, load, state_of, verify
+from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, files, load, state_of, verify
 from fairlab.data.project import project
 from fairlab.data.registry import Address, project_registry
 from fairlab.data.tables import check_table
-from fairlab.fairtest import impact_table
-from fairlab.fairtest.rates import group_counts
 
 CONTENT = b"a,b\n1,2\n3,4\n"
 ALTERED = b"a,b\n1,2\n3,5\n"
@@ -444,25 +440,3 @@ def test_the_notebook_runs_and_names_its_numbers(tmp_path, mirror):
     assert "come out to the digit" in said
     assert "tables state people of unknown sex or race" in said
     assert any("image/png" in each.get("data", {}) for each in outputs)
-
-
-@pytest.mark.slow
-def test_published_audits_as_rows_have_the_ratios_of_their_counts(mirror):
-    audits = pd.read_csv(fetch(["bias_audits/audits_full.csv"])["detail"].item(), low_memory=False)
-    people = audits["number_of_applications"]
-    selected = audits["n_selected_or_n_above_median"].fillna(audits["result"] * people)
-    counts = audits.assign(people=people, selected=selected, group=audits["sex"] + ", " + audits["race_ethnicity"])
-    counts = counts[selected.notna() & (people > 0)].astype({"people": int}).round({"selected": 0})
-    counts = counts.astype({"selected": int})
-    table_of, seen = ["audit_id", "selection_or_scoring_rate", "protected_char_group"], set()
-    for (audit, *_), rows in counts.groupby(table_of):
-        rows = rows.groupby("group")[["people", "selected"]].sum()
-        if rows["people"].sum() > 1_000_000 or not rows["selected"].any() or len(rows) < 2:
-            continue
-        group = pd.Categorical.from_codes(np.repeat(np.arange(len(rows)), rows["people"]), rows.index)
-        decided = np.concatenate([np.arange(n) < hits for n, hits in rows.to_numpy()])
-        case = Case.from_decisions(pd.DataFrame({"group": group}), decided, sensitive_features="group")
-        found = impact_table(group_counts(case).droplevel(0)[["people", "selected"]])
-        pd.testing.assert_frame_equal(found.loc[rows.index], impact_table(rows), check_names=False)
-        seen.add(audit)
-    assert len(seen) > 100
