@@ -6,6 +6,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from fairlab.statistics import (
     PairedErrors,
+    bonferroni_level,
     correlation_bounds,
     correlation_p_value,
     difference_bounds,
@@ -19,6 +20,9 @@ from fairlab.statistics import (
     rate_bounds,
     ratio_bounds,
     share_p_value,
+    smallest_difference,
+    smallest_effect,
+    smallest_share,
     wilson_interval,
 )
 
@@ -123,6 +127,35 @@ def test_the_p_value_of_a_correlation_is_where_its_bounds_reach_the_margin():
         p_value = correlation_p_value(x, -y, margin)
         assert correlation_bounds(x, y, confidence_level=1 - p_value)[0] == pytest.approx(margin, abs=1e-9)
     assert (correlation_p_value(x, y, 0.9), correlation_p_value(x, y, 1)) == (1, 1)
+
+
+@pytest.mark.parametrize("margin", [0, 0.05])
+def test_what_is_named_as_the_smallest_is_found_four_times_in_five_by_enumeration(margin):
+    found = np.array([share_p_value(hits, 500, margin) <= 0.01 for hits in range(501)])
+    assert binom.pmf(np.arange(501), 500, smallest_share(500, 0.01, margin)) @ found == pytest.approx(0.8)
+    sizes, rate = np.array([150, 250]), 0.3
+    gap = smallest_difference(rate * sizes, sizes, 0.05, margin)
+    hits = np.stack(np.meshgrid(*(np.arange(n + 1) for n in sizes), indexing="ij"), axis=-1)
+    low, high = difference_bounds(hits, np.broadcast_to(sizes, hits.shape), confidence_level=0.95)
+    powers = []
+    for size in (gap, -gap):
+        rates = rate + size * 250 / 400, rate - size * 150 / 400
+        chances = [binom.pmf(np.arange(n + 1), n, p) for n, p in zip(sizes, rates, strict=True)]
+        powers.append(chances[0] @ ((low > margin) if size > 0 else (high < -margin)) @ chances[1])
+    assert min(powers) == pytest.approx(0.8, abs=0.02)
+
+
+def test_nothing_is_named_where_nothing_would_be_found():
+    assert np.isnan(smallest_share(3, 0.01, 0.9)) and np.isnan(smallest_difference([1, 1], [2, 2], 0.01))
+
+
+def test_the_smallest_effect_and_the_level_of_one_of_several_intervals_by_hand():
+    assert smallest_effect(0.1, 0.3, 0.95, 0.01, 0.05) == pytest.approx(0.05 + (2.5758293 + 0.8416212) * 0.1 / 1.959964)
+    assert bonferroni_level(0.95, 5) == pytest.approx(0.99)
+
+
+def test_the_correlation_of_kinds_that_exclude_each_other_by_hand():
+    assert exclusive_correlation(30, 20, 100) == pytest.approx(-np.sqrt(30.5 * 20.5 / (71 * 81)))
 
 
 def test_a_ratio_is_unbounded_where_the_second_group_has_no_hit():

@@ -520,6 +520,12 @@ def test_a_difference_of_pairs_by_hand():
     assert difference(first, second, is_paired=True) == pytest.approx(expected)
 
 
+def test_a_difference_of_independent_people_by_hand():
+    first, second = np.arange(8) < 3, np.arange(10) < 6
+    expected = 7 / 12 - 4 / 10, 4 / 10 * 6 / 10 / 10 + 7 / 12 * 5 / 12 / 12
+    assert difference(first, second, is_paired=False) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     ("change", "same"),
     [

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import t, ttest_ind
 
 import fairlab
 from fairlab.auditing import forecast
@@ -15,6 +15,7 @@ from fairlab.auditing.guard import Rule, judge
 from fairlab.cases import Case, CaseError, Method
 from fairlab.fairtest import FairTest, GroupRates
 from fairlab.fairtest.calibration import calibration_gap
+from fairlab.fairtest.rates import effective_counts, group_counts
 from fairlab.fliptest import FlipTest
 from fairlab.monitoring import registration_of
 
@@ -407,12 +408,35 @@ def test_decisions_said_twice_tell_no_more_than_said_once():
     assert (again["high"] - again["low"] >= once["high"] - once["low"] - 1e-9).all()
 
 
+@pytest.mark.parametrize(
+    ("hits", "weight", "person", "among"),
+    [
+        ([1, 1, 0, 0, 0, 0], [1] * 6, range(6), 6),  # one decision each: whole people
+        ([1, 1, 0, 0, 0, 0, 0, 0], [1] * 8, [0, 0, 1, 1, 2, 2, 3, 3], 3),  # those of a person are alike
+        ([1, 0, 1, 0], [1, 1, 3, 3], None, 8**2 / 20 - 1),  # Kish's effective number
+        # Those of a person differ more than others: no more than 20 decisions, and what ten persons tell of the spread.
+        ([1] * 4 + [0] * 4 + [1, 0] * 6, [1] * 20, np.arange(20) // 2, 18 * (t.isf(0.001, 19) / t.isf(0.001, 9)) ** 2),
+    ],
+)
+def test_effective_counts_by_hand(hits, weight, person, among):
+    n, options = len(hits), {"weights": "weight"}
+    people = pd.DataFrame({"hired": hits * 2, "weight": weight * 2, "sex": np.repeat(["f", "m"], n)})
+    if person is not None:
+        options = {"person": np.concatenate([person, np.add(person, 100)])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case = Case.from_decisions(people, "hired", sensitive_features="sex", **options)
+    found = effective_counts(group_counts(case).loc[("sex", "f")], "selection rate")
+    assert found == pytest.approx((among * np.average(hits, weights=weight), among))
+
+
 def test_methods_that_count_people_get_one_decision_of_each_or_refuse_weights():
     people = repeated(table())
     case = case_of(people, person="person")
     report = fairlab.audit(case, methods=["fliptest", "fairtest"])
     said = f"FlipTest took one decision of each person, drawn at random: 240 of {len(people):,}."
     assert said in report.warnings
+    assert sorted(people.loc[case.one_decision_each().table.index, "person"]) == list(range(240))
     assert case.one_decision_each().table.index.isin(people.drop_duplicates("person").index).sum() < 240
     found = fairlab.audit(case_of(people, weights="weight", person="person"), methods=["fliptest", "fairtest"])
     reason = "It counts whole people, and these have weights."
@@ -449,7 +473,15 @@ def test_calibration_is_the_difference_of_mantel_and_haenszel_by_hand():
     expected = (gaps * a * b / (a + b)).sum() / (a * b / (a + b)).sum()
     found = calibration_gap(case, people["sex"].eq("f").to_numpy())
     assert found.estimate == pytest.approx(expected)
-    assert found.n == 500
+    assert (found.n, found.freedom) == (500, 494)
+    pooled = counts["sum"].sum(axis=1) / (a + b)
+    around = [0, 0]
+    for sex in ("f", "m"):
+        share, size = counts["sum"][sex] / counts["size"][sex], counts["size"][sex]
+        for k, centre in enumerate((share, pooled)):
+            around[k] += (share * (1 - share) + (share - centre) ** 2) / (size - 1)
+    weights = (a * b / (a + b)) / (a * b / (a + b)).sum()
+    assert found.error == pytest.approx(np.sqrt(max((weights**2 * each).sum() for each in around)))
     [finding] = GroupRates(rates=["calibration"]).run(case).findings
     assert finding.measure == "calibration_difference" and finding.low < expected < finding.high
     of_model = Case(lambda rows: rows["score"] / 4, people, sensitive_features="sex", y_true="good", features=["score"])

@@ -19,6 +19,7 @@ from fairlab.individual_fairness import (
 from fairlab.individual_fairness.linearised import (
     MAX_LOG_ODDS,
     MAX_PROBABILITY,
+    LinearisedRatio,
     Scorer,
     Sums,
     by_chance,
@@ -46,6 +47,15 @@ def test_loss_ratio_by_hand():
     found = result.standard_error, result.lower_bound, *result.interval, result.p_value
     assert found == pytest.approx((error, *bounds, norm.sf(0.75 / error)))
     assert result.to_frame()["n_dropped"].tolist() == [1]
+
+
+def test_the_interval_and_p_value_of_a_linearised_ratio_by_hand():
+    ratio = LinearisedRatio(1.5, 0.1, 0.01, 1.6, 0.2, 1.05, np.empty(0), np.empty(0))
+    quantile = 2.0930241  # of Student's t with 19 degrees of freedom, for the 20 folds
+    assert ratio.bounds(0.95) == pytest.approx((1.5 - quantile * 0.1, 1.6 + quantile * 0.2))
+    assert ratio.bounds(0.995)[0] == 1  # at this level, chance may have made all of it
+    assert ratio.p_value(1.5 - quantile * 0.1) == pytest.approx(0.05)
+    assert (ratio.p_value(1.0), ratio.p_value(1.5)) == (0.01, 1)
 
 
 def test_error_rate_ratio_by_hand():

@@ -173,6 +173,18 @@ def test_repeated_pairs_of_a_model_without_noise_count_flips():
 
 
 @pytest.mark.filterwarnings("ignore:Queried again")
+@pytest.mark.parametrize("margin", [0.1, 0.2])
+def test_the_p_value_of_repeated_pairs_is_where_their_interval_reaches_the_margin(margin):
+    rng = np.random.default_rng(0)
+    case = Case(
+        lambda rows: rng.random(len(rows)) < np.where(rows["sex"] == "f", 0.2, 0.7), people(), sensitive_features="sex"
+    )
+    pairs = RepeatedPairs(case, ("sex",), np.arange(600), rng, 0.05)
+    assert pairs.bounds(1 - pairs.p_value(margin))[0] == pytest.approx(margin, abs=1e-6)
+    assert pairs.p_value(pairs.estimate) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Queried again")
 def test_a_noisy_model_is_asked_twice_about_everybody():
     rng, seen = np.random.default_rng(0), []
 
