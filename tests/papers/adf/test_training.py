@@ -3,7 +3,8 @@ import pytest
 
 from fairlab.benchmarks.adf import dense_network
 from fairlab.networks import Network
-from fairlab.papers.adf.training import majority_vote, retrain, train_networks
+from fairlab.papers.adf.training import TrainingInOnePass, majority_vote, retrain, train_networks
+from fairlab.papers.training import Training
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +38,21 @@ def test_retraining_takes_up_the_labels(table):
     nothing, changed = retrain(weights, *table, [added[:0], added], [labels[:0], labels], **options)
     assert accuracy(changed, added, 0) > 0.9 > 0.5 > accuracy(nothing, added, 0)
     assert min(accuracy(nothing, *table), accuracy(changed, *table)) > 0.8
+
+
+def test_adam_in_one_pass_is_the_plain_one_to_the_bit_and_leaves_no_denormal_numbers():
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    start = [rng.normal(size=(3, 5)), np.array([0.1, 0, 0, 0, -1e6]), rng.normal(size=(5, 2)), np.zeros(2)]
+    X, y = rng.normal(size=(1, 20, 3)).astype(np.float32), rng.integers(0, 2, (1, 20))
+    plain, compiled = (kind([start], 0.01, epsilon=1e-8) for kind in (Training, TrainingInOnePass))
+    for number in range(1500):  # the last unit learns once, then is never active
+        for training in (plain, compiled):
+            training.step(X * (1e7 if number == 0 else 1), y)
+    for one, other in zip(compiled.networks()[0], plain.networks()[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    denormal = [
+        ((part._mean != 0) & (np.abs(part._mean) < np.finfo(np.float32).tiny)).sum() for part in (plain, compiled)
+    ]
+    assert denormal[0] > 0 == denormal[1]
+    assert (compiled._mean != 0).any()
