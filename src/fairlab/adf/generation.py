@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,16 @@ def cluster_labels(X: np.ndarray, *, n_clusters: int = 4) -> np.ndarray:
     X : ndarray of shape (n_rows, n_attributes)
     n_clusters : int
     """
-    return KMeans(n_clusters, n_init=N_RESTARTS, random_state=PUBLISHED_SEED).fit_predict(X)
+    X = np.ascontiguousarray(X)
+    return _cluster_labels(X.tobytes(), X.dtype, X.shape, n_clusters)
+
+
+@lru_cache(maxsize=4)  # of one table, every search looks for the same clusters
+def _cluster_labels(content: bytes, dtype: np.dtype, shape: tuple[int, int], n_clusters: int) -> np.ndarray:
+    X = np.frombuffer(content, dtype).reshape(shape)
+    labels = KMeans(n_clusters, n_init=N_RESTARTS, random_state=PUBLISHED_SEED).fit_predict(X)
+    labels.flags.writeable = False
+    return labels
 
 
 def round_robin(labels: np.ndarray, n: int) -> np.ndarray:
