@@ -29,6 +29,7 @@ from fairlab.adf.generation import (
 )
 from fairlab.adf.gradients import FiniteDifferences
 from fairlab.cases import Case, Schema
+from fairlab.networks import FeedForward
 from fairlab.papers.adf.searches import ADFOnCredit, AequitasAsReleased
 
 READINGS = pytest.mark.parametrize("variant", ["published", "sound"])
@@ -394,6 +395,37 @@ def test_runs_together_are_as_each_alone(network, schema, variant, in_flight):
     for one, other in zip(together, alone, strict=True):
         for name in ("trace.inputs", "trace.seed", "successful"):
             np.testing.assert_array_equal(attrgetter(name)(one), attrgetter(name)(other))
+
+
+@pytest.mark.parametrize("strategy", ["random", "semi_directed", "fully_directed"])
+@pytest.mark.parametrize("method", [Aequitas, AequitasAsReleased])
+@READINGS
+def test_the_compiled_walk_is_the_plain_one(weights, schema, variant, method, strategy, monkeypatch):
+    pytest.importorskip("numba")
+    options = {"strategy": strategy, "n_local": 30, "in_flight": 3, "n_walks": 2, "variant": variant}
+    search = method(FeedForward(weights), schema, ["sex", "group"], **options)
+    starts = [schema.sample(n, random_state=n) for n in (9, 1, 25)]
+    monkeypatch.setattr("fairlab.adf.aequitas.STEPS_DRAWN", 20)
+    compiled = list(search.steps_of_runs(starts, [1, 2, 3]))
+    blocks = search.search_runs(starts, [1, 2, 3])
+    monkeypatch.setattr("fairlab.adf.compiled.IS_COMPILED", False)
+    plain = list(search.steps_of_runs(starts, [1, 2, 3]))
+    assert len(compiled) == len(plain) > 30
+    for one, other in zip(compiled, plain, strict=True):
+        for part in ("inputs", "partner", "seed"):
+            np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
+    for one, other in zip(blocks, search.search_runs(starts, [1, 2, 3]), strict=True):
+        np.testing.assert_array_equal(one.trace.inputs, other.trace.inputs)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_the_compiled_walk_says_that_a_network_overflows():
+    pytest.importorskip("numba")
+    network = FeedForward([np.array([[3.8e37, 0], [0, 3.4e38]]), np.zeros(2)])  # an income of 9 is too much for float32
+    schema = Schema.from_bounds({"income": (1, 12), "sex": (0, 1)})
+    assert network.predict(np.array([[6, 0], [6, 1]])).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="is not a number"):
+        Aequitas(network, schema, "sex", n_local=500).local_search(np.array([[6, 0]]))
 
 
 @pytest.mark.parametrize(

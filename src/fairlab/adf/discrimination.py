@@ -4,9 +4,9 @@ An input is discriminatory if another value of a sensitive feature (the paper's 
 together, changes its class.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import mul
 from typing import Any
 
@@ -251,6 +251,16 @@ class Trace:
         """Return the same in less memory, where it is kept for long."""
         small = self.inputs.astype(np.int32)
         return Trace(small, self.partner.astype(np.int32), self.seed) if (small == self.inputs).all() else self
+
+    def split(self, sizes: Iterable[int]) -> Iterator["Trace"]:
+        """Yield parts of so many inputs, one after the other.
+
+        Parameters
+        ----------
+        sizes : iterable of int
+        """
+        for low, high in pairwise(accumulate(sizes, initial=0)):
+            yield Trace(self.inputs[low:high], self.partner[low:high], self.seed[low:high])
 
     def of_seeds(self, low: int, high: int) -> "Trace":
         """Return what goes back to the seeds from `low` to below `high`, which are then counted from 0.

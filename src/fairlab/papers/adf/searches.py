@@ -31,8 +31,7 @@ class ADFOnCredit(ADF):
 class AequitasAsReleased(Aequitas):
     """The code that the authors of ADF released: its walks learn from discrimination, not from the value returned."""
 
-    def _pays(self, partner, is_0):
-        return partner >= 0
+    _learns_from_partners = True
 
 
 def tally(result: SearchResult, weights, trial: Trial) -> dict:
