@@ -397,11 +397,28 @@ def correlation_bounds(x: np.ndarray, y: np.ndarray, *, confidence_level: float)
     is kept for normal, gamma, exponential and t(5) noise. For lognormal noise with a sigma of 1, whose outliers most
     samples lack, bounds miss a correlation of 0.5 up to three times as often as stated.
     """
-    if (known := _on_fishers_scale(x, y)) is None:
+    return correlation_bounds_by_sums(*_influences(x, y), confidence_level=confidence_level)
+
+
+def correlation_bounds_by_sums(
+    n: int, r: float, mean: float, spread: float, *, confidence_level: float
+) -> tuple[float, float, float]:
+    """Return what `correlation_bounds` does, of a correlation of so many pairs.
+
+    Parameters
+    ----------
+    n : int
+        The correlation is unknown of up to 3 pairs.
+    r : float
+    mean, spread : float
+        Mean and variance of the pairs' squared influences on the correlation.
+    confidence_level : float
+    """
+    if n <= 3:
         return -1.0, 1.0, 1.0
-    z, errors, freedoms = known
+    z, errors, freedoms = _on_fishers_scale(n, r, mean, spread)
     half = (stdtrit(freedoms, (1 + confidence_level) / 2) * errors).max()
-    return float(np.tanh(z - half)), float(np.tanh(z + half)), correlation_p_value(x, y)
+    return float(np.tanh(z - half)), float(np.tanh(z + half)), _beyond(abs(z), errors, freedoms)
 
 
 def correlation_p_value(x: np.ndarray, y: np.ndarray, margin: float = 0.0) -> float:
@@ -412,22 +429,30 @@ def correlation_p_value(x: np.ndarray, y: np.ndarray, margin: float = 0.0) -> fl
     x, y : ndarray of shape (n,)
     margin : float
     """
-    if margin >= 1 or (known := _on_fishers_scale(x, y)) is None:
+    n, *moments = _influences(x, y)
+    if margin >= 1 or n <= 3:
         return 1.0
-    z, errors, freedoms = known
-    beyond = abs(z) - np.arctanh(margin)
-    return float((2 * stdtr(freedoms, -beyond / errors)).max()) if beyond > 0 else 1.0
+    z, errors, freedoms = _on_fishers_scale(n, *moments)
+    return _beyond(abs(z) - np.arctanh(margin), errors, freedoms)
 
 
-def _on_fishers_scale(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray, np.ndarray] | None:
-    """Return the correlation on Fisher's scale, its two errors and their degrees of freedom; None if it is unknown."""
-    n = len(x)
-    if n <= 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return None
+def _beyond(distance: float, errors: np.ndarray, freedoms: np.ndarray) -> float:
+    """Return the larger of the p-values of a distance on Fisher's scale."""
+    return float((2 * stdtr(freedoms, -distance / errors)).max()) if distance > 0 else 1.0
+
+
+def _influences(x: np.ndarray, y: np.ndarray) -> tuple[int, float, float, float]:
+    """Return the parameters of `correlation_bounds_by_sums`; no pairs if the correlation is unknown."""
+    if len(x) <= 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return 0, 0.0, 0.0, 0.0
     u, v = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     r = float(np.clip((u * v).mean(), 1e-9 - 1, 1 - 1e-9))
     influence = (u * v - r * (u * u + v * v) / 2) ** 2
-    mean, spread = influence.mean(), influence.var()
+    return len(x), r, float(influence.mean()), float(influence.var())
+
+
+def _on_fishers_scale(n: int, r: float, mean: float, spread: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the correlation on Fisher's scale, its two errors and their degrees of freedom."""
     freedom = n - 2 if spread == 0 else max(1.0, min(n - 2, 2 * n * mean**2 / spread))
     errors = np.array([1 / np.sqrt(n - 3), np.sqrt(mean / (n - 2)) / (1 - r * r)])
     return float(np.arctanh(r)), np.maximum(errors, np.finfo(float).tiny), np.array([np.inf, freedom])

@@ -1,6 +1,7 @@
 """Investigations (figure 3): subgroups are found in one part of the data, and tested and reported on another."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
@@ -34,7 +35,7 @@ from fairlab.fairtest.resampling import RESAMPLES
 from fairlab.fairtest.sample import MOST_IN_MEMORY, PUBLISHED, Column, DataSource, People, Sample, column_names
 from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node, count_nodes
 from fairlab.statistics import bonferroni_level, holm
-from fairlab.tables import Split, Table
+from fairlab.tables import Distance, Split, Table
 
 MOST_CATEGORIES = 100
 SMALLEST_P_VALUE = 1e-180  # smaller ones are raised to it before correction, as in the authors' code
@@ -354,21 +355,26 @@ class Investigation(BaseEstimator):
 
     def _subgroups(self, name, columns) -> Iterator[tuple[Node, list]]:
         """Yield the subgroups with their hypotheses among the rows of `columns`."""
-        metric = self.metrics_[name]
+        metric, nodes = self.metrics_[name], self.nodes(name)
+        if self._is_discovery and columns.lie_elsewhere and metric.label_metric.by_sums:
+            sample, labels = self._sample(columns, name), {label for node in nodes for label in node.labels}
+            parts = [replace(sample, output=each) for each in sample.output if each.name in labels]
+            counted = count_nodes(self.trees_[name], metric.label_metric, parts, columns, columns.table)
+            counted = dict(zip((part.output.name for part in parts), counted, strict=True))
+            for node in nodes:
+                yield node, [(label, metric.label_metric, counted[label][node]) for label in node.labels]
+            return
         columns = self._known(columns, metric)
         everyone = self._sample(columns, name)
-        if isinstance(metric, TableMetric):
-            counted = count_nodes(self.trees_[name], everyone, columns, columns.table)
-        for node in self.nodes(name):
-            if isinstance(metric, TableMetric):
-                members = counted[node]
-            else:
-                members = everyone.take(node.members(columns, np.arange(len(everyone))))
-            yield node, metric.hypotheses(members, node.labels)
+        if metric.by_sums:
+            [counted] = count_nodes(self.trees_[name], metric, [everyone], columns, columns.table)
+        for node in nodes:
+            members = counted[node] if metric.by_sums else node.members(columns, np.arange(len(everyone)))
+            yield node, metric.hypotheses(members if metric.by_sums else everyone.take(members), node.labels)
 
     def _known(self, columns: People, metric: Metric | None) -> People:
-        """Return the columns that a metric needs: with values, of a sample, if counts are not enough for it."""
-        if isinstance(metric, TableMetric) or not columns.lie_elsewhere:
+        """Return the columns that a metric needs: with values, of a sample, if counts and sums are not enough."""
+        if (metric is not None and metric.by_sums) or not columns.lie_elsewhere:
             return columns
         self._is_sampled = True
         return columns.in_memory(self._columns)
@@ -379,9 +385,12 @@ class Investigation(BaseEstimator):
         words = f"Taken as categories: {', '.join(taken)}; DataSource(..., numbers=[...]) keeps numbers."
         words = [words] if taken else []
         if self._is_sampled:
-            words.append(
-                f"Of metrics that need more than counts, about {MOST_IN_MEMORY:,} people of each set were looked at."
+            counts_tests = all(
+                isinstance(each, Regression) and each.label_metric.by_sums for each in self.metrics_.values()
             )
+            what = "Labels were chosen among" if counts_tests else "What needs more than counts and sums is of"
+            where = "the training set; all of the test set are counted" if counts_tests else "each set"
+            words.append(f"{what} about {MOST_IN_MEMORY:,} people of {where}.")
         return words
 
     def _check_roles(self, roles: Mapping[str, list[str]]) -> None:
@@ -479,7 +488,8 @@ def prediction_error(prediction: Column, truth: Column) -> Column:
             "DataSource(..., numbers=...) or categories=... can make of whole numbers"
         )
     if not truth.is_categorical:
-        return Column(name, None if truth.values is None else np.abs(prediction.values - truth.values))
+        values = None if truth.values is None else np.abs(prediction.values - truth.values)
+        return Column(name, values, key=Distance(prediction.key, truth.key))
     longer, shorter = sorted([truth.categories, prediction.categories], key=len, reverse=True)
     categories = longer if set(shorter) <= set(longer) else sorted({*longer, *shorter})
     if len(longer) <= 2 < len(categories):
@@ -499,8 +509,10 @@ def prediction_error(prediction: Column, truth: Column) -> Column:
 def _label(column: Column) -> Column:
     """Return zeros and ones as codes of both, even if one does not occur, anything else as it is."""
     if column.is_categorical and set(column.categories) <= {"0", "1"}:
-        return Column(column.name, np.array(column.categories, dtype=np.intp)[column.values], ("0", "1"))
-    if column.is_categorical or not np.isin(column.values, (0, 1)).all():
+        codes = np.array(column.categories, dtype=np.intp)
+        values = None if column.values is None else codes[column.values]
+        return Column(column.name, values, ("0", "1"), Split(None, ((column.key, tuple(codes.tolist())),), 2))
+    if column.is_categorical or column.values is None or not np.isin(column.values, (0, 1)).all():
         return column
     return Column(column.name, column.values.astype(np.intp), ("0", "1"))
 
@@ -539,7 +551,7 @@ def _varies(column: Column, columns: People) -> bool:
         return np.ptp(column.values) > 0
     if column.is_categorical:
         return np.count_nonzero(columns.table.tabulate([(column.key,)])[0]) > 1
-    return column.key not in columns or len(columns.table.thresholds([column.key], 1)[0]) > 0
+    return len(columns.table.thresholds([column.key], 1)[0]) > 0
 
 
 def _that_say_the_same(others: list[Column], output: Column, table: Table) -> list[str]:

@@ -26,15 +26,17 @@ from fairlab.fairtest.resampling import (
     permute_tables,
     table_p_value,
 )
-from fairlab.fairtest.sample import PUBLISHED, SOUND, VARIANTS, Sample, tabulate
+from fairlab.fairtest.sample import PUBLISHED, SOUND, VARIANTS, Column, Sample, tabulate
 from fairlab.statistics import (
     correlation_bounds,
+    correlation_bounds_by_sums,
     difference_bounds,
     entropies,
     g_test,
     information_bounds,
     ratio_bounds,
 )
+from fairlab.tables import Influences, Key, Products, Split, Sums, Table
 
 LATER_SMOOTHING = 5  # of the authors' later code
 # By what a metric needs, which columns suit it.
@@ -77,6 +79,7 @@ class Metric(ABC):
 
     name: str
     needs = ""  # a key of `SUITS`, or nothing for any columns
+    by_sums = False  # whether trees and tests need no people but counts, and sums over them
 
     def name_given(self, explanatory: str | None) -> str:
         """Return the name, which says whether an explanatory attribute is held fixed."""
@@ -192,6 +195,19 @@ class AdditiveMetric(Metric):
         stacked = self.statistics(sample, groups * n_strata + strata, n_groups * n_strata)
         return stacked.reshape(n_groups, n_strata, *stacked.shape[1:])
 
+    def keys(self, sample: Sample, table: Table) -> tuple[Key | Sums, ...]:
+        """Return what the people of a sample are counted by in a table; `by_sums`, also what is summed."""
+        sides = (sample.explanatory, sample.sensitive_features, sample.output)
+        return tuple(each.key for each in sides if each is not None)
+
+    def from_counts(self, counted: np.ndarray) -> np.ndarray:
+        """Return statistics, of shape (..., n_strata, ...), from what was counted by `keys`."""
+        return counted
+
+    def completed(self, sample: Sample, table: Table, keys: tuple, parts: list, counted: list) -> list[np.ndarray]:
+        """Return what a test needs to know of the people of each part, from what was counted of them by keys."""
+        return counted
+
     def of_all(self, sample: Sample) -> np.ndarray:
         """Return the statistics of the whole sample, of shape (n_strata, ...)."""
         return self.by_stratum(sample, np.zeros(len(sample), dtype=np.intp), 1)[0]
@@ -223,6 +239,8 @@ class TableMetric(AdditiveMetric):
     ----------
     variant : {"sound", "published"}
     """
+
+    by_sums = True
 
     @abstractmethod
     def estimate(self, tables: np.ndarray) -> np.ndarray:
@@ -587,6 +605,45 @@ class Correlation(AdditiveMetric):
     def __init__(self, *, variant: str = SOUND):
         self.variant = variant
 
+    @property
+    def by_sums(self) -> bool:
+        """Whether sums are enough: published tests of up to 1,000 people draw pairs."""
+        return self.variant == SOUND
+
+    def keys(self, sample: Sample, table: Table) -> tuple[Key | Sums, ...]:
+        """Return what people are counted by if both attributes have two categories, else what is summed."""
+        sides = (sample.sensitive_features, sample.output)
+        if all(side.is_categorical for side in sides):
+            return super().keys(sample, table)
+        standards = [number for side in sides for number in _middle(side, table)]
+        given = () if sample.explanatory is None else (sample.explanatory.key,)
+        return (*given, Products(*(side.key for side in sides), tuple(standards)))
+
+    def from_counts(self, counted: np.ndarray) -> np.ndarray:
+        """Return numbers of people and the five sums."""
+        if counted.shape[-1] == Products.size:
+            return Products.joined(counted)
+        n, x, y = counted.sum(axis=(-2, -1)), counted[..., 1, :].sum(axis=-1), counted[..., 1].sum(axis=-1)
+        return np.stack([n, x, y, x, y, counted[..., 1, 1]], axis=-1).astype(float)
+
+    def completed(self, sample: Sample, table: Table, keys: tuple, parts: list, counted: list) -> list[np.ndarray]:
+        """Return the statistics of numbers, and means of squared influences and of their squares, in a second pass."""
+        products, given = keys[-1], sample.explanatory
+        if not isinstance(products, Products):
+            return counted
+        statistics, lists = [self.from_counts(each) for each in counted], []
+        for part, each in zip(parts, statistics, strict=True):
+            cell = part if given is None or part is None else _crossed(part, given.key)
+            cell = given.key if part is None and given is not None else cell
+            standards = [some.ravel().tolist() for some in _standards(each, products.standards)]
+            standards = [tuple(some) if cell else some[0] for some in standards]
+            lists.append((*([cell] if cell else []), Influences(products.x, products.y, tuple(standards), cell)))
+        found = []
+        for each, sums in zip(statistics, table.tabulate(lists), strict=True):
+            sums = sums.reshape(*each.shape[:-1], Influences.size) / np.maximum(each[..., :1], 1)
+            found.append(np.concatenate([each, sums[..., 1:]], axis=-1))
+        return found
+
     def estimate(self, sample: Sample) -> float:
         """Return the correlation, 0 where one attribute has a single value."""
         x, y = _centred(sample)
@@ -611,12 +668,7 @@ class Correlation(AdditiveMetric):
 
     def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
         """Return intervals and p-values by Fisher's z transformation."""
-        n, x, y, xx, yy, xy = np.moveaxis(statistics, -1, 0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            variances = (xx - x * x / n) * (yy - y * y / n)
-            # Sums of squares leave a rest of rounding where a group holds one value.
-            known = (n > 3) & (variances > 1e-12 * xx * yy)
-            r = np.where(known, (xy - x * y / n) / np.sqrt(np.where(known, variances, 1)), 0)
+        n, known, r = statistics[..., 0], *_correlation(statistics)[:2]
         z = np.arctanh(np.clip(r, -1 + 1e-6, 1 - 1e-6))
         error = 1 / np.sqrt(np.maximum(n - 3, 1))
         margin = _quantile(confidence_level) * error
@@ -633,6 +685,9 @@ class Correlation(AdditiveMetric):
         """
         if sample.explanatory is not None:
             return self._exact_given(sample, confidence_level, rng)
+        if sample.tables is not None:
+            known = _moments(self, sample.tables[0])
+            return Interval(*correlation_bounds_by_sums(*known, confidence_level=confidence_level))
         x, y = _centred(sample)
         if self.variant == SOUND:
             return Interval(*correlation_bounds(x, y, confidence_level=confidence_level))
@@ -767,6 +822,58 @@ def _stouffer(parts, weights):
     sign = np.array([np.sign(part.low + part.high) for part in parts])
     score = sign * -ndtri(np.clip([part.p_value for part in parts], 1e-300, 1) / 2)
     return float(2 * ndtr(-abs((weights * score).sum()) / np.sqrt((weights**2).sum())))
+
+
+def _correlation(statistics: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return whether correlations are known, what they are, else 0, and sums of squares around the means of x and y."""
+    n, x, y, xx, yy, xy = np.moveaxis(statistics[..., :6], -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        of_x, of_y = xx - x * x / n, yy - y * y / n
+        # Sums of squares leave a rest of rounding where a group holds one value.
+        known = (n > 3) & (of_x > 1e-12 * xx) & (of_y > 1e-12 * yy)
+        r = np.where(known, (xy - x * y / n) / np.sqrt(np.where(known, of_x * of_y, 1)), 0)
+    return known, r, of_x, of_y
+
+
+def _middle(column: Column, table: Table) -> tuple[float, float]:
+    """Return a middle of numbers, and a power of 2 that none is further from it."""
+    if column.is_categorical:
+        return 0.5, 0.5
+    low, high = table.span(column.key)
+    middle = next(iter(table.thresholds([column.key], 1)[0].tolist()), low)
+    return middle, float(np.ldexp(1.0, np.frexp(max(high - middle, middle - low))[1]))
+
+
+def _standards(statistics: np.ndarray, middles: tuple[float, ...]) -> list[np.ndarray]:
+    """Return means and standard deviations of x and y, and correlations; those of unknown ones do not matter."""
+    known, r, *squares = _correlation(statistics)
+    n, x, y = np.moveaxis(statistics[..., :3], -1, 0)
+    found = []
+    for total, square, middle, reach in zip((x, y), squares, middles[::2], middles[1::2], strict=True):
+        found.append(middle + reach * total / np.maximum(n, 1))
+        found.append(reach * np.sqrt(np.where(known, square, 1) / np.maximum(n, 1)))
+    return [*found, np.clip(r, 1e-9 - 1, 1 - 1e-9)]
+
+
+def _moments(metric: Correlation, table: np.ndarray) -> tuple[int, float, float, float]:
+    """Return what `correlation_bounds_by_sums` takes, of sums or of the counts of two categories by two."""
+    statistics = table
+    if table.ndim == 2:
+        statistics = metric.from_counts(table)
+        standards = [float(each) for each in _standards(statistics, (0.0, 1.0, 0.0, 1.0))]
+        terms = Influences(0, 1, ()).terms(*np.indices((2, 2)), standards)
+        sums = [(table * term).sum() / max(table.sum(), 1) for term in terms]
+        statistics = np.array([*statistics, *sums])
+    known, r, *_ = _correlation(statistics)
+    mean, squared = statistics[6:].tolist()
+    n = int(statistics[0]) if known else 0
+    return n, float(np.clip(r, 1e-9 - 1, 1 - 1e-9)), mean, max(squared - mean * mean, 0.0)
+
+
+def _crossed(part: Key, given: Key) -> Split:
+    """Return the key of the combinations of two keys."""
+    branches = ((given, tuple(range(code * given.size, (code + 1) * given.size))) for code in range(part.size))
+    return Split(part, tuple(branches), part.size * given.size)
 
 
 def _centred(sample):

@@ -38,8 +38,8 @@ class Sample:
         Several in a discovery, one per label.
     explanatory : Column or None
         Held fixed: metrics are then means over its categories.
-    tables : ndarray of int of shape (n_strata, n_groups, n_outputs), or None
-        Of people who were counted where they lie: all that is known of them.
+    tables : ndarray of shape (n_strata, n_groups, n_outputs) or (n_strata, n_sums), or None
+        Of people who were counted where they lie, all that is known of them: counts, or their number and sums.
 
     Examples
     --------
@@ -77,7 +77,9 @@ class Sample:
                     )
 
     def __len__(self):
-        return len(self.sensitive_features.values) if self.tables is None else int(self.tables.sum())
+        if self.tables is None:
+            return len(self.sensitive_features.values)
+        return int((self.tables if self.tables.ndim == 3 else self.tables[:, 0]).sum())
 
     def counted(self, tables: np.ndarray) -> "Sample":
         """Return the sample of some people of whom counts are known only."""

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.metrics import Metric, TableMetric
+from fairlab.fairtest.metrics import AdditiveMetric, Metric
 from fairlab.fairtest.sample import Column, Sample
-from fairlab.tables import Code, Cut, InMemory, Key, Split, Table
+from fairlab.tables import Code, Cut, InMemory, Split, Table
 
 AGGREGATIONS = ("avg", "weighted_avg", "max")
 MOST_CELLS = 2**20  # of the tables of nodes that are counted at once, for each group of an attribute
@@ -193,8 +193,8 @@ class _Open(NamedTuple):
 class GuidedTree:
     """Builds the tree of one investigation and one sensitive feature, level by level.
 
-    Of a metric of tables it needs no people but counts, which it takes for all nodes of a level and all attributes in
-    one pass over the data.
+    Of a metric of counts or sums it needs no people: it takes these for all nodes of a level and all attributes in one
+    pass over the data.
 
     Parameters
     ----------
@@ -236,9 +236,9 @@ class GuidedTree:
             Attribute(each, each.key if each.is_categorical else Cut(each.key, tuple(cuts[each.key].tolist())))
             for each in columns
         ]
-        is_counted = isinstance(self.metric, TableMetric)
-        sample = _counted(sample, [None], table.tabulate([_keys_of(sample)])[0])[0] if is_counted else sample
-        people = (_Counted if is_counted else _People)(self, sample, table)
+        people = (_Counted if self.metric.by_sums else _People)(self, sample, table)
+        if isinstance(people, _Counted):
+            sample = _counted(self.metric, [sample], [people.keys], [(None, [None])], table)[0][None]
         effect = float(self.metric.effect(self.metric.approximate(sample, confidence_level=self.confidence_level)))
         root = Node(None, effect, len(sample), self.metric.labels(sample, confidence_level=self.confidence_level))
         parts, level = None, [_Open(root, 0.0, attributes)]
@@ -299,20 +299,22 @@ class _Counted:
     """What splits would make of nodes, from counts."""
 
     def __init__(self, tree: GuidedTree, sample: Sample, table: Table):
-        self._table, self._keys = table, _keys_of(sample)
-        shape = [key.size for key in self._keys]
-        self._shape = shape if len(shape) == 3 else [1, *shape]
+        self._table, self._from_counts = table, tree.metric.from_counts
+        self.keys = tree.metric.keys(sample, table)
+        self._shape = _shape(sample, self.keys)
         self._children = partial(tree.metric.children_of, confidence_level=tree.confidence_level)
-        self._most_nodes = max(1, MOST_CELLS // prod(shape))
+        self._most_nodes = max(1, MOST_CELLS // prod(self._shape))
 
     def children(self, parts: Split | None, opened: list[_Open]) -> Iterator[list]:
         """Yield for each node its attributes, with the children that splits by them would make."""
         keys = list(dict.fromkeys(attribute.key for each in opened for attribute in each.attributes))
         for piece, some in _pieces(parts, opened, self._most_nodes):
             given = () if piece is None else (piece,)
-            counted = self._table.tabulate([(key, *given, *self._keys) for key in keys])
-            shaped = [each.reshape(key.size, len(some), *self._shape) for key, each in zip(keys, counted, strict=True)]
-            tables = dict(zip(keys, shaped, strict=True))
+            counted = self._table.tabulate([(key, *given, *self.keys) for key in keys])
+            tables = {
+                key: self._from_counts(each.reshape(key.size, len(some), *self._shape))
+                for key, each in zip(keys, counted, strict=True)
+            }
             for place, each in enumerate(some):
                 yield [
                     (one, self._children(np.ascontiguousarray(tables[one.key][:, place]), ordered=one.is_ordered))
@@ -381,20 +383,24 @@ def _pieces(parts: Split | None, nodes: list, most: int) -> Iterator[tuple[Split
         yield Split(parts.parent, branches, len(some)), some
 
 
-def count_nodes(root: Node, sample: Sample, columns: Mapping[str, Column], table: Table) -> dict[Node, Sample]:
-    """Return the people of each node of a tree in another table, as samples of counts.
+def count_nodes(
+    root: Node, metric: AdditiveMetric, samples: list[Sample], columns: Mapping[str, Column], table: Table
+) -> list[dict[Node, Sample]]:
+    """Return the people of each node of a tree in another table, as samples of counts or sums.
 
     Parameters
     ----------
     root : Node
-    sample : Sample
+    metric : AdditiveMetric
+        One that is `by_sums`.
+    samples : list of Sample
         The columns that are counted, of everyone.
     columns : dict of str to Column
         Of the attributes that the tree splits by.
     table : Table
     """
-    keys = _keys_of(sample)
-    n_cells = prod(key.size for key in keys)
+    keys = [metric.keys(sample, table) for sample in samples]
+    n_cells = sum(prod(key.size for key in some) for some in keys)
     ends: dict[str, set] = {}
     for node in root.walk():
         if node.condition and node.condition.category is None:
@@ -409,18 +415,28 @@ def count_nodes(root: Node, sample: Sample, columns: Mapping[str, Column], table
             below += node.children
         parts, nodes = Split(parts, tuple(branches), len(below)), below
     at_once = sum(len(some) for _, some in pieces) * n_cells <= MOST_CELLS
-    members = {}
+    members: list[dict] = [{} for _ in samples]
     for several in [pieces] if at_once else [[piece] for piece in pieces]:
-        lists = [(*([] if parts is None else [parts]), *keys) for parts, _ in several]
-        for (_, some), counts in zip(several, table.tabulate(lists), strict=True):
-            members |= dict(zip(some, _counted(sample, some, counts), strict=True))
+        for known, found in zip(members, _counted(metric, samples, keys, several, table), strict=True):
+            known |= found
     return members
 
 
-def _counted(sample: Sample, nodes: list, counts: np.ndarray) -> list[Sample]:
-    """Return the samples of the people of several nodes."""
-    shape = [1] * (sample.explanatory is None) + [key.size for key in _keys_of(sample)]
-    return [sample.counted(tables) for tables in counts.reshape(len(nodes), *shape)]
+def _counted(metric: AdditiveMetric, samples: list[Sample], keys: list, pieces: list, table: Table) -> list[dict]:
+    """Return, for each sample and its keys, those of the people of several nodes, given as pieces of a tree."""
+    given = [() if parts is None else (parts,) for parts, _ in pieces]
+    counted = iter(table.tabulate([(*part, *own) for own in keys for part in given]))
+    nodes, members = [node for _, some in pieces for node in some], []
+    for sample, own in zip(samples, keys, strict=True):
+        shaped = [next(counted).reshape(len(some), *_shape(sample, own)) for _, some in pieces]
+        tables = np.concatenate(metric.completed(sample, table, own, [parts for parts, _ in pieces], shaped))
+        members.append(dict(zip(nodes, map(sample.counted, tables), strict=True)))
+    return members
+
+
+def _shape(sample: Sample, keys: tuple) -> list[int]:
+    """Return the shape of what is counted by the keys of a metric, of one node; the first axis is of strata."""
+    return [1] * (sample.explanatory is None) + [key.size for key in keys]
 
 
 def _branch(children: list[Node], first: int, columns, cuts) -> tuple | None:
@@ -434,12 +450,6 @@ def _branch(children: list[Node], first: int, columns, cuts) -> tuple | None:
         return key, tuple(first + (place > key.thresholds.index(end)) for place in range(key.size))
     numbers = {condition.category: first + place for place, condition in enumerate(conditions)}
     return columns[name].key, tuple(numbers.get(category, -1) for category in columns[name].categories)
-
-
-def _keys_of(sample: Sample) -> tuple[Key, ...]:
-    """Return what tables of a sample are counted by."""
-    sides = (sample.explanatory, sample.sensitive_features, sample.output)
-    return tuple(each.key for each in sides if each is not None)
 
 
 def _numbered(sample: Sample, columns: list[Column]) -> tuple[Sample, list[Column], InMemory]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
+from itertools import count
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from fairlab.tables.encoding import FilesError, all_rows, connected, is_folder, source_files
-from fairlab.tables.keys import Code, Cut, Hash, Key, Split
+from fairlab.tables.keys import Code, Cut, Distance, Hash, Key, Split, Sums
 from fairlab.tables.table import MOST_CATEGORIES, Column, Table
 from fairlab.tables.thresholds import N_BINS, refine_thresholds
 
@@ -102,7 +104,7 @@ class EngineTable(Table):
         }
         return part
 
-    def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
+    def tabulate(self, keys_list: Sequence[tuple[Key | Sums, ...]]) -> list[np.ndarray]:
         """Return how many people there are of each kind."""
         if not keys_list:
             return []
@@ -112,12 +114,42 @@ class EngineTable(Table):
     def _tabulated(self, keys_list) -> list[np.ndarray]:
         frame, used = self._with_splits(keys_list)
         different = dict.fromkeys(key for keys in keys_list for key in keys)
-        places = {key: f"key {number}" for number, key in enumerate(different)}
+        terms: dict[Sums, list[str]] = {}
+        for sums in different:
+            if isinstance(sums, Sums):
+                frame, terms[sums] = self._with_terms(frame, sums, f"sums {len(terms)}", used)
+        places = {key: f"key {number}" for number, key in enumerate(different) if key not in terms}
         named = [self._expression(key, used).alias(name) for key, name in places.items()]
-        frame = frame.select(*named) if named else frame.select(nw.lit(0).alias("everyone"))
-        sets = [[places[key] for key in keys] for keys in keys_list]
-        found = self._counted(frame, sets)
+        frame = frame.select(*named, *(name for names in terms.values() for name in names), nw.lit(0).alias("everyone"))
+        sets = [[places[key] for key in keys if key in places] for keys in keys_list]
+        summed = [terms.get(keys[-1], []) if keys else [] for keys in keys_list]
+        found = self._counted(frame, sets, summed)
         return [self._array(*each) for each in zip(keys_list, found, strict=True)]
+
+    def _with_terms(self, frame, sums: Sums, name: str, used) -> tuple[nw.LazyFrame, list[str]]:
+        """Return the frame with a column for each term that is summed, and their names."""
+        values, names = [self._number(each) for each in (sums.x, sums.y)], (f"{name}, {n}" for n in count())
+        if sums.cell is None:
+            values += map(nw.lit, sums.standards)
+        else:
+            code = self._expression(sums.cell, used)
+            values += [_chosen(code, list(map(nw.lit, some))) for some in sums.standards]
+
+        def keep(some):
+            nonlocal frame
+            named = {next(names): each for each in some}
+            frame = frame.with_columns(**named)
+            return list(map(nw.col, named))
+
+        x, y, *standards = keep(values)
+        terms = list(sums.terms(x, y, standards, floor=nw.Expr.floor, keep=keep))
+        named = {next(names): each for each in terms}
+        return frame.with_columns(**named), [*named]
+
+    def span(self, number: object) -> tuple[float, float]:
+        """Return the smallest and the largest number."""
+        low, high = self._first(*(end(self._number(number)) for end in (nw.Expr.min, nw.Expr.max)))
+        return float(low), float(high)
 
     def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
         """Return thresholds of columns of numbers, exactly those of `find_thresholds`, by ever finer histograms."""
@@ -127,9 +159,9 @@ class EngineTable(Table):
         return [self._known[name, max_bins] for name in names]
 
     def _thresholds(self, name: str, max_bins: int) -> np.ndarray:
-        ends = self._first(nw.len(), *(end(nw.col(name).cast(nw.Float64)) for end in (nw.Expr.min, nw.Expr.max)))
+        bins = np.array([[self.n_rows, *self.span(name)]])
         try:
-            return refine_thresholds(np.array([ends], dtype=float), partial(self._finer, name), max_bins)
+            return refine_thresholds(bins, partial(self._finer, name), max_bins)
         except EngineError:
             raise
         except ValueError as error:
@@ -144,7 +176,7 @@ class EngineTable(Table):
             part = (number * unit - low * unit) * scale  # in order, however it is rounded
             inside = (number >= low) & (number <= high)
             place = nw.when(inside).then(part.floor().cast(nw.Int64) + first * (N_BINS + 1)).otherwise(place)
-        frame = self._frame.select(nw.col(name).cast(nw.Float64).alias("number"))
+        frame = self._frame.select(self._number(name).alias("number"))
         frame = frame.with_columns(place.alias("place")).filter(nw.col("place") >= 0)
         ends = number.min().alias("low"), number.max().alias("high")
         found = self._collect(frame.group_by("place").agg(nw.len().alias("people"), *ends), name)
@@ -187,25 +219,23 @@ class EngineTable(Table):
         if key.parent is None:
             return self._mapped(*key.branches[0], used)
         parent = self._mapped(key.parent, range(key.parent.size), used)
-        return nw.when(parent >= 0).then(self._of_branches(parent, key.branches, 0, used)).otherwise(nw.lit(-1))
+        parts = [branch and self._mapped(*branch, used) for branch in key.branches]
+        return nw.when(parent >= 0).then(_chosen(parent, parts)).otherwise(nw.lit(-1))
 
-    def _of_branches(self, parent, branches, first, used) -> nw.Expr:
-        """Return the new part of people by their parent, the first of which is `first`: half of them at a time."""
-        if not any(branches):
-            return nw.lit(-1)
-        if len(branches) == 1:
-            return self._mapped(*branches[0], used)
-        half = len(branches) // 2
-        sides = (branches[:half], first), (branches[half:], first + half)
-        low, high = (self._of_branches(parent, some, start, used) for some, start in sides)
-        return nw.when(parent < first + half).then(low).otherwise(high)
+    def _number(self, number: object) -> nw.Expr:
+        """Return a number as an expression: of a column, the code of a category, a hash, or a distance."""
+        if isinstance(number, Code):
+            return self._mapped(number, range(number.size), {}).cast(nw.Float64)
+        if isinstance(number, Hash):
+            return number.of(nw.col(number.column).cast(nw.Int64))
+        if isinstance(number, Distance):
+            return (self._number(number.first) - self._number(number.second)).abs()
+        return nw.col(number).cast(nw.Float64)
 
     def _mapped(self, key: Key, codes: Sequence[int], used: dict[Split, str]) -> nw.Expr:
         """Return a number for each code of a key."""
         if isinstance(key, Cut):
-            column = nw.col(key.number.column if isinstance(key.number, Hash) else key.number)
-            number = key.number.of(column.cast(nw.Int64)) if isinstance(key.number, Hash) else column.cast(nw.Float64)
-            found = nw.lit(codes[-1])
+            number, found = self._number(key.number), nw.lit(codes[-1])
             for threshold, code, after in list(zip(key.thresholds, codes[:-1], codes[1:], strict=True))[::-1]:
                 if code != after:
                     found = nw.when(number <= threshold).then(nw.lit(code)).otherwise(found)
@@ -214,25 +244,28 @@ class EngineTable(Table):
             return self._expression(key, used)
         column = self._expression(key, used)
         values: dict[int, list] = {}
-        known = self._codes[key.column] if isinstance(key, Code) else {code: code for code in range(key.size)}
-        for value, code in known.items():
+        every = self._codes[key.column] if isinstance(key, Code) else {code: code for code in range(key.size)}
+        for value, code in every.items():
             values.setdefault(codes[code], []).append(value)
         found = nw.lit(-1)
         for code, some in values.items():
             if code >= 0:
-                is_such = column.is_in([value for value in some if value is not None])
-                is_such = is_such | column.is_null() if None in some else is_such
-                found = nw.when(is_such).then(nw.lit(code)).otherwise(found)
+                known = [value for value in some if value is not None]
+                tests = ([column.is_in(known)] if known else []) + ([column.is_null()] if None in some else [])
+                found = nw.when(reduce(or_, tests)).then(nw.lit(code)).otherwise(found)
         return found
 
-    def _counted(self, frame: nw.LazyFrame, sets: list[list[str]]) -> list[list[tuple]]:
-        """Return for each set of columns the different rows, each with the number of people last."""
+    def _counted(self, frame: nw.LazyFrame, sets: list[list[str]], summed: list[list[str]]) -> list[list[tuple]]:
+        """Return for each set of columns the different rows, each with the number of people and the sums last."""
         native, engine = frame.to_native(), frame.implementation
         names = list(dict.fromkeys(name for columns in sets for name in columns))
         if engine.is_duckdb() and names:
-            return self._in_grouping_sets(native, names, sets)
+            return self._in_grouping_sets(native, names, sets, summed)
         grouped = [
-            (frame.group_by(*columns).agg if columns else frame.select)(nw.len().alias("people")) for columns in sets
+            (frame.group_by(*columns).agg if columns else frame.select)(
+                nw.len().alias("people"), *(nw.col(name).sum() for name in terms)
+            )
+            for columns, terms in zip(sets, summed, strict=True)
         ]
         if engine.is_polars():
             collect_all = engine.to_native_namespace().collect_all
@@ -240,40 +273,46 @@ class EngineTable(Table):
         else:
             found = [each.collect() for each in grouped]
         return [
-            list(zip(*(each[name].to_list() for name in [*columns, "people"]), strict=True))
-            for each, columns in zip(found, sets, strict=True)
+            list(zip(*(each[name].to_list() for name in [*columns, "people", *terms]), strict=True))
+            for each, columns, terms in zip(found, sets, summed, strict=True)
         ]
 
-    def _in_grouping_sets(self, relation, names, sets) -> list[list[tuple]]:
+    def _in_grouping_sets(self, relation, names, sets, summed) -> list[list[tuple]]:
         """Return what `_counted` does of a relation of DuckDB."""
         listed = ", ".join(f'"{name}"' for name in names)
+        terms = list(dict.fromkeys(name for some in summed for name in some))
         different = {",".join(f'"{name}"' for name in columns): columns for columns in sets}
-        query = f"SELECT {listed}, GROUPING({listed}) AS absent, count(*) AS people FROM people "
+        totals = "".join(f', sum("{name}")' for name in terms)
+        query = f"SELECT {listed}, GROUPING({listed}), count(*){totals} FROM people "
         query += f"GROUP BY GROUPING SETS ({', '.join(f'({each})' for each in different)})"
+        columns_of = [*names, "absent", "people", *terms]
         rows = relation.query("people", query).fetchall()
         by_set: dict[int, list] = {}
         for row in rows:
-            by_set.setdefault(row[-2], []).append(row)
+            by_set.setdefault(row[len(names)], []).append(row)
         found = []
-        for columns in sets:
+        for columns, some in zip(sets, summed, strict=True):
             absent = sum(2 ** (len(names) - 1 - place) for place, name in enumerate(names) if name not in columns)
-            places = [names.index(name) for name in columns]
-            found.append([(*(row[place] for place in places), row[-1]) for row in by_set.get(absent, [])])
+            places = [columns_of.index(name) for name in [*columns, "people", *some]]
+            found.append([tuple(row[place] for place in places) for row in by_set.get(absent, [])])
         return found
 
-    def _array(self, keys: tuple[Key, ...], rows: list[tuple]) -> np.ndarray:
-        """Return counts with one axis for each key, from the rows of `_counted`."""
-        counts = np.zeros([key.size for key in keys], dtype=np.int64)
-        if not keys:
-            return counts + rows[0][0]
+    def _array(self, keys: tuple[Key | Sums, ...], rows: list[tuple]) -> np.ndarray:
+        """Return counts, and sums, with one axis for each key, from the rows of `_counted`."""
+        keyed = [key for key in keys if not isinstance(key, Sums)]
+        dtype = np.int64 if len(keyed) == len(keys) else float
+        counts = np.zeros([key.size for key in keys], dtype=dtype)
         if rows:
-            *values, people = zip(*rows, strict=True)
+            values, totals = zip(*(row[: len(keyed)] for row in rows), strict=True), [row[len(keyed) :] for row in rows]
             codes = [
                 self._coded(key.column, each) if isinstance(key, Code) else np.array(each, dtype=np.int64)
-                for key, each in zip(keys, values, strict=True)
+                for key, each in zip(keyed, values, strict=True)
             ]
-            inside = np.all([each >= 0 for each in codes], axis=0)
-            np.add.at(counts, tuple(each[inside] for each in codes), np.array(people, dtype=np.int64)[inside])
+            inside = np.all([np.ones(len(rows), dtype=bool), *(each >= 0 for each in codes)], axis=0)
+            totals = np.array(totals, dtype=dtype)[inside].reshape(-1, *counts.shape[len(keyed) :])
+            if not keyed:
+                return totals[0]
+            np.add.at(counts, tuple(each[inside] for each in codes), totals)
         return counts
 
     def _coded(self, name: str, values: Sequence) -> np.ndarray:
@@ -344,6 +383,17 @@ def _with_none(values: Sequence) -> list:
     return [None if value != value else value for value in values]
 
 
+def _chosen(code: nw.Expr, values: Sequence, first: int = 0) -> nw.Expr:
+    """Return the value of each code, the first of which is given: half of them at a time; -1 for those without."""
+    if not any(value is not None for value in values):
+        return nw.lit(-1)
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    low, high = _chosen(code, values[:half], first), _chosen(code, values[half:], first + half)
+    return nw.when(code < first + half).then(low).otherwise(high)
+
+
 def _ancestors(split: Split) -> list[Split]:
     """Return a split after all that its people were split by before."""
     return [*(_ancestors(split.parent) if isinstance(split.parent, Split) else ()), split]
@@ -351,9 +401,14 @@ def _ancestors(split: Split) -> list[Split]:
 
 def _columns(key: Key) -> set[object]:
     """Return the names of the columns of a key."""
-    if isinstance(key, Code):
+    if isinstance(key, Code | Hash):
         return {key.column}
     if isinstance(key, Cut):
-        return {key.number.column if isinstance(key.number, Hash) else key.number}
+        return _columns(key.number)
+    if isinstance(key, Distance | Sums):
+        first, second = (key.first, key.second) if isinstance(key, Distance) else (key.x, key.y)
+        return _columns(first) | _columns(second)
+    if not isinstance(key, Split):
+        return {key}
     keys = [key.parent, *(branch[0] for branch in key.branches if branch)]
     return {name for each in keys if each is not None for name in _columns(each)}

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache, partial
 from math import prod
+from operator import mul
 from pathlib import Path
 
 import joblib
@@ -13,13 +14,13 @@ import numpy as np
 
 from fairlab.models.loops import IS_COMPILED, compiled
 from fairlab.tables.encoding import META, FilesError, check_sources
-from fairlab.tables.keys import OTHER_PRIME, PRIME, Code, Cut, Hash, Key, Split
-from fairlab.tables.table import MOST_CATEGORIES, Column, Table
+from fairlab.tables.keys import OTHER_PRIME, PRIME, Code, Cut, Distance, Hash, Key, Split, Sums
+from fairlab.tables.table import MOST_CATEGORIES, ROWS, Column, Table
 from fairlab.tables.thresholds import N_BINS, choose_thresholds, refine_thresholds
 
 ROW = "number of the row"  # the key of a folder that was encoded without one
+EVERYONE = np.array([[-np.inf, np.inf]])  # the interval of all numbers
 FEW = 32  # thresholds, each of which is compared with
-ROWS = 2**17  # that are counted at once: the codes of some 20 keys fit into a cache
 
 
 class Folder(Table):
@@ -114,7 +115,7 @@ class Folder(Table):
         part.__dict__ |= self.__dict__ | {"_member": member, "_known": {}, "_inside": {}}
         return part
 
-    def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
+    def tabulate(self, keys_list: Sequence[tuple[Key | Sums, ...]]) -> list[np.ndarray]:
         """Return how many people there are of each kind, by several lists of keys in one pass over the files."""
         if not keys_list:
             return []
@@ -122,6 +123,11 @@ class Folder(Table):
         with ThreadPoolExecutor(n_threads := joblib.cpu_count()) as pool:
             counts = sum(pool.map(count.of, [self._parts(each, n_threads) for each in range(n_threads)]))
         return count.by_list(counts)
+
+    def span(self, number: object) -> tuple[float, float]:
+        """Return the smallest and the largest number."""
+        [[_, low, high]] = self._bins(number, EVERYONE, np.empty(0)).tolist()
+        return low, high
 
     def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
         """Return thresholds of columns of numbers, exactly those of `find_thresholds`."""
@@ -133,7 +139,7 @@ class Folder(Table):
                     bins = [each[counts > 0] for each in (counts, values, values)]
                     self._known[name, max_bins] = choose_thresholds(*bins, max_bins)[0]
                 else:
-                    everyone = self._bins(name, np.array([[-np.inf, np.inf]]), np.empty(0))
+                    everyone = self._bins(name, EVERYONE, np.empty(0))
                     self._known[name, max_bins] = refine_thresholds(everyone, partial(self._finer, name), max_bins)
         return [self._known[name, max_bins] for name in names]
 
@@ -204,9 +210,9 @@ class Folder(Table):
         """Return the codes of a column for those in its file; None where they are the same."""
         return self._tables.get(name)
 
-    def numbers_of(self, name: str) -> np.ndarray | None:
+    def numbers_of(self, name: object) -> np.ndarray | None:
         """Return the numbers that the codes in a file stand for; None if the numbers themselves are there."""
-        values = self._about[name].get("values")
+        values = self._about.get(name, {}).get("values")
         return None if values is None else np.array(values, dtype=float)
 
 
@@ -214,16 +220,20 @@ class _Count:
     """One pass over a table: what all lists of keys have in common is combined once."""
 
     def __init__(self, keys_list):
+        self._sums = [keys[-1] if keys and isinstance(keys[-1], Sums) else None for keys in keys_list]
+        keys_list = [keys if sums is None else keys[:-1] for keys, sums in zip(keys_list, self._sums, strict=True)]
         self._lists = keys_list
         shared = [key for key in dict.fromkeys(keys_list[0]) if all(key in keys for keys in keys_list)]
         # Who is not counted at all is left out first.
         self._shared = sorted(shared, key=lambda key: not (isinstance(key, Split) and key.parent is None))
         self._others = [[key for key in keys if key not in shared] for keys in keys_list]
-        self._ends = np.cumsum([0, *(prod(key.size for key in keys) for keys in keys_list)]).tolist()
+        sizes = [prod(key.size for key in keys) for keys in keys_list]
+        widths = [1 if sums is None else sums.size for sums in self._sums]
+        self._ends = np.cumsum([0, *map(mul, sizes, widths)]).tolist()
 
     def of(self, parts: "Iterator[_Rows]") -> np.ndarray:
         """Return the counts of some parts of the table, those of one list after those of another."""
-        counts = np.zeros(self._ends[-1], dtype=np.int64)
+        counts = np.zeros(self._ends[-1], dtype=float if any(self._sums) else np.int64)
         for rows in parts:
             kinds = np.zeros(len(rows), dtype=np.int64)
             for key in self._shared:
@@ -239,7 +249,14 @@ class _Count:
                 for key in first:
                     here = combine(here, rows.codes(key), key.size)
                 codes, size = (np.zeros(len(kinds), np.uint8), 1) if last is None else (rows.codes(last), last.size)
-                add(here, codes, size, counts[self._ends[number] : self._ends[number + 1]])
+                found = counts[self._ends[number] : self._ends[number + 1]]
+                if (sums := self._sums[number]) is None:
+                    add(here, codes, size, found)
+                    continue
+                here, found = combine(here, codes, size), found.reshape(sums.size, -1)
+                inside = here >= 0
+                for place, term in enumerate((np.ones(len(here)), *rows.terms(sums))):
+                    found[place] += np.bincount(here[inside], term[inside], len(found[place]))
         return counts
 
     def by_list(self, counts: np.ndarray) -> list[np.ndarray]:
@@ -247,8 +264,13 @@ class _Count:
         found = []
         for number, (keys, others) in enumerate(zip(self._lists, self._others, strict=True)):
             order = [*self._shared, *others]
-            table = counts[self._ends[number] : self._ends[number + 1]].reshape([key.size for key in order])
-            found.append(np.array(table.transpose([order.index(key) for key in keys]), order="C"))
+            axes, sizes = [order.index(key) for key in keys], [key.size for key in order]
+            table = counts[self._ends[number] : self._ends[number + 1]]
+            if (sums := self._sums[number]) is not None:
+                axes, table = [*axes, len(axes)], table.reshape(sums.size, -1).T
+                sizes.append(sums.size)
+            table = table.reshape(sizes).transpose(axes)
+            found.append(np.array(table, order="C"))
         return found
 
 
@@ -278,24 +300,31 @@ class _Rows:
         found = self._table.read(name, self._start, self._stop)
         return found if self._kept is None else found[self._kept]
 
-    def numbers(self, name: str) -> np.ndarray:
-        """Return everybody's number, or key."""
-        values = self._table.numbers_of(name)
-        return self._read(name) if values is None else values[self._read(name)]
+    def numbers(self, number: object) -> np.ndarray:
+        """Return everybody's number: of a column, its key, the code of a category, a hash, or a distance."""
+        if isinstance(number, Code):
+            return self.codes(number)
+        if isinstance(number, Hash):
+            return hashed(self._read(number.column), np.array(number.coefficients))
+        if isinstance(number, Distance):
+            return np.abs(self.numbers(number.first) - self.numbers(number.second))
+        values = self._table.numbers_of(number)
+        return self._read(number) if values is None else values[self._read(number)]
+
+    def terms(self, sums: Sums) -> Iterator[np.ndarray]:
+        """Return what is summed of everybody."""
+        standards = sums.standards if sums.cell is None else np.array(sums.standards)[:, self.codes(sums.cell)]
+        return sums.terms(self.numbers(sums.x), self.numbers(sums.y), standards)
 
     def _code(self, key: Code) -> np.ndarray:
         table = self._table.table(key.column)
         return self._read(key.column) if table is None else table[self._read(key.column)]
 
     def _cut(self, key: Cut) -> np.ndarray:
-        if isinstance(key.number, Hash):
-            numbers = hashed(self._read(key.number.column), np.array(key.number.coefficients))
-        elif (values := self._table.numbers_of(key.number)) is None:
-            numbers = self._read(key.number)
-        else:
-            codes = np.searchsorted(key.thresholds, values, side="left")
-            return codes.astype(np.uint8 if key.size <= 2**8 else np.uint16)[self._read(key.number)]
-        return cut(numbers, np.array(key.thresholds))
+        if (values := self._table.numbers_of(key.number)) is None:
+            return cut(self.numbers(key.number), np.array(key.thresholds))
+        codes = np.searchsorted(key.thresholds, values, side="left")
+        return codes.astype(np.uint8 if key.size <= 2**8 else np.uint16)[self._read(key.number)]
 
     def _part(self, split: Split) -> np.ndarray:
         parents = np.zeros(len(self), dtype=np.int32) if split.parent is None else self.codes(split.parent)

@@ -1,9 +1,11 @@
-"""What people are counted by: expressions that every engine computes equally, each a code from 0 or none.
+"""What people are counted and summed by: expressions that every engine computes equally, each a code from 0 or none.
 
 A person of whom some key is -1 is not counted.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +13,8 @@ from fairlab.seeds import derive_seed
 
 PRIME = 2**31 - 1  # of hashes: products of two numbers below it, and a third, fit into 63 bits
 OTHER_PRIME = 2**31 - 19
+DIGITS = 4  # of the numbers that are summed,
+DIGIT = 2.0**22  # each so small that sums of 2**31 are exact floats, in whatever order
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,16 @@ class Hash:
 
 
 @dataclass(frozen=True)
+class Distance:
+    """How far two numbers of a person are apart, as a prediction and the truth."""
+
+    first: object
+    second: object
+
+
+@dataclass(frozen=True)
 class Cut:
-    """How many of some increasing thresholds lie below a number: of a column, or of a hash."""
+    """How many of some increasing thresholds lie below a number: of a column, a hash or a distance."""
 
     number: object
     thresholds: tuple[float, ...]
@@ -103,3 +115,80 @@ class Split:
 
 
 Key = Code | Cut | Split
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over two numbers x and y of each person: the last in a list of keys, after the count on an axis of its own.
+
+    Attributes
+    ----------
+    x, y : str, Distance or Code
+        Numbers; the code of a category counts as one.
+    standards : tuple of float, or of tuple of float
+        Numbers that the sums are taken by; for each code of the cell, if there is one.
+    cell : Key or None
+        One of the keys of the list.
+    """
+
+    x: object
+    y: object
+    standards: tuple
+    cell: "Key | None" = None
+    size: ClassVar[int]  # one more than there are sums
+
+    def terms(self, x, y, standards: Sequence, *, floor: Callable = np.floor, keep: Callable = list) -> Iterator[Any]:
+        """Yield what is summed, of arrays of numbers, or of expressions: `keep` makes columns of those in a list."""
+        raise NotImplementedError
+
+
+class Products(Sums):
+    """Sums of x, y, x², y² and xy, the same to the last bit in whatever order people come.
+
+    Standards are a middle of x, a power of 2 that no x is further from it, and those of y.
+
+    Examples
+    --------
+    >>> from fairlab.tables import Column, InMemory, Products
+    >>> table = InMemory({"age": Column("age", np.arange(4.0)), "pay": Column("pay", np.arange(4.0) * 2)})
+    >>> Products.joined(table.tabulate([(Products("age", "pay", (1.0, 2.0, 2.0, 4.0)),)])[0]).tolist()
+    [4.0, 1.0, 1.0, 1.5, 1.5, 1.5]
+    """
+
+    size = 1 + 5 * DIGITS
+
+    def terms(self, x, y, standards, *, floor=np.floor, keep=list):
+        """Yield the digits of the five numbers, the first one of each first."""
+        middle, reach, other_middle, other_reach = standards
+        x, y = (x - middle) / reach, (y - other_middle) / other_reach
+        rests = [x, y, x * x, y * y, x * y]
+        for _ in range(DIGITS):
+            shifted = keep([rest * DIGIT for rest in rests])
+            digits = [floor(each) for each in shifted]
+            yield from digits
+            rests = [each - digit for each, digit in zip(shifted, digits, strict=True)]
+
+    @staticmethod
+    def joined(counted: np.ndarray) -> np.ndarray:
+        """Return numbers of people and the five sums, from counts and sums of digits."""
+        sums = 0.0
+        for digits in np.split(counted[..., 1:], DIGITS, axis=-1)[::-1]:
+            sums = (sums + digits) / DIGIT
+        return np.concatenate([counted[..., :1], sums], axis=-1)
+
+
+class Influences(Sums):
+    """Sums of squared influences on the correlation of x and y, and of their squares: equal but for rounding.
+
+    Standards are mean and standard deviation of x, those of y, and the correlation.
+    """
+
+    size = 3
+
+    def terms(self, x, y, standards, *, floor=np.floor, keep=list):
+        """Yield squared influences, and their squares."""
+        mean, deviation, other_mean, other_deviation, correlation = standards
+        u, v = (x - mean) / deviation, (y - other_mean) / other_deviation
+        [influence] = keep([u * v - correlation * (u * u + v * v) / 2])
+        squared = influence * influence
+        yield from (squared, squared * squared)

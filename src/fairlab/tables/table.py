@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairlab.tables.keys import Code, Cut, Hash, Key, Split
+from fairlab.tables.keys import Code, Cut, Distance, Hash, Key, Split, Sums
 from fairlab.tables.thresholds import find_thresholds
 
 MOST_CATEGORIES = 255  # of a column of an engine, or of codes
+ROWS = 2**17  # whose terms are summed at once: they fit into a cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +86,19 @@ class Table(ABC):
     n_rows: int
 
     @abstractmethod
-    def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
+    def tabulate(self, keys_list: Sequence[tuple[Key | Sums, ...]]) -> list[np.ndarray]:
         """Return how many people there are of each kind, by several lists of keys in one pass over the data.
 
         Returns
         -------
-        list of ndarray of int
-            For each list of keys an array with one axis for each key, as long as it has codes.
+        list of ndarray of int, or float
+            For each list of keys an array with one axis for each key, as long as it has codes. If the list ends with
+            `Sums`, the last axis has the number of people, and then the sums over them.
         """
+
+    @abstractmethod
+    def span(self, number: object) -> tuple[float, float]:
+        """Return the smallest and the largest of the numbers that a name, or a distance, stands for."""
 
     @abstractmethod
     def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
@@ -113,6 +119,9 @@ class _Part(Table):
 
     def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
         return [counts[0] for counts in self._table.tabulate([(self._member, *keys) for keys in keys_list])]
+
+    def span(self, number: object) -> tuple[float, float]:
+        return self._table.span(number)
 
     def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
         return self._table.thresholds(names, max_bins)
@@ -139,14 +148,29 @@ class InMemory(Table):
         """Return how many people there are of each kind; what lists end with alike is combined once."""
         known: dict[tuple[Key, ...], tuple] = {(): (None, np.zeros(self.n_rows, dtype=np.intp))}
         counted = []
-        for keys in keys_list:
+        for several in keys_list:
+            keys, sums = (several[:-1], several[-1]) if several and isinstance(several[-1], Sums) else (several, None)
             for start in range(len(keys) - 1, 0, -1):
                 if keys[start:] not in known:
                     known[keys[start:]] = self._kinds(keys[start:], *known[keys[start + 1 :]])
-            _, kinds = self._kinds(keys, *known[keys[1:]]) if keys else known[()]
-            shape = [key.size for key in keys]
-            counted.append(np.bincount(kinds, minlength=prod(shape)).reshape(shape))
+            rows, kinds = self._kinds(keys, *known[keys[1:]]) if keys else known[()]
+            counts = np.bincount(kinds, minlength=prod(key.size for key in keys))
+            if sums is not None:
+                counts = np.column_stack([counts, self._summed(sums, rows, kinds, len(counts))])
+            counted.append(counts.reshape([key.size for key in several]))
         return counted
+
+    def _summed(self, sums: Sums, rows, kinds, n_kinds) -> np.ndarray:
+        """Return the sums over the people of each kind, of whom some rows are."""
+        found = np.zeros((n_kinds, sums.size - 1))
+        x, y = (self.numbers(each) for each in (sums.x, sums.y))
+        codes = None if sums.cell is None else self.codes(sums.cell)
+        for start in range(0, len(kinds), ROWS):
+            some = slice(start, start + ROWS) if rows is None else rows[start : start + ROWS]
+            standards = sums.standards if codes is None else np.array(sums.standards)[:, codes[some]]
+            for place, term in enumerate(sums.terms(x[some], y[some], standards)):
+                found[:, place] += np.bincount(kinds[start : start + ROWS], term, n_kinds)
+        return found
 
     def _kinds(self, keys, rows, kinds) -> tuple:
         """Return who is counted, None for everyone, and of which kind each is, from those of all keys but the first."""
@@ -164,20 +188,28 @@ class InMemory(Table):
             return np.asarray(self.columns[key.column].values, dtype=np.intp)
         if isinstance(key, Cut):
             if key not in self._cuts:
-                self._cuts[key] = np.searchsorted(key.thresholds, self._numbers(key.number), side="left")
+                self._cuts[key] = np.searchsorted(key.thresholds, self.numbers(key.number), side="left")
             return self._cuts[key]
         if self._split[0] != key:
             self._split = key, self._parts(key)
         return self._split[1]
 
+    def span(self, number: object) -> tuple[float, float]:
+        """Return the smallest and the largest number."""
+        found = self.numbers(number)
+        return float(found.min()), float(found.max())
+
     def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
         """Return thresholds of columns of numbers, see `find_thresholds`."""
-        return [find_thresholds(self.columns[name].values, max_bins) for name in names]
+        return [find_thresholds(self.numbers(name), max_bins) for name in names]
 
-    def _numbers(self, number) -> np.ndarray:
+    def numbers(self, number: object) -> np.ndarray:
+        """Return everybody's number: of a column, the code of a category, a hash, or a distance."""
         if isinstance(number, Hash):
             return number.of(self.columns[number.column].values.astype(np.int64))
-        return self.columns[number].values
+        if isinstance(number, Distance):
+            return np.abs(self.numbers(number.first) - self.numbers(number.second))
+        return self.columns[number.column if isinstance(number, Code) else number].values
 
     def _parts(self, split: Split) -> np.ndarray:
         """Return the part that everybody is in; all branches by one key at once."""
