@@ -232,7 +232,8 @@ def test_files_that_do_not_fit_are_named_with_their_column(tmp_path):
         good.assign(id=pd.array([None, *range(4_999)], "Int64")),
         key="id",
     )
-    refused("column 'sex': expected integers as the key, found text", good, key="sex")
+    refused("column 'sex': expected a key of its own for each row, f occurs twice", good, key="sex")
+    refused("column 'income': expected integers or text as the key, found numbers", good, key="income")
     refused("part-0.parquet: expected rows, found none", good.head(0))
     day = good.assign(day=pd.Timestamp("2020-01-01"))
     refused("column 'day': holds values of the type TIMESTAMP", day, columns=["day"])

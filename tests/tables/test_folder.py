@@ -106,7 +106,7 @@ def test_a_folder_that_is_not_whole_is_refused(codes):
     with pytest.raises(FilesError, match=r"meta.json; fairlab.tables.encode writes and resumes"):
         Folder(place)
     with pytest.raises(FilesError, match="expected 'number of the row', the key of"):
-        Folder(whole).check_key("age")
+        Folder(whole).key_column("age")
     file = whole / meta["columns"]["age"]["file"]
     content = file.read_bytes()
     file.write_bytes(content[:-1])

@@ -228,8 +228,8 @@ class Case:
         features : sequence of str or None
             Columns by which people are matched and subgroups made, beside the sensitive ones; all others by default.
         key : str or None
-            Column with another whole number for each row, by whose hash rows are drawn where the table lies, so that
-            every engine draws the same ones; no feature. Needed for tables that are not in memory.
+            Column with another whole number or text for each row, by whose hash rows are drawn where the table lies, so
+            that every engine draws the same ones; no feature. Needed for tables that are not in memory.
         **options
             `decision_threshold`, `schema`, `max_rows` and `random_state` of `Case`.
 

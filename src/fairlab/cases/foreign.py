@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors
-from fairlab.tables import EngineTable, Hash, Table, engine_table
+from fairlab.tables import EngineTable, Hash, Table, engine_table, key_numbers
 
 DAY = np.timedelta64(1, "D")
 
@@ -54,23 +54,22 @@ def drawn_rows(table, key: str | None, most: int, random_state: int) -> tuple[pd
     Raises
     ------
     CaseError
-        If the key is no column of another whole number for each row, or the engine fails.
+        If the key is no column of another whole number or text for each row, or the engine fails.
     """
     with case_errors():
         rows = engine_table(table, "table")
         if not isinstance(rows, EngineTable):
             raise CaseError("table: a folder of codes has no rows; expected the files that it was made of")
         if key not in rows.names:
-            expected = "a column with another whole number for each row of a table that is not in memory"
+            expected = "a column with another whole number or text for each row of a table that is not in memory"
             raise CaseError(f"key: expected {expected}, found {key!r}; there are {', '.join(rows.names)}")
-        rows.check_key(key)
-        n_rows = rows.n_rows
-        share, drawn = min(1.0, most / max(n_rows, 1)), Hash.keyed(key, random_state)
+        drawn, n_rows = Hash.keyed(rows.key_column(key), random_state), rows.n_rows
+        share = min(1.0, most / max(n_rows, 1))
         if lies_elsewhere(table):
             names = [name for name in rows.names if name != key]
             return rows.draw(drawn, share, names).to_pandas(), n_rows
     frame = as_pandas(table)
-    keys = frame[key].to_numpy(dtype=np.int64)
+    keys = key_numbers(frame[key])
     order = np.argsort(keys, kind="stable")
     return frame.drop(columns=key).iloc[order[drawn.of(keys[order]) < drawn.below(share)]], n_rows
 

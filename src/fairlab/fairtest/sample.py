@@ -16,7 +16,7 @@ from fairlab.cases import Case
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, checked, one_of
-from fairlab.tables import Column, Cut, EngineTable, Hash, InMemory, Table, engine_table, tabulate
+from fairlab.tables import Column, Cut, Hash, InMemory, StoredTable, Table, engine_table, key_numbers, tabulate
 from fairlab.tables.keys import PRIME
 
 MOST_CODES = 10  # different whole numbers that still count as categories
@@ -187,10 +187,9 @@ class DataSource:
     random_state : int
         Of the split.
     split : {"random", "hash"}
-        "hash": by a hash of the numbers in `key`, which is the same wherever the table lies; sets are of nearly equal
-        size then.
+        "hash": by a hash of `key`, which is the same wherever the table lies; sets are of nearly equal size then.
     key : str or None
-        Column of whole numbers, another one for each person, which is no attribute.
+        Column of whole numbers or texts, another one for each person, which is no attribute.
     numbers, categories : str or list of str
         Columns of numbers that are to be taken as continuous, or as categories, whatever they hold.
     variant : {"sound", "published"}
@@ -287,12 +286,12 @@ class DataSource:
         if isinstance(data, pd.DataFrame):
             data = data.set_axis(known, axis=1)
             if split == HASH:
-                rows = _rows_by_hash(data.pop(key), _sets_by_hash(key, train_size, budget, random_state))
+                rows = _rows_by_hash(key_numbers(data.pop(key)), _sets_by_hash(key, train_size, budget, random_state))
             else:
                 rows = _rows_at_random(len(data), budget, train_size, train, random_state)
             self._origin = _InMemory(data, self.outcomes, coded, rows)
         else:
-            sets = _sets_by_hash(key, train_size, budget, random_state)
+            sets = _sets_by_hash(data.key_column(key), train_size, budget, random_state)
             self._origin = _InEngine(data, self._names, coded, sets)
         self.warnings = {
             name: f"{len(column.categories)} different whole numbers"
@@ -359,9 +358,8 @@ class _InMemory:
 class _InEngine:
     """Columns without values, and the cut of a hash that makes the training set and each test set."""
 
-    def __init__(self, table: EngineTable, names: list[str], coded: list, sets: Cut):
+    def __init__(self, table: StoredTable, names: list[str], coded: list, sets: Cut):
         self._table, self._sets, self._parts = table, sets, {}
-        table.check_key(sets.number.column)
         self.sizes = table.tabulate([(sets,)])[0].tolist()
         _check_sizes(self.sizes)
         for name, code in zip(names, coded, strict=True):
@@ -382,7 +380,7 @@ class _InEngine:
         return People({name: self.columns[name] for name in names}, part, draw)
 
 
-def described(table: EngineTable, name: str, code: Callable) -> tuple[Column, dict | None]:
+def described(table: StoredTable, name: str, code: Callable) -> tuple[Column, dict | None]:
     """Return a column of an engine with the codes of its values, from these alone."""
     values = table.values(name)
     if values is not None:
@@ -399,17 +397,10 @@ def _sets_by_hash(key: str, train_size: float, budget: int, random_state: int) -
     return Cut(Hash.keyed(key, random_state), tuple(last))
 
 
-def _rows_by_hash(keys: pd.Series, sets: Cut) -> list[np.ndarray]:
+def _rows_by_hash(keys: np.ndarray, sets: Cut) -> list[np.ndarray]:
     """Return the rows of each set, in the order of their keys."""
-    if not pd.api.types.is_integer_dtype(keys.dtype) or keys.isna().any():
-        raise ValueError(f"key: expected whole numbers in column {keys.name!r}, none missing, found {keys.dtype}")
-    if n_repeated := int(keys.duplicated().sum()):
-        raise ValueError(
-            f"key: expected another number for each person in column {keys.name!r}, found {n_repeated} twice"
-        )
-    order = np.argsort(keys.to_numpy(), kind="stable")
-    column = Column(keys.name, keys.to_numpy()[order])
-    number = InMemory({keys.name: column}).codes(sets)
+    order = np.argsort(keys, kind="stable")
+    number = InMemory({sets.number.column: Column("key", keys[order])}).codes(sets)
     rows = [order[number == each] for each in range(sets.size)]
     _check_sizes([len(some) for some in rows])
     return rows

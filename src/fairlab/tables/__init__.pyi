@@ -13,8 +13,10 @@ from .keys import Key as Key
 from .keys import Products as Products
 from .keys import Split as Split
 from .keys import Sums as Sums
+from .keys import key_numbers as key_numbers
 from .table import Column as Column
 from .table import InMemory as InMemory
+from .table import StoredTable as StoredTable
 from .table import Table as Table
 from .table import tabulate as tabulate
 from .thresholds import find_thresholds as find_thresholds

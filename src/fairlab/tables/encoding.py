@@ -14,6 +14,7 @@ import numpy as np
 
 from fairlab.checks import check_number, checked, required, suggestion
 from fairlab.paths import write_text
+from fairlab.tables.keys import DIGEST_IN_DUCKDB
 
 META, PROGRESS, LOCK = "meta.json", "progress.json", ".lock"
 MOST_CODES = 2**16
@@ -21,6 +22,7 @@ MEMORY_GB = 0.4  # of DuckDB
 ROWS = 2**18  # of a batch
 BATCHES = 16  # between two saved states
 KEYS_AT_ONCE = 2**23
+MOST_REPEATED = 1_000  # digests of which it is looked whether their texts are different
 ZERO = r"\s*[+-]?0[0-9]"  # the beginning of an identifier
 # What stands for no value in a CSV, beside nothing.
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
@@ -64,7 +66,8 @@ def encode(
         A new one, or one of an earlier call. For each row a column takes a byte; two for more than 256 different
         values, and eight for more than 65,536 different numbers and for the key.
     key : str or None
-        A column of integers that are all different, which a split by hash needs in place of the numbers of the rows.
+        A column of integers or texts that are all different, which a split by hash needs in place of the numbers of the
+        rows.
     columns : list of str or None
         None: all that can be encoded.
     texts : list of str
@@ -181,7 +184,7 @@ def _plan(connection, files, **asked) -> dict:
     kinds = _kinds(connection, files, **asked)
     left_out = {name: f"holds {kind}" for name, kind in kinds.items() if kind not in KINDS.values()}
     counts = {name: Counter() for name in kinds if name not in left_out and name != key}
-    described = {} if key is None else {key: {"kind": "key", "dtype": "<i8"}}
+    described = {} if key is None else {key: {"kind": "key", "dtype": "<i8", "of": kinds[key]}}
     for file in files:
         with _reading(file):
             wide = _wide(connection, _rows(file, kinds), [*counts])
@@ -231,8 +234,8 @@ def _kinds(connection, files, key, columns, texts) -> dict[str, str]:
             raise FilesError(f"column {name!r}: not in the files{suggestion(name, kinds)}")
     kinds = {name: kind for name, kind in kinds.items() if columns is None or name in (*columns, key)}
     texts = {*texts} | {name for file in files for name in _zeros(connection, file, kinds)} - {key}
-    if key is not None and kinds[key] != "integers":
-        raise FilesError(f"column {key!r}: expected integers as the key, found {kinds[key]}")
+    if key is not None and kinds[key] not in ("integers", "text"):
+        raise FilesError(f"column {key!r}: expected integers or text as the key, found {kinds[key]}")
     return kinds | dict.fromkeys(kinds.keys() & texts, "text")
 
 
@@ -241,7 +244,7 @@ def _zeros(connection, file, kinds) -> list[str]:
     names = [name for name, kind in kinds.items() if kind == "integers"]
     if file.endswith(".parquet") or not names:
         return []
-    found = ", ".join(f"coalesce(bool_or(regexp_matches({_name(name)}, '^{ZERO}')), false)" for name in names)
+    found = ", ".join(f"coalesce(bool_or(regexp_matches({quoted(name)}, '^{ZERO}')), false)" for name in names)
     with _reading(file):
         [begin] = connection.sql(f"select {found} from {_as_found(file, 'all_varchar = true')}").fetchall()
     return [name for name, is_so in zip(names, begin, strict=True) if is_so]
@@ -251,7 +254,7 @@ def _wide(connection, rows, names) -> list[str]:
     """Return the columns that have about as many different values as there are codes, or more."""
     if not names:
         return []
-    counts = ", ".join(f"approx_count_distinct({_name(name)})" for name in names)
+    counts = ", ".join(f"approx_count_distinct({quoted(name)})" for name in names)
     [found] = connection.sql(f"select {counts} from {rows}").fetchall()
     return [name for name, n in zip(names, found, strict=True) if n > 0.9 * MOST_CODES]
 
@@ -314,7 +317,11 @@ def _write_codes(connection, files, folder, state):
     if not state["n_rows"]:
         raise FilesError(f"{files[0]}: expected rows, found none")
     if (key := state["asked"]["key"]) is not None:
-        _check_key(folder / columns[key]["file"], key, state["n_rows"])
+        same = _repeated(folder / columns[key]["file"], state["n_rows"])
+        if len(same) and columns[key]["of"] == "text":
+            same = _repeated_texts(connection, files, state["kinds"], key, same)
+        if len(same):
+            raise FilesError(f"column {key!r}: expected a key of its own for each row, {same[0]} occurs twice")
     write_text(folder / META, json.dumps({k: v for k, v in state.items() if k not in ("file", "rows_of_file")}))
     (folder / PROGRESS).unlink()
 
@@ -352,8 +359,8 @@ def _write(output, codes):
         raise
 
 
-def _check_key(path, key, n_rows):
-    """Raise a FilesError if a value occurs twice: values are sorted in parts, by a hash, that fit into memory."""
+def _repeated(path, n_rows) -> np.ndarray:
+    """Return some keys that occur twice, if any do: keys are sorted in parts, by a hash, that fit into memory."""
     n_parts = -(-n_rows // KEYS_AT_ONCE)
     for part in range(n_parts):
         found = []
@@ -363,7 +370,16 @@ def _check_key(path, key, n_rows):
                 found.append(values[mixed % np.uint64(n_parts) == part])
         values = np.sort(np.concatenate(found))
         if (same := values[1:][values[1:] == values[:-1]]).size:
-            raise FilesError(f"column {key!r}: expected a key of its own for each row, {same[0]} occurs twice")
+            return same
+    return np.empty(0, dtype=np.int64)
+
+
+def _repeated_texts(connection, files, kinds, key, same) -> list[str]:
+    """Return texts that occur twice, of those whose digests do: once in a while two texts have one."""
+    wanted, name = ", ".join(map(str, same[:MOST_REPEATED].tolist())), quoted(key)
+    rows = " union all ".join(f"select {name} from {_rows(file, kinds)}" for file in files)
+    query = f"select {name} from ({rows}) where {_digest(key)} in ({wanted}) group by 1 having count(*) > 1 limit 1"
+    return [text for (text,) in connection.sql(query).fetchall()]
 
 
 # What DuckDB is asked.
@@ -387,7 +403,7 @@ def _rows(file, kinds, after=0) -> str:
     # In a text only nothing at all stands for no value, as where tables are read into memory.
     columns = []
     for name, kind in kinds.items():
-        column = value = _name(name)
+        column = value = quoted(name)
         if kind != "text":
             said = f"error(concat({_text(f'column {name!r} holds ')}, {column}, ', expected {kind}'))"
             value = f"coalesce(try_cast({column} as {CSV[kind]}), {said})"
@@ -400,14 +416,14 @@ def _rows(file, kinds, after=0) -> str:
 def all_rows(connection, files: Sequence[str]) -> str:
     """Return a query for the rows of all files, after a check that their columns are of the same kinds."""
     kinds = _kinds(connection, files, None, None, ())
-    columns = ", ".join(_name(name) for name in kinds)
+    columns = ", ".join(quoted(name) for name in kinds)
     return " union all ".join(f"select {columns} from {_rows(file, kinds)}" for file in files)
 
 
 def _value(name, kind) -> str:
     """Return a column as its values are told apart."""
     types = {"text": "varchar", "booleans": "boolean"}
-    value = f"cast({_name(name)} as {types.get(kind, 'double')})"
+    value = f"cast({quoted(name)} as {types.get(kind, 'double')})"
     return f"case when isnan({value}) then null else {value} end" if kind == "numbers" else value
 
 
@@ -415,7 +431,7 @@ def _expression(name, about) -> str:
     """Return a column as its codes, if they are not to be looked up, else as numbers."""
     value = _value(name, about["kind"])
     if about["kind"] == "key":
-        return f"cast({_name(name)} as bigint)"
+        return f"cast({quoted(name)} as bigint)" if about["of"] == "integers" else _digest(name)
     if about["kind"] in ("numbers", "integers"):
         return f"coalesce({value}, 'nan')"
     code = (
@@ -424,7 +440,12 @@ def _expression(name, about) -> str:
     return f"cast(coalesce({code} + 1, 0) as usmallint)" if None in about["values"] else code
 
 
-def _name(name) -> str:
+def _digest(name) -> str:
+    return DIGEST_IN_DUCKDB.format(f"cast({quoted(name)} as varchar)")
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column as queries have it."""
     return '"' + name.replace('"', '""') + '"'
 
 

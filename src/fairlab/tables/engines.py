@@ -11,9 +11,22 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from fairlab.tables.encoding import FilesError, all_rows, connected, is_folder, source_files
-from fairlab.tables.keys import Code, Cut, Distance, Hash, Key, Split, Sums
-from fairlab.tables.table import MOST_CATEGORIES, Column, Table
+from fairlab.tables.encoding import FilesError, all_rows, connected, is_folder, quoted, source_files
+from fairlab.tables.keys import (
+    DIGEST_IN_DUCKDB,
+    DIGEST_IN_SPARK,
+    Code,
+    Cut,
+    Distance,
+    Hash,
+    Key,
+    Split,
+    Sums,
+    check_keys,
+    check_kind_of_key,
+    digests,
+)
+from fairlab.tables.table import MOST_CATEGORIES, Column, StoredTable, Table
 from fairlab.tables.thresholds import N_BINS, refine_thresholds
 
 FIRST_ROWS = 2_000  # that are enough to see that most columns have more values
@@ -23,7 +36,7 @@ class EngineError(ValueError):
     """An engine could not count; says which columns it was about."""
 
 
-class EngineTable(Table):
+class EngineTable(StoredTable):
     """A table of an engine.
 
     Parameters
@@ -73,27 +86,43 @@ class EngineTable(Table):
                 return None
         return found
 
-    def check_numbers(self, name: str) -> None:
-        """Raise a ValueError unless a column is of numbers, none of them missing or infinite."""
-        if not self.is_number(name):
-            raise ValueError(f"column {name!r} has more than {MOST_CATEGORIES} different values; group them")
-        number = nw.col(name).cast(nw.Float64)
-        n_rows, known, low, high = self._first(nw.len(), number.count(), number.min(), number.max())
-        if missing := n_rows - known:
-            raise ValueError(f"column {name!r}: {missing:.0f} values are missing; fill them or drop the rows")
-        if not np.isfinite([low, high]).all():
-            raise ValueError(f"column {name!r} holds infinite values; expected finite ones")
+    def _n_not_finite(self, name: str) -> float:
+        n_rows, finite = self._first(nw.len(), nw.col(name).cast(nw.Float64).is_finite().cast(nw.Int64).sum())
+        return n_rows - finite
 
-    def check_key(self, name: str) -> None:
-        """Raise a ValueError unless a column has another whole number for each person."""
-        if not self._dtypes[name].is_integer():
-            raise ValueError(f"key: expected whole numbers in column {name!r}, found {self._dtypes[name]}")
-        n_rows, known, n_different = self._first(nw.len(), nw.col(name).count(), nw.col(name).n_unique())
-        if missing := n_rows - known:
-            raise ValueError(f"key: expected a number for each person in column {name!r}, {missing:.0f} are missing")
-        if n_rows and n_different < n_rows:
-            found = f"{n_rows - n_different:.0f} there twice"
-            raise ValueError(f"key: expected another number for each person in column {name!r}, found {found}")
+    def key_column(self, name: str) -> str:
+        """Return the column itself if it is of whole numbers; of text, a new one of its digests."""
+        dtype, digest = self._dtypes[name], f"digest of {name}"
+        is_text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum) or self._is_uuid(name)
+        check_kind_of_key(name, dtype, is_text or dtype.is_integer())
+        check_keys(name, *self._first(nw.len(), nw.col(name).count(), nw.col(name).n_unique()))
+        if is_text:
+            with _about(name):
+                self._frame = self._with_digests(name, digest)
+        return digest if is_text else name
+
+    def _is_uuid(self, name: str) -> bool:
+        """Whether a column is of the type that DuckDB has for them."""
+        native = self._frame.to_native()
+        return self._frame.implementation.is_duckdb() and str(native.types[native.columns.index(name)]) == "UUID"
+
+    def _with_digests(self, name: str, digest: str) -> nw.LazyFrame:
+        """Return the frame with a column of what `digests` makes of texts."""
+        engine, native = self._frame.implementation, self._frame.to_native()
+        if engine.is_duckdb():
+            text = DIGEST_IN_DUCKDB.format(f"cast({quoted(name)} as varchar)")
+            return nw.from_native(native.project(f"*, {text} as {quoted(digest)}"))
+        if engine.is_spark_like():
+            return nw.from_native(native.selectExpr("*", f"{DIGEST_IN_SPARK.format(f'`{name}`')} as `{digest}`"))
+        if engine.is_polars():
+            polars = engine.to_native_namespace()
+            found = polars.col(name).map_batches(
+                lambda texts: polars.Series(digests(texts)), return_dtype=polars.Int64, is_elementwise=True
+            )
+            return nw.from_native(native.with_columns(found.alias(digest)))
+        frame = self._frame.collect()
+        column = nw.new_series(digest, digests(frame[name].to_list()), nw.Int64, backend=frame.implementation)
+        return frame.with_columns(column).lazy()
 
     def among(self, key: Key, code: int) -> "EngineTable":
         """Return the table of those people whose key has a code."""
@@ -132,7 +161,7 @@ class EngineTable(Table):
         if sums.cell is None:
             values += map(nw.lit, sums.standards)
         else:
-            code = self._expression(sums.cell, used)
+            code = self._mapped(sums.cell, range(sums.cell.size), used)
             values += [_chosen(code, list(map(nw.lit, some))) for some in sums.standards]
 
         def keep(some):
@@ -151,14 +180,8 @@ class EngineTable(Table):
         low, high = self._first(*(end(self._number(number)) for end in (nw.Expr.min, nw.Expr.max)))
         return float(low), float(high)
 
-    def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
-        """Return thresholds of columns of numbers, exactly those of `find_thresholds`, by ever finer histograms."""
-        for name in names:
-            if (name, max_bins) not in self._known:
-                self._known[name, max_bins] = self._thresholds(name, max_bins)
-        return [self._known[name, max_bins] for name in names]
-
-    def _thresholds(self, name: str, max_bins: int) -> np.ndarray:
+    def _thresholds(self, name: object, max_bins: int) -> np.ndarray:
+        """Return the thresholds of one column, by ever finer histograms."""
         bins = np.array([[self.n_rows, *self.span(name)]])
         try:
             return refine_thresholds(bins, partial(self._finer, name), max_bins)

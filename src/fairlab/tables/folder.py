@@ -15,7 +15,7 @@ import numpy as np
 from fairlab.models.loops import IS_COMPILED, compiled
 from fairlab.tables.encoding import META, FilesError, check_sources
 from fairlab.tables.keys import OTHER_PRIME, PRIME, Code, Cut, Distance, Hash, Key, Split, Sums
-from fairlab.tables.table import MOST_CATEGORIES, ROWS, Column, Table
+from fairlab.tables.table import MOST_CATEGORIES, ROWS, Column, StoredTable
 from fairlab.tables.thresholds import N_BINS, choose_thresholds, refine_thresholds
 
 ROW = "number of the row"  # the key of a folder that was encoded without one
@@ -23,7 +23,7 @@ EVERYONE = np.array([[-np.inf, np.inf]])  # the interval of all numbers
 FEW = 32  # thresholds, each of which is compared with
 
 
-class Folder(Table):
+class Folder(StoredTable):
     """A table whose codes `encode` wrote to a folder.
 
     Parameters
@@ -92,21 +92,17 @@ class Folder(Table):
         found = self._about[name].get("values")
         return found if found is not None and len(found) <= MOST_CATEGORIES + (None in found) else None
 
-    def check_numbers(self, name: str) -> None:
-        """Raise a FilesError unless a column is of numbers, none of them missing or infinite."""
+    def _n_not_finite(self, name: str) -> float:
         about = self._about[name]
-        if not self.is_number(name):
-            raise FilesError(f"column {name!r} has more than {MOST_CATEGORIES} different values; group them")
         counts = zip(about.get("values", ()), about.get("counts", ()), strict=True)
-        strange = about.get("not_finite", 0) + sum(n for value, n in counts if value is None or not np.isfinite(value))
-        if strange:
-            raise FilesError(f"column {name!r}: {strange} values are missing or infinite; fill them or drop the rows")
+        return about.get("not_finite", 0) + sum(n for value, n in counts if value is None or not np.isfinite(value))
 
-    def check_key(self, name: str) -> None:
-        """Raise a FilesError unless a column is the key of the encoding, which was looked at then."""
+    def key_column(self, name: str) -> str:
+        """Return the column, if it is the key of the encoding, which was looked at then."""
         if self._about[name]["kind"] != "key":
             found = f"{name!r}; encode anew with key={name!r}"
             raise FilesError(f"key: expected {self.key!r}, the key of {self._folder}, found {found}")
+        return name
 
     def among(self, key: Key, code: int) -> "Folder":
         """Return the table of those people whose key has a code."""
@@ -129,19 +125,13 @@ class Folder(Table):
         [[_, low, high]] = self._bins(number, EVERYONE, np.empty(0)).tolist()
         return low, high
 
-    def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
-        """Return thresholds of columns of numbers, exactly those of `find_thresholds`."""
-        for name in names:
-            if (name, max_bins) not in self._known:
-                values = self.numbers_of(name)
-                if values is not None:
-                    [counts] = self.tabulate([(Cut(name, tuple(values[:-1].tolist())),)])
-                    bins = [each[counts > 0] for each in (counts, values, values)]
-                    self._known[name, max_bins] = choose_thresholds(*bins, max_bins)[0]
-                else:
-                    everyone = self._bins(name, EVERYONE, np.empty(0))
-                    self._known[name, max_bins] = refine_thresholds(everyone, partial(self._finer, name), max_bins)
-        return [self._known[name, max_bins] for name in names]
+    def _thresholds(self, name: object, max_bins: int) -> np.ndarray:
+        values = self.numbers_of(name)
+        if values is None:
+            everyone = self._bins(name, EVERYONE, np.empty(0))
+            return refine_thresholds(everyone, partial(self._finer, name), max_bins)
+        [counts] = self.tabulate([(Cut(name, tuple(values[:-1].tolist())),)])
+        return choose_thresholds(*(each[counts > 0] for each in (counts, values, values)), max_bins)[0]
 
     def _finer(self, name, bins: np.ndarray) -> np.ndarray:
         """Return what is in the parts of some bins, see `refine_thresholds`."""

@@ -3,11 +3,14 @@
 A person of whom some key is -1 is not counted.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, ClassVar
+from uuid import UUID
 
 import numpy as np
+import pandas as pd
 
 from fairlab.seeds import derive_seed
 
@@ -64,6 +67,45 @@ class Hash:
         for coefficient in others[:-1]:
             hashed = ((hashed + coefficient) % PRIME) * mixed
         return (hashed + others[-1]) % PRIME
+
+
+# What `digests` does, of text in an engine.
+DIGEST_IN_DUCKDB = "cast('0x' || substr(sha256({}), 1, 15) as bigint)"
+DIGEST_IN_SPARK = "cast(conv(substr(sha2({}, 256), 1, 15), 16, 10) as bigint)"
+
+
+def digests(texts: Iterable) -> np.ndarray:
+    """Return whole numbers that stand for texts as keys: the first 60 bits of their SHA-256."""
+    return np.array([int(sha256(str(text).encode()).hexdigest()[:15], 16) for text in texts], dtype=np.int64)
+
+
+def check_keys(name: str, n_rows: float, n_known: float, n_different: float) -> None:
+    """Raise a ValueError unless each person has a key, another one than all others."""
+    if missing := n_rows - n_known:
+        raise ValueError(f"key: expected one for each person in column {name!r}, {missing:.0f} are missing")
+    if n_rows and n_different < n_rows:
+        found = f"{n_rows - n_different:.0f} there twice"
+        raise ValueError(f"key: expected another one for each person in column {name!r}, found {found}")
+
+
+def check_kind_of_key(name: str, found: object, is_such: bool) -> None:
+    """Raise a ValueError unless a column is of whole numbers or text."""
+    if not is_such:
+        raise ValueError(f"key: expected whole numbers or text in column {name!r}, found {found}")
+
+
+def key_numbers(keys: pd.Series) -> np.ndarray:
+    """Return the whole numbers that people in memory are divided by, one for each key.
+
+    Raises
+    ------
+    ValueError
+        If keys are no whole numbers and no text, or not all different.
+    """
+    is_text = keys.dropna().map(lambda key: isinstance(key, str | UUID)).all() and len(keys) > 0
+    check_kind_of_key(keys.name, keys.dtype, is_text or pd.api.types.is_integer_dtype(keys.dtype))
+    check_keys(keys.name, len(keys), keys.count(), keys.nunique())
+    return digests(keys) if is_text else keys.to_numpy(dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,67 @@ class _Part(Table):
         return self._table.thresholds(names, max_bins)
 
 
+class StoredTable(Table):
+    """A table of an engine or of a folder, whose columns of attributes are made known one by one.
+
+    Attributes
+    ----------
+    names : list of str
+        Of all columns.
+    """
+
+    names: list[str]
+    _known: dict[tuple, np.ndarray]  # thresholds
+
+    @abstractmethod
+    def add(self, column: Column, codes: dict | None = None) -> None:
+        """Make a column known, with the code of each of its values; None for the value of a missing one."""
+
+    @abstractmethod
+    def is_number(self, name: str) -> bool:
+        """Whether a column is of numbers."""
+
+    @abstractmethod
+    def values(self, name: str) -> list | None:
+        """Return the different values of a column, None among them if some are missing; None if there are too many."""
+
+    @abstractmethod
+    def sample(self, key: Hash, share: float, names: Sequence[str]) -> dict[str, Column]:
+        """Return columns of those people whose hash lies in its first share, in the order of their keys."""
+
+    @abstractmethod
+    def key_column(self, name: str) -> str:
+        """Return the column of whole numbers that people are divided by, if `name` is to be their key.
+
+        Raises
+        ------
+        ValueError
+            If it is no column of whole numbers or text, or not of another one for each person.
+        """
+
+    def check_numbers(self, name: str) -> None:
+        """Raise a ValueError unless a column is of numbers, none of them missing or infinite."""
+        if not self.is_number(name):
+            raise ValueError(f"column {name!r} has more than {MOST_CATEGORIES} different values; group them")
+        if n := self._n_not_finite(name):
+            raise ValueError(f"column {name!r}: {n:.0f} values are missing or infinite; fill them or drop the rows")
+
+    def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
+        """Return thresholds of columns of numbers, exactly those of `find_thresholds`."""
+        for name in names:
+            if (name, max_bins) not in self._known:
+                self._known[name, max_bins] = self._thresholds(name, max_bins)
+        return [self._known[name, max_bins] for name in names]
+
+    @abstractmethod
+    def _n_not_finite(self, name: str) -> float:
+        """Return how many numbers of a column are missing or infinite."""
+
+    @abstractmethod
+    def _thresholds(self, name: object, max_bins: int) -> np.ndarray:
+        """Return the thresholds of one column."""
+
+
 class InMemory(Table):
     """A table of columns that are arrays, of one length.
 
