@@ -24,18 +24,16 @@ from fairlab.tables import (
     Code,
     Column,
     Cut,
-    Distance,
     EngineError,
     EngineTable,
     Hash,
-    Influences,
     InMemory,
-    Products,
     Split,
     encode,
     engine_table,
     find_thresholds,
 )
+from fairlab.tables.keys import Distance, Influences, Products
 
 N = 3_000
 ENGINES = ["pandas", "polars", "polars lazy", "arrow", "duckdb", "files", "folder", "spark connect"]

@@ -35,7 +35,8 @@ from fairlab.fairtest.resampling import RESAMPLES
 from fairlab.fairtest.sample import MOST_IN_MEMORY, PUBLISHED, Column, DataSource, People, Sample, column_names
 from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node, count_nodes
 from fairlab.statistics import bonferroni_level, holm
-from fairlab.tables import Distance, Split, Table
+from fairlab.tables import Split, Table
+from fairlab.tables.keys import Distance
 
 MOST_CATEGORIES = 100
 SMALLEST_P_VALUE = 1e-180  # smaller ones are raised to it before correction, as in the authors' code

@@ -36,7 +36,8 @@ from fairlab.statistics import (
     information_bounds,
     ratio_bounds,
 )
-from fairlab.tables import Influences, Key, Products, Split, Sums, Table
+from fairlab.tables import Key, Split, Table
+from fairlab.tables.keys import Influences, Products, Sums
 
 LATER_SMOOTHING = 5  # of the authors' later code
 # By what a metric needs, which columns suit it.

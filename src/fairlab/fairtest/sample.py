@@ -16,8 +16,9 @@ from fairlab.cases import Case
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, checked, one_of
-from fairlab.tables import Column, Cut, Hash, InMemory, StoredTable, Table, engine_table, key_numbers, tabulate
-from fairlab.tables.keys import PRIME
+from fairlab.tables import Column, Cut, Hash, InMemory, Table, engine_table, tabulate
+from fairlab.tables.keys import PRIME, key_numbers
+from fairlab.tables.table import StoredTable
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets

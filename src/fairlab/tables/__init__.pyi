@@ -6,17 +6,11 @@ from .engines import engine_table as engine_table
 from .folder import Folder as Folder
 from .keys import Code as Code
 from .keys import Cut as Cut
-from .keys import Distance as Distance
 from .keys import Hash as Hash
-from .keys import Influences as Influences
 from .keys import Key as Key
-from .keys import Products as Products
 from .keys import Split as Split
-from .keys import Sums as Sums
-from .keys import key_numbers as key_numbers
 from .table import Column as Column
 from .table import InMemory as InMemory
-from .table import StoredTable as StoredTable
 from .table import Table as Table
 from .table import tabulate as tabulate
 from .thresholds import find_thresholds as find_thresholds

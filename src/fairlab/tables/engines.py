@@ -143,20 +143,20 @@ class EngineTable(StoredTable):
     def _tabulated(self, keys_list) -> list[np.ndarray]:
         frame, used = self._with_splits(keys_list)
         different = dict.fromkeys(key for keys in keys_list for key in keys)
-        terms: dict[Sums, list[str]] = {}
+        terms: dict[Sums, dict[str, nw.Expr]] = {}
         for sums in different:
             if isinstance(sums, Sums):
                 frame, terms[sums] = self._with_terms(frame, sums, f"sums {len(terms)}", used)
         places = {key: f"key {number}" for number, key in enumerate(different) if key not in terms}
-        named = [self._expression(key, used).alias(name) for key, name in places.items()]
-        frame = frame.select(*named, *(name for names in terms.values() for name in names), nw.lit(0).alias("everyone"))
+        named = {name: self._expression(key, used) for key, name in places.items()} | {"everyone": nw.lit(0)}
+        frame = frame.select(**reduce(or_, terms.values(), named))
         sets = [[places[key] for key in keys if key in places] for keys in keys_list]
-        summed = [terms.get(keys[-1], []) if keys else [] for keys in keys_list]
+        summed = [[*terms.get(keys[-1], ())] if keys else [] for keys in keys_list]
         found = self._counted(frame, sets, summed)
         return [self._array(*each) for each in zip(keys_list, found, strict=True)]
 
-    def _with_terms(self, frame, sums: Sums, name: str, used) -> tuple[nw.LazyFrame, list[str]]:
-        """Return the frame with a column for each term that is summed, and their names."""
+    def _with_terms(self, frame, sums: Sums, name: str, used) -> tuple[nw.LazyFrame, dict[str, nw.Expr]]:
+        """Return the frame with more columns, and what is summed, by names of its own."""
         values, names = [self._number(each) for each in (sums.x, sums.y)], (f"{name}, {n}" for n in count())
         if sums.cell is None:
             values += map(nw.lit, sums.standards)
@@ -172,8 +172,7 @@ class EngineTable(StoredTable):
 
         x, y, *standards = keep(values)
         terms = list(sums.terms(x, y, standards, floor=nw.Expr.floor, keep=keep))
-        named = {next(names): each for each in terms}
-        return frame.with_columns(**named), [*named]
+        return frame, dict(zip(names, terms, strict=False))
 
     def span(self, number: object) -> tuple[float, float]:
         """Return the smallest and the largest number."""

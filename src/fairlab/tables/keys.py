@@ -191,7 +191,8 @@ class Products(Sums):
 
     Examples
     --------
-    >>> from fairlab.tables import Column, InMemory, Products
+    >>> from fairlab.tables import Column, InMemory
+    >>> from fairlab.tables.keys import Products
     >>> table = InMemory({"age": Column("age", np.arange(4.0)), "pay": Column("pay", np.arange(4.0) * 2)})
     >>> Products.joined(table.tabulate([(Products("age", "pay", (1.0, 2.0, 2.0, 4.0)),)])[0]).tolist()
     [4.0, 1.0, 1.0, 1.5, 1.5, 1.5]
@@ -204,8 +205,9 @@ class Products(Sums):
         middle, reach, other_middle, other_reach = standards
         x, y = (x - middle) / reach, (y - other_middle) / other_reach
         rests = [x, y, x * x, y * y, x * y]
-        for _ in range(DIGITS):
-            shifted = keep([rest * DIGIT for rest in rests])
+        for place in range(DIGITS):
+            shifted = [rest * DIGIT for rest in rests]
+            shifted = keep(shifted) if place == DIGITS // 2 else shifted  # as expressions double from digit to digit
             digits = [floor(each) for each in shifted]
             yield from digits
             rests = [each - digit for each, digit in zip(shifted, digits, strict=True)]
@@ -231,6 +233,6 @@ class Influences(Sums):
         """Yield squared influences, and their squares."""
         mean, deviation, other_mean, other_deviation, correlation = standards
         u, v = (x - mean) / deviation, (y - other_mean) / other_deviation
-        [influence] = keep([u * v - correlation * (u * u + v * v) / 2])
+        influence = u * v - correlation * (u * u + v * v) / 2
         squared = influence * influence
         yield from (squared, squared * squared)
