@@ -173,8 +173,9 @@ class DataSource:
         it is wrong, if all true labels are known; of a regression ``model's number`` and ``error of the model's
         number``. Tables of Polars, Arrow, DuckDB and Spark, Parquet and CSV files (``"decisions/*.parquet"``), and
         codes that `fairlab.tables.encode` made of files, are counted where they are: they need ``split="hash"``, and
-        columns of text have at most 255 different values. Where counts are not enough, for correlations and the labels
-        of a discovery, about 100,000 people of each set are drawn by their hash, and every report says so.
+        columns of text have at most 255 different values. Where counts and sums are not enough, for choosing the labels
+        of a discovery and for published correlations, about 100,000 people of a set are drawn by their hash, and every
+        report says so.
     budget : int
         How many adaptive investigations are planned. The rows that are not for training are cut into so many test sets
         of equal size. The training share does not depend on it.
