@@ -113,11 +113,12 @@ def describe(app, page, template, context, doctree):
     )
 
 
-UNSIZED = re.compile(r'<img (?![^>]*\b(?:width|style)=)([^>]*?src="([^"]+\.png|data:image/png;base64,[^"]+)"[^>]*)>')
+UNSIZED = re.compile(r'<img (?![^>]*\b(?:height|style)=)([^>]*?src="([^"]+\.png|data:image/png;base64,[^"]+)"[^>]*)>')
+WIDTH = re.compile(r'\bwidth="(\d+)"')
 
 
 def size_images(app, page, template, context, doctree):
-    """Give the pictures that a notebook drew their size, so that a page does not jump while it loads."""
+    """Give the pictures that a notebook drew their size, or height, so that a page does not jump while it loads."""
     files = {name: source for source, name in app.builder.images.items()}
 
     def sized(found):
@@ -129,6 +130,8 @@ def size_images(app, page, template, context, doctree):
         else:
             return found[0]
         width, height = Image.open(picture).size
+        if given := WIDTH.search(found[1]):
+            return f'<img height="{round(height * int(given[1]) / width)}" {found[1]}>'
         return f'<img width="{width}" height="{height}" {found[1]}>'
 
     if "body" in context:

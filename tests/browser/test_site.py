@@ -40,6 +40,13 @@ LOOKED_AT = (
 UNSIZED = """() => [
     ...document.querySelectorAll('article img:not([width][height], [style*=height])')
 ].map(image => image.src.slice(0, 80))"""
+# Lines of code that are too long, or that their block does not show whole on a desk.
+LONG_CODE = """() => {
+    document.querySelectorAll('details').forEach(each => each.open = true);
+    return [...document.querySelectorAll('article pre:not(.cell_output pre)')].filter(block =>
+        block.scrollWidth > block.clientWidth + 1 || block.textContent.split('\\n').some(line => line.length > 88)
+    ).map(block => block.textContent.split('\\n').sort((a, b) => b.length - a.length)[0]);
+}"""
 IDS_AND_LINKS = """() => [
     [...document.querySelectorAll('[id], [name]')].flatMap(one => [one.id, one.getAttribute('name')]),
     [...document.querySelectorAll('a[href]')].map(link => new URL(link.getAttribute('href'), location).href),
@@ -96,6 +103,8 @@ def test_pages_have_no_errors_dead_links_external_requests_overflow_or_excess_si
             wide = page.evaluate("document.documentElement.scrollWidth")
             if wide > width:
                 faults.append(f"{file.relative_to(site)}: {wide} pixels wide at {width}")
+        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+        faults += [f"{file.relative_to(site)}: {line}" for line in page.evaluate(LONG_CODE)]
         if file.stat().st_size >= LARGEST_PAGE and file.name != "scorecard.html":
             faults.append(f"{file.relative_to(site)}: {file.stat().st_size} bytes")
     assert not faults + dead_links(pages), "\n".join(faults + dead_links(pages))

@@ -297,6 +297,16 @@ def test_code_on_pages_has_short_lines_and_stays_the_same_code():
     assert ast.dump(ast.parse(narrowed)) == ast.dump(ast.parse(code))
     assert narrowed.startswith("# all of it\n")
     assert other == "%matplotlib inline"
+    texts = '''def note(found, name):
+    """Return what was found of a name in a sentence that has more letters than a line of a page has room for."""
+    return f"of {found[name]:,.0f} and { {1: 2}[found[name]] } others with the name {name} this is written as one text"
+'''
+    [narrowed_texts] = narrow([texts])
+    assert max(map(len, narrowed_texts.splitlines())) <= LONGEST
+    own, given = {}, {}
+    exec(narrowed_texts, own)
+    exec(texts, given)
+    assert own["note"]({"a": 1}, "a") == given["note"]({"a": 1}, "a")
     command = "fairlab run " + "x" * 70
     text = f"Text.\n\n   ```bash\n   {command}  # what it does\n   ```\n\n```python\n{code}\n```\n"
     made = narrow_blocks(text)

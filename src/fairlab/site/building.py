@@ -25,7 +25,7 @@ from fairlab.site.places import FILES, UP, on_site, place_of
 from fairlab.site.rows import HTML, PAGES, artefact_name, page_text, raw
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison
-from fairlab.suite.drawing import copy_figures, figures
+from fairlab.suite.drawing import AFTER_SENTENCE, copy_figures, figures
 from fairlab.suite.notebook import NotebookError, execute
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import run_folder
@@ -145,8 +145,8 @@ def pictures(key: str) -> list[dict]:
     """Return the figures of a paper, from runs or else committed, in the paper's order.
 
     Each is its entry in ``index.json`` (see `fairlab.suite.drawing.figures`) and has its `paper`, `stem` and `folder`,
-    the id of its table or figure (`artefact`), a `title`, its `size` in pixels, and the `code` of its `drawing_cell`,
-    also as a `narrow_code`.
+    the id of its table or figure (`artefact`), a `title`, what it `says` (its drawn title), its `size` in pixels, and
+    the `code` of its `drawing_cell`, also as a `narrow_code`.
     """
     order, found = list(load_paper(key).artefacts), []
     for stem, (folder, entry) in figures(key).items():
@@ -159,6 +159,7 @@ def pictures(key: str) -> list[dict]:
                 "stem": stem,
                 "folder": folder,
                 "artefact": artefact,
+                "says": " ".join(re.split(AFTER_SENTENCE, entry["alternative"] or "")[1:]),
                 "title": artefact_name(artefact) + (f": {part.replace('_', ' ')}" if part else ""),
                 "size": Image.open(folder / f"{stem}.png").size,
                 "code": drawing_cell(stem, cells),

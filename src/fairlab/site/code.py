@@ -1,5 +1,6 @@
 """Code on pages: the same code in lines that a page shows whole."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -14,6 +15,8 @@ LONGEST = 88  # characters of a line
 LANGUAGES = ("", "bash", "python", "toml")  # of blocks that are code
 FENCE = re.compile(r"( *)(`{3,})(.*)")
 COMMENT = re.compile(r"( *)([^#\s][^#]*?)  +(# .*)")  # behind code
+STRING = re.compile(r'(?<![\w"])(f?)"((?:[^"\\]|\\.)+)"(?!")')
+WORD = re.compile(r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\S)+\s*|\s+")  # a value of an f-string is within one
 
 
 def narrow_blocks(text: str) -> str:
@@ -41,11 +44,54 @@ def narrow_blocks(text: str) -> str:
 
 def narrow(codes: Sequence[str]) -> list[str]:
     """Return pieces of Python code with short lines, by Ruff; where it is not installed, long comments alone move."""
-    codes = [_comments_above(code) for code in codes]
+    codes = _formatted([_comments_above(code) for code in codes])
+    return _formatted([_shorter_texts(code) for code in codes])
+
+
+def _formatted(codes: Sequence[str]) -> list[str]:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in codes])
     asked = [sys.executable, "-m", "ruff", "format", f"--line-length={LONGEST}", "--stdin-filename=page.ipynb", "-"]
     made = subprocess.run(asked, input=nbformat.writes(notebook), capture_output=True, text=True, check=False).stdout
-    return [cell.source for cell in nbformat.reads(made, as_version=4).cells] if made else codes
+    return [cell.source for cell in nbformat.reads(made, as_version=4).cells] if made else list(codes)
+
+
+def _shorter_texts(code: str) -> str:
+    """Return code whose long lines have their texts in pieces, as Ruff leaves texts whole; those of many lines wrap."""
+    lines, wrapped = code.splitlines(), set()
+    if max(map(len, lines), default=0) <= LONGEST or (before := _meaning(code)) is None:
+        return code
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and '"""' in ast.get_source_segment(code, node):
+            wrapped |= set(range(node.lineno - 1, node.end_lineno))
+    for k, line in enumerate(lines):
+        indent = " " * (len(line) - len(line.lstrip()))
+        if len(line) <= LONGEST or "#" in line:
+            continue
+        if k in wrapped:
+            lines[k] = textwrap.fill(line, LONGEST, subsequent_indent=indent)
+        else:
+            room = LONGEST - len(indent) - 12  # for brackets that are one level further in, and quotes
+            lines[k] = STRING.sub(lambda found, room=room: _in_pieces(*found.groups(), room), line)
+    made = "\n".join(lines)
+    return made if _meaning(made) == before else code
+
+
+def _in_pieces(prefix: str, text: str, room: int) -> str:
+    """Return a text of code as at least two of at most `room` characters, if it is not short."""
+    pieces = [""]
+    for word in WORD.findall(text):
+        if pieces[-1] and len(pieces[-1] + word) > min(room, max(len(text) * 2 // 3, 30)):
+            pieces.append("")
+        pieces[-1] += word
+    return " ".join(f'{prefix}"{piece}"' for piece in pieces)
+
+
+def _meaning(code: str) -> str | None:
+    """Return what code does, whatever the spaces of its texts; None if it is no plain Python."""
+    try:
+        return "".join(ast.dump(ast.parse(code)).replace("\\n", " ").split())
+    except SyntaxError:
+        return None
 
 
 def _comments_above(code: str) -> str:
