@@ -16,6 +16,7 @@ from sphinx.search.en import SearchEnglish
 
 from fairlab import __version__
 from fairlab.data.project import project as root
+from fairlab.site.code import narrow_examples
 
 project = "fairlab"
 author = "The fairlab contributors"
@@ -95,10 +96,16 @@ def setup(app):
     app.connect(
         "autodoc-skip-member", lambda app, what, name, member, skip, options: isinstance(member, np.ufunc) or None
     )
+    app.connect("autodoc-process-docstring", shorten_examples)
     app.connect("html-page-context", describe)
     app.connect("html-page-context", size_images)
     SearchEnglish.stem = cache(SearchEnglish.stem)  # of every word of every page, a seventh of the seconds
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def shorten_examples(app, what, name, obj, options, lines):
+    """Give the code of examples the lines that a page shows whole."""
+    lines[:] = narrow_examples(lines)
 
 
 def describe(app, page, template, context, doctree):

@@ -40,11 +40,13 @@ LOOKED_AT = (
 UNSIZED = """() => [
     ...document.querySelectorAll('article img:not([width][height], [style*=height])')
 ].map(image => image.src.slice(0, 80))"""
-# Lines of code that are too long, or that their block does not show whole on a desk.
+# Lines of code that their block does not show whole on a desk, and of Python those that are too long.
 LONG_CODE = """() => {
     document.querySelectorAll('details').forEach(each => each.open = true);
+    const python = '.highlight-python *, .highlight-ipython *, .highlight-ipython3 *';
     return [...document.querySelectorAll('article pre:not(.cell_output pre)')].filter(block =>
-        block.scrollWidth > block.clientWidth + 1 || block.textContent.split('\\n').some(line => line.length > 88)
+        block.scrollWidth > block.clientWidth + 1 ||
+        (block.matches(python) && block.textContent.split('\\n').some(line => line.length > 88))
     ).map(block => block.textContent.split('\\n').sort((a, b) => b.length - a.length)[0]);
 }"""
 IDS_AND_LINKS = """() => [
@@ -324,15 +326,20 @@ def test_pages_of_papers_begin_with_the_verdict_and_fold_the_rest(page, site, ro
         assert page.locator(".fl-fold table tr").first.is_hidden()
 
 
-def test_text_of_drawings_has_nine_pixels_on_a_phone(page, site):
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "name",
+    ["papers/fairtest", "papers/index", "gallery/index", "gallery/adf", "notebooks/index", "notebooks/adf/models"],
+)
+def test_text_of_drawings_has_nine_pixels(page, site, name, width):
     """A picture has 150 pixels an inch, and its text at least 7 points."""
-    page.set_viewport_size({"width": 390, "height": 900})
-    open_page(page, site, "papers/fairtest.html")
+    page.set_viewport_size({"width": width, "height": 900})
+    open_page(page, site, f"{name}.html")
     scales = page.eval_on_selector_all(
-        "figure.fl-figure img, .fl-small img",
+        "article img[src*='figures/']",
         "all => all.filter(i => i.width).map(i => i.width / i.getAttribute('width'))",
     )
-    assert min(scales) * 7 / 72 * 150 >= 9
+    assert min(scales, default=1) * 7 / 72 * 150 >= 9
 
 
 @pytest.mark.parametrize("name", ["guide/answers", "guide/monitor_statistics", "architecture"])

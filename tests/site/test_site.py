@@ -1,6 +1,7 @@
 """The site: its rows, pages of papers and notebooks, reference, and how it is built."""
 
 import ast
+import doctest
 import json
 import re
 import xml.etree.ElementTree as ElementTree
@@ -16,6 +17,7 @@ from fairlab.labs.masters import exercises, read
 from fairlab.site import building
 from fairlab.site.answers import answer_of, holds_of
 from fairlab.site.building import (
+    arrange,
     drawing_cell,
     paper_of,
     paper_page,
@@ -23,7 +25,7 @@ from fairlab.site.building import (
     write_labs,
     write_notebooks,
 )
-from fairlab.site.code import LONGEST, narrow, narrow_blocks
+from fairlab.site.code import LONGEST, narrow, narrow_blocks, narrow_examples
 from fairlab.site.places import on_site
 from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, off_most, place
 from fairlab.suite.comparison import Comparison, short_line
@@ -270,6 +272,13 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     n = Experiment("toy/mean").run.parameters["n"]
     assert f"fairlab run toy/mean -p n {n // 2}\n" in title.source
     assert (tmp_path / "extra" / "notebooks" / "toy" / "mean.ipynb").exists()
+    picture = pictures("toy")[0] | {"code": "def draw():\n    exp.figure(...)"}
+    shown[1].data["text/markdown"] = f"**{picture['stem']}.** Heads by person."
+    for outputs, order in ((shown[:2], ["code", "code", "markdown"]), ([], ["code", "markdown", "code"])):
+        cells = [v4.new_code_cell(picture["code"]), v4.new_code_cell("draw()", outputs=outputs)]
+        arrange(notebook := v4.new_notebook(cells=cells), [picture])
+        assert [cell.cell_type for cell in notebook.cells] == order, "below the cell that showed it, or its code"
+        assert not cells[1].outputs
 
 
 def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fail(own, tmp_path, monkeypatch):
@@ -317,6 +326,23 @@ def test_code_on_pages_has_short_lines_and_stays_the_same_code():
         f"```{{toctree}}\na\n```\n# {'word ' * 30}\n\n```{{raw}} html\n<p>\n```\n",
     ):
         assert narrow_blocks(same) == same
+
+
+def test_examples_of_docstrings_have_short_lines_and_what_they_print_stays():
+    long = "x" * 100
+    lines = [
+        "Return it.",
+        "",
+        "    >>> people = dict(name=['Ada'] * 3, town=['a', 'b', 'c'], offer=[True, False, True], n=3)",
+    ]
+    lines += ["    >>> for one in people:", "    ...     print(one)", f"    {long}", "    >>> 1", "    1"]
+    made = narrow_examples(lines)
+    assert made[-5:] == lines[-5:]
+    code = [line for line in made if line.strip().startswith((">>>", "..."))]
+    assert max(map(len, code)) <= LONGEST
+    [example, *_] = doctest.DocTestParser().get_examples("\n".join(made))
+    assert ast.dump(ast.parse(example.source)) == ast.dump(ast.parse(lines[2].strip()[4:]))
+    assert narrow_examples(lines[3:]) == lines[3:]
 
 
 def test_own_results_come_before_the_committed_ones_and_are_rejected_if_corrupted(results, tmp_path):

@@ -87,7 +87,8 @@ def _bars(report) -> str:
             f'<td class="number">{rate:.1%}</td><td class="number ratio">{ratio:.2f}</td></tr>'
             for group, rate, ratio in large[["selection rate", "impact ratio"]].itertuples()
         ]
-        more = f"<caption>{len(table) - len(large)} more below</caption>" if len(table) > len(large) else ""
+        n_more = len(table) - len(large)
+        more = f"<caption>{n_more} more: see Rates by group</caption>" if n_more else ""
         heads = "".join(f'<th class="number">{each}</th>' for each in ("selected", "impact ratio"))
         head = f'<tr><th colspan="2">{escape(name)}</th>{heads}</tr>'
         parts.append(f'<table class="bars">{more}{head}\n' + "\n".join(rows) + "</table>")

@@ -39,6 +39,7 @@ EXTRA = "extra"  # folder of what Sphinx copies to the site as it is
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
 SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
 SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
+CAPTION = re.compile(r"\*\*([\w.-]+)\.\*\* ")  # its beginning: table or figure, and part
 
 
 def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
@@ -263,12 +264,19 @@ def parameters_of(name: str) -> list[dict]:
 
 
 def arrange(notebook, drawn: Sequence[dict]) -> None:
-    """Fold code, and put figures below the cells that draw them, instead of what an executed cell shows of them."""
+    """Fold code, and put figures below the cells that show them, instead of what an executed cell shows of them."""
+    shown_by = {
+        found[1]: cell
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if (found := CAPTION.match(output.get("data", {}).get("text/markdown", "")))
+    }
     cells = []
     for cell in notebook.cells:
         if "parameters" not in cell.metadata.get("tags", ()):
             cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
-        own = [HTML.figure(picture, 2 * UP) for picture in drawn if picture["code"] == cell.source]
+        here = (one for one in drawn if shown_by.get(one["stem"], cell if one["code"] == cell.source else None) is cell)
+        own = [HTML.figure(picture, 2 * UP) for picture in here]
         if own:
             cell.outputs = [out for out in cell.outputs if not SHOWN.intersection(out.get("data", ()))]
         cells += [cell, *map(nbformat.v4.new_markdown_cell, own)]

@@ -14,6 +14,7 @@ nbformat = optional("nbformat")
 LONGEST = 88  # characters of a line
 LANGUAGES = ("", "bash", "python", "toml")  # of blocks that are code
 FENCE = re.compile(r"( *)(`{3,})(.*)")
+EXAMPLE = re.compile(r"^ *>>> .*\n(?: *\.\.\. ?.*\n)*", re.MULTILINE)
 COMMENT = re.compile(r"( *)([^#\s][^#]*?)  +(# .*)")  # behind code
 STRING = re.compile(r'(?<![\w"])(f?)"((?:[^"\\]|\\.)+)"(?!")')
 WORD = re.compile(r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\S)+\s*|\s+")  # a value of an f-string is within one
@@ -42,35 +43,52 @@ def narrow_blocks(text: str) -> str:
     return "\n".join(line for part in parts for line in part)
 
 
-def narrow(codes: Sequence[str]) -> list[str]:
+def narrow_examples(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a docstring, the code of whose examples has short lines; what these print stays."""
+    found = [code for code in EXAMPLE.findall("\n".join([*lines, ""])) if max(map(len, code.splitlines())) > LONGEST]
+    if not found:
+        return list(lines)
+    codes = narrow([re.sub(r"^ *(>>>|\.\.\.) ?", "", code, flags=re.MULTILINE) for code in found], LONGEST - 8)
+    made = dict(zip(found, codes, strict=True))
+
+    def example(found):
+        if found[0] not in made:
+            return found[0]
+        code = ">>> " + made[found[0]].replace("\n", "\n... ") + "\n"
+        return textwrap.indent(code, re.match(" *", found[0])[0])
+
+    return EXAMPLE.sub(example, "\n".join([*lines, ""])).split("\n")[:-1]
+
+
+def narrow(codes: Sequence[str], longest: int = LONGEST) -> list[str]:
     """Return pieces of Python code with short lines, by Ruff; where it is not installed, long comments alone move."""
-    codes = _formatted([_comments_above(code) for code in codes])
-    return _formatted([_shorter_texts(code) for code in codes])
+    codes = _formatted([_comments_above(code) for code in codes], longest)
+    return _formatted([_shorter_texts(code, longest) for code in codes], longest)
 
 
-def _formatted(codes: Sequence[str]) -> list[str]:
+def _formatted(codes: Sequence[str], longest: int) -> list[str]:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in codes])
-    asked = [sys.executable, "-m", "ruff", "format", f"--line-length={LONGEST}", "--stdin-filename=page.ipynb", "-"]
+    asked = [sys.executable, "-m", "ruff", "format", f"--line-length={longest}", "--stdin-filename=page.ipynb", "-"]
     made = subprocess.run(asked, input=nbformat.writes(notebook), capture_output=True, text=True, check=False).stdout
     return [cell.source for cell in nbformat.reads(made, as_version=4).cells] if made else list(codes)
 
 
-def _shorter_texts(code: str) -> str:
+def _shorter_texts(code: str, longest: int) -> str:
     """Return code whose long lines have their texts in pieces, as Ruff leaves texts whole; those of many lines wrap."""
     lines, wrapped = code.splitlines(), set()
-    if max(map(len, lines), default=0) <= LONGEST or (before := _meaning(code)) is None:
+    if max(map(len, lines), default=0) <= longest or (before := _meaning(code)) is None:
         return code
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Constant | ast.JoinedStr) and '"""' in ast.get_source_segment(code, node):
             wrapped |= set(range(node.lineno - 1, node.end_lineno))
     for k, line in enumerate(lines):
         indent = " " * (len(line) - len(line.lstrip()))
-        if len(line) <= LONGEST or "#" in line:
+        if len(line) <= longest or "#" in line:
             continue
         if k in wrapped:
-            lines[k] = textwrap.fill(line, LONGEST, subsequent_indent=indent)
+            lines[k] = textwrap.fill(line, longest, subsequent_indent=indent)
         else:
-            room = LONGEST - len(indent) - 12  # for brackets that are one level further in, and quotes
+            room = longest - len(indent) - 12  # for brackets that are one level further in, and quotes
             lines[k] = STRING.sub(lambda found, room=room: _in_pieces(*found.groups(), room), line)
     made = "\n".join(lines)
     return made if _meaning(made) == before else code
