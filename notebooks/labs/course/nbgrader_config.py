@@ -41,7 +41,7 @@ c.ClearSolutions.text_stub = "*Your answer here.*"
 c.Autograde.sanitize_preprocessors = SANITIZE
 c.Autograde.autograde_preprocessors = AUTOGRADE
 c.ExecutePreprocessor.timeout = 60  # seconds for one cell
-c.ExecutePreprocessor.extra_arguments = ["--log-level=ERROR"]
+c.ExecutePreprocessor.extra_arguments = ["--log-level=CRITICAL"]  # or a kernel that is ended tells of itself
 c.ExecutePreprocessor.kernel_name = "python3"  # whatever kernel a student used
 if CONTAINER and (found := engine()):
     in_container(c, found)

@@ -11,7 +11,7 @@ GUIDE = "guide"  # tag of cells for the teacher's guide
 SLIDE = "slideshow"  # metadata of cells that are shown on a lab's slides
 CELL_SECONDS, NOTEBOOK_SECONDS = 60, 600  # what a cell, and a notebook, may take when it is checked or graded
 MOST_LETTERS = 500  # of a name or message that is printed
-QUIET = ["--log-level=ERROR"]  # or a kernel warns of matters that are not a student's
+QUIET = ["--log-level=CRITICAL"]  # or a kernel tells of matters that are not a student's, as that it was ended
 _MARKER = re.compile(r"^[ \t]*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)[ \t]*\n?", re.MULTILINE)
 _COURSE = re.compile(r"^course = \d+$", re.MULTILINE)
 
