@@ -7,7 +7,7 @@ import warnings
 import nbformat
 
 from fairlab.labs.course import cards, write_grading
-from fairlab.labs.masters import CELL_SECONDS, as_lab, for_course, marks, read, solved
+from fairlab.labs.masters import NOTEBOOK_SECONDS, as_lab, for_course, marks, read, solved
 from fairlab.labs.running import with_numbers
 from fairlab.paths import write_text
 
@@ -50,8 +50,8 @@ class Grading:
         """Return where a student's notebook is handed in."""
         return self.folder / "submitted" / student / card.assignment / card.notebook.name
 
-    def grade(self, card, student, notebook, seconds=CELL_SECONDS):
-        """Return points by name of graded cells, and the notebook as it was run."""
+    def grade(self, card, student, notebook, seconds=NOTEBOOK_SECONDS):
+        """Return points by name of graded cells, and the notebook as it was run; a busy machine is no mistake."""
         write_text(self.place(student, card), nbformat.writes(notebook))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of nbgrader's own use of its database
