@@ -135,9 +135,9 @@ def test_counts_are_those_in_memory(table):
     assert part.n_rows == in_memory().among(HALF, 1).n_rows == part.tabulate([(SEX,)])[0].sum()
 
 
-AGES = Products("age", Distance("age", "pay"), (48.0, 64.0, 30.0, 2048.0))
-PAYS = Products(SEX, "pay", (0.5, 0.5, 20.0, 1024.0))
-INFLUENCES = Influences("age", "pay", ((30.0, 40.0), (18.0, 9.0), (33.0, 34.0), (3.0, 40.0), (0.25, -0.5)), SEX)
+AGES = Products("age", Distance("age", "pay"), (48.0, 2.0**-6, 30.0, 2.0**-11))
+PAYS = Products(SEX, "pay", (0.5, 2.0, 20.0, 2.0**-10))
+INFLUENCES = Influences("age", "pay", ((30.0, 40.0), (0.1, 0.2), (33.0, 34.0), (0.5, 0.03), (0.25, -0.5)), SEX)
 
 
 def test_sums_are_those_in_memory_to_the_last_bit(table):
@@ -157,7 +157,7 @@ def test_sums_in_memory_are_those_of_fractions():
     found = Products.joined(in_memory().tabulate([(PAYS,)])[0])
     sums = [sum(x) * 2, sum(y), sum(a * a for a in x) * 4, sum(b * b for b in y), sum(map(mul, x, y)) * 2]
     np.testing.assert_allclose(found, [N, *map(float, sums)], rtol=1e-14)
-    [counted] = in_memory().tabulate([(SEX, Products("age", "age", (0.0, 128.0, 0.0, 128.0)))])
+    [counted] = in_memory().tabulate([(SEX, Products("age", "age", (0.0, 2.0**-7, 0.0, 2.0**-7)))])
     sums = Products.joined(counted)[0] * [1, 128, 128, 128**2, 128**2, 128**2]
     assert sums.tolist() == [len(women), *[women["age"].sum()] * 2, *[(women["age"] ** 2).sum()] * 3]
 

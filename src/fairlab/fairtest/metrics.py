@@ -837,22 +837,22 @@ def _correlation(statistics: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _middle(column: Column, table: Table) -> tuple[float, float]:
-    """Return a middle of numbers, and a power of 2 that none is further from it."""
+    """Return a middle of numbers, and a power of 2 by which the distance of any from it becomes at most 1."""
     if column.is_categorical:
-        return 0.5, 0.5
+        return 0.5, 2.0
     low, high = table.span(column.key)
     middle = next(iter(table.thresholds([column.key], 1)[0].tolist()), low)
-    return middle, float(np.ldexp(1.0, np.frexp(max(high - middle, middle - low))[1]))
+    return middle, float(np.ldexp(1.0, -np.frexp(max(high - middle, middle - low))[1]))
 
 
 def _standards(statistics: np.ndarray, middles: tuple[float, ...]) -> list[np.ndarray]:
-    """Return means and standard deviations of x and y, and correlations; those of unknown ones do not matter."""
+    """Return means of x and y, each with one over its standard deviation, and correlations; known ones matter only."""
     known, r, *squares = _correlation(statistics)
     n, x, y = np.moveaxis(statistics[..., :3], -1, 0)
     found = []
-    for total, square, middle, reach in zip((x, y), squares, middles[::2], middles[1::2], strict=True):
-        found.append(middle + reach * total / np.maximum(n, 1))
-        found.append(reach * np.sqrt(np.where(known, square, 1) / np.maximum(n, 1)))
+    for total, square, middle, scale in zip((x, y), squares, middles[::2], middles[1::2], strict=True):
+        found.append(middle + total / np.maximum(n, 1) / scale)
+        found.append(scale * np.sqrt(np.maximum(n, 1) / np.where(known, square, 1)))
     return [*found, np.clip(r, 1e-9 - 1, 1 - 1e-9)]
 
 

@@ -187,14 +187,15 @@ class Sums:
 class Products(Sums):
     """Sums of x, y, x², y² and xy, the same to the last bit in whatever order people come.
 
-    Standards are a middle of x, a power of 2 that no x is further from it, and those of y.
+    Standards are a middle of x, a power of 2 by which the distance of any x from it becomes at most 1, and those of y.
+    Nothing is divided, as not all engines divide floats.
 
     Examples
     --------
     >>> from fairlab.tables import Column, InMemory
     >>> from fairlab.tables.keys import Products
     >>> table = InMemory({"age": Column("age", np.arange(4.0)), "pay": Column("pay", np.arange(4.0) * 2)})
-    >>> Products.joined(table.tabulate([(Products("age", "pay", (1.0, 2.0, 2.0, 4.0)),)])[0]).tolist()
+    >>> Products.joined(table.tabulate([(Products("age", "pay", (1.0, 0.5, 2.0, 0.25)),)])[0]).tolist()
     [4.0, 1.0, 1.0, 1.5, 1.5, 1.5]
     """
 
@@ -202,8 +203,8 @@ class Products(Sums):
 
     def terms(self, x, y, standards, *, floor=np.floor, keep=list):
         """Yield the digits of the five numbers, the first one of each first."""
-        middle, reach, other_middle, other_reach = standards
-        x, y = (x - middle) / reach, (y - other_middle) / other_reach
+        middle, scale, other_middle, other_scale = standards
+        x, y = (x - middle) * scale, (y - other_middle) * other_scale
         rests = [x, y, x * x, y * y, x * y]
         for place in range(DIGITS):
             shifted = [rest * DIGIT for rest in rests]
@@ -224,15 +225,15 @@ class Products(Sums):
 class Influences(Sums):
     """Sums of squared influences on the correlation of x and y, and of their squares: equal but for rounding.
 
-    Standards are mean and standard deviation of x, those of y, and the correlation.
+    Standards are the mean of x, one over its standard deviation, those of y, and the correlation.
     """
 
     size = 3
 
     def terms(self, x, y, standards, *, floor=np.floor, keep=list):
         """Yield squared influences, and their squares."""
-        mean, deviation, other_mean, other_deviation, correlation = standards
-        u, v = (x - mean) / deviation, (y - other_mean) / other_deviation
-        influence = u * v - correlation * (u * u + v * v) / 2
+        mean, scale, other_mean, other_scale, correlation = standards
+        u, v = (x - mean) * scale, (y - other_mean) * other_scale
+        influence = u * v - correlation * (u * u + v * v) * 0.5
         squared = influence * influence
         yield from (squared, squared * squared)
