@@ -418,6 +418,15 @@ def test_the_compiled_walk_is_the_plain_one(weights, schema, variant, method, st
         np.testing.assert_array_equal(one.trace.inputs, other.trace.inputs)
 
 
+def test_odds_are_summed_as_numpy_does():
+    pytest.importorskip("numba")
+    from fairlab.adf.compiled import total_of
+
+    for n in (1, 7, 8, 9, 13, 16, 20, 127, 128, 129, 300, 1000):
+        odds = np.random.default_rng(n).random((4, n))
+        assert list(map(total_of, odds)) == odds.sum(axis=1).tolist()
+
+
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_the_compiled_walk_says_that_a_network_overflows():
     pytest.importorskip("numba")

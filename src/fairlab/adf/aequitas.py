@@ -346,5 +346,5 @@ class Odds:
         if self.moves_attributes:
             change = np.bincount(place, np.where(paid, self.rate, -self.rate), self.down.size).reshape(shape)
             shifted = np.maximum(self.attribute + change, 0)
-            total = shifted.cumsum(axis=1)[:, -1:]  # in their order
+            total = shifted.sum(axis=1, keepdims=True)
             np.divide(shifted, total, out=self.attribute, where=total > 0)

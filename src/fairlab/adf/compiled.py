@@ -79,6 +79,25 @@ def follow(weights, widths, layers, n):
 
 
 @compiled
+def total_of(values):
+    """Return ``values.sum()`` to the bit, in NumPy's order: rounding of odds grows from step to step."""
+    n = len(values)
+    if n > 128:
+        half = n // 2 - (n // 2) % 8
+        return total_of(values[:half]) + total_of(values[half:])
+    whole, total = n - n % 8, 0.0
+    if whole:
+        r = values[:8].copy()
+        for start in range(8, whole, 8):
+            for k in range(8):
+                r[k] += values[start + k]
+        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
+    for k in range(whole, n):
+        total += values[k]
+    return total
+
+
+@compiled
 def walk(weights, widths, X, is_0, run, chance, attribute, down, rates, domain, sensitive, rules):
     """Take steps of all walks as `Aequitas._walk` does; the odds, `X` and `is_0` are changed in place.
 
@@ -180,12 +199,11 @@ def walk(weights, widths, X, is_0, run, chance, attribute, down, rates, domain, 
                 X[i] = moved[number, i]
                 is_0[i] = returns_0
         for k in range(n_runs):
-            total = 0.0
             for a in range(n_attributes):
                 if rates[1]:
                     down[k, a] = min(max(down[k, a] + changes[1, k, a], 0.0), 1.0)
                 summed[k, a] = max(attribute[k, a] + changes[0, k, a], 0.0)
-                total += summed[k, a]
+            total = total_of(summed[k])
             if rates[0] and total > 0:
                 for a in range(n_attributes):
                     attribute[k, a] = summed[k, a] / total
