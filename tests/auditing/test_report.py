@@ -39,7 +39,8 @@ def test_every_test_of_every_method_is_corrected_and_significant_findings_come_f
     expected.columns = ["method", "raw_p_value", "p_value", "significant"]
     pd.testing.assert_frame_equal(found.to_frame()[list(expected)], expected)
     assert found.n_tests == 3
-    assert repr(found) == "Report: 2 of 3 tests are significant at 0.95; 900 queries, 2 s"
+    assert repr(found) == "Report: difference found (2 of 3 tests); 900 queries, 2 s"
+    assert str(found) == found.summary
 
 
 def test_findings_are_few_facts_by_what_they_are_about():

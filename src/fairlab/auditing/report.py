@@ -308,10 +308,13 @@ class Report(Result):
         """The verdict in a few sentences: what was found or not, how sure, what was not assessed."""
         return wording.summary(self)
 
+    def __str__(self) -> str:
+        return self.summary
+
     def __repr__(self) -> str:
-        found = f"{len(self.significant)} of {self.n_tests} tests are significant at {self.confidence_level:g}; "
+        found = f"{self.verdict} ({len(self.significant)} of {self.n_tests} tests); " if self.n_tests else ""
         missed = f"not assessed: {wording.listed(self.not_assessed)}; " if self.not_assessed else ""
-        return f"Report: {missed}{found if self.n_tests else ''}{self.n_queries:,} queries, {self.seconds:.0f} s"
+        return f"Report: {found}{missed}{self.n_queries:,} queries, {self.seconds:.0f} s"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each finding, in the order of `findings`.
