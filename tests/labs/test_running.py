@@ -1,6 +1,7 @@
 """Notebooks of labs are run, checked, graded and filled with their numbers."""
 
 import json
+import sys
 from copy import deepcopy
 
 import nbformat
@@ -8,6 +9,7 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
+from fairlab.checks import MissingExtraError, optional
 from fairlab.cli import main
 from fairlab.labs.checking import Line, as_text, check
 from fairlab.labs.grading import restore_cells
@@ -266,3 +268,11 @@ def test_changed_or_deleted_cells_are_restored(released):
     restored, noticed = restore_cells(new_notebook(cells=[new_code_cell("1", metadata={"nbgrader": "?"})]), released)
     assert sources(restored) == [*sources(released)[1:], "1"]
     assert noticed == [f"`{name}` was deleted and has been restored." for name in ("share", "test-share", "why")]
+
+
+def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch):
+    nbformat.write(new_notebook(), tmp_path / "lab.ipynb")
+    monkeypatch.setitem(sys.modules, "nbformat", None)
+    monkeypatch.setattr("fairlab.labs.masters.nbformat", optional("nbformat"))
+    with pytest.raises(MissingExtraError, match="extra 'suite'"):
+        check(tmp_path / "lab.ipynb")

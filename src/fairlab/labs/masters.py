@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from fairlab.checks import optional
+from fairlab.checks import MissingExtraError, optional
 
 nbformat = optional("nbformat")
 
@@ -44,6 +44,8 @@ def read(path: Path | str):
     try:
         notebook = nbformat.reads(content.decode(), as_version=4)
         nbformat.validate(notebook)
+    except MissingExtraError:
+        raise
     except Exception as error:  # nbformat expects JSON of the right form
         reason = plain((str(error).splitlines() or [""])[0])
         raise ValueError(f"{path}: not a notebook ({type(error).__name__}: {reason})") from error
