@@ -98,7 +98,7 @@ def total_of(values):
 
 
 @compiled
-def walk(weights, widths, X, is_0, run, chance, attribute, down, rates, domain, sensitive, rules):
+def walk(weights, widths, X, is_0, run, chance, attribute, down, rates, domain, sensitive_features, rules):
     """Take steps of all walks as `Aequitas._walk` does; the odds, `X` and `is_0` are changed in place.
 
     Parameters
@@ -117,7 +117,7 @@ def walk(weights, widths, X, is_0, run, chance, attribute, down, rates, domain, 
         By how much a move changes the odds of its attribute and direction.
     domain : (ndarray, ndarray)
         Lowest and highest values.
-    sensitive : (ndarray, ndarray)
+    sensitive_features : (ndarray, ndarray)
         Columns, and combinations of their values.
     rules : (bool, bool, float)
         Whether every move is kept, whether odds learn from discrimination, and the chance of a move to a value of 0.
@@ -130,7 +130,7 @@ def walk(weights, widths, X, is_0, run, chance, attribute, down, rates, domain, 
     is_finite : bool
         Whether all logits are.
     """
-    (low, high), (columns, values), (keeps_all, learns_from_partners, accept_0) = domain, sensitive, rules
+    (low, high), (columns, values), (keeps_all, learns_from_partners, accept_0) = domain, sensitive_features, rules
     n_steps, n_walks, _ = chance.shape
     n_runs, n_attributes = attribute.shape
     moved = np.empty((n_steps, n_walks, n_attributes), dtype=np.int64)
