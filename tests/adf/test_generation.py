@@ -408,7 +408,7 @@ def test_the_compiled_walk_is_the_plain_one(weights, schema, variant, method, st
     monkeypatch.setattr("fairlab.adf.aequitas.STEPS_DRAWN", 20)
     compiled = list(search.steps_of_runs(starts, [1, 2, 3]))
     blocks = search.search_runs(starts, [1, 2, 3])
-    monkeypatch.setattr("fairlab.adf.compiled.IS_COMPILED", False)
+    monkeypatch.setattr("fairlab.models.loops.IS_COMPILED", False)
     plain = list(search.steps_of_runs(starts, [1, 2, 3]))
     assert len(compiled) == len(plain) > 30
     for one, other in zip(compiled, plain, strict=True):

@@ -251,3 +251,14 @@ def test_files_that_do_not_fit_are_named_with_their_column(tmp_path):
     with pytest.raises(FilesError, match=r"part-1.parquet: "):
         encode(files, tmp_path / "codes of damaged")
     assert not (tmp_path / "codes of damaged" / "meta.json").exists()
+
+
+def test_texts_of_one_digest_are_different_keys(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "DIGEST_IN_DUCKDB", "cast({} as bigint) // 10")  # five texts have one
+    monkeypatch.setattr(encoding, "KEYS_AT_ONCE", 1_000)  # parts in which some digests occur twice and no text does
+    good = people().assign(id=lambda frame: (2 * np.arange(len(frame))).astype(str))
+    assert meta_of(encode(write(tmp_path / "good", "parquet", good), tmp_path / "codes", key="id"))["n_rows"] == 5_000
+    for text in ("4", "24", "44", "64", "84"):  # in several parts
+        bad = write(tmp_path / f"bad {text}", "parquet", good.assign(id=[*good["id"][:-1], text]))
+        with pytest.raises(FilesError, match=f"column 'id': expected a key of its own for each row, {text} occurs"):
+            encode(bad, tmp_path / f"codes {text}", key="id")

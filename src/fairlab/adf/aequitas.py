@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairlab.adf.discrimination import (
-    Partners,
-    SearchMethod,
-    SearchResult,
-    Trace,
-    collect,
-    repeated,
-)
+from fairlab.adf.discrimination import Partners, SearchMethod, SearchResult, Trace, collect, repeated
 from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
@@ -277,7 +270,7 @@ class Aequitas(SearchMethod):
 
 
 def _is_compiled() -> bool:
-    from fairlab.adf.compiled import IS_COMPILED  # numba takes half a second
+    from fairlab.models.loops import IS_COMPILED  # numba takes half a second
 
     return IS_COMPILED
 

@@ -7,22 +7,9 @@ rows there are.
 
 import numpy as np
 
-from fairlab.checks import MissingExtraError, required
+from fairlab.models.loops import compiled, compiling
 
-try:
-    options = {"cache": True, "error_model": "numpy", "nogil": True}
-    compiled = required("numba").njit(**options)
-    summing = required("numba").njit(**options, fastmath={"contract"})  # as products of matrices are summed
-    IS_COMPILED = True
-except MissingExtraError:  # `Aequitas` takes one step at a time
-    IS_COMPILED = False
-
-    def compiled(function):
-        """Leave a function as it is."""
-        return function
-
-    summing = compiled
-
+summing = compiling(fastmath={"contract"})  # as products of matrices are summed
 ROWS = 64  # that go through a network at once
 
 

@@ -3,12 +3,16 @@
 from fairlab.checks import MissingExtraError, required
 
 try:
-    compiled = required("numba").njit(cache=True, error_model="numpy", nogil=True)
-    IS_COMPILED = True
-except MissingExtraError:  # the same in plain Python, far too slow for more than a look
+    _njit, IS_COMPILED = required("numba").njit, True
+except MissingExtraError:
+    _njit, IS_COMPILED = None, False
 
-    def compiled(function):
-        """Leave a function as it is."""
-        return function
 
-    IS_COMPILED = False
+def compiling(**options):
+    """Return a decorator that compiles a function with more options of numba; without numba it leaves it as it is."""
+    if IS_COMPILED:
+        return _njit(cache=True, error_model="numpy", nogil=True, **options)
+    return lambda function: function
+
+
+compiled = compiling()  # without numba the same in plain Python, far too slow for more than a look

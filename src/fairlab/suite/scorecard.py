@@ -268,8 +268,9 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
 
 def other_verdicts(card: Comparison, profile: str = SMALLER) -> tuple[list[tuple[Row, Row]], int]:
     """Return rows that runs of another profile judge otherwise, each with that one, and how many both judge."""
-    smaller = {row.place: row for row in scorecard(profile).rows}
-    both = [(row, smaller[row.place]) for row in card.rows if row.profile not in (None, profile)]
+    others = [row for row in card.rows if row.profile not in (None, profile)]
+    smaller = {row.place: row for row in scorecard(profile).rows} if others else {}
+    both = [(row, smaller[row.place]) for row in others]
     both = [pair for pair in both if all(row.verdict in SETTLED and not row.is_unsettled for row in pair)]
     return [pair for pair in both if pair[0].verdict != pair[1].verdict], len(both)
 

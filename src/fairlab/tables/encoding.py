@@ -317,11 +317,11 @@ def _write_codes(connection, files, folder, state):
     if not state["n_rows"]:
         raise FilesError(f"{files[0]}: expected rows, found none")
     if (key := state["asked"]["key"]) is not None:
-        same = _repeated(folder / columns[key]["file"], state["n_rows"])
-        if len(same) and columns[key]["of"] == "text":
-            same = _repeated_texts(connection, files, state["kinds"], key, same)
-        if len(same):
-            raise FilesError(f"column {key!r}: expected a key of its own for each row, {same[0]} occurs twice")
+        for same in _repeated(folder / columns[key]["file"], state["n_rows"]):
+            if columns[key]["of"] == "text":
+                same = _repeated_texts(connection, files, state["kinds"], key, same)
+            if len(same):
+                raise FilesError(f"column {key!r}: expected a key of its own for each row, {same[0]} occurs twice")
     write_text(folder / META, json.dumps({k: v for k, v in state.items() if k not in ("file", "rows_of_file")}))
     (folder / PROGRESS).unlink()
 
@@ -359,8 +359,8 @@ def _write(output, codes):
         raise
 
 
-def _repeated(path, n_rows) -> np.ndarray:
-    """Return some keys that occur twice, if any do: keys are sorted in parts, by a hash, that fit into memory."""
+def _repeated(path, n_rows) -> Iterator[np.ndarray]:
+    """Yield keys that occur twice, in parts by a hash, which fit into memory and are sorted."""
     n_parts = -(-n_rows // KEYS_AT_ONCE)
     for part in range(n_parts):
         found = []
@@ -370,8 +370,7 @@ def _repeated(path, n_rows) -> np.ndarray:
                 found.append(values[mixed % np.uint64(n_parts) == part])
         values = np.sort(np.concatenate(found))
         if (same := values[1:][values[1:] == values[:-1]]).size:
-            return same
-    return np.empty(0, dtype=np.int64)
+            yield same
 
 
 def _repeated_texts(connection, files, kinds, key, same) -> list[str]:

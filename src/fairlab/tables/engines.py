@@ -113,7 +113,8 @@ class EngineTable(StoredTable):
             text = DIGEST_IN_DUCKDB.format(f"cast({quoted(name)} as varchar)")
             return nw.from_native(native.project(f"*, {text} as {quoted(digest)}"))
         if engine.is_spark_like():
-            return nw.from_native(native.selectExpr("*", f"{DIGEST_IN_SPARK.format(f'`{name}`')} as `{digest}`"))
+            of, to = (f"`{each.replace('`', '``')}`" for each in (name, digest))
+            return nw.from_native(native.selectExpr("*", f"{DIGEST_IN_SPARK.format(of)} as {to}"))
         if engine.is_polars():
             polars = engine.to_native_namespace()
             found = polars.col(name).map_batches(
