@@ -1,7 +1,7 @@
 // Search, filters and order of the scorecard; words for the mark that is pointed at; names of toggles. Pages work without it.
 "use strict";
 
-const FILTERS = ["paper", "artefact", "verdict", "data", "profile", "reading"];
+const FILTERS = ["paper", "artefact", "verdict", "data", "profile", "apart"];
 const SORTS = { "": "paper", row: "row", published: "published", ours: "our result", difference: "difference", verdict: "verdict" };
 const PAGE = 100; // rows that are shown at once
 const NUMBERED = /(?:table|figure|section|appendix|proposition)\s+[\w.]+|\S+/g;

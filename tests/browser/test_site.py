@@ -123,6 +123,7 @@ def test_pages_have_no_errors_dead_links_external_requests_overflow_or_excess_si
         {"paper": "adf"},
         {"data": "surrogate"},
         {"profile": "none"},
+        {"apart": "unsettled"},
         {"paper": "fairtest", "artefact": "table-2", "verdict": "exact"},
     ],
     ids=str,

@@ -126,13 +126,22 @@ def test_the_plot_has_every_pair_of_numbers_at_its_place_and_says_what_it_is(car
 
 
 @pytest.mark.parametrize("key", paper_keys())
-def test_the_bar_of_a_paper_adds_up_to_all_of_its_rows_and_hatches_the_inferred_ones(card, key):
+def test_the_bar_of_a_paper_counts_its_rows_as_the_headline_does(card, key):
     own = card.of(key)
-    assert sum(part["n"] for part in bar(own)) == len(own.rows)
+    parts, counts = {(part["colour"], part["apart"]): part["n"] for part in bar(own)}, own.counts()
+    assert sum(parts.values()) == len(own.rows)
     assert sum(part["width"] for part in bar(own)) == pytest.approx(100)
-    assert sum(part["n"] for part in bar(own) if part["inferred"]) == sum(row.is_inferred for row in own.rows)
-    off = [part["n"] for part in bar(own) if part["colour"] == "vermilion" and not part["inferred"]]
-    assert sum(off) == sum(row.verdict in ("differs", "fails") and not row.is_inferred for row in own.rows)
+    assert parts.get(("unsettled", "unsettled"), 0) == counts["unsettled"]
+    hatched = {colour: n for (colour, apart), n in parts.items() if apart == "inferred"}
+    off = hatched.pop("vermilion", 0)
+    assert sum(hatched.values()) == counts["inferred"]
+    assert parts.get(("vermilion", None), 0) + off == counts["differs"] + counts["fails"]
+    plain = counts["exact"] + counts["agrees"] + counts["holds"]
+    assert parts.get(("blue", None), 0) == plain
+    key_of_bars = HTML.bar_key(own)
+    assert ("unsettled" in key_of_bars) == bool(counts["unsettled"])
+    tallied = [int(n) for n in re.findall(r"(\d+) [\w -]+ \(unsettled\)", HTML.tally(own.rows))]
+    assert sum(tallied) == counts["unsettled"]
 
 
 @pytest.mark.parametrize("key", paper_keys())

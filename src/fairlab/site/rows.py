@@ -19,21 +19,25 @@ from fairlab.data.project import project
 from fairlab.paths import write_text
 from fairlab.site.places import LEAST
 from fairlab.suite.catalogue import PROFILES
-from fairlab.suite.comparison import INFERRED, Comparison, Row, off_most, short_line
+from fairlab.suite.comparison import BY_CHANCE, INFERRED, Comparison, Row, off_most, short_line
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.scorecard import origins, what_is_counted
 from fairlab.suite.tables import grouped
 from fairlab.suite.verdicts import AGREEING, JUDGED, LABELS, LOOKS, OPEN, label_of
 
 UNITS = {"percent": "%", "seconds": "s"}
-FILTERS = ("paper", "artefact", "verdict", "data", "profile", "reading")
+FILTERS = ("paper", "artefact", "verdict", "data", "profile", "apart")
 # Labels of the filters and of their values, where they are not the keys.
 FILTER_LABELS = {
     "artefact": "table or figure",
-    "reading": "protocol variant",
-    "as_published": "as published",
-    "inferred": "inferred from published values",
+    "apart": "counted apart",
+    "inferred": "protocol inferred from published values",
     "none": "not applicable",
+}
+# What readers see of rows that are not counted plainly.
+APART = {
+    INFERRED: "protocol inferred from the published values",
+    BY_CHANCE: "unsettled: other runs of ours might have another verdict",
 }
 DECADES = (-4, 8)  # of the plot of all numbers
 
@@ -82,15 +86,22 @@ def bridge(card: Comparison) -> str:
 
 
 def bar(card: Comparison) -> list[dict]:
-    """Return the segments of a bar of all rows: one for each colour of verdicts, inferred rows apart."""
-    counts, segments = Counter((LOOKS[row.verdict].colour, row.is_inferred) for row in card.rows), []
-    for colour, inferred in filter(counts.get, product(plotting.COLOURS, (False, True))):
-        found = {row.verdict for row in card.rows if LOOKS[row.verdict].colour == colour}
-        words = ", ".join(label_of(verdict) for verdict in LOOKS if verdict in found) + " (inferred)" * inferred
-        n = counts[colour, inferred]
-        width = 100 * n / len(card.rows)
-        segments.append({"colour": colour, "inferred": inferred, "n": n, "words": words, "width": width})
+    """Return the segments of a bar of all rows, which are counted as in the headline.
+
+    There is one for each colour of verdicts, with the inferred rows of that colour apart, and one of unsettled rows.
+    """
+    counts, segments = Counter((bar_colour(row), row.apart) for row in card.rows), []
+    for colour, apart in filter(counts.get, product((*plotting.COLOURS, BY_CHANCE), (None, INFERRED, BY_CHANCE))):
+        n, found = counts[colour, apart], {row.verdict for row in card.rows if bar_colour(row) == colour}
+        words = ", ".join(label_of(verdict) for verdict in LOOKS if verdict in found) + f" ({apart})" * bool(apart)
+        words = APART[BY_CHANCE] if apart == BY_CHANCE else words
+        segments.append({"colour": colour, "apart": apart, "n": n, "words": words, "width": 100 * n / len(card.rows)})
     return segments
+
+
+def bar_colour(row: Row) -> str:
+    """Return the colour of a row's segment: that of its verdict; unsettled rows have their own."""
+    return BY_CHANCE if row.is_unsettled else LOOKS[row.verdict].colour
 
 
 def write_bars(card: Comparison) -> Path:
@@ -133,6 +144,7 @@ ENVIRONMENT.filters |= {
 }
 ENVIRONMENT.globals |= {
     "anchor": anchor,
+    "apart": APART,
     "artefact_name": artefact_name,
     "bar": bar,
     "bridge": bridge,

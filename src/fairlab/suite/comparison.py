@@ -156,11 +156,14 @@ class Row(Entry):
         return self.unsettled is not None and self.unsettled > UNSETTLED
 
     @property
+    def apart(self) -> str | None:
+        """Why the row is not counted plainly: it is unsettled, or else its protocol was inferred."""
+        return BY_CHANCE if self.is_unsettled else INFERRED if self.is_inferred else None
+
+    @property
     def column(self) -> str:
         """Column in which the row is counted: unsettled rows have their own, and inferred ones that do not differ."""
-        if self.is_unsettled:
-            return BY_CHANCE
-        return INFERRED if self.is_inferred and self.verdict not in OPEN else self.verdict
+        return self.verdict if self.apart is None or (self.apart == INFERRED and self.verdict in OPEN) else self.apart
 
     @property
     def is_counted(self) -> bool:
