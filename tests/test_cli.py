@@ -170,11 +170,11 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
     model["fliptest"] = 0.001
     assert main(AUDIT) == 3
     printed = capsys.readouterr()
-    assert "Comparisons: of 2, 1 is beyond the margin of 0.5 percentage points" in printed.out
+    assert "Comparisons: a difference of more than 0.5 percentage points is found in 1 of 2" in printed.out
     assert "--html FILE or --json FILE writes 2 comparisons, and 6 reasons why others were not made." in printed.out
     assert len(printed.out.splitlines()) <= 10
     assert main([*AUDIT, "--methods", "themis", "--require-within"]) == 3
-    assert "\nfails: open: " in capsys.readouterr().out
+    assert "\nfails: undecided: " in capsys.readouterr().out
     assert printed.err.startswith("fairlab: the model will take ")
 
 
@@ -388,7 +388,7 @@ def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(here, ca
     assert len(rest) < 12, "one line for all small groups"
     assert main([*call, f"sex,{column}"]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith("Open: predict, tested on 200 people")
+    assert first.startswith("Undecided: predict, tested on 200 people")
     assert second == f"Not assessed: {column}, of which no statistical test was possible."
     assert main([*call, f"sex,{column}", "--within", "0.9", "--require-within"]) == 4
     assert f"\nnot judged: {column} was not assessed: group rates: " in capsys.readouterr().out

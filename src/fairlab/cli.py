@@ -240,8 +240,8 @@ AUDIT_OPTIONS = (
 
 @fairlab.command(
     epilog="Exit status: 0 if at least one comparison was made and no difference found, 3 if one was found, or one is "
-    "open with --require-within, 4 if nothing could be tested, or a rule or the baseline could not be judged, 2 for an "
-    "invalid call, 1 for an error of a method or the model.",
+    "undecided with --require-within, 4 if nothing could be tested, or a rule or the baseline could not be "
+    "judged, 2 for an invalid call, 1 for an error of a method or the model.",
 )
 @click.argument(
     "model",
@@ -285,9 +285,9 @@ AUDIT_OPTIONS = (
     "--within",
     type=float,
     metavar="SIZE",
-    help="those shown to be less are small: within the margin (default: 0.05, or --margin if that is more)",
+    help="the difference that is to be ruled out (default: 0.05, or --margin if that is more)",
 )
-@click.option("--require-within", is_flag=True, help="end with 3 unless every comparison is shown to be within")
+@click.option("--require-within", is_flag=True, help="end with 3 unless it is ruled out in every comparison")
 @click.option(
     "--verdict-on",
     type=click.Choice(("people", "all")),
@@ -431,7 +431,7 @@ def _audit_files(context, codes):
     default=0.05,
     metavar="SIZE",
     show_default=True,
-    help="smaller changes are within the margin",
+    help="the change that is to be ruled out",
 )
 @_max_seconds
 @click.option("--html", metavar="FILE", help="write the comparison as a page")

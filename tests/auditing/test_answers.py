@@ -1,4 +1,4 @@
-"""The three answers of an audit: beyond, within or open, by hand, and how often they are wrong; counts in docs/truth.
+"""The three answers of an audit: found, ruled out or undecided, and how often they are wrong; counts in docs/truth.
 
 Selection and true positive rates are compared as an audit does it: of a sensitive feature with two groups, of one with
 three (60, 30 and 10 percent of the people) and of their six intersections, with everyone else. People are drawn as
@@ -104,19 +104,19 @@ def false_answers(world, largest, n_people, seed=0, n_audits=N_AUDITS, **margins
     beyond, inside, is_within = decided(*drawn(rng, rates, n_people, n_audits), **margins)
     margin, within = margins.get("margin", MARGIN), margins.get("within", WITHIN)
     return {
-        "beyond, of what is not": int((beyond & (size <= margin)).any(axis=1).sum()),
-        "within, of what is not": int((inside & (size >= within)).any(axis=1).sum()),
-        "all within, though one is not": int(is_within.sum()) if size.max() >= within else 0,
+        "found, of what is not": int((beyond & (size <= margin)).any(axis=1).sum()),
+        "ruled out, of what is not": int((inside & (size >= within)).any(axis=1).sum()),
+        "all ruled out, though one is not": int(is_within.sum()) if size.max() >= within else 0,
     }
 
 
 SIZES = (300, 1_000, 10_000, 100_000)
 STATED = {  # largest difference, margins, the answers that are wrong then
-    "fair": (0.0, {}, ["beyond, of what is not"]),
-    "at the margin of a finding, 0.005": (0.005, {}, ["beyond, of what is not"]),
-    "at one margin for both, 0.05": (0.05, {"margin": 0.05}, ["beyond, of what is not", "within, of what is not"]),
-    "at the margin of 0.05": (0.05, {}, ["within, of what is not", "all within, though one is not"]),
-    "at the margin of 0.1": (0.1, {"within": 0.1}, ["within, of what is not", "all within, though one is not"]),
+    "fair": (0.0, {}, ["found, of what is not"]),
+    "at the margin of a finding, 0.005": (0.005, {}, ["found, of what is not"]),
+    "at one margin for both, 0.05": (0.05, {"margin": 0.05}, ["found, of what is not", "ruled out, of what is not"]),
+    "at the margin of 0.05": (0.05, {}, ["ruled out, of what is not", "all ruled out, though one is not"]),
+    "at the margin of 0.1": (0.1, {"within": 0.1}, ["ruled out, of what is not", "all ruled out, though one is not"]),
 }
 
 
@@ -161,13 +161,13 @@ def count_surveyed(n_audits=300):
     for name, largest in (("fair", 0.0), ("at the margin of 0.2", 0.2)):
         made = [surveyed(np.random.default_rng([number, 7, int(10 * largest)]), largest) for number in range(n_audits)]
         wrong = [bool(each.significant) if largest == 0 else each.is_within for each in made]
-        said = "beyond, of what is not" if largest == 0 else "all within, though one is not"
+        said = "found, of what is not" if largest == 0 else "all ruled out, though one is not"
         rows.append((f"{name}, by sex, weights and several decisions of 1,000 people: not said: {said}", sum(wrong)))
     return counted(rows, n_audits)
 
 
 def power(n_audits=500):
-    """Return how often "all within" is said of fair models, by people and margin, and of differences of half of it."""
+    """Return how often all is ruled out of fair models, by people and margin, and of differences of half of it."""
     rows = []
     for within, n_people in product((0.02, 0.05, 0.1), (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)):
         for share in (0.0, 0.5):
@@ -175,7 +175,7 @@ def power(n_audits=500):
             counts = drawn(rng, rates_of("sex", share * within), n_people, n_audits)
             beyond, _, is_within = decided(*counts, margin=within, within=within)
             rows.append((within, n_people, share * within, n_audits, is_within.mean(), beyond.any(axis=1).mean()))
-    names = ["within", "people", "largest difference", "audits", "said to be within", "difference found"]
+    names = ["within", "people", "largest difference", "audits", "all ruled out", "difference found"]
     return pd.DataFrame(rows, columns=names).round(4)
 
 
@@ -188,10 +188,10 @@ def drawing(table):
         for (within, rows), line in zip(table.groupby("within"), LINES, strict=False):
             some = rows[np.isclose(rows["largest difference"], share * within)]
             label = f"{100 * within:g} points"
-            axis.plot(some["people"], some["said to be within"], label=label, markersize=4, **line)
+            axis.plot(some["people"], some["all ruled out"], label=label, markersize=4, **line)
         axis.axhline(0.8, color=BLACK, linewidth=0.8, linestyle=":")
         axis.set(xscale="log", xlabel="people", title="no difference" if share == 0 else "a difference of half of it")
-    axes[0].set_ylabel("audits that say within")
+    axes[0].set_ylabel("audits that rule it out")
     legend_below(figure)
     return figure
 
@@ -200,13 +200,13 @@ def drawing(table):
 
 
 def test_answers_by_hand():
-    # Holm at 5%: 0.01 * 3 and 0.02 * 2 are beyond; 0.001 * 3 and 0.024 * 2 within; nan is never within.
-    assert answers([0.01, 0.02, 0.2], [0.9, 0.9, 0.9], 0.05).tolist() == ["beyond", "beyond", "open"]
-    assert answers([0.9, 0.8, 0.7], [0.001, 0.024, 0.06], 0.05).tolist() == ["within", "within", "open"]
-    assert answers([0.9, 0.9, 0.9], [0.03, 0.04, 0.05], 0.05).tolist() == ["within"] * 3, "all need no correction"
-    assert answers([0.9, 0.9, 0.9], [0.03, 0.04, 0.051], 0.05).tolist() == ["open"] * 3
-    assert answers([0.9, 0.9], [0.001, np.nan], 0.05).tolist() == ["within", "open"]
-    assert answers([0.001, 0.9], [0.001, 0.001], 0.05).tolist() == ["beyond", "within"], "small, and found"
+    # Holm at 5%: 0.01 * 3 and 0.02 * 2 are found; 0.001 * 3 and 0.024 * 2 ruled out; nan never is.
+    assert answers([0.01, 0.02, 0.2], [0.9, 0.9, 0.9], 0.05).tolist() == ["found", "found", "undecided"]
+    assert answers([0.9, 0.8, 0.7], [0.001, 0.024, 0.06], 0.05).tolist() == ["ruled out", "ruled out", "undecided"]
+    assert answers([0.9, 0.9, 0.9], [0.03, 0.04, 0.05], 0.05).tolist() == ["ruled out"] * 3, "all need no correction"
+    assert answers([0.9, 0.9, 0.9], [0.03, 0.04, 0.051], 0.05).tolist() == ["undecided"] * 3
+    assert answers([0.9, 0.9], [0.001, np.nan], 0.05).tolist() == ["ruled out", "undecided"]
+    assert answers([0.001, 0.9], [0.001, 0.001], 0.05).tolist() == ["found", "ruled out"], "small, and found"
     assert answers([], [], 0.05).tolist() == []
 
 
@@ -237,7 +237,7 @@ def test_people_needed_by_hand_and_by_the_test_itself():
     error = (one.estimate - one.low) / ndtri(0.975)
     assert one.times_as_many(0.06, 0.07, 0.05, 4) == pytest.approx((3.3396 * error / 0.015) ** 2, 1e-3)
     [row] = report(MethodResult("Themis", (shares(4, 100),), (), 0, 0)).frame.itertuples()
-    assert (row.answer, row.people_needed > 400) == ("open", True)
+    assert (row.answer, row.people_needed > 400) == ("undecided", True)
     k = row.people_needed / 400
     rng = np.random.default_rng(0)
     found = [shares(int(hits), int(100 * k)) for hits in rng.binomial(int(100 * k), 0.04, 200)]
@@ -251,11 +251,13 @@ def test_verdicts_and_what_is_required_of_them():
         return made.verdict, made.answers, len(judge(made, require_within=True).failing), len(judge(made).failing)
 
     small, unclear, large = shares(0, 400), shares(16, 400), shares(80, 400, p_value=1e-9, test=lambda margin: 1e-9)
-    assert judged(small, small) == ("within the margin", {"beyond": 0, "within": 2, "open": 0}, 0, 0)
-    assert judged(small, unclear) == ("open", {"beyond": 0, "within": 1, "open": 1}, 1, 0)
-    assert judged(small, unclear, large) == ("difference found", {"beyond": 1, "within": 1, "open": 1}, 2, 1)
+    assert judged(small, small) == ("large differences ruled out", {"found": 0, "ruled out": 2, "undecided": 0}, 0, 0)
+    assert judged(small, unclear) == ("undecided", {"found": 0, "ruled out": 1, "undecided": 1}, 1, 0)
+    assert judged(small, unclear, large) == ("difference found", {"found": 1, "ruled out": 1, "undecided": 1}, 2, 1)
     said = report(MethodResult("Themis", (small,), (), 0, 0)).summary
-    assert "within the margin of 5 percentage points for every comparison made, with an error of at most 0.05" in said
+    assert (
+        "differences as large as 5 percentage points are ruled out in every comparison made, with a chance of" in said
+    )
     assert "The 1 comparison: counterfactual flip rate (sex)." in said
     with pytest.raises(ValueError, match=r"within: expected .* at least 0\.1"):
         audit(Case(lambda rows: rows["age"] > 40, people(), sensitive_features="sex"), margin=0.1, within=0.05)
@@ -271,7 +273,7 @@ def test_the_rule_for_many_audits_is_that_of_a_report():
             for both in zip(hits[k], totals[k], strict=True)
         ]
         made = report(MethodResult("group rates", found, (), 0, 0))
-        expected = np.where(beyond[k], "beyond", np.where(inside[k], "within", "open"))
+        expected = np.where(beyond[k], "found", np.where(inside[k], "ruled out", "undecided"))
         assert sorted(made.frame["answer"]) == sorted(expected)
         assert made.is_within == is_within[k]
 
@@ -289,9 +291,9 @@ def test_a_few_audits_at_the_margin_are_as_stated():
 def test_committed_counts_are_as_stated():
     table = pd.read_csv(FOLDER / "answers.csv")
     assert (table["held"] >= binom.ppf(0.001, table["audits"], table["stated"])).all()
-    assert table["statement"].str.contains("all within, though").sum() >= 24
+    assert table["statement"].str.contains("all ruled out, though").sum() >= 24
     fair = pd.read_csv(FOLDER / "answers_power.csv").query("`largest difference` == 0")
-    said = fair.set_index(["within", "people"])["said to be within"].round(1)
+    said = fair.set_index(["within", "people"])["all ruled out"].round(1)
     # as docs/guide/answers.md says
     assert (said[0.05, 10_000], said[0.05, 100_000], said[0.1, 10_000]) == (0, 1, 0.5)
 

@@ -271,16 +271,16 @@ WORLDS_AT = [(make, design) for make, (designs, _) in AT_MARGIN.items() for desi
 
 
 def said_within(number, make, design):
-    """Yield of each measure whether a comparison at the margin is within by itself, and whether an audit says so."""
+    """Yield of each measure whether a comparison at the margin is ruled out by itself, and whether an audit says so."""
     rng = np.random.default_rng([number, 55, *map(ord, make.__name__ + design)])
     report = make(rng, design)
     for measure, is_at in AT_MARGIN[make][1].items():
         at = report.frame[[is_at(each) for each in report.findings]]
         if len(at):
             one = at["p_value_within"].iloc[rng.integers(len(at))]
-            yield f"{measure}, {design}: a comparison at the margin is not within by itself", one > 0.05, 0.95
-            wrong = report.is_within or (at["answer"] == "within").any()
-            yield f"{measure}, {design}: an audit does not say within of one at the margin", not wrong, 0.95
+            yield f"{measure}, {design}: a comparison at the margin is not ruled out by itself", one > 0.05, 0.95
+            wrong = report.is_within or (at["answer"] == "ruled out").any()
+            yield f"{measure}, {design}: an audit does not rule out one at the margin", not wrong, 0.95
 
 
 def count_within(n_audits=N_AUDITS):

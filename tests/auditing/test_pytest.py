@@ -21,7 +21,7 @@ def case(worth):
     return fairlab.Case(points, people, sensitive_features="sex", pos_label=True)
 
 def test_fair(fairness_audit):
-    assert fairness_audit(case(0)).verdict == "open"
+    assert fairness_audit(case(0)).verdict == "undecided"
 
 def test_biased(fairness_audit):
     fairness_audit(case(9))
@@ -37,7 +37,7 @@ def test_the_call_comes_first(fairness_audit):
 def test_not_judged(fairness_audit):
     fairness_audit(case(0), fail_on=["true_positive_rate_difference > 0.1"])
 
-def test_open(fairness_audit):
+def test_undecided(fairness_audit):
     fairness_audit(case(0), within=0.02, require_within=True)
 
 def test_within(fairness_audit):
@@ -63,10 +63,10 @@ def test_a_session_that_audits_nothing_loads_no_more_than_one_small_module():
     assert printed.strip() == "{'fairlab_pytest'}"
 
 
-def test_audits_fail_by_what_was_found_by_their_rules_and_by_what_is_open(shown):
+def test_audits_fail_by_what_was_found_by_their_rules_and_by_what_is_undecided(shown):
     said = {name: f"PASSED test_audits.py::test_{name}\n" in shown for name in ("fair", "within_its_rule", "within")}
     said |= {name: f"FAILED test_audits.py::test_{name} " not in shown for name in ("biased", "the_call_comes_first")}
-    said |= {name: f"FAILED test_audits.py::test_{name} " not in shown for name in ("not_judged", "open")}
+    said |= {name: f"FAILED test_audits.py::test_{name} " not in shown for name in ("not_judged", "undecided")}
     said["nothing_to_test"] = "FAILED test_audits.py::test_nothing_to_test " not in shown
     assert [name for name, passed in said.items() if passed] == ["fair", "within_its_rule", "within"]
     assert "not judged: true_positive_rate_difference > 0.1, by sex: there are no true labels" in shown
@@ -76,6 +76,6 @@ def test_a_failure_shows_verdict_reason_and_next_step(shown):
     verdict = shown.index("Difference found: points, tested on 1,000 people")
     reason = shown.index("\nThe selection rate of f is 22.", verdict)
     assert shown.index("\nNext: Ask whether the groups differ", verdict) > reason
-    assert shown.index("\nopen: ", verdict) > reason
+    assert shown.index("\nundecided: ", verdict) > reason
     assert "Traceback" not in shown
     assert "fairlab_pytest.py" not in shown

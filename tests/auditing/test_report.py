@@ -90,7 +90,7 @@ def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_
         "age": ("Themis: No score.",),
     }
     assert " Not assessed: race and age, of which no statistical test was possible. Comparisons:" in found.summary
-    said = ("Open", "<dt>Not assessed</dt><dd>race and age,", "race was not assessed. FlipTest: race: few")
+    said = ("Undecided", "<dt>Not assessed</dt><dd>race and age,", "race was not assessed. FlipTest: race: few")
     assert sorted(said, key=found.to_html().index) == list(said)
     stands_for = ("Themis", finding(table, 0.5, sensitive_features=("age",), through=("job",)), ())
     assert of(("sex", "age"), stands_for).not_assessed == {"sex": ()}
@@ -110,12 +110,15 @@ def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
     assert report(model_name="scoring").summary == (
         "Difference found: scoring, tested on 400 people for differences by sex: 1 finding, sex (seen by 2 methods). "
         "sex: sex, everyone: share that flips -0.3 (interval -0.35 to -0.25, by FairTest). 1 more comparison shows it, "
-        "too. Comparisons: of 3, 2 are beyond the margin of 0.5 percentage points (family-wise error rate at most "
-        "0.05); 0 within that of 5 percentage points; 1 open. Next: Look at the people or inputs that it rests on."
+        "too. Comparisons: a difference of more than 0.5 percentage points is found in 2 of 3 (family-wise error rate "
+        "at most 0.05); one as large as 5 percentage points is ruled out in 0; 1 is undecided. Next: Look at the "
+        "people or inputs that it rests on."
     )
     silent = finding(people(), 0.5, measure="selection_rate_difference", smallest=lambda alpha, margin: 0.081)
     found = report(MethodResult("Themis", (silent, finding(people(), 0.7)), (), 0, 0)).summary
-    assert found.startswith("Open: people, tested on 400 people for differences by sex: no difference is shown, but ")
+    assert found.startswith(
+        "Undecided: people, tested on 400 people for differences by sex: no difference is found, but "
+    )
     assert "Not seen: a selection rate difference of less than 8.1 points (sex) would have been found in" in found
     assert (
         "FlipTest and FairTest queried the model with 900 rows (at most 1,000 were allowed), and 400 rows again for "
@@ -131,9 +134,9 @@ def test_people_decide_the_verdict_and_generated_inputs_on_request():
     assert apart.frame["p_value"].tolist() == pytest.approx([0.06, 0.6, 0.001])
     assert together.frame["p_value"].tolist() == pytest.approx([0.06, 0.6, 0.003])
     assert [finding.population for finding in apart.findings] == ["people", "people", "generated inputs"]
-    assert (apart.verdict, apart.n_tests, apart.significant) == ("open", 2, ())
+    assert (apart.verdict, apart.n_tests, apart.significant) == ("undecided", 2, ())
     assert (together.verdict, together.n_tests, len(together.significant)) == ("difference found", 3, 1)
-    assert "Generated inputs: 1 comparison is beyond the margin on inputs made up, which do not" in apart.summary
+    assert "Generated inputs: 1 difference is found on inputs made up, which do not" in apart.summary
     assert "<failure" not in apart.to_junit()
 
 
@@ -262,7 +265,9 @@ def verdicts(found):
     text = found.to_html()
     said_in = {each.get("name"): each.get("value") for each in suite.iter("property")}
     answers = [case.findtext("system-out") for case in suite.findall("testcase") if case.find("system-out") is not None]
-    counted = {answer: sum(said.startswith(answer) for said in answers) for answer in ("beyond", "within", "open")}
+    counted = {
+        answer: sum(said.startswith(answer) for said in answers) for answer in ("found", "ruled out", "undecided")
+    }
     assert counted == content["answers"] == found.answers
     assert said_in["answers"] == ", ".join(f"{n} {answer}" for answer, n in counted.items())
     return {
@@ -273,9 +278,9 @@ def verdicts(found):
         if "<h1>" in text and ": not assessed</h1>" in text
         else "difference found"
         if 'class="verdict found"' in text
-        else "within the margin"
-        if 'class="verdict within"' in text
-        else "open",
+        else "large differences ruled out"
+        if 'class="verdict ruled-out"' in text
+        else "undecided",
         "its word": re.search('<p class="word">(.*?)</p>', text)[1].lower(),
     }
 
@@ -283,7 +288,7 @@ def verdicts(found):
 @pytest.mark.parametrize("number", [*range(10), *(pytest.param(k, marks=pytest.mark.slow) for k in range(10, 100))])
 def test_python_and_every_export_say_the_same(number):
     found = audit(generated_case(number), methods=["rates"], budget=80_000, progress=False)
-    fair = "within the margin" if number % 10 == 8 else "open"
+    fair = "large differences ruled out" if number % 10 == 8 else "undecided"
     expected = "not assessed" if number % 5 == 0 else "difference found" if number % 2 else fair
     assert {found.verdict, *verdicts(found).values()} == {expected}
 
@@ -396,10 +401,10 @@ def test_a_gap_that_is_closed_is_better_and_one_that_opens_is_worse():
     assert (row["before"], row["after"]) == pytest.approx((men, men - women))
     assert row["low"] <= row["change"] <= row["high"] < 0
     assert rows_of(case(fair), case(old))[0]["verdict"] == "worse"
-    assert repr(compare(case(old), case(old))) == "ModelComparison: 0 better, 0 worse, 1 within and 0 open"
+    assert repr(compare(case(old), case(old))) == "ModelComparison: 0 better, 0 worse, 1 ruled out and 0 undecided"
     [mirrored] = rows_of(case(old), case(lambda rows: fair(rows) & (rows["sex"] == "woman")))
     assert mirrored["low"] < 0 < mirrored["high"], "a gap that changes its sign only"
-    assert mirrored["verdict"] == "open"
+    assert mirrored["verdict"] == "undecided"
 
 
 def test_with_true_labels_errors_are_compared_for_everyone_and_each_group():
@@ -407,7 +412,7 @@ def test_with_true_labels_errors_are_compared_for_everyone_and_each_group():
     rows = rows_of(case(old, y_true=truth), case(fair, y_true=truth))
     assert [(row["where"], row["after"], row["verdict"]) for row in rows if row["measure"] == "error rate"] == [
         ("everyone", 0, "better"),
-        ("sex = man", 0, "within"),
+        ("sex = man", 0, "ruled out"),
         ("sex = woman", 0, "better"),
     ]
     assert [row["measure"] for row in rows].count("true positive rate difference") == 1

@@ -254,7 +254,7 @@ def test_duplicate_labels_of_rows_are_kept_apart():
 def test_one_label_alone_is_said_and_audited():
     with pytest.warns(UserWarning, match="No decision is 'yes', the favourable label"):
         case = case_of(table(200).assign(hired="no"))
-    assert fairlab.audit(case).verdict in ("open", "within the margin")
+    assert fairlab.audit(case).verdict in ("undecided", "large differences ruled out")
 
 
 def test_scores_of_other_rows_or_of_the_other_label_are_said():

@@ -139,15 +139,15 @@ sys.exit("\\n".join(failed) or None)
     assert answer.returncode == 0, answer.stderr
 
 
-def test_the_first_example_of_the_page_on_models_runs_without_the_extras_and_without_a_clone(tmp_path):
+def test_the_whole_example_of_the_page_on_models_runs_without_the_extras_and_without_a_clone(tmp_path):
     page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
-    example = re.search(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
+    example = re.search(r"^## A whole example\n.*?^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
     asked = 'assert report.significant and report.budget == 20_000 and list(case.sensitive_features) == ["sex", "race"]'
     answer = run(f"{BLOCK}\n{example}\n{asked}", cwd=tmp_path, env=os.environ | {"FAIRLAB_ROOT": str(tmp_path)})
     assert (answer.returncode, answer.stderr) == (0, "")
     verdict, *_ = answer.stdout.splitlines()
     assert verdict.startswith(
-        "Difference found: income model, tested on 3,000 people for differences by sex and race: "
+        "Difference found: hiring model, tested on 3,000 people for differences by sex and race: "
     )
     assert "The selection rate of Female is " in answer.stdout
     assert (tmp_path / "audit.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
@@ -289,7 +289,7 @@ def test_an_empty_environment_audits_a_file_on_every_python(version, tmp_path):
     install = [made / "bin/python", "-m", "pip", "install", "--quiet", "--prefer-binary", ROOT]
     subprocess.run(install, check=True)
     page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
-    example = re.search(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
+    example = re.search(r"^## A whole example\n.*?^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
     subprocess.run([made / "bin/python", "-c", f"{example}\nassert report.significant"], cwd=tmp_path, check=True)
     subprocess.run([made / "bin/python", "-c", SOLVERS], cwd=tmp_path, check=True)
     people = pd.DataFrame({"sex": ["f", "m"] * 500, "points": np.arange(1_000) % 97})

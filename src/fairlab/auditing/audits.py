@@ -98,7 +98,7 @@ def audit(
         Differences of rates, flip rates and correlations of at most this size are no finding: tests are against it, not
         against 0. A loss ratio is tested against 1.25 instead; each row of the report says what its test is against.
     within : float, optional
-        Those shown to be less than this count as small, of which a report says "within the margin"; at least `margin`.
+        The difference that is to be ruled out, which a report says of each comparison; at least `margin`.
         By default 0.05, or `margin` if that is more. A loss ratio has to be less than 1.25.
     verdict_on : {"people", "all"}
         Which findings decide the verdict: those about people of the table, or those about generated inputs, too.

@@ -19,7 +19,7 @@ from scipy.stats import norm
 
 from fairlab.auditing import figures, page
 from fairlab.auditing.exports import as_json
-from fairlab.auditing.report import BEYOND, INSIDE, OPEN, WITHIN_MARGIN, answers, plain, written
+from fairlab.auditing.report import FOUND, RULED_OUT, UNDECIDED, WITHIN_MARGIN, answers, plain, written
 from fairlab.auditing.wording import count, name_of, number, points
 from fairlab.cases import Case, Result
 from fairlab.cases.finding import listed
@@ -110,8 +110,8 @@ class ModelComparison(Result):
         )
         counts = self.rows["verdict"].value_counts()
         said.append(
-            f"Of the others {counts.get(INSIDE, 0):,} changed by less than {points(self.within)} (within the margin) "
-            f"and {counts.get(OPEN, 0):,} are open."
+            f"Of the others a change as large as {points(self.within)} is {RULED_OUT} for "
+            f"{counts.get(RULED_OUT, 0):,}, and {counts.get(UNDECIDED, 0):,} are {UNDECIDED}."
         )
         if self.not_compared:
             said.append(f"Not compared: {' '.join(self.not_compared)}")
@@ -120,7 +120,7 @@ class ModelComparison(Result):
     def __repr__(self) -> str:
         counts = self.rows["verdict"].value_counts()
         return "ModelComparison: " + listed(
-            [f"{counts.get(verdict, 0)} {verdict}" for verdict in (BETTER, WORSE, INSIDE, OPEN)]
+            [f"{counts.get(verdict, 0)} {verdict}" for verdict in (BETTER, WORSE, RULED_OUT, UNDECIDED)]
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -131,8 +131,8 @@ class ModelComparison(Result):
         DataFrame
             ``sensitive_features``, ``where`` (the group), ``measure``, its value ``before`` and ``after``, the
             ``change`` (of its size, for a gap between groups) with its interval ``low`` to ``high``, ``p_value`` after
-            correction over all rows, ``verdict`` (``"better"``, ``"worse"``, ``"within"``, the margin, or ``"open"``),
-            and ``n`` people.
+            correction over all rows, ``verdict`` (``"better"``, ``"worse"``, ``"ruled out"``, a change as large as
+            `within`, or ``"undecided"``), and ``n`` people.
         """
         return self.rows.copy()
 
@@ -182,7 +182,7 @@ def compare(
     confidence_level : float
         Of each interval, and of all verdicts together (Holm's correction).
     within : float
-        Changes that are shown to be smaller are within the margin.
+        The change that is to be ruled out.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def compare(
     rows = pd.DataFrame(estimates, columns=[*COLUMNS, "p_value_within"])
     answer = answers(rows["p_value"], rows.pop("p_value_within"), 1 - confidence_level)
     rows["p_value"] = holm(rows["p_value"])
-    rows["verdict"] = np.where(answer == BEYOND, np.where(rows["change"] < 0, BETTER, WORSE), answer)
+    rows["verdict"] = np.where(answer == FOUND, np.where(rows["change"] < 0, BETTER, WORSE), answer)
     reasons = tuple(dict.fromkeys(not_compared))
     return ModelComparison(case_a, case_b, rows, is_paired, reasons, confidence_level, within)
 

@@ -28,7 +28,7 @@ def as_json(content) -> str:
 
 
 def junit(report) -> str:
-    """Return JUnit XML: a test case for each test that decides the verdict, with its answer; beyond fails.
+    """Return JUnit XML: a test case for each test that decides the verdict, with its answer; what is found fails.
 
     What was not assessed is a skipped test case; in a report without any test, an error.
     """

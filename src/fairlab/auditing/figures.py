@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FINDINGS_SHOWN = 12  # findings of one method, the first ones of the report
 WIDTH_OF_LABELS = 62  # letters
-MARKS = {"better": "s", "worse": "^", "within": "D"}
+MARKS = {"better": "s", "worse": "^", "ruled out": "D"}
 
 
 def forest(report) -> "Figure":
@@ -70,7 +70,7 @@ def changes(rows: pd.DataFrame) -> "Figure":
         Line2D(
             [], [], color=colours.get(verdict, GREY), marker=MARKS.get(verdict, "o"), linestyle="none", label=verdict
         )
-        for verdict in ("better", "worse", "within", "open")
+        for verdict in ("better", "worse", "ruled out", "undecided")
     ]
     legend_above(figure, handles=handles)
     return figure

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairlab.auditing.audits import run
-from fairlab.auditing.report import OPEN, Report
+from fairlab.auditing.report import UNDECIDED, Report
 from fairlab.auditing.wording import line, people_needed
 from fairlab.cases import Finding
 from fairlab.cases.finding import listed
@@ -286,8 +286,8 @@ def judge(
     findings that were not significant then, or in the other direction (new), or whose interval lies beyond that of then
     (worse). A rule is not judged by a sensitive feature that its measure was not tested by, a baseline by one that was
     tested then and is not any more; a flip rate of a feature that the model does not get is 0 without a test.
-    If every comparison is required to be within the margin, it fails by each that is beyond or open, too, and a
-    sensitive feature that was not assessed is not judged.
+    If large differences are required to be ruled out, it fails by each comparison in which one is found or undecided,
+    too, and a sensitive feature that was not assessed is not judged.
 
     Raises
     ------
@@ -374,11 +374,13 @@ def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
 
 
 def _open(report) -> list[tuple[Subject, str]]:
-    """Return the comparisons that are open, each with about how many people would settle it."""
-    rows = report.frame[report.frame["decides"] & report.frame["answer"].eq(OPEN)]
+    """Return the undecided comparisons, each with about how many people would settle it."""
+    rows = report.frame[report.frame["decides"] & report.frame["answer"].eq(UNDECIDED)]
     needed = rows["people_needed"].map(people_needed)
     more = [f"; about {most} people would settle it" if most else "" for most in needed]
-    return [(_subject(each), f"open: {line(each)}{said}") for each, said in zip(rows["finding"], more, strict=True)]
+    return [
+        (_subject(each), f"{UNDECIDED}: {line(each)}{said}") for each, said in zip(rows["finding"], more, strict=True)
+    ]
 
 
 def _not_again(report, before: list[dict], names: list[str]) -> list[tuple[Subject, str]]:

@@ -67,7 +67,7 @@ def _first(report) -> str:
     """Return the verdict as a word, and below it what matters most."""
     (verdict, sentence), *others = wording.lines(report)
     more = "\n".join(f"<dt>{escape(heading)}</dt><dd>{escape(said)}</dd>" for heading, said in others)
-    kind = {"difference found": " found", "within the margin": " within"}.get(report.verdict, "")
+    kind = " found" if report.significant else " ruled-out" if report.n_tests and report.is_within else ""
     return (
         f'<div class="verdict{kind}"><p class="word">{escape(verdict)}</p>\n<p class="summary">{escape(sentence)}</p>\n'
         f"{_bars(report)}\n<dl>\n{more}\n</dl></div>"
@@ -169,7 +169,7 @@ def _fact(report, place: int, rows: str) -> str:
     if by_group and by_group[0][["lose", "gain"]].to_numpy().any():
         parts.append(_table(by_group[0].rename_axis("group").reset_index()))
     found = report.frame[[any(each is finding for finding in fact) for each in report.frame["finding"]]]
-    parts.append(_folded(f"Beyond the margin: {wording.count(len(fact), 'comparison')}", _table_of(found)))
+    parts.append(_folded(f"Found: {wording.count(len(fact), 'comparison')}", _table_of(found)))
     parts.append(
         _folded("Rows that show it", "\n".join(filter(None, (_evidence(report, each, rows) for each in fact))))
     )
@@ -181,8 +181,8 @@ def _comparisons(report) -> str:
     people, answer = report.frame["population"].eq("people"), report.frame["answer"]
     decides = "decide the verdict, too" if report.verdict_on == "all" else "do not decide the verdict"
     kinds = {
-        "Open": people & answer.eq("open"),
-        f"Within the margin of {wording.margins(report, 'within')}": people & answer.eq("within"),
+        "Undecided": people & answer.eq("undecided"),
+        f"Ruled out, as large as {wording.margins(report, 'within')}": people & answer.eq("ruled out"),
         "Without a test": people & answer.eq(""),
         f"On generated inputs, which {decides}": ~people,
     }
@@ -230,12 +230,12 @@ def _reading(report, rows) -> str:
     said = [
         wording.how(report),
         f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p is that of an "
-        f"effect of at most {wording.margins(report, 'beyond') or 'the margin'}, corrected by Holm's method over "
+        f"effect of at most {wording.margins(report, 'margin') or 'the margin'}, corrected by Holm's method over "
         f"the {wording.count(report.n_tests, 'comparison')} that decide the verdict; those on generated inputs are "
         f"corrected {'with them' if report.verdict_on == 'all' else 'apart'}.",
-        f"Within the margin: shown to be less than {wording.margins(report, 'within') or 'it'}, by Holm's method, "
-        "or all of them, each by its own test. Open: neither; people needed are about as many people like those of the "
-        "table as would settle it if the estimate were the truth.",
+        f"Ruled out: shown to be less than {wording.margins(report, 'within') or 'its margin'}, by Holm's method, or "
+        "all of them, each by its own test. Undecided: neither found nor ruled out; people needed are about as many "
+        "people like those of the table as would settle it if the estimate were the truth.",
         "lose: people whose decision is unfavourable and would be favourable; gain: the other way round.",
         *(result.description for result in report.results if result.description),
         "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",

@@ -32,8 +32,13 @@ MARGIN = 0.005  # half a percentage point: what a finding must exceed
 WITHIN_MARGIN = 0.05  # five percentage points: what an effect must be shown to be less than to count as small
 POPULATIONS = ("people", "generated inputs")
 VERDICT_ON = ("people", "all")
-ANSWERS = BEYOND, INSIDE, OPEN = "beyond", "within", "open"
-VERDICTS = FOUND, SMALL, UNDECIDED, NOT_ASSESSED = "difference found", "within the margin", "open", "not assessed"
+ANSWERS = FOUND, RULED_OUT, UNDECIDED = "found", "ruled out", "undecided"
+VERDICTS = DIFFERENCE, ALL_SMALL, UNDECIDED, NOT_ASSESSED = (
+    "difference found",
+    "large differences ruled out",
+    UNDECIDED,
+    "not assessed",
+)
 COLUMNS_SHOWN = [
     "sensitive_features",
     "where",
@@ -60,8 +65,8 @@ class Report(Result):
     about generated inputs form a family of their own, unless they are to decide as well. Intervals are those of single
     findings, not corrected.
 
-    Each comparison of a family has one of three answers, see `answers`: *beyond* `margin`, which is a finding; *within*
-    `within`; or *open*.
+    Each comparison of a family has one of three answers, see `answers`: *found*, a difference of more than `margin`;
+    *ruled out*, one of `within` or more; or *undecided*.
 
     Attributes
     ----------
@@ -158,11 +163,11 @@ class Report(Result):
             raw = frame.loc[family, "raw_p_value"].to_numpy()
             frame.loc[family, "p_value"] = holm(raw)
             frame.loc[family, "answer"] = answers(raw, frame.loc[family, "p_value_within"].to_numpy(), alpha)
-        frame["significant"] = frame["answer"] == BEYOND
+        frame["significant"] = frame["answer"] == FOUND
         frame["decides"] = tested & (on_people | (self.verdict_on == "all"))
         n_tests = max(int(frame["decides"].sum()), 1)
         level = alpha / n_tests  # of the first step of the correction: whatever others are
-        for place in np.flatnonzero(frame["answer"].eq(OPEN) & on_people):
+        for place in np.flatnonzero(frame["answer"].eq(UNDECIDED) & on_people):
             times = found[place].times_as_many(self.margin, self.within, alpha, n_tests)
             frame.loc[place, "people_needed"] = times * len(self.case.table)
         silent = frame["decides"] & ~frame["significant"]
@@ -211,14 +216,14 @@ class Report(Result):
 
     @property
     def verdict(self) -> str:
-        """One of "difference found", "within the margin", "open" and "not assessed" (without any test)."""
+        """One of "difference found", "large differences ruled out", "undecided" and "not assessed" (no test)."""
         if not self.n_tests:
             return NOT_ASSESSED
-        return FOUND if self.significant else SMALL if self.is_within else UNDECIDED
+        return DIFFERENCE if self.significant else ALL_SMALL if self.is_within else UNDECIDED
 
     @property
     def is_within(self) -> bool:
-        """Whether every comparison that decides the verdict is shown to be within `within`, those beyond, too.
+        """Whether every comparison that decides the verdict is shown to be less than `within`, those found, too.
 
         If one of them is not, this is so with a chance of at most ``1 - confidence_level``, however many there are:
         each of their tests would have to reject, that of the one that is not among them (intersection-union).
@@ -324,14 +329,14 @@ class Report(Result):
         DataFrame
             ``sensitive_features`` (a tuple), ``where``, ``effect`` (the measure, in words), ``estimate``, the interval
             ``low`` to ``high``, ``p_value`` of "at most ``limit`` in size", after correction within the family,
-            ``answer`` ("beyond", "within", "open"; "" without a test), ``people_needed``, about how many people of the
-            table would settle what is open if the estimate were the truth, ``population`` ("people" or "generated
-            inputs"), ``method``, ``n``, the people or inputs that it rests on, ``significant`` (whether the answer is
-            "beyond"), ``measure`` (its name as one word), ``raw_p_value`` before correction, ``limit``, what the test
-            is against (the margin, of a loss ratio 1.25; nan without a test), ``p_value_within`` of "at least `within`
-            in size", before correction, ``smallest``, the smallest effect that would have been found with a power of
-            80% (of findings that are not significant), ``through``, the features that were varied in place of the
-            sensitive ones, and ``sentence``.
+            ``answer`` ("found", "ruled out", "undecided"; "" without a test), ``people_needed``, about how many people
+            of the table would settle what is undecided if the estimate were the truth, ``population`` ("people" or
+            "generated inputs"), ``method``, ``n``, the people or inputs that it rests on, ``significant`` (whether the
+            answer is "found"), ``measure`` (its name as one word), ``raw_p_value`` before correction, ``limit``, what
+            the test is against (the margin, of a loss ratio 1.25; nan without a test), ``p_value_within`` of "at least
+            `within` in size", before correction, ``smallest``, the smallest effect that would have been found with a
+            power of 80% (of findings that are not significant), ``through``, the features that were varied in place of
+            the sensitive ones, and ``sentence``.
         """
         more = ["significant", "measure", "raw_p_value", "limit", "p_value_within", "smallest", "through", "sentence"]
         return self.frame[[*COLUMNS_SHOWN, *more]]
@@ -428,12 +433,12 @@ class Report(Result):
 
 
 def answers(p_values, p_values_within, alpha: float) -> np.ndarray:
-    """Return the answer to each comparison of a family: "beyond", "within" or "open".
+    """Return the answer to each comparison of a family: "found", "ruled out" or "undecided".
 
-    Beyond is what Holm's method rejects of the tests of "at most `margin`", which are against what counts as no finding
-    (half a point): the chance of one that is not is at most `alpha`. Within is what it rejects of the tests of "at
+    Found is what Holm's method rejects of the tests of "at most `margin`", which are against what counts as no finding
+    (half a point): the chance of one that is not is at most `alpha`. Ruled out is what it rejects of the tests of "at
     least `within`" (five points), or all of them if each rejects by itself; that one statement needs no correction
-    (intersection-union). What is beyond one and within the other is called beyond: a difference that is small is found.
+    (intersection-union). Where both hold it is called found: a difference that is small is one.
 
     Parameters
     ----------
@@ -443,7 +448,7 @@ def answers(p_values, p_values_within, alpha: float) -> np.ndarray:
     """
     small = np.nan_to_num(np.asarray(p_values_within, dtype=float), nan=1.0)
     within = (holm(small) <= alpha) | (small.max(initial=0) <= alpha)
-    return np.where(holm(p_values) <= alpha, BEYOND, np.where(within, INSIDE, OPEN))
+    return np.where(holm(p_values) <= alpha, FOUND, np.where(within, RULED_OUT, UNDECIDED))
 
 
 def _rank(finding: Finding) -> tuple[int, float]:

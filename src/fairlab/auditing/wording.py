@@ -165,7 +165,7 @@ def _next(report) -> str:
     if report.is_within:
         return "Keep this report, and audit again when the decisions, or the people, change."
     return (
-        "Look at more people, or compare fewer and larger groups; or say which difference is small enough, if it is "
+        "Look at more people, or compare fewer and larger groups; or say which difference is to be ruled out, if it is "
         "more than this (within=), before looking again."
     )
 
@@ -182,18 +182,17 @@ def _verdict(report) -> str:
     people, given = count(len(report.case.table), "person", "people"), report.case.n_given
     sample = f" (a random sample of {given:,})" if len(report.case.table) < given else ""
     start = f"{name}, tested on {people}{sample} for differences by {features}"
-    tests, risk = count(report.n_tests, "comparison"), f"{1 - report.confidence_level:.2g}"
+    tests, risk = count(report.n_tests, "comparison"), f"{100 * (1 - report.confidence_level):.2g}%"
     if report.significant:
         return f"{start}: {count(len(report.facts), 'finding')}, {listed(map(_seen, report.facts))}."
     if report.is_within:
         made = listed(dict.fromkeys(f"{row.measure.replace('_', ' ')} ({row.who})" for row in _decide(report)))
         return (
-            f"{start}: within the margin of {margins(report, 'within')} for every comparison made, with an error "
-            f"of at most {risk}. "
-            f"The {tests}: {made}."
+            f"{start}: differences as large as {margins(report, 'within')} are ruled out in every comparison made, "
+            f"with a chance of error of at most {risk}. The {tests}: {made}."
         )
-    small = margins(report, "within")
-    return f"{start}: no difference is shown, but these are too few people to say that all are less than {small}."
+    large = margins(report, "within")
+    return f"{start}: no difference is found, but these are too few people to rule out differences as large as {large}."
 
 
 def _decide(report):
@@ -228,32 +227,31 @@ def _who_loses(report) -> str:
     return f"{'; '.join(dict.fromkeys(said))}." if said else ""
 
 
-def margins(report, answer: str) -> str:
-    """Return what effects are beyond or within: percentage points, and what measures with their own units are."""
-    size = {"beyond": report.margin, "within": report.within}[answer]
-    rows = [
-        (row.measure, row.limit if answer == "beyond" else row.finding.least_large(size)) for row in _decide(report)
-    ]
+def margins(report, which: str) -> str:
+    """Return from what size on effects are found, or ruled out: percentage points, and measures in their own units."""
+    size = {"margin": report.margin, "within": report.within}[which]
+    rows = [(row.measure, row.limit if which == "margin" else row.finding.least_large(size)) for row in _decide(report)]
     own = [f"a {measure.replace('_', ' ')} of {limit:.3g}" for measure, limit in rows if measure in OF_OWN_UNITS]
     shares = [points(size)] * any(measure not in OF_OWN_UNITS for measure, _ in rows)
     return listed([*shares, *dict.fromkeys(own)])
 
 
 def _answers(report) -> str:
-    """Return how many comparisons have which answer, and how many people the open ones need."""
+    """Return how many comparisons have which answer, and how many people the undecided ones need."""
     if not report.n_tests or (report.is_within and not report.significant):
         return ""
-    given = report.answers
+    (found, n_found), (ruled_out, n_ruled_out), (undecided, n_undecided) = report.answers.items()
+    needed = report.frame.loc[report.frame["decides"] & report.frame["answer"].eq(undecided), "people_needed"]
+    most, large = people_needed(needed.max()), margins(report, "within")
+    whom = "the least certain of them" if n_undecided > 1 else "it"
     said = [
-        f"of {report.n_tests:,}, {given['beyond']:,} {'is' if given['beyond'] == 1 else 'are'} beyond the margin of "
-        f"{margins(report, 'beyond')} (family-wise error rate at most {1 - report.confidence_level:.2g})",
-        f"{given['within']:,} within that of {margins(report, 'within')}",
+        f"a difference of more than {margins(report, 'margin')} is {found} in {n_found:,} of {report.n_tests:,} "
+        f"(family-wise error rate at most {1 - report.confidence_level:.2g})",
+        f"one as large as {large} is {ruled_out} in {n_ruled_out:,}",
+        f"{n_undecided:,} {'is' if n_undecided == 1 else 'are'} {undecided}"
+        + (f", and {whom} needs about {most} people" if most else ""),
     ]
-    needed = report.frame.loc[report.frame["decides"] & report.frame["answer"].eq("open"), "people_needed"]
-    most = people_needed(needed.max())
-    whom = "of which the least certain" if given["open"] > 1 else "which"
-    said.append(f"{given['open']:,} open" + (f", {whom} needs about {most} people" if most else ""))
-    all_small = f" All of them are within {margins(report, 'within')}." if report.is_within else ""
+    all_small = f" In all of them one as large as {large} is {ruled_out}." if report.is_within else ""
     return f"{'; '.join(said)}.{all_small}"
 
 
@@ -274,7 +272,7 @@ def _on_inputs(report) -> str:
     if not found or report.verdict_on == "all":
         return ""
     are = "is" if found == 1 else "are"
-    return f"{count(found, 'comparison')} {are} beyond the margin on inputs made up, which do not decide the verdict."
+    return f"{count(found, 'difference')} {are} found on inputs made up, which do not decide the verdict."
 
 
 def how(report) -> str:

@@ -37,7 +37,11 @@ MARK = ".buildinfo"  # Sphinx writes this file into its output folder
 REPRODUCTION = "REPRODUCTION.json"
 EXTRA = "extra"  # folder of what Sphinx copies to the site as it is
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
-SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
+EXAMPLE = "\n## A whole example\n"  # of `your_model.md`, whose report is on the site
+SAMPLE = (
+    '<p class="fairlab">The report of '
+    '<a style="color: inherit" href="your_model.html#a-whole-example">a hiring model</a>, made up for this page.</p>'
+)
 SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
 CAPTION = re.compile(r"\*\*([\w.-]+)\.\*\* ")  # its beginning: table or figure, and part
 
@@ -118,7 +122,7 @@ def card_file() -> Path:
 def sample_report():
     """Run the example of the page on auditing; return its report and the page that it writes."""
     text, given = (project().docs / "your_model.md").read_text(encoding="utf-8"), {}
-    code = text.partition("```python\n")[2].partition("```")[0]
+    code = text.partition(EXAMPLE)[2].partition("```python\n")[2].partition("```")[0]
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), contextlib.redirect_stdout(None):
         exec(code, given)
         return given["report"], Path("audit.html").read_text(encoding="utf-8")
