@@ -42,6 +42,7 @@ SAMPLE = (
     '<p class="fairlab">The report of '
     '<a style="color: inherit" href="your_model.html#a-whole-example">a hiring model</a>, made up for this page.</p>'
 )
+FIRST = re.compile('<p class="word">(.*?)</p>\n<p class="summary">(.*?)</p>')  # verdict and sentence of a report
 SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
 CAPTION = re.compile(r"\*\*([\w.-]+)\.\*\* ")  # its beginning: table or figure, and part
 
@@ -91,6 +92,7 @@ def write_sources(folder: Path, n_jobs: int = 1) -> None:
         "card": card,
         "papers": {key: paper_of(key, card) for key in paper_keys()},
         "report": report,
+        "report_says": FIRST.search(report_page).groups(),
         "labs": [(lab, exercises(read(lab.notebook))) for lab in cards()],
         "packages": [import_module(package) for package in packages()],
     }

@@ -15,7 +15,6 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from fairlab import __version__, plotting
-from fairlab.auditing.wording import lines
 from fairlab.data.project import project
 from fairlab.paths import write_text
 from fairlab.site.places import LEAST
@@ -156,7 +155,6 @@ ENVIRONMENT.globals |= {
     "least": LEAST,
     "labels": json.dumps(LABELS | FILTER_LABELS),
     "load_paper": load_paper,
-    "lines": lines,
     "looks": LOOKS,
     "off_most": off_most,
     "open": OPEN,
