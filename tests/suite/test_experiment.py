@@ -4,6 +4,7 @@ import cloudpickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from matplotlib.figure import Figure
 from toy_project import add_experiment, fill, line
 
@@ -215,12 +216,26 @@ def test_a_claim_with_a_missing_number_is_not_judged(toy, numbers, verdict, reas
     assert (row.verdict, row.reason) == (verdict, reason)
 
 
-@pytest.mark.parametrize(("share", "column"), [(0.04, "fails"), (0.06, "unsettled")])
-def test_a_claim_that_the_resamples_of_its_repeats_decide_is_unsettled(toy, share, column):
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_a_claim_that_other_trials_would_turn_is_unsettled(toy, as_frame):
     experiment = Experiment("toy/mean")
-    experiment.claims("table-1", {"positive": (False, "slowest by 1.1 times", share)})
+    held = np.arange(20) < 11
+    trials = pd.DataFrame({"held": held, "other": 1.0}) if as_frame else held
+    judged = (lambda drawn: drawn["held"].mean() > 0.5, "11 of 20", trials) if as_frame else (held, "11 of 20")
+    experiment.claims("table-1", {"positive": judged})
     [row] = [row for row in experiment.compare().rows if row.id == "positive"]
-    assert (row.verdict, row.unsettled, row.column) == ("fails", share, column)
+    assert (row.verdict, row.column) == ("holds", "unsettled")
+    assert row.unsettled == pytest.approx(scipy.stats.binom.cdf(10, 20, 11 / 20), abs=0.07)
+
+
+@pytest.mark.parametrize(
+    ("trials", "column", "share"), [([3.0, 4.0, 5.0], "holds", 0.0), ([3.0], "holds", None), ([-1.0, -2.0], "fails", 0)]
+)
+def test_a_claim_that_trials_settle(toy, trials, column, share):
+    experiment = Experiment("toy/mean")
+    experiment.claims("table-1", {"positive": (lambda drawn: drawn.mean() > 0, {"mean": trials}, trials)})
+    [row] = [row for row in experiment.compare().rows if row.id == "positive"]
+    assert (row.column, row.unsettled) == (column, share)
 
 
 def test_published_numbers_beside_recorded_ones(experiment):

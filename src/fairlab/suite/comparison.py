@@ -96,8 +96,8 @@ class Row(Entry):
     relative_difference : float or None
         Of ours to published, with its sign; see `fairlab.suite.verdicts.relative_difference`.
     unsettled : float or None
-        Share of resamples of our trials, or of what was timed, with another verdict; see
-        `fairlab.suite.verdicts.unsettled`. None where trials are not drawn.
+        Share of resamples of our trials with another verdict; see `fairlab.suite.verdicts.unsettled` and
+        `judge_trials`. None where trials are not drawn.
     verdict : str
     reading : {"as_published", "inferred"} or None
         Protocol variant of a number; ``inferred``, for claims too, if it was inferred from the published values.
@@ -454,9 +454,7 @@ def _claim_row(artefact, claim, run) -> Row:
     verdict, reason = judge_claim(entry["holds"], impossible=claim.impossible, **_limits(run, artefact, claim, entry))
     inferred, share = claim.inferred or artefact.inferred, entry.get("unsettled")
     share = share if verdict in CLAIM_VERDICTS else None
-    chance = (
-        share and share > UNSETTLED and f"unsettled: {share:.0%} of resamples of what was timed have another verdict"
-    )
+    chance = share and share > UNSETTLED and f"unsettled: {share:.0%} of resamples of our trials have another verdict"
     reasons = [reason, entry["detail"], chance, inferred and f"the protocol was inferred: {inferred}"]
     return published_row(
         run.paper,

@@ -31,6 +31,7 @@ from fairlab.suite.scorecard import ending_of
 from fairlab.suite.seeds import Trial
 from fairlab.suite.tables import use_tables
 from fairlab.suite.trials import run_trials
+from fairlab.suite.verdicts import in_most, judge_trials
 
 READINGS = ("as_published", "as_specified")
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
@@ -359,17 +360,26 @@ class Experiment:
         ----------
         artefact : str
             As in the paper's ``published.yaml``.
-        judged : dict of str to (bool or None, str or dict), or to (bool, str or dict, float)
+        judged : dict of str to tuple
             By id: whether the claim holds, and the numbers behind the result, as text or by name (a number, or one per
-            trial). If one of these is missing, the claim is not judged. None with a reason if it cannot be judged. Of
-            what was timed, also the share of resamples of its repeats with the other outcome.
+            trial). If one of these is missing, the claim is not judged. Whether it holds is True or False, None with a
+            reason if it cannot be judged, or one of these for each trial that is drawn: it holds if it does in more
+            than half of them. What is judged from drawn trials together is a function instead, with the trials as a
+            third item: an array with one trial a row, or a frame; see `fairlab.suite.verdicts.judge_trials`.
         data : list of str or None
             As for `record`.
         """
-        for id, (holds, detail, *unsettled) in judged.items():
+        for id, (holds, detail, *trials) in judged.items():
             self._declared(artefact, id, "claims")
+            missing, unsettled = None, None
             if isinstance(detail, Mapping):
-                holds, detail = _judged(holds, detail)
+                detail, missing = _numbers_as_text(detail)
+            if missing:
+                holds, detail = None, missing
+            elif trials:
+                holds, unsettled = judge_trials(holds, trials[0])
+            elif isinstance(holds, np.ndarray | pd.Series) and holds.ndim:
+                holds, unsettled = judge_trials(in_most, holds)
             if not isinstance(detail, str):
                 raise TypeError(f"{artefact}:{id}: expected the detail as text, found {detail!r}")
             if holds is None:
@@ -380,7 +390,7 @@ class Experiment:
             if any((claim["artefact"], claim["id"]) == (artefact, id) for claim in self.run.claims):
                 raise ValueError(f"{artefact}:{id}: claimed twice")
             entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail}
-            entry |= {"unsettled": float(unsettled[0])} if unsettled else {}
+            entry |= {} if unsettled is None else {"unsettled": unsettled}
             self.run.claims.append(entry | {"data": self._variants(data)})
 
     def beside(self, artefact: str, id: str = "{id}", *, reading: str = "as_published") -> pd.DataFrame:
@@ -564,12 +574,12 @@ def _sides(value, ours) -> dict:
     return {name: float(number) for name, number in row.items()}
 
 
-def _judged(holds, numbers) -> tuple[bool | None, str]:
-    """Return whether a claim holds, None if a number is missing, and the numbers by name as text."""
+def _numbers_as_text(numbers) -> tuple[str, str | None]:
+    """Return the numbers behind a claim by name as text, and which are missing, if any."""
     of_trials = {name: np.atleast_1d(np.asarray(values, dtype=float)) for name, values in numbers.items()}
-    if missing := [name for name, values in of_trials.items() if not len(values) or not np.isfinite(values).all()]:
-        return None, f"not every trial has a value: {', '.join(missing)}"
-    return holds, ", ".join(f"{name} {plotting.span(values)}" for name, values in of_trials.items())
+    missing = [name for name, values in of_trials.items() if not len(values) or not np.isfinite(values).all()]
+    listed = ", ".join(f"{name} {plotting.span(values)}" for name, values in of_trials.items() if name not in missing)
+    return listed, f"not every trial has a value: {', '.join(missing)}" if missing else None
 
 
 def _write_csv(frame, path) -> None:

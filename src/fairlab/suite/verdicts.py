@@ -1,9 +1,11 @@
 """The verdicts on our numbers: their rules, which hold for all rows, and what readers see of each."""
 
 from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from fairlab.suite.published import Kind, Value, half_step
 
@@ -81,8 +83,12 @@ class Ours:
 
     def resampled(self, n_resamples: int) -> "Ours":
         """Return bootstrap samples of the trials, the same every time."""
-        drawn = np.random.default_rng(0).integers(self.n, size=(self.n, n_resamples))
-        return replace(self, values=self.values[drawn])
+        return replace(self, values=self.values[_resamples(self.n, n_resamples)])
+
+
+def _resamples(n: int, n_resamples: int = RESAMPLES) -> np.ndarray:
+    """Return the trials of each resample, shape (n, n_resamples)."""
+    return np.random.default_rng(0).integers(n, size=(n, n_resamples))
 
 
 def judge(
@@ -160,6 +166,29 @@ def _by_number(published, ours, claims_hold) -> np.ndarray:
         claims_hold,
     )
     return np.select(np.broadcast_arrays(*rules), JUDGED[:-1], JUDGED[-1])
+
+
+def in_most(held) -> bool:
+    """Return whether a claim that is judged in each trial holds in more than half of them."""
+    return np.mean(held) > 0.5
+
+
+def judge_trials(rule: Callable, trials) -> tuple[bool, float | None]:
+    """Return whether a claim holds, and the share of resamples of our trials in which it is the other way.
+
+    Parameters
+    ----------
+    rule : callable
+        Takes trials and returns whether the claim holds for them.
+    trials : array, DataFrame or Series
+        One drawn trial a row. Of a single one it is not known how it would come out with others: the share is None.
+    """
+    trials = trials if isinstance(trials, pd.DataFrame | pd.Series) else np.asarray(trials)
+    rows = trials.iloc if isinstance(trials, pd.DataFrame | pd.Series) else trials
+    holds = bool(rule(trials))
+    if len(trials) < 2:
+        return holds, None
+    return holds, float(np.mean([bool(rule(rows[drawn])) != holds for drawn in _resamples(len(trials)).T]))
 
 
 def judge_claim(holds: bool, *, surrogate: str = "", size: str = "", impossible: str = "") -> tuple[str, str]:
