@@ -179,16 +179,16 @@ def judge_trials(rule: Callable, trials) -> tuple[bool, float | None]:
     Parameters
     ----------
     rule : callable
-        Takes trials and returns whether the claim holds for them.
+        Takes trials and returns whether the claim holds for them, or in which cases: it must in all.
     trials : array, DataFrame or Series
         One drawn trial a row. Of a single one it is not known how it would come out with others: the share is None.
     """
     trials = trials if isinstance(trials, pd.DataFrame | pd.Series) else np.asarray(trials)
     rows = trials.iloc if isinstance(trials, pd.DataFrame | pd.Series) else trials
-    holds = bool(rule(trials))
+    holds = np.all(rule(trials))
     if len(trials) < 2:
-        return holds, None
-    return holds, float(np.mean([bool(rule(rows[drawn])) != holds for drawn in _resamples(len(trials)).T]))
+        return bool(holds), None
+    return bool(holds), float(np.mean([np.all(rule(rows[drawn])) != holds for drawn in _resamples(len(trials)).T]))
 
 
 def judge_claim(holds: bool, *, surrogate: str = "", size: str = "", impossible: str = "") -> tuple[str, str]:
