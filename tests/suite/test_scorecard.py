@@ -377,6 +377,14 @@ def test_a_linked_number_has_the_digits_of_the_text_that_stands_there(text, plac
     assert set_links(linked, [row]) == f"Before {LINK.format(expected, place)} and after."
 
 
+@pytest.mark.parametrize(("unsettled", "expected"), [(None, "holds"), (0.04, "holds"), (0.4, "holds, unsettled")])
+def test_a_linked_claim_says_that_it_is_unsettled(unsettled, expected):
+    place = {"paper": "fliptest", "artefact": "figure-7", "id": "gan-flipset-higher-scores", "kind": "claim"}
+    row = Row(**place, published="…", ours="holds", verdict="holds", unsettled=unsettled)
+    linked = LINK.format("fails", "figure-7:gan-flipset-higher-scores")
+    assert set_links(linked, [row]) == linked.replace("fails", expected)
+
+
 def test_a_linked_number_is_that_of_the_protocol_that_its_address_names():
     place = {"paper": "fliptest", "artefact": "section-5.3", "id": "hired_share.women", "kind": "number"}
     row = Row(**place, published=0.3, ours=0.3, as_specified=0.27, verdict="near")

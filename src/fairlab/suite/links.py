@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fairlab.data.project import project
 from fairlab.suite.catalogue import PROFILES
-from fairlab.suite.comparison import Numbers, Row
+from fairlab.suite.comparison import BY_CHANCE, Numbers, Row
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import label_of
 
@@ -70,7 +70,7 @@ def number_after(words: str, row: Row) -> str:
 def in_digits_of(text: str, row: Row, ours: Numbers | str | None) -> str:
     """Return our result for a row in the form of a text, such as ``30%``, ``−1.37`` or ``1,086``; a claim's verdict."""
     if row.kind == "claim" or ours is None:
-        return label_of(row.verdict)
+        return label_of(row.verdict) + (f", {BY_CHANCE}" if row.kind == "claim" and row.is_unsettled else "")
     form = NUMBER.fullmatch(text)
     if form is None:
         raise ValueError(f"{row.artefact}:{row.id}: expected a number such as 30%, −1.37 or 1,086, found {text!r}")
