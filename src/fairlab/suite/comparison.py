@@ -405,7 +405,7 @@ def _rows_of(artefact, run) -> Iterable[Row]:
     """Yield the rows of one table or figure of a run: its numbers, then its claims."""
     claims = [_claim_row(artefact, claim, run) for claim in artefact.claims.values()]
     # A claim from surrogate data or a smaller run supports no number.
-    all_hold = all(row.verdict == "holds" for row in claims)
+    all_hold = all(row.verdict == "holds" and not row.is_unsettled for row in claims)
     for value in artefact.values.values():
         yield _value_row(artefact, value, run, all_hold and value.id in artefact.judged)
     yield from claims

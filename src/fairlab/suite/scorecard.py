@@ -185,7 +185,7 @@ def what_is_counted(card: Comparison) -> str:
         f"p-values, of which only the side of 0.05 counts, and {off} are off by over {AGREES:.0%} and agree by a "
         "published standard deviation, overlapping intervals or half a percentage point; our 95% interval is wider "
         f"than a quarter of the published number for {wide}, than half of it for {wider}. Of the claims, "
-        f"{claims['holds']} hold and {claims['fails']} fail."
+        f"{claims['holds']} hold, {claims['fails']} fail and {claims[BY_CHANCE]} are unsettled."
     )
 
 
