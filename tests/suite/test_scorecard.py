@@ -152,11 +152,11 @@ def rows():
     return {row.id: row for row in scorecard().rows}
 
 
-def publish(profile="quick", source="real", mean=0.55, holds=True):
+def publish(profile="quick", source="real", mean=0.55, **claim):
     experiment = Experiment("toy/mean", profile=profile)
     fill(experiment)
     experiment.run.records[0]["values"] = [mean]
-    experiment.run.claims[0]["holds"] = holds
+    experiment.run.claims[0] |= claim
     experiment.run.data[0]["source"] = source
     experiment.record("table-1", "rows", 4425)
     experiment.compare()
@@ -171,6 +171,8 @@ def test_nothing_was_run(toy):
 
 def test_same_conclusion_and_difference(toy):
     published = toy / "experiments" / "toy" / "published.yaml"
+    publish(mean=3.0, unsettled=0.4)
+    assert (rows()["mean"].verdict, rows()["positive"].column) == ("differs", "unsettled")
     publish(mean=3.0)
     assert rows()["mean"].verdict == "same conclusion"
     text = published.read_text()
