@@ -39,9 +39,9 @@ class FilesReport:
     left_out: dict[str, str]
 
     def __str__(self):
-        shown = [
-            f"{name}\n{table[SHOWN].to_string(float_format='{:.4g}'.format)}" for name, table in self.rates.items()
-        ]
+        counts = dict.fromkeys(["people", "selected"], "{:,}".format)
+        look = {"formatters": counts, "float_format": "{:.4g}".format, "na_rep": ""}
+        shown = [table[SHOWN].rename_axis(name).to_string(**look) for name, table in self.rates.items()]
         left_out = [f"Column {name!r} is left out: it {why}." for name, why in self.left_out.items()]
         return "\n\n".join([f"{self.n_rows:,} decisions, all counted", *left_out, *shown, str(self.report)])
 
