@@ -1,7 +1,6 @@
 """How Sphinx builds the site; `fairlab site` writes the sources and calls it."""
 
 import re
-import tomllib
 from base64 import b64decode
 from functools import cache
 from html import escape
@@ -15,8 +14,8 @@ from PIL import Image
 from sphinx.search.en import SearchEnglish
 
 from fairlab import __version__
-from fairlab.data.project import project as root
 from fairlab.site.code import narrow_examples
+from fairlab.site.places import ADDRESSES
 
 project = "fairlab"
 author = "The fairlab contributors"
@@ -53,9 +52,7 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 suppress_warnings = ["myst.header", "mystnb.unknown_mime_type", "mystnb.mime_priority"]
 
-# Addresses of the project, where pyproject.toml has them; a picture for links needs one to be whole.
-ADDRESSES = tomllib.loads((root().root / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
-REPOSITORY = ADDRESSES.get("Repository") or ADDRESSES.get("Source")
+REPOSITORY = ADDRESSES.get("Repository")
 DESCRIPTION = (
     "Five papers on fairness testing, checked number by number, and their five methods to audit your own models."
 )
@@ -70,7 +67,7 @@ html_js_files = [("scorecard.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_domain_indices = False
 html_copy_source = False
-html_baseurl = ADDRESSES.get("Documentation", "")
+html_baseurl = ADDRESSES.get("Documentation", "")  # which a picture for links needs
 html_sidebars = {"index": [], "scorecard": []}
 html_theme_options = {
     "logo": {"text": "fairlab"},

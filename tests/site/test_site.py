@@ -26,7 +26,7 @@ from fairlab.site.building import (
     write_notebooks,
 )
 from fairlab.site.code import LONGEST, narrow, narrow_blocks, narrow_examples
-from fairlab.site.places import on_site
+from fairlab.site.places import ADDRESSES, on_site
 from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, off_most, place
 from fairlab.suite.comparison import Comparison, short_line
 from fairlab.suite.experiment import Experiment
@@ -213,6 +213,12 @@ def test_a_page_has_every_part_and_every_row(card, site, key):
     assert "{{ " not in page
     assert "&lt;p&gt;" not in page
     assert f'href="https://doi.org/{load_paper(key).about.doi}"' in page
+
+
+def test_the_address_to_clone_is_that_of_the_project_where_it_has_one(monkeypatch):
+    assert "git clone" not in HTML.clone({})
+    monkeypatch.setitem(ADDRESSES, "Repository", "https://example.org/fairlab")
+    assert "<code>git clone https://example.org/fairlab</code>" in HTML.clone({})
 
 
 def test_paper_without_text_has_a_page(toy):

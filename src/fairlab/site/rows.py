@@ -17,7 +17,7 @@ from markupsafe import Markup
 from fairlab import __version__, plotting
 from fairlab.data.project import project
 from fairlab.paths import write_text
-from fairlab.site.places import LEAST
+from fairlab.site.places import ADDRESSES, LEAST
 from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.comparison import BY_CHANCE, INFERRED, Comparison, Row, off_most, short_line
 from fairlab.suite.published import load_paper, paper_keys
@@ -143,6 +143,7 @@ ENVIRONMENT.filters |= {
     "year": lambda venue: "".join(re.findall(r"\d{4}", venue)[:1]),
 }
 ENVIRONMENT.globals |= {
+    "addresses": ADDRESSES,
     "anchor": anchor,
     "apart": APART,
     "artefact_name": artefact_name,
