@@ -233,7 +233,7 @@ def margins(report, which: str) -> str:
     rows = [(row.measure, row.limit if which == "margin" else row.finding.least_large(size)) for row in _decide(report)]
     own = [f"a {measure.replace('_', ' ')} of {limit:.3g}" for measure, limit in rows if measure in OF_OWN_UNITS]
     shares = [points(size)] * any(measure not in OF_OWN_UNITS for measure, _ in rows)
-    return listed([*shares, *dict.fromkeys(own)])
+    return " or ".join([*shares, *dict.fromkeys(own)])
 
 
 def _answers(report) -> str:

@@ -31,6 +31,7 @@ COMMON = {
     "that is the square; take the root": lambda found, right: np.sqrt(found),
     "that is the root; take the square": lambda found, right: found**2,
     "that is the ratio turned over": lambda found, right: 1 / found,
+    "those are counts; a share is a count divided by how many there are": lambda found, right: _shared(found, right),
 }
 
 # What a student should hear of an error, by a part of its text.
@@ -43,6 +44,14 @@ ERRORS = {
     "arrays must|broadcast|same length|shapes|[Ll]ength of": "The two differ in length; are they about the same rows?",
     "is not iterable|has no len|not subscriptable": "What a function returns has another form than its text says",
     "maximum recursion": "The function calls itself; does it have the name of one that it uses?",
+    "not callable": "Round brackets call a function; a column is in square brackets, and a product needs *",
+    "convert the series|not 'Series'|length-1 arrays|size-1 arrays|0-dimensional": "One number belongs there, and it is a whole column",
+    "indices must be": "That is a list or a text, which has no columns; take the table",
+    "unhashable": "That is a whole column or a list; take its name, or one value of it",
+    "could not convert|to numeric|agg function failed": "A column of words has no mean; compare it with a word first",
+    "division by zero": "There is nobody of the kind that you look for; is it spelled as in the table?",
+    "unsupported operand|not supported|concatenate|did not contain a loop|must be": "Kinds of values that do not go "
+    "together, such as text and a number; print both, or take type(...) of them",
 }
 
 
@@ -191,6 +200,11 @@ def _share(right: np.ndarray) -> bool:
     return bool(((right >= 0) & (right <= 1)).all())
 
 
+def _shared(found: np.ndarray, right: np.ndarray) -> np.ndarray:
+    are_counts = (found == np.round(found)).all() and found.max(initial=0) > 1 and found.min(initial=0) >= 0
+    return right if are_counts and _share(right) and (right != np.round(right)).any() else found
+
+
 def _unrounded(found: np.ndarray, right: np.ndarray) -> np.ndarray:
     digits = range(0 if (np.abs(right) >= 1).any() else 1, 6)
     return right if any(np.allclose(found, np.round(right, n), rtol=0, atol=1e-9) for n in digits) else found
@@ -261,7 +275,7 @@ def _shown(value) -> str:
 def explained(error: Exception) -> Exception:
     """Return an error of a student's code with what to do about it in its text."""
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    hint = next((hint for part, hint in ERRORS.items() if re.search(part, text)), "")
+    hint = next((hint for part, hint in ERRORS.items() if re.search(part, text, re.IGNORECASE)), "")
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     if isinstance(error, KeyError | AttributeError):
         searched = [frame.f_locals.get(name) for frame in frames for name in ("self", "obj")]
@@ -273,6 +287,8 @@ def explained(error: Exception) -> Exception:
     ignores = next(filter(None, (_ignores([frame.f_code], frame.f_globals) for frame in frames)), hint)
     if ignores and not isinstance(error, LabError):
         error.args = (f"{text.rstrip('. ')}. {ignores}",)
+        if ignores not in str(error):  # of a kind that makes its own text, as NumPy's
+            error = TypeError(*error.args).with_traceback(error.__traceback__)
     return error
 
 
