@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.suite.tables import MOST, SHOWN, number, to_html, words
+import fairlab
+from fairlab.auditing import run
+from fairlab.suite.tables import MOST, SHOWN, number, of_dataset, of_result, to_html, words
 
 
 @pytest.mark.parametrize(
@@ -72,3 +74,17 @@ def test_rows_and_columns_of_several_levels_keep_them():
     html = to_html(frame)
     assert 'rowspan="2"' in html
     assert "second" in html
+
+
+def test_results_of_methods_and_data_sets_have_tables_of_the_same_form():
+    people = pd.DataFrame({"sex": ["f", "m"] * 10_000, "points": np.arange(20_000) % 97})
+    case = fairlab.Case(lambda rows: rows["points"] > 50, people, sensitive_features=["sex"])
+    result = run("rates", case)
+    assert to_html(result.to_frame()) in of_result(result)
+    assert ">20,000<" in of_result(result)
+    assert "NaN" not in of_result(result)
+    assert "('sex',)" not in of_result(result)
+    report = fairlab.audit(case, methods=["rates"], progress=False)
+    assert of_result(report) == report._repr_html_()
+    data = fairlab.load("adult-uci")
+    assert ">77,516<" in of_dataset(data)

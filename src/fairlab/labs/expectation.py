@@ -45,7 +45,8 @@ ERRORS = {
     "is not iterable|has no len|not subscriptable": "What a function returns has another form than its text says",
     "maximum recursion": "The function calls itself; does it have the name of one that it uses?",
     "not callable": "Round brackets call a function; a column is in square brackets, and a product needs *",
-    "convert the series|not 'Series'|length-1 arrays|size-1 arrays|0-dimensional": "One number belongs there, and it is a whole column",
+    "convert the series|not 'Series'|length-1 arrays|size-1 arrays|0-dimensional": "One number belongs there, and that "
+    "is a whole column",
     "indices must be": "That is a list or a text, which has no columns; take the table",
     "unhashable": "That is a whole column or a list; take its name, or one value of it",
     "could not convert|to numeric|agg function failed": "A column of words has no mean; compare it with a word first",
