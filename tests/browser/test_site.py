@@ -289,7 +289,10 @@ def test_a_number_in_a_bar_is_shown_whole_or_not_at_all(page, site):
 VISITORS = {
     "journalist": ("index.html", ["a >> text=FairTest"], "text=swaps latitude and longitude"),
     "engineer": ("index.html", ["article a >> text=Audit your model"], 'pre:has-text("import fairlab")'),
-    "lecturer": ("index.html", ["article >> text=Teach"], ".fl-cards a >> nth=0"),
+    "engineer, what comes out": ("index.html", ["article a >> text=Audit your model"], "text=See this sample report"),
+    "lecturer": ("index.html", ["article >> text=Teach"], 'pre:has-text("fairlab labs build")'),
+    "lecturer, plan": ("index.html", ["article >> text=Teach"], "article a >> text=three weeks"),
+    "lecturer, grades": ("index.html", ["article >> text=Teach"], "article a >> text=gradebook"),
     "student": ("index.html", ["article >> text=Teach", ".fl-cards a >> nth=0"], "text=Download the notebook"),
     "student of ADF": (
         "papers/adf.html",

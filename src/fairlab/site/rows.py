@@ -94,7 +94,7 @@ def bar(card: Comparison) -> list[dict]:
     for colour, apart in filter(counts.get, product((*plotting.COLOURS, BY_CHANCE), (None, INFERRED, BY_CHANCE))):
         n, found = counts[colour, apart], {row.verdict for row in card.rows if bar_colour(row) == colour}
         words = ", ".join(label_of(verdict) for verdict in LOOKS if verdict in found) + f" ({apart})" * bool(apart)
-        words = APART[BY_CHANCE] if apart == BY_CHANCE else words
+        words = apart if apart == BY_CHANCE else words
         segments.append({"colour": colour, "apart": apart, "n": n, "words": words, "width": 100 * n / len(card.rows)})
     return segments
 
