@@ -38,6 +38,7 @@ COMMON = {
 ERRORS = {
     "The truth value of a": "Compare row by row with & and |, each part in brackets, or take .any() or .all()",
     "NoneType|ellipsis": "A function returned nothing; is there a `return`?",
+    r"^[^(]*\.\w+\(\).*(keyword|positional) argument": "That method takes other arguments; help(...) lists them",
     "keyword argument|positional argument": "Leave the line that begins with `def` as it was, and its arguments",
     "local variable": "A name that a function assigns to is its own, not the notebook's; take another name",
     "'[a-z_-]*(function|method)[a-z_-]*'": "A function is called by brackets: ()",
@@ -49,7 +50,9 @@ ERRORS = {
     "is a whole column",
     "indices must be": "That is a list or a text, which has no columns; take the table",
     "unhashable": "That is a whole column or a list; take its name, or one value of it",
-    "could not convert|to numeric|agg function failed": "A column of words has no mean; compare it with a word first",
+    "could not convert|to numeric|agg function|does not support operation|reduction": "A column of words has no mean; "
+    "compare it with a word first",
+    "'(str|bool)' object has no attribute": "A single word has no such method; put a comparison in brackets before it",
     "division by zero": "There is nobody of the kind that you look for; is it spelled as in the table?",
     "unsupported operand|not supported|concatenate|did not contain a loop|must be": "Kinds of values that do not go "
     "together, such as text and a number; print both, or take type(...) of them",
