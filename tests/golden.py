@@ -26,14 +26,6 @@ def numbers(folder: Path, profile: str) -> dict[tuple, list]:
     return {place: values for place, values in found.items() if place[:2] not in COUNT_SECONDS}
 
 
-def difference(old: list, new: list) -> str:
-    """Say in a line how two lists differ."""
-    if len(old) != len(new):
-        return f"{len(old)} values, now {len(new)}"
-    pairs = [(before, after) for before, after in zip(old, new, strict=True) if before != after]
-    return f"{len(pairs)} of {len(old)} differ, first {str(pairs[0][0])[:60]} -> {str(pairs[0][1])[:60]}"
-
-
 def main() -> int:
     """Print what differs between two results folders."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -49,7 +41,7 @@ def main() -> int:
     places = sorted(place for place in old.keys() | new.keys() if place[0] in experiments)
     different = [place for place in places if old.get(place) != new.get(place)]
     for place in different:
-        print(*place, "|", difference(old.get(place, []), new.get(place, [])))
+        print(*place, "|", *(str(side.get(place))[:60] for side in (old, new)), sep="  ")
     print(f"{len(experiments)} experiments, {len(places) - len(different)} equal, {len(different)} different")
     return int(bool(different))
 

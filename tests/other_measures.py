@@ -6,13 +6,12 @@ the income; of COMPAS whether the decile is low (up to 4), its label that nobody
 """
 
 import json
-import subprocess
 import sys
-import venv
 import warnings
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile
 
+import other_tools
 import pandas as pd
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -187,18 +186,12 @@ def scores() -> pd.DataFrame:
 
 
 def write() -> None:
-    """Ask all tools, those of others in an environment of their own, and write the tables."""
+    """Ask all tools, and write the tables."""
     people = tables()
-    rows = answers("fairlab", people)
-    with TemporaryDirectory() as place:
-        venv.create(place, with_pip=True)
-        python = Path(place) / "bin" / "python"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PINNED], check=True)
-        people.to_csv(Path(place) / "people.csv", index=False)
-        for tool in list(TOOLS)[1:]:
-            run = [python, __file__, tool, Path(place) / "people.csv"]
-            rows += json.loads(subprocess.run(run, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1])
-    arranged(rows).to_csv(TABLE, index=False)
+    with NamedTemporaryFile(suffix=".csv") as file:
+        people.to_csv(file.name, index=False)
+        others = other_tools.asked(__file__, PINNED, list(TOOLS)[1:], file.name)
+    arranged([*answers("fairlab", people), *others]).to_csv(TABLE, index=False)
     scores().to_csv(SCORES, index=False)
 
 

@@ -139,18 +139,22 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).loc[rows["tool"].unique()]
 
 
-def write() -> None:
-    """Ask all tools, those of others in an environment of their own, and write the tables."""
-    rows = answers("fairlab")
+def asked(script: str, pinned: tuple[str, ...], tools: list[str], *arguments: str) -> list[dict]:
+    """Return what tools answer, each by a script, in an environment of their own."""
+    rows = []
     with TemporaryDirectory() as place:
         venv.create(place, with_pip=True)
         python = Path(place) / "bin" / "python"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PINNED], check=True)
-        for tool in list(TOOLS)[1:]:
-            rows += json.loads(
-                subprocess.run([python, __file__, tool], check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1]
-            )
-    frame = pd.DataFrame(rows)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *pinned], check=True)
+        for tool in tools:
+            said = subprocess.run([python, script, tool, *arguments], check=True, stdout=subprocess.PIPE).stdout
+            rows += json.loads(said.splitlines()[-1])
+    return rows
+
+
+def write() -> None:
+    """Ask all tools, and write the tables."""
+    frame = pd.DataFrame([*answers("fairlab"), *asked(__file__, PINNED, list(TOOLS)[1:])])
     frame.to_csv(TABLE, index=False)
     summary(frame).rename_axis("tool").to_csv(SUMMARY)
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from unittest import mock
 
 import joblib
 import numpy as np
@@ -18,13 +17,6 @@ from audited import finding, people
 from fairlab import Case, audit
 from fairlab.auditing.audits import METHODS
 from fairlab.cli import main
-
-
-def test_list_has_tables_and_figures(toy, capsys):
-    assert main(["list"]) == 0
-    head, line = capsys.readouterr().out.splitlines()
-    assert head.startswith("experiment")
-    assert line.split()[:3] == ["toy/mean", "table-1,", "figure-1"]
 
 
 @pytest.mark.parametrize(
@@ -57,15 +49,27 @@ def test_wrong_calls_say_what_exists(toy, capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
-def test_what_a_changed_parameter_takes_is_told_beforehand(toy, capsys):
-    assert main(["run", "toy/mean", "-p", "n", "3", "--seed", "2", "--dry-run"]) == 0
-    assert re.fullmatch(r"toy/mean: about [\d.]+ min of one core at the sizes of quick\n", capsys.readouterr().out)
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["list"], 0, r"experiment .*\ntoy/mean +table-1, figure-1 .*\n"),
+        (["data", "describe", "lipton"], 0, r".*Hiring data of Lipton.*"),
+        (
+            ["run", "toy/mean", "-p", "n", "3", "--seed", "2", "--dry-run"],
+            0,
+            r"toy/mean: about [\d.]+ min of one core at the sizes of quick\n",
+        ),
+        (
+            ["run", "toy/mean", "--snakemake", "--forceall"],
+            1,
+            "fairlab: --snakemake is for a cluster: --scheduler slurm\n",
+        ),
+    ],
+)
+def test_calls_end_with_their_status_and_say_what_they_are_asked(toy, capsys, arguments, status, said):
+    assert main(arguments) == status
+    assert re.fullmatch(said, "".join(capsys.readouterr()), flags=re.DOTALL)
     assert not (toy / "results").exists()
-
-
-def test_options_for_snakemake_are_refused_without_it(toy, capsys):
-    assert main(["run", "toy/mean", "--snakemake", "--forceall"]) == 1
-    assert capsys.readouterr().err == "fairlab: --snakemake is for a cluster: --scheduler slurm\n"
 
 
 def test_characters_that_a_locale_lacks_are_printed_as_escapes(toy):
@@ -78,25 +82,16 @@ def test_characters_that_a_locale_lacks_are_printed_as_escapes(toy):
 
 LOADED = """
 import sys
-from fairlab.cli import main
-assert main(sys.argv[1:]) == 0
-print([name for name in ("papermill", "tensorflow", "scipy", "sklearn", "matplotlib") if name in sys.modules])
+from fairlab.__main__ import main
+assert main() == 0
+heavy = "papermill", "tensorflow", "scipy", "sklearn", "matplotlib"
+print([name for name in sys.modules if name in heavy or "audit" in sys.argv and name.startswith("fairlab.suite")])
 """
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["audit", "--help"]])
-def test_help_loads_no_heavy_library(toy, arguments):
+def test_help_loads_no_heavy_library_and_commands_on_models_nothing_of_the_suite(toy, arguments):
     done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
-@pytest.mark.parametrize("name", ["audit", "compare", "monitor"])
-def test_commands_on_models_of_users_load_nothing_of_the_suite(name):
-    code = (
-        "import sys; from fairlab.__main__ import main\n"
-        "assert main() == 0; print([name for name in sys.modules if name.startswith('fairlab.suite')])"
-    )
-    done = subprocess.run([sys.executable, "-c", code, name, "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -111,11 +106,6 @@ def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
     assert (names, place) == (["toy/mean"], ["quick", "slurm"])
     rest = ["--default-resources", "a=b", "--jobs", "9", "-p"]
     assert more == {"jobs": 3, "cores": None, "dry_run": True, "arguments": rest}
-
-
-def test_a_data_set_is_described(toy, capsys):
-    assert main(["data", "describe", "lipton"]) == 0
-    assert "Hiring data of Lipton" in capsys.readouterr().out
 
 
 MODEL = "import numpy as np\n\n\ndef predict(rows):\n    return np.where(rows['age'] > 40, 'yes', 'no')\n"
@@ -166,13 +156,11 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
     assert capsys.readouterr().out.startswith("Not assessed: no statistical test was possible, so this audit says")
     model["themis"] = 0.2
     assert main(AUDIT) == 0
-    assert len(capsys.readouterr().out.splitlines()) <= 10
     model["fliptest"] = 0.001
     assert main(AUDIT) == 3
     printed = capsys.readouterr()
     assert "Comparisons: a difference of more than 0.5 percentage points is found in 1 of 2" in printed.out
     assert "--html FILE or --json FILE writes 2 comparisons, and 6 reasons why others were not made." in printed.out
-    assert len(printed.out.splitlines()) <= 10
     assert main([*AUDIT, "--methods", "themis", "--require-within"]) == 3
     assert "\nfails: undecided: " in capsys.readouterr().out
     assert printed.err.startswith("fairlab: the model will take ")
@@ -215,15 +203,6 @@ def test_outputs_are_checked_before_the_model_is_called(model, tmp_path, capsys,
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_an_output_whose_reader_is_gone_is_named(model, capsys):
-    reader, writer = os.pipe()
-    os.close(reader)
-    model["themis"] = 0.2
-    assert main([*AUDIT, "--json", f"/dev/fd/{writer}"]) == 1
-    os.close(writer)
-    assert f"Broken pipe: '/dev/fd/{writer}'" in capsys.readouterr().err
-
-
 HANGING = """
 import time
 
@@ -237,27 +216,29 @@ def at_once(rows):
 """
 
 
-def test_max_seconds_bounds_a_model_that_does_not_answer(here, capsys):
+@pytest.mark.parametrize(
+    "model",
+    [
+        ["audit", "hanging:at_once"],
+        ["audit", "hanging_to_load:x"],
+        ["audit", "./hang.sh", "--program"],
+        ["audit", "./hang.sh", "--batch-program"],
+        ["compare", "hanging:at_once", "hanging:at_once"],
+    ],
+)
+def test_max_seconds_bounds_a_model_that_does_not_answer(here, capsys, model):
     pd.DataFrame({"sex": ["f", "m"] * 100, "hours": range(200)}).to_csv("t.csv", index=False)
     (here / "hanging.py").write_text(HANGING)
     (here / "hanging_to_load.py").write_text("import time\ntime.sleep(60)\n")
     (here / "hang.sh").write_text("#!/bin/sh\necho $$ >> started\nexec sleep 60\n")
     (here / "hang.sh").chmod(0o755)
-    call = ["t.csv", "--sensitive-features", "sex", "--max-seconds", "1", "--json", "r.json"]
+    (here / "started").touch()
     start = time.monotonic()
-    for model in (
-        ["hanging:at_once"],
-        ["hanging_to_load:x"],
-        ["./hang.sh", "--program"],
-        ["./hang.sh", "--batch-program"],
-    ):
-        assert main(["audit", *model, *call]) == 1
-        assert capsys.readouterr().err == "fairlab: --max-seconds: the model did not answer within 1 seconds\n"
-    assert main(["compare", "hanging:at_once", "hanging:at_once", *call]) == 1
+    assert main([*model, "t.csv", "--sensitive-features", "sex", "--max-seconds", "1", "--json", "r.json"]) == 1
     assert capsys.readouterr().err == "fairlab: --max-seconds: the model did not answer within 1 seconds\n"
     assert time.monotonic() - start < 40
     processes = (here / "started").read_text().split()
-    assert processes and not [number for number in processes if Path(f"/proc/{number}/cmdline").exists()]
+    assert not [number for number in processes if Path(f"/proc/{number}/cmdline").exists()]
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
@@ -276,18 +257,25 @@ def test_what_was_found_before_a_model_hung_is_reported():
     assert ("Themis", "the seconds that the audit may take were over.") in report.skipped
 
 
-def test_names_may_have_commas(here, capsys):
+@pytest.mark.parametrize(
+    ("names", "line", "status"),
+    [
+        ('"sex, as stated", "the ""group"""', "", 3),
+        (None, """sensitive_features = ['sex, as stated', 'the "group"']""", 3),
+        ('"sex, as stated', "", 2),
+    ],
+)
+def test_names_may_have_commas(here, capsys, names, line, status):
     table = pd.DataFrame({"sex, as stated": ["f", "m"] * 100, 'the "group"': list("aabb") * 50, "hours": range(200)})
     table.to_csv("t.csv", index=False)
-    (here / "hours_model.py").write_text("def predict(rows):\n    return rows['hours'] > 100\n")
-    call = ["audit", "hours_model:predict", "t.csv", "--methods", "rates", "--json", "r.json"]
-    assert main([*call, "--sensitive-features", '"sex, as stated", "the ""group"""']) in (0, 3)
-    assert json.loads((here / "r.json").read_text())["sensitive_features"] == list(table)[:2]
-    (here / "a.toml").write_text(f"sensitive_features = {json.dumps(list(table)[:2])}\n")
-    assert main([*call, "--config", "a.toml"]) in (0, 3)
-    assert json.loads((here / "r.json").read_text())["sensitive_features"] == list(table)[:2]
-    assert main([*call, "--sensitive-features", '"sex, as stated']) == 2
-    assert "expected names with commas between them, found" in capsys.readouterr().err
+    (here / "bank.py").write_text("def predict(rows):\n    return rows['hours'] + 50 * (rows.index % 2) > 100\n")
+    (here / "a.toml").write_text(line)
+    call = ["audit", "bank:predict", "t.csv", "--methods", "rates", "--json", "r.json", "--config", "a.toml"]
+    assert main([*call, *(["--sensitive-features", names] if names else [])]) == status
+    if status == 2:
+        assert "expected names with commas between them, found" in capsys.readouterr().err
+    else:
+        assert json.loads((here / "r.json").read_text())["sensitive_features"] == list(table)[:2]
 
 
 @pytest.mark.parametrize(
@@ -337,17 +325,16 @@ def test_a_list_of_a_configuration_may_be_one_text(model, tmp_path, capsys):
 def test_people_without_a_true_label_are_not_labelled_for_a_program(here):
     (here / "prog.py").write_text("import sys\nprint(int(float(sys.argv[2]) > 40))\n")
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"sex": ["f", "m"] * 20, "hours": rng.integers(30, 50, 40)})
-    table["paid"] = rng.choice(["yes", "no", ""], 40)
+    columns = {"sex": ["f", "m"] * 20, "hours": rng.integers(30, 50, 40), "paid": rng.choice(["yes", "no", ""], 40)}
+    table = pd.DataFrame(columns)
     table.to_csv("t.csv", index=False)
     call = ["audit", f"{sys.executable} -S prog.py", "t.csv", "--program", "--sensitive-features", "sex"]
     call += ["--y-true", "paid", "--pos-label", "yes", "--methods", "rates", "--budget", "80", "--json", "r.json"]
     assert main(call) in (0, 3, 4)
-    found = {
-        row["group"]: (row["labelled"], row["negatives"]) for row in json.loads((here / "r.json").read_text())["groups"]
+    groups = json.loads((here / "r.json").read_text())["groups"]
+    assert {row["group"]: (row["labelled"], row["negatives"]) for row in groups} == {
+        sex: (sum(rows["paid"] != ""), sum(rows["paid"] == "no")) for sex, rows in table.groupby("sex")
     }
-    right = {sex: (sum(rows["paid"] != ""), sum(rows["paid"] == "no")) for sex, rows in table.groupby("sex")}
-    assert found == right
 
 
 @pytest.mark.parametrize(
@@ -365,6 +352,7 @@ def test_people_without_a_true_label_are_not_labelled_for_a_program(here):
         ({9: "--confidence-level", 10: "95"}, "confidence_level"),
         ({9: "--methods", 10: "themes"}, "did you mean 'themis'"),
         ({9: "--features", 10: "age,hight"}, "hight"),
+        ({9: "--weights", 10: "age"}, "--weights needs --decisions"),
     ],
 )
 def test_a_wrong_call_of_the_audit_ends_with_2(model, capsys, changes, message):
@@ -382,14 +370,10 @@ def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(here, ca
     table.to_csv("table.csv", index=False)
     call = ["audit", "bank:predict", "table.csv", "--features", "age,job", "--pos-label", "yes", "--sensitive-features"]
     assert main([*call, column]) == 4
-    first, second, *rest = capsys.readouterr().out.splitlines()
+    first, second, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("Not assessed: no statistical test was possible, so this audit says nothing about ")
     assert second.startswith(f"{column} was not assessed. group rates: {column}: fewer than 30 people are ")
-    assert len(rest) < 12, "one line for all small groups"
     assert main([*call, f"sex,{column}"]) == 0
-    first, second, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith("Undecided: predict, tested on 200 people")
-    assert second == f"Not assessed: {column}, of which no statistical test was possible."
     assert main([*call, f"sex,{column}", "--within", "0.9", "--require-within"]) == 4
     assert f"\nnot judged: {column} was not assessed: group rates: " in capsys.readouterr().out
 
@@ -441,28 +425,6 @@ def test_two_models_are_compared_and_worse_is_3_and_nothing_is_4(here, capsys):
     assert status("unfair", "fair") == 4
 
 
-def test_the_monitor_reads_tables_as_the_audit_does(here, monkeypatch, capsys):
-    monitoring = pytest.importorskip("fairlab.monitoring")
-    opened = mock.MagicMock(**{"__exit__.return_value": None, "__enter__.return_value.register.return_value": 1})
-    monkeypatch.setattr(monitoring, "Client", lambda *given, **more: opened)
-    client = opened.__enter__.return_value
-    regions, countries = ["01", "02"] * 30, ["NA", "ZA", "null"] * 20
-    table = pd.DataFrame({"a, b": regions, "country": countries, "hours": range(60), "offer": ["yes", "no", "no"] * 20})
-    table.to_csv("t.csv", index=False)
-    call = ["t.csv", "--token", "x"]
-    assert main(["monitor", "register", *call, "--sensitive-features", '"a, b"', "--output", "offer"]) == 0
-    [registered] = client.register.call_args.args
-    types = {name: column["type"] for name, column in registered["columns"].items()}
-    assert types == dict.fromkeys(["a, b", "country", "offer"], "category") | {"hours": "number"}
-    assert "country: NA, null is read as text" in capsys.readouterr().err
-    client.investigation.return_value = registered
-    assert main(["monitor", "send", *call, "--investigation", "1"]) == 0
-    assert client.send.call_args.args[1][["a, b", "country"]].to_dict("list") == {"a, b": regions, "country": countries}
-    (here / "t.csv").write_text("sex,offer\nf,yes,1\n")
-    assert main(["monitor", "register", *call, "--sensitive-features", "sex", "--output", "offer"]) == 1
-    assert "found 3 in line 2" in capsys.readouterr().err
-
-
 @pytest.fixture
 def decisions(tmp_path, monkeypatch):
     """Write the decisions of two quarters, the second of which is biased; the options that say what they are."""
@@ -478,7 +440,13 @@ def decisions(tmp_path, monkeypatch):
     return ["--decisions", "hired", "--pos-label", "yes", "--sensitive-features", "sex", "--features", "points"]
 
 
-def test_decisions_in_files_are_all_counted(tmp_path, monkeypatch, capsys):
+OF_FILES = ["audit", "--decisions", "hired", "--sensitive-features", "sex"]
+YES = ["--pos-label", "yes"]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Write decisions into two files; women of one town are hired less."""
     pytest.importorskip("duckdb")
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
@@ -489,28 +457,37 @@ def test_decisions_in_files_are_all_counted(tmp_path, monkeypatch, capsys):
     Path("files").mkdir()
     people.head(1_500).to_parquet("files/a.parquet")
     people.tail(2_500).to_parquet("files/b.parquet")
-    of_files = ["audit", "--decisions", "hired", "--sensitive-features", "sex", "files/*.parquet"]
-    assert main([*of_files, "--pos-label", "yes", "--codes", "codes", "--json", "r.json"]) == 3
+    return people
+
+
+def test_decisions_in_files_are_all_counted_also_from_their_codes_alone(files, capsys):
+    assert main([*OF_FILES, *YES, "files/*.parquet", "--codes", "codes", "--json", "r.json"]) == 3
     out = capsys.readouterr().out
     assert "4,000 decisions, all counted" in out and "town: b" in out
     assert "Column 'day' is left out: it holds values of the type TIMESTAMP" in out
+    selected = (files["hired"] == "yes").groupby(files["sex"]).mean()
     content = json.loads(Path("r.json").read_text("utf-8"))
-    selected = people.groupby("sex")["hired"].apply(lambda hired: (hired == "yes").mean())
     assert content["rates"]["sex"]["f"]["selection rate"] == pytest.approx(selected["f"], abs=1e-9)
-    assert content["fairtest"]["sections"][0]["contexts"][0]["size"] < 4_000
-    again = [*of_files[:-1], "codes", "--pos-label", "yes"]  # the codes alone, and once more with the files
-    assert main(again) == main([*of_files, "--pos-label", "yes"]) == 3
-    printed = capsys.readouterr().out
-    assert printed == out * 2
-    assert main(of_files) == 2
-    assert "pos_label: expected the favourable one of no, yes, found none" in capsys.readouterr().err
-    assert main([*of_files, "--html", "r.html"]) == 2
-    assert "--html is for tables in memory" in capsys.readouterr().err
-    for place, argument in ((2, "decisions"), (4, "sensitive_features")):
-        assert main([*of_files[:place], "tow", *of_files[place + 1 :], "--pos-label", "yes"]) == 2
-        assert f"{argument}: no column 'tow'; did you mean 'town'" in capsys.readouterr().err
-    assert main([*of_files[:-1], "none/*.parquet", "--pos-label", "yes"]) == 2
-    assert "none/*.parquet: expected files, found none" in capsys.readouterr().err
+    assert main([*OF_FILES, *YES, "codes"]) == 3
+    assert capsys.readouterr().out == out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["files/*.parquet"], "pos_label: expected the favourable one of no, yes, found none"),
+        (["files/*.parquet", "--html", "r.html"], "--html is for tables in memory"),
+        (["files/*.parquet", *YES, "--decisions", "tow"], "decisions: no column 'tow'; did you mean 'town'"),
+        (
+            ["files/*.parquet", *YES, "--sensitive-features", "tow"],
+            "sensitive_features: no column 'tow'; did you mean 'town'",
+        ),
+        (["none/*.parquet", *YES], "none/*.parquet: expected files, found none"),
+    ],
+)
+def test_a_wrong_call_on_files_ends_with_2(files, capsys, more, message):
+    assert main([*OF_FILES, *more]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_decisions_are_audited_and_compared_without_a_model(decisions, tmp_path, capsys):
@@ -548,8 +525,3 @@ def test_decisions_are_audited_and_compared_without_a_model(decisions, tmp_path,
 def test_a_wrong_call_on_decisions_ends_with_2(decisions, capsys, call, message):
     assert main([call[0], *decisions, *call[1:]]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_what_is_for_decisions_needs_them(decisions, capsys):
-    assert main(["audit", "model:predict", "this.csv", "--sensitive-features", "sex", "--weights", "w"]) == 2
-    assert "--weights needs --decisions" in capsys.readouterr().err

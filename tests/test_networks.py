@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import small_network
 import tensorflow as tf
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 
 from fairlab.benchmarks.adf import dense_network
 from fairlab.networks import (
@@ -85,18 +85,6 @@ def test_loss_gradient_is_the_slope_of_the_loss_of_the_predicted_class(network, 
     np.testing.assert_allclose(network.loss_gradient(X), slope, rtol=1e-2, atol=1e-3)
 
 
-def test_gradient_of_the_log_odds_points_the_other_way_and_does_not_vanish(weights):
-    sharp = Network(dense_network([*weights[:-2], weights[-2] * 1000, weights[-1]]))
-    X = np.random.default_rng(0).integers(0, 9, (200, 5))
-    gradient = sharp.loss_gradient(X)
-    vanished = ~gradient.any(axis=1)
-    margin, slope = sharp.log_odds_gradient(X)
-    assert vanished.mean() > 0.5, "the loss of a sharp network is flat in float32"
-    assert slope[vanished].any(axis=1).mean() > 0.9
-    assert (np.sign(gradient[~vanished]) == -np.sign(slope[~vanished])).all()
-    assert (margin >= 0).all()
-
-
 # One network of three classes, of two columns, made in three ways.
 KERNEL, BIAS = np.array([[1.0, 0, 2], [0, 3, -1]]), np.array([0.5, 0, -0.5])
 
@@ -125,13 +113,15 @@ def test_networks_of_all_kinds_have_the_logits_and_slopes_of_their_weights(make)
     shifted = network.logits(X) - network.logits(X)[:, :1]
     np.testing.assert_allclose(shifted, logits - logits[:, :1], rtol=1e-4, atol=1e-5)
     assert (network.n_features, network.n_classes, network.predict(X).tolist()) == (2, 3, [0, 0, 1])
+
+    def odds(X, label):
+        logits = X @ KERNEL + BIAS
+        return logits[:, label] - logsumexp(np.delete(logits, label, axis=1), axis=1)
+
+    steps = 1e-5 * np.eye(2)
     for label in range(3):
-        others = np.delete(np.arange(3), label)
-        share = np.exp(logits[:, others] - logits[:, others].max(axis=1, keepdims=True))
-        share /= share.sum(axis=1, keepdims=True)
-        slope = KERNEL[:, label] - share @ KERNEL[:, others].T
-        odds = logits[:, label] - np.log(np.exp(logits[:, others]).sum(axis=1))
-        np.testing.assert_allclose(network.log_odds(X, label), odds, rtol=1e-4, atol=1e-5)
+        slope = np.stack([odds(X + step, label) - odds(X - step, label) for step in steps], axis=1) / 2e-5
+        np.testing.assert_allclose(network.log_odds(X, label), odds(X, label), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(network.log_odds_gradient(X, label)[1], slope, rtol=1e-4, atol=1e-5)
     predicted, best = network.log_odds_gradient(X), network.predict(X).tolist()
     each = [network.log_odds_gradient(X[k : k + 1], label) for k, label in enumerate(best)]

@@ -94,16 +94,12 @@ def write_notebook(path: Path, cells) -> Path:
     return path
 
 
-def slow(seconds: float) -> list[str]:
-    """Return the cells of the toy notebook, with trials that take seconds."""
-    return [cell.replace("return trial", f"__import__('time').sleep({seconds}); return trial") for cell in CELLS]
-
-
 def write_slow(root: Path, names, n_trials: int, seconds: float) -> None:
     """Write experiments of trials that take seconds into the toy project, each with numbers of its own."""
+    wait = f"__import__('time').sleep({seconds}); return trial"
+    text = SPECIFICATION.replace("n: 10, n_trials: 2", f"n: 10, n_trials: {n_trials}")
     for number, name in enumerate(names):
-        cells = [cell.replace("n=n", f"n=n + {number}") for cell in slow(seconds)]
-        text = SPECIFICATION.replace("n: 10, n_trials: 2", f"n: 10, n_trials: {n_trials}")
+        cells = [cell.replace("return trial", wait).replace("n=n", f"n=n + {number}") for cell in CELLS]
         add_experiment(root, name, cells, specification=text)
 
 

@@ -86,12 +86,6 @@ def test_one_at_a_time_is_the_same_network_and_search():
         assert find(ADF(network, schema, "sex", n_local=20, random_state=0), X, 5) >= 5
 
 
-def test_numbers_are_cut_into_parts_and_the_rest_is_text():
-    table = peers.in_parts(PEOPLE.drop(columns="income"))
-    assert table["age"].value_counts().tolist() == [80] * peers.PARTS
-    assert table["job"].value_counts().to_dict() == dict.fromkeys(["a", "b", "c", "(missing)"], 100)
-
-
 @pytest.mark.parametrize("name", peers.PEERS)
 def test_peers_find_the_planted_pattern(name):
     pytest.importorskip(name)

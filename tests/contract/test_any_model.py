@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -20,7 +19,6 @@ from fairlab import audit
 from fairlab.auditing import run
 from fairlab.auditing.audits import METHODS as KNOWN
 from fairlab.cases import Case, MethodResult
-from fairlab.models import CommandModel
 
 METHODS = list(KNOWN)
 BUDGET = 3000
@@ -109,11 +107,6 @@ def matrix_of_probabilities(rows):
     return np.column_stack([1 - probabilities(rows), probabilities(rows)])
 
 
-PROGRAM = (
-    'sex=0; [ "$1" = m ] && sex=40; [ "$3" = True ] && sex=$((sex + 10)); [ $((sex + $2)) -ge 70 ] && echo 1 || echo 0'
-)
-
-
 class Form(NamedTuple):
     """One form of the rule: how to make the model, whether it has scores, the two labels, what else a case is told."""
 
@@ -165,11 +158,10 @@ def table_of(result):
 @pytest.mark.parametrize(("kind", "name"), PAIRS)
 def test_a_case_decides_as_the_rule_does(kind, name):
     case = case_of(kind, name)
-    assert (case.decide() == (points(TABLES[kind]) > 0)).all()
     rows = case.schema.decode(case.schema.sample_codes(500, random_state=1))
-    assert (case.decide(rows) == (points(rows) > 0)).all()
-    assert case.has_scores == FORMS[name].scores
-    assert (case.y_true == (TABLES[kind]["age"] > 40)).all()
+    for people, decided in ((TABLES[kind], case.decide()), (rows, case.decide(rows))):
+        assert (decided == (points(people) > 0)).all()
+    assert (case.has_scores, case.y_true.tolist()) == (FORMS[name].scores, (TABLES[kind]["age"] > 40).tolist())
     if case.has_scores:
         expected = points(rows) / 10 if name == "log odds" else probabilities(rows)
         np.testing.assert_allclose(case.score(rows), expected, rtol=1e-4, atol=1e-6)
@@ -200,49 +192,6 @@ def test_every_method_finds_the_same_in_every_form(method, kind, name):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kind", TABLES)
-def test_a_method_finds_the_same_with_and_without_scores_or_says_why_not(method, kind):
-    scored, labelled = examined(method, kind, "probabilities"), examined(method, kind, "labels")
-    assert scored.findings, "the rule gives men forty points"
-    found, expected = table_of(labelled), table_of(scored)
-    if len(found) < len(expected):
-        assert set(labelled.skipped) - set(scored.skipped)
-    both = found.index.intersection(expected.index)
-    assert not (found.loc[both, "low"] > expected.loc[both, "high"] + 1e-9).any()
-    assert not (found.loc[both, "high"] < expected.loc[both, "low"] - 1e-9).any()
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_boosting_on_categories_gets_them_from_every_method(method):
-    table = TABLES["mixed"].astype({"race": "category", "sex": "category"})
-    model = HistGradientBoostingClassifier(max_iter=20, categorical_features="from_dtype")
-    model.fit(table, points(table) > 0)
-
-    def share(rows):
-        assert (rows.dtypes == table.dtypes).all()
-        return model.predict_proba(rows)[:, 1]
-
-    cases = (Case(given, table, sensitive_features=["sex", "race"], decision_threshold=0.5) for given in (model, share))
-    first, second = (run(method, case, budget=1000, random_state=0) for case in cases)
-    pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
-    assert first.skipped == second.skipped
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_program_is_a_model_like_any_other(method):
-    table = TABLES["mixed"][["sex", "age", "member"]].iloc[:60]
-    options = {"sensitive_features": "sex", "y_true": (table["age"] > 40).to_numpy()}
-    command = CommandModel(["sh", "-c", PROGRAM, "sh"], by_row=True)
-    asked, plain = (
-        run(method, Case(model, table, **options), budget=300, random_state=0)
-        for model in (command, lambda rows: points(rows) > 0)
-    )
-    pd.testing.assert_frame_equal(asked.to_frame(), plain.to_frame())
-    assert asked.skipped == plain.skipped
-    assert asked.n_queries == plain.n_queries <= 300
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_what_a_method_cannot_examine_it_says_and_does_not_raise(method):
     table = TABLES["mixed"]
     others = [name for name in table.columns if name not in SENSITIVE["mixed"]]
@@ -259,17 +208,9 @@ def test_what_a_method_cannot_examine_it_says_and_does_not_raise(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_method_is_deterministic_and_asks_no_more_than_it_may(method):
-    first, second = (
-        run(
-            method, Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features=["sex", "race"]), budget=500
-        )
-        for _ in range(2)
-    )
-    pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
-    assert first.n_queries == second.n_queries <= 500
-    for budget in (0, 1, 17):
-        case = Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features="sex")
+def test_a_method_asks_no_more_than_it_may(method):
+    for budget in (0, 1, 17, 500):
+        case = Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features=["sex", "race"])
         asked = case.queries.n_queries
         result = run(method, case, budget=budget)
         assert case.queries.n_queries - asked == result.n_queries <= budget
@@ -429,7 +370,7 @@ def test_audits_of_one_case_are_those_of_fresh_cases():
     for budget in (1200, 90, 600, 160, 1200, 40, 300):
         again, fresh = (audit(case, budget=budget, progress=False) for case in (one, new()))
         pd.testing.assert_frame_equal(again.to_frame(), fresh.to_frame())
-        assert [each.skipped for each in again.results] == [each.skipped for each in fresh.results]
-        assert [each.n_queries for each in again.results] == [each.n_queries for each in fresh.results]
+        told, expected = ([(each.skipped, each.n_queries) for each in its.results] for its in (again, fresh))
+        assert told == expected
         assert (again.n_queries, again.warnings) == (fresh.n_queries, fresh.warnings)
     assert one.queries.n_sent < one.queries.n_queries, "answers are remembered"

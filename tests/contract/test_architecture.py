@@ -1,4 +1,4 @@
-"""Import layers."""
+"""Import layers, one package for each method, and one vocabulary."""
 
 import ast
 import re
@@ -13,7 +13,6 @@ import fairlab
 from fairlab.data.project import project
 
 ROOT = project().root
-
 PACKAGE = Path(fairlab.__file__).parent
 
 

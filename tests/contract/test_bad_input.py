@@ -80,7 +80,6 @@ KINDS = {
     "metric": ((3, "NMI"), "metric label_metric"),
     "random states": (([], 3, [-1], [0.5], "zero"), "random_states"),
 }
-# Made by the library, not by users, or taken as they are.
 
 
 def at_40(rows):

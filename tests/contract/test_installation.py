@@ -10,8 +10,6 @@ import tomllib
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -26,9 +24,7 @@ ROOT = project().root
 
 PACKAGE = Path(fairlab.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-CONTAINERS = ROOT / "experiments" / "containers"
-BATCH_IMAGE = CONTAINERS / "Dockerfile"
-IMAGES = (BATCH_IMAGE, CONTAINERS / "monitor.Dockerfile", ROOT / "notebooks/labs/course/container/Dockerfile")
+BATCH_IMAGE = ROOT / "experiments" / "containers" / "Dockerfile"
 LOCKS = (
     "requirements.lock",
     "tests/browser/requirements.lock",
@@ -118,27 +114,6 @@ def test_commands_of_the_monitor_name_the_extra_that_is_missing():
     assert answer.stderr.count("fairlab[monitor]") == 2, answer.stderr
 
 
-def test_every_room_of_the_library_is_imported_without_the_extras():
-    modules = [
-        ".".join(["fairlab", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
-        for path in LIBRARY
-    ]
-    code = f"""{BLOCK}
-from importlib import import_module
-failed = []
-for name in {modules}:
-    try:
-        module = import_module(name)
-        for public in getattr(module, "__all__", ()):
-            getattr(module, public)
-    except Exception as error:
-        failed.append(f"{{name}}: {{error}}")
-sys.exit("\\n".join(failed) or None)
-"""
-    answer = run(code)
-    assert answer.returncode == 0, answer.stderr
-
-
 def test_the_whole_example_of_the_page_on_models_runs_without_the_extras_and_without_a_clone(tmp_path):
     page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
     example = re.search(r"^## A whole example\n.*?^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
@@ -212,33 +187,9 @@ def test_a_lock_has_a_hash_for_every_package_and_no_version_of_its_own(name):
     assert name == PROGRAMS or not others, "run `make lock`"
 
 
-def test_make_installs_packages_by_their_hashes():
-    command = ["make", "--dry-run", "--always-make", "wheelhouse", "site-test", "cluster-test"]
-    commands = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    installed = [line for line in commands.splitlines() if re.search(r" (install|download) ", line) and "pip" in line]
-    assert len(installed) >= 5
-    assert not [line for line in installed if not re.search("--require-hashes|--no-deps|echo", line)]
-
-
-def steps(dockerfile):
-    """Return the instructions of a Dockerfile with their arguments, in order."""
-    text = dockerfile.read_text(encoding="utf-8").replace("\\\n", " ")
-    return [tuple(line.split(maxsplit=1)) for line in text.splitlines() if line and not line.startswith("#")]
-
-
-@pytest.mark.parametrize("dockerfile", IMAGES)
-def test_an_image_is_built_from_pinned_parts_and_does_not_run_as_root(dockerfile):
-    found = steps(dockerfile)
-    (base,) = (argument for name, argument in found if name == "FROM")
-    assert re.fullmatch(r"python:3\.1[123]-slim-\w+@sha256:[0-9a-f]{64}", base)
-    for name, argument in found:
-        assert name != "RUN" or "pip install" not in argument or re.search("--require-hashes|--no-deps", argument)
-    assert [argument for name, argument in found if name == "USER"][-1] not in ("root", "0")
-    assert max(i for i, step in enumerate(found) if step[0] == "RUN") < [name for name, _ in found].index("USER")
-
-
 def test_runs_in_a_container_know_the_commit_that_it_was_built_from(tmp_path, monkeypatch):
-    (noted,) = (argument for name, argument in steps(BATCH_IMAGE) if name == "RUN" and "COMMIT" in argument)
+    text = BATCH_IMAGE.read_text(encoding="utf-8").replace("\\\n", " ")
+    (noted,) = re.findall("^RUN (.*COMMIT.*)$", text, flags=re.MULTILINE)
     command = ["sh", "-c", noted]
     assert subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, check=False).returncode
     subprocess.run(command, cwd=tmp_path, env={"COMMIT": "0123456789ab"}, check=True)
@@ -262,8 +213,6 @@ def test_the_version_is_the_same_everywhere():
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest, date = re.search(r"^## (\S+) \((.+)\)$", changes, flags=re.MULTILINE).groups()
     assert (newest, date) == (fairlab.__version__, str(citation.get("date-released", "not released yet")))
-    assert citation["license"] == PROJECT["license"]
-    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in PROJECT["authors"]]
 
 
 # The newest PuLP is 3.3 on Python 3.11, and 4 or later on others.
@@ -292,8 +241,3 @@ def test_an_empty_environment_audits_a_file_on_every_python(version, tmp_path):
     example = re.search(r"^## A whole example\n.*?^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
     subprocess.run([made / "bin/python", "-c", f"{example}\nassert report.significant"], cwd=tmp_path, check=True)
     subprocess.run([made / "bin/python", "-c", SOLVERS], cwd=tmp_path, check=True)
-    people = pd.DataFrame({"sex": ["f", "m"] * 500, "points": np.arange(1_000) % 97})
-    people.to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "own.py").write_text("def predict(rows):\n    return rows['points'] + 20 * (rows['sex'] == 'm') > 60\n")
-    audit = [made / "bin/fairlab", "audit", "own:predict", "people.csv", "--sensitive-features", "sex"]
-    assert subprocess.run(audit, cwd=tmp_path, check=False).returncode == 3  # significant

@@ -10,7 +10,6 @@ import nbformat
 import pytest
 from markdown_it import MarkdownIt
 
-from fairlab.cli import main
 from fairlab.data.project import project
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.links import LINK
@@ -19,17 +18,6 @@ from fairlab.suite.scorecard import committed_rows
 ROOT = project().root
 
 NOTEBOOKS = [path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts]
-
-
-# What the page on models shows is what happens.
-
-
-def test_the_command_that_it_shows_has_these_options(capsys):
-    page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
-    [command] = re.findall(r"^fairlab audit (.*)$", page, flags=re.MULTILINE)
-    assert main(["audit", "--help"]) == 0
-    said = capsys.readouterr().out
-    assert all(option in said for option in re.findall(r"--[a-z-]+", command))
 
 
 # Links work on a code host as they stand: they lead to files of the repository, and to headings of pages. The site

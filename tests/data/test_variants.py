@@ -150,36 +150,24 @@ def prepared():
     return sorted((tables.cache_folder() / "prepared").glob("*"))
 
 
-def test_prepare_makes_checks_and_keeps_the_table(toy):
-    table, files, data_hash = tables.prepare(VARIANT)
-    assert table.astype({"sex": str, "y": str}).equals(TABLE.astype({"sex": str, "y": str}))
+@pytest.mark.parametrize(
+    ("variant", "end"),
+    [(VARIANT, ""), (changed(VARIANT, sha256=None), f"-{hashlib.sha256(PREPARED).hexdigest()}")],
+    ids=["known hash", "under its own hash"],
+)
+def test_a_prepared_table_is_kept_and_an_altered_one_made_anew(toy, variant, end):
+    made, files, data_hash = tables.prepare(variant)
+    assert made.astype({"sex": str, "y": str}).equals(TABLE.astype({"sex": str, "y": str}))
     assert files == {"toy/raw.csv": hashlib.sha256(RAW).hexdigest()}
-    assert {path.name: path.read_bytes() for path in prepared()} == {f"toy-{data_hash[:16]}.csv": PREPARED}
-
-
-def test_cached_table_is_used_and_altered_one_rebuilt(toy):
-    first = tables.prepare(VARIANT)
     (path,) = prepared()
+    assert (path.name, path.read_bytes()) == (f"toy-{data_hash[:16]}{end}.csv", PREPARED)
     before = path.stat().st_mtime_ns
-    assert tables.prepare(VARIANT)[2] == first[2]
+    assert tables.prepare(variant)[0].equals(made)
     assert path.stat().st_mtime_ns == before
     path.write_bytes(PREPARED.replace(b"2.5", b"2.6"))
-    assert tables.prepare(VARIANT)[0].equals(first[0])
+    assert tables.prepare(variant)[0].equals(made)
     (toy / "make_toy.py").write_text(SCRIPT + "\n# changed\n")
-    assert tables.prepare(VARIANT)[2] != first[2], "another script is another digest"
-
-
-def test_a_table_without_a_known_hash_is_kept_under_its_own(toy):
-    variant = changed(VARIANT, sha256=None)
-    made, _, data_hash = tables.prepare(variant)
-    (path,) = prepared()
-    assert path.name == f"toy-{data_hash[:16]}-{hashlib.sha256(PREPARED).hexdigest()}.csv"
-    before = path.stat().st_mtime_ns
-    assert tables.prepare(variant)[0].equals(made)
-    assert path.stat().st_mtime_ns == before
-    path.write_bytes(PREPARED.replace(b"2.5", b"2.6"))
-    assert tables.prepare(variant)[0].equals(made)
-    assert path.read_bytes() == PREPARED
+    assert tables.prepare(variant)[2] != data_hash, "another script is another digest"
 
 
 def test_options_of_a_script_make_another_table(toy):

@@ -1,6 +1,7 @@
-"""From six submissions to files for Moodle and Canvas: points, late days, warnings, texts that are alike."""
+"""From submissions to files for Moodle and Canvas: points, late days, warnings, texts that are alike."""
 
 import csv
+import shutil
 import subprocess
 import sys
 from types import SimpleNamespace as Some
@@ -8,7 +9,7 @@ from types import SimpleNamespace as Some
 import nbformat
 import pandas as pd
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_notebook
 from nbgrader.apps import ExportApp
 from nbgrader.coursedir import CourseDirectory
 
@@ -41,83 +42,38 @@ LETTERS = {
 }
 
 
-def with_answers(notebook, answers):
-    for cell in notebook.cells:
-        if marks(cell).get("grade_id") in answers:
-            cell.source = answers[marks(cell)["grade_id"]]
-    return notebook
-
-
-def submissions(course):
-    """Return six notebooks by the names of students."""
-    file = f"{LAB.assignment}/{LAB.notebook.name}"
-    right = {marks(cell).get("grade_id"): cell.source for cell in read(course / "solved" / file).cells}
-    made = {}
-    for student in ("correct", "empty", "constants", "edited", "endless", "thief"):
-        made[student] = read(course / "students" / file)
-        if student not in ("empty", "edited"):
-            answers = {cell: text for cell, text in right.items() if cell and not cell.startswith("test-")}
-            letter = {"letter": LETTERS.get(student, LETTERS["correct"] if student == "thief" else "Because.")}
-            with_answers(made[student], answers | {"explanatory": "It is."} | letter)
-    constants = "def admission_rates(table):\n    return pd.Series({'man': 4 / 6, 'woman': 1 / 4})"
-    with_answers(made["constants"], {"admission_rates": constants})
-    with_answers(made["endless"], {"gaps": "def gaps(table):\n    while True:\n        pass"})
-    with_answers(made["thief"], {"admission_rates": THIEF})
-    for cell in made["edited"].cells:
-        if str(marks(cell).get("grade_id")).startswith("test-"):
-            cell.source = "print('Passed')"
-    made["correct"].cells.append(new_code_cell("pd.read_csv('data/admissions.csv').shape"))
-    return made
-
-
 @pytest.mark.slow
-def test_a_course_with_six_submissions_ends_in_files_for_moodle_and_canvas(tmp_path):
-    course = build(tmp_path / "made", course=3, labs=[LAB, card("metric")])
+def test_a_course_ends_in_files_for_moodle_and_canvas(tmp_path):
+    """One student hands in late what reads the answers; another hands in nothing."""
+    made = build(tmp_path / "made", course=3, labs=[LAB, card("metric")])
+    course, file = made / "course", f"{LAB.assignment}/{LAB.notebook.name}"
 
     def nbgrader(*arguments):
         command = [sys.executable, "-m", "nbgrader", *arguments]
-        return subprocess.run(command, cwd=course / "course", capture_output=True, text=True, check=True).stderr
+        return subprocess.run(command, cwd=course, capture_output=True, text=True, check=True).stderr
 
-    folder = course / "course" / "submitted"
-    settings = (course / "course" / "nbgrader_config.py").read_text(encoding="utf-8")
-    write_text(course / "course" / "nbgrader_config.py", settings.replace("CONTAINER = True", "CONTAINER = False"))
-    write_text(tmp_path / "people.csv", "id,first_name,last_name,lms_user_id\ncorrect,Ann,Able,17\nabsent,Bo,Bell,18\n")
+    settings = (course / "nbgrader_config.py").read_text(encoding="utf-8")
+    write_text(course / "nbgrader_config.py", settings.replace("CONTAINER = True", "CONTAINER = False"))
+    write_text(tmp_path / "people.csv", "id,first_name,last_name,lms_user_id\nthief,Ann,Able,17\nabsent,Bo,Bell,18\n")
     nbgrader("db", "student", "import", str(tmp_path / "people.csv"))
     nbgrader("db", "assignment", "add", LAB.assignment, "--duedate", "2027-01-10 12:00:00 UTC")
-    for student, notebook in submissions(course).items():
-        own = folder / student / LAB.assignment
-        write_text(own / LAB.notebook.name, nbformat.writes(notebook))
-        write_text(
-            own / "data" / "admissions.csv",
-            (course / "students" / LAB.assignment / "data" / "admissions.csv").read_text(),
-        )
-        day = 12 if student == "constants" else 9
-        write_text(own / "timestamp.txt", f"2027-01-{day} 11:00:00 UTC")
-    said = nbgrader("autograde", LAB.assignment, "--ExecutePreprocessor.timeout=40")
-    assert "checksum" not in said
-    assert "correct, lab1-berkeley" not in said, said
+    shutil.copytree(made / "students" / LAB.assignment, course / "submitted" / "thief" / LAB.assignment)
+    right = {marks(cell).get("grade_id"): cell.source for cell in read(made / "solved" / file).cells}
+    submission = read(made / "students" / file)
+    for cell in submission.cells:
+        if marks(cell).get("solution"):
+            cell.source = (right | {"admission_rates": THIEF})[marks(cell)["grade_id"]]
+    write_text(course / "submitted" / "thief" / file, nbformat.writes(submission))
+    write_text(course / "submitted" / "thief" / LAB.assignment / "timestamp.txt", "2027-01-12 11:00:00 UTC")
+    nbgrader("autograde", LAB.assignment)
     nbgrader("generate_feedback", LAB.assignment)
-    said = nbgrader("export", "--to", "out")
-    assert "thief, Lab 1: Berkeley. Is it bias?: `admission_rates` reaches beyond the notebook" in said
-
-    table = pd.read_csv(course / "course" / "out" / "grades.csv").set_index("student")
+    assert ">test-gaps</a>" in (course / "feedback" / "thief" / file).with_suffix(".html").read_text(encoding="utf-8")
+    told = nbgrader("export", "--to", "out")
+    assert "thief, Lab 1: Berkeley. Is it bias?: `admission_rates` reaches beyond the notebook" in told
+    table = pd.read_csv(course / "out" / "grades.csv").set_index("student")
     assert set(table["lab"]) == {"Lab 1: Berkeley. Is it bias?"}, "nobody handed in the other lab"
-    assert table["points"].to_dict() == {
-        "correct": "17.0",
-        "absent": "not submitted",
-        "empty": "0.0",
-        "constants": "12.0",
-        "edited": "0.0",
-        "endless": "14.0",
-        "thief": "17.0",  # outside a container the source is there to be read
-    }
-    warned = table["warnings"].fillna("")
-    assert set(warned.index[warned != ""]) == {"edited", "endless", "thief"}
-    assert all(f"`{name}`" in warned["thief"] for name in ("glob", "open", "exec", "../../../source/*/berkeley.ipynb"))
-    alike = pd.read_csv(course / "course" / "out" / "alike.csv")
-    assert [set(pair) for pair in alike[["student", "other"]].to_numpy()] == [{"correct", "thief"}]
-    page = (course / "course" / "feedback" / "endless" / LAB.assignment / "berkeley.html").read_text(encoding="utf-8")
-    assert ">test-gaps</a>" in page and "did not end within" in page
+    assert table["points"].to_dict() == {"thief": "12.0", "absent": "not submitted"}
+    assert all(f"`{name}`" in table.loc["thief", "warnings"] for name in ("glob", "open", "exec"))
 
 
 @pytest.mark.parametrize(

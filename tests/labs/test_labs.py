@@ -12,24 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from graded_labs import secrets
-from nbformat.v4 import new_code_cell, new_notebook
 
 import fairlab
 from fairlab.data.project import project
 from fairlab.labs import LabError, berkeley, expect
-from fairlab.labs.checking import _tests_something
 from fairlab.labs.course import build, card, cards, released
-from fairlab.labs.masters import as_lab, exercises, for_course, marks, read, solved
+from fairlab.labs.masters import as_lab, exercises, marks, read, solved
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
 
 GRADED = [lab for lab in cards() if lab.mistakes]
 EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)
-
-
-def test_a_course_needs_a_line_with_its_number():
-    with pytest.raises(ValueError, match="a line `course = 0`"):
-        for_course(new_notebook(), 7)
 
 
 def test_labs_are_numbered_and_found_by_number_and_name():
@@ -46,18 +39,6 @@ def test_the_mistakes_of_a_card_are_named_by_its_tests(lab):
         assert mistake.message in sources[mistake.test]
 
 
-@EVERY
-def test_a_test_names_the_function_of_its_exercise(lab):
-    """By the name a message finds a function that reads the notebook's table and not its argument."""
-    for cell in read(lab.notebook).cells:
-        if cell.cell_type == "code" and marks(cell).get("solution"):
-            answer = ast.parse(cell.source).body[-1]
-        elif cell.cell_type == "code" and marks(cell).get("grade") and isinstance(answer, ast.FunctionDef):
-            calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
-            names = [ast.unparse(call.args[0]) for call in calls if getattr(call.func, "id", "") == "expect"]
-            assert all(re.search(rf"\b{answer.name}\b", name) for name in names), names
-
-
 @pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
 def test_a_lab_names_no_file_that_its_zip_does_not_have(lab):
     for cell in released(lab).cells:
@@ -65,11 +46,10 @@ def test_a_lab_names_no_file_that_its_zip_does_not_have(lab):
             assert not re.findall(r"`[\w./-]+\.(?:ipynb|md|yaml|py)`", cell.source)
 
 
-def test_a_test_that_passes_says_its_points_and_one_that_only_says_so_is_no_test():
+def test_a_test_that_passes_says_its_points():
     cells = {marks(cell).get("grade_id"): cell.source for cell in released(card("berkeley")).cells}
     assert cells["test-gaps"].endswith('print("Passed: 3 points, unless a hidden test fails.")')
     assert cells["test-paradox"].endswith('print("Passed: 3 points.")')
-    assert not _tests_something(new_code_cell('print("Passed: 3 points.")'))
 
 
 SOLUTION = re.compile(r"[ \t]*### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
@@ -78,7 +58,6 @@ HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTAL
 
 @EVERY
 def test_a_released_test_does_not_hold_the_code_of_its_answer(lab):
-    """No expression of a solution, and no expected value that is computed by a formula."""
     answer = ""
     for cell in read(lab.notebook).cells:
         answer = cell.source if marks(cell).get("solution") else answer
@@ -87,10 +66,6 @@ def test_a_released_test_does_not_hold_the_code_of_its_answer(lab):
             own = {ast.unparse(node) for block in SOLUTION.findall(answer) for node in phrases(block)}
             shown = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.expr)}
             assert not own & shown, cell.source
-            for call in ast.walk(tree):
-                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "expect":
-                    formulas = (ast.Pow, ast.MatMult)
-                    assert not [node for node in ast.walk(call.args[2]) if isinstance(node, formulas)], cell.source
 
 
 def phrases(block):
@@ -195,9 +170,6 @@ def test_the_slides_are_ten_of_the_labs_own_cells_with_its_numbers_and_no_code(c
     assert len(re.findall("<section >|<section>", page)) == 2 * 10, "each slide is a section in a section"
     assert "Is it bias?" in page and page.count("data:image/png;base64") == 1
     assert "groupby" not in page
-    master = read(course / "course" / "source" / LAB.assignment / LAB.notebook.name)
-    (figure,) = (cell for cell in master.cells if "plt.show" in cell.source)
-    assert figure.outputs
     assert not any(cell.get("outputs") for cell in read(course / "students" / LAB.assignment / LAB.notebook.name).cells)
 
 
@@ -294,15 +266,6 @@ def test_a_solved_lab_is_checked_as_in_a_browser(lab, tmp_path):
     answer = subprocess.run(command, capture_output=True, text=True, env={"MPLBACKEND": "agg"}, check=False)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert len(answer.stdout.splitlines()) == len(exercises(notebook)) + 1
-
-
-def test_an_empty_lab_loses_its_points_in_a_browser_too(tmp_path):
-    nbformat.write(as_lab(read(cards()[0].notebook)), tmp_path / "lab.ipynb")
-    source = (tmp_path / "lab.ipynb").read_text(encoding="utf-8").replace(".mean()", ".sum()")
-    (tmp_path / "lab.ipynb").write_text(source, encoding="utf-8")
-    command = [sys.executable, "-c", CHECK, str(tmp_path / "lab.ipynb")]
-    answer = subprocess.run(command, capture_output=True, text=True, env={"MPLBACKEND": "agg"}, check=False)
-    assert "test-admission-rates" in answer.stdout and "not yet" in answer.stdout, answer.stderr
 
 
 # Data drawn for a course. What texts say of them is checked by the notebooks when a course is built.

@@ -2,10 +2,10 @@
 
 import ast
 import re
-from contextlib import redirect_stdout
-from functools import lru_cache
+from contextlib import redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
+from unittest import mock
 
 import matplotlib as mpl
 import numpy as np
@@ -40,25 +40,19 @@ class Lab:
                 elif marks(cell).get("grade") and isinstance(ast.parse(code).body[-1], ast.FunctionDef):
                     self.exercises[ast.parse(code).body[-1].name] = code, cell.source
 
-    def said(self, name, code=None, function=None):
-        """Return what the test of an exercise says to other code or another function, "" if it passes."""
-        test = self.exercises[name][1]
-        kept = dict(self.names)
-        try:
-            if code:
-                del self.names[name]
-                exec(code, self.names)
-            else:
-                self.names[name] = function
-            with redirect_stdout(StringIO()):
-                exec(test, self.names)
-        except Exception as error:
-            return f"{type(error).__name__}: {explained(error)}"
-        else:
-            return ""
-        finally:
-            self.names.clear()
-            self.names.update(kept)
+    def said(self, name, answer):
+        """Return what the test of an exercise says to another answer, code or a function, "" if it passes."""
+        with mock.patch.dict(self.names), redirect_stdout(StringIO()):
+            try:
+                if callable(answer):
+                    self.names[name] = answer
+                else:
+                    del self.names[name]
+                    exec(answer, self.names)
+                exec(self.exercises[name][1], self.names)
+            except Exception as error:
+                return f"{type(error).__name__}: {explained(error)}"
+        return ""
 
     def answer(self, name):
         """Return the first argument and the first answer of a right function in its test."""
@@ -68,30 +62,21 @@ class Lab:
             seen.append((given[0] if given else None, right(*given, **more)))
             return seen[-1][1]
 
-        assert self.said(name, function=spy) == ""
+        assert self.said(name, spy) == ""
         return seen[0]
 
 
-lab_of = lru_cache(Lab)
+TYPES = {"truth": bool | np.bool_, "set": set, "number": int | float | np.number, "series": pd.Series}
 
 
 def kinds(value):
     """Return the kinds of an answer."""
-    if isinstance(value, bool | np.bool_):
-        return {"any", "truth"}
-    if isinstance(value, set):
-        return {"any", "set"}
-    if isinstance(value, int | float | np.number):
-        return {"any", "number"} | ({"share"} if 0 < value < 1 else set())
-    if isinstance(value, pd.Series):
-        return {"any", "series"} | (
-            {"share"} if value.dtype == float and value.between(0, 1).all() and value.any() else set()
-        )
-    try:
-        shape = np.asarray(value, dtype=float).shape
-    except (TypeError, ValueError):
-        return {"any"}
-    return {"any", *["list", "table"][len(shape) - 1 : len(shape)]} if shape else {"any"}
+    kind = next((kind for kind, own in TYPES.items() if isinstance(value, own)), None)
+    with suppress(TypeError, ValueError):
+        kind = kind or {1: "list", 2: "table"}.get(np.asarray(value, dtype=float).ndim)
+    is_fraction = kind in ("number", "series") and np.asarray(value).dtype.kind == "f"
+    is_share = is_fraction and np.all((value >= 0) & (value <= 1)) and np.any(value) and not np.array_equal(value, 1)
+    return {"any", kind} | ({"share"} if is_share else set())
 
 
 def is_like(data, other):
@@ -119,15 +104,15 @@ def attempts(lab, name, mistake):
             return []
         right = lab.names[name]
         names = {"np": np, "pd": pd}
-        return [lab.said(name, function=lambda *a, **k: eval(mistake["returns"], names, {"value": right(*a, **k)}))]
+        return [lab.said(name, lambda *a, **k: eval(mistake["returns"], names, {"value": right(*a, **k)}))]
     if "global" in mistake:
         first = ast.parse(code).body[-1].args.args[0].arg
         others = (each for each, other in lab.names.items() if is_like(other, given) and each not in code)
         before, told, body = code.split('"""', 2)
         wrong = [f'{before}"""{told}"""' + re.sub(rf"\b{first}\b", data, body) for data in others if data[0] != "_"]
-        return [lab.said(name, code=each) for each in wrong[:1]]
+        return [lab.said(name, each) for each in wrong[:1]]
     wrong = re.sub(mistake["code"], mistake["by"], code, count=1)
-    return [lab.said(name, code=wrong)] if wrong != code else []
+    return [lab.said(name, wrong)] if wrong != code else []
 
 
 @pytest.mark.parametrize(
@@ -135,7 +120,7 @@ def attempts(lab, name, mistake):
     [pytest.param(lab.key, marks=pytest.mark.slow if lab.key in SLOW else ()) for lab in cards() if lab.mistakes],
 )
 def test_common_mistakes_get_their_sentences(key):
-    lab, left = lab_of(key), []
+    lab, left = Lab(key), []
     for name, (_, test) in lab.exercises.items():
         for mistake in MISTAKES:
             for said in attempts(lab, name, mistake):

@@ -40,9 +40,8 @@ def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd)
     ]
     assert (tmp_path / "mine.ipynb").read_bytes() == before
     assert capfd.readouterr().err == "", "the kernel warns of nothing that is not a student's matter"
-    text = as_text(lines)
-    assert "2 of 5 points by the visible tests" in text
-    assert "4 points are graded manually" in text
+    assert "2 of 5 points by the visible tests" in as_text(lines)
+    assert "4 points are graded manually" in as_text(lines)
 
 
 @pytest.mark.parametrize(("source", "status"), [("assert 1", 0), ("1 / 0", 1)])
@@ -67,7 +66,7 @@ def test_a_test_that_was_not_run_as_the_only_one_of_its_name_has_not_passed(tmp_
         new_markdown_cell("assert False", metadata=graded("as text", 1)),
         new_raw_cell("assert False", metadata=graded("as raw text", 1)),
         new_code_cell(" \n", metadata=graded("emptied", 1)),
-        new_code_cell("# expect(answer)\npass", metadata=graded("hollow", 1)),
+        new_code_cell("# expect(answer)\nprint('Passed: 1 point.')", metadata=graded("hollow", 1)),
         new_code_cell("assert False", metadata=skipped),
         new_code_cell("assert True", metadata=graded("copied", 3)),
         new_code_cell("assert False", metadata=graded("copied", 3)),
@@ -126,10 +125,14 @@ def marked(**changes):
         *((marked(points=points), "expected a number of points") for points in ("1", None, [], True, -1, float("nan"))),
         (marked(solution="no"), "solution: expected true or false, found 'no'"),
         (marked(grade_id="y" * 10**6), "expected a name as grade_id"),
+        *(
+            (content, "odd.ipynb: not a notebook (")
+            for content in (b"", b"[" * 100_000, b"\xff\xfe\x00", b'{"nbformat": 4')
+        ),
     ],
 )
 def test_odd_notebooks_are_refused_in_a_line(tmp_path, capsys, content, message):
-    (tmp_path / "odd.ipynb").write_text(json.dumps(content))
+    (tmp_path / "odd.ipynb").write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     assert main(["labs", "check", str(tmp_path / "odd.ipynb")]) == 1
     [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith("fairlab")]
     assert message in line
@@ -137,25 +140,18 @@ def test_odd_notebooks_are_refused_in_a_line(tmp_path, capsys, content, message)
     assert len(line) < 1_000
 
 
-@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b"\xff\xfe\x00", b'{"nbformat": 4'])
-def test_files_that_are_no_json_are_refused_in_a_line(tmp_path, content):
-    (tmp_path / "odd.ipynb").write_bytes(content)
-    with pytest.raises(ValueError, match=r"odd.ipynb: not a notebook \("):
-        check(tmp_path / "odd.ipynb")
-
-
 UNSTOPPABLE = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(0.1)"
 
 
 def run(*sources, **options):
-    """Return what the cells printed or raised, and why some were not run to their ends."""
+    """Return what each cell printed or raised, and why some were not run to their ends."""
     runner = ResilientExecute(kernel_name="python3", **options)
     runner.log.setLevel("CRITICAL")
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     before = nbformat.writes(notebook)
     done, _ = runner.preprocess(notebook, {"metadata": {}})
     assert nbformat.writes(notebook) == before
-    shown = [cell.outputs[0].get("text", cell.outputs[0].get("ename")).strip() for cell in done.cells]
+    shown = [[output.get("text", output.get("ename")) for output in cell.outputs] for cell in done.cells]
     return shown, {index: error.evalue for index, error in runner.lost.items()}
 
 
@@ -170,27 +166,19 @@ def run(*sources, **options):
 )
 def test_what_comes_before_and_after_a_bad_cell_is_run(bad, error, why):
     shown, lost = run("a = 1; print(0)", bad, "print(a)", "1 / 0", timeout=3)
-    assert shown == ["0", error, "1", "ZeroDivisionError"]
+    assert [cell[0] for cell in shown] == ["0\n", error, "1\n", "ZeroDivisionError"]
     assert lost == {1: f"{why}; the others were run without it"}
 
 
 def test_what_a_cell_prints_is_kept_up_to_a_limit_and_its_error_is_kept():
-    source = "for _ in range(300): print('x' * 10_000, flush=True)\n1 / 0"
-    cells = [new_code_cell(source), new_code_cell("print('next')")]
-    runner = ResilientExecute(kernel_name="python3")
-    done, _ = runner.preprocess(new_notebook(cells=cells), {"metadata": {}})
-    *printed, error = done.cells[0].outputs
-    assert error.ename == "ZeroDivisionError"
-    assert 0 < sum(len(output.text) for output in printed) <= 1_000_000
-    assert "".join(output.text for output in done.cells[1].outputs) == "next\n"
+    [[*printed, error], after], _ = run("for _ in range(300): print('x' * 10_000, flush=True)\n1 / 0", "print('next')")
+    assert 0 < sum(map(len, printed)) <= 1_000_000
+    assert (error, after) == ("ZeroDivisionError", ["next\n"])
 
 
 def test_an_error_that_a_cell_does_not_show_is_an_error():
     hidden = "shell = get_ipython()\nshell.showtraceback = shell._showtraceback = lambda *given, **more: None"
-    cells = [new_code_cell(hidden), new_code_cell("1 / 0"), new_code_cell("1")]
-    done, _ = ResilientExecute(kernel_name="python3").preprocess(new_notebook(cells=cells), {"metadata": {}})
-    shown = [[(output.output_type, output.get("ename")) for output in cell.outputs] for cell in done.cells]
-    assert shown == [[], [("error", "ZeroDivisionError")], [("execute_result", None)]]
+    assert run(hidden, "1 / 0", "print(1)")[0] == [[], ["ZeroDivisionError"], ["1\n"]]
 
 
 ANSWER = """\
@@ -246,15 +234,8 @@ def test_answers_and_own_cells_are_kept(released):
     theirs.cells[3] |= {"source": "Because.", "attachments": {"a.png": {"image/png": "AA=="}}}
     theirs.cells.insert(0, new_code_cell("1 + 1", metadata={"tags": ["mine"]}))
     restored, noticed = restore_cells(theirs, released)
-    assert sources(restored) == [
-        "1 + 1",
-        "table = read()",
-        theirs.cells[2].source,
-        released.cells[2].source,
-        "Because.",
-    ]
+    assert (sources(restored), noticed) == (sources(theirs), [])
     assert restored.cells[4].attachments
-    assert noticed == []
 
 
 def test_changed_or_deleted_cells_are_restored(released):

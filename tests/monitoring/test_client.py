@@ -5,6 +5,8 @@ import multiprocessing
 import os
 import queue
 import threading
+from pathlib import Path
+from unittest import mock
 
 import httpx
 import numpy as np
@@ -193,6 +195,30 @@ def test_what_was_audited_is_registered_and_takes_the_same_rows(monitor, connect
     assert client.send(number, frame)["new"] == 300
     idle = ["--true-label", "offer", "--token", "x"]
     assert main(["monitor", "register", "--from-audit", str(report), *idle]) == 2
+
+
+def test_a_table_is_read_as_an_audit_reads_it(tmp_path, monkeypatch, capsys):
+    from fairlab.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    opened = mock.MagicMock(**{"__exit__.return_value": None, "__enter__.return_value.register.return_value": 1})
+    monkeypatch.setattr("fairlab.monitoring.Client", lambda *given, **more: opened)
+    client = opened.__enter__.return_value
+    regions, countries = ["01", "02"] * 30, ["NA", "ZA", "null"] * 20
+    table = pd.DataFrame({"a, b": regions, "country": countries, "hours": range(60), "offer": ["yes", "no", "no"] * 20})
+    table.to_csv("t.csv", index=False)
+    call = ["t.csv", "--token", "x"]
+    assert main(["monitor", "register", *call, "--sensitive-features", '"a, b"', "--output", "offer"]) == 0
+    [registered] = client.register.call_args.args
+    types = {name: column["type"] for name, column in registered["columns"].items()}
+    assert types == dict.fromkeys(["a, b", "country", "offer"], "category") | {"hours": "number"}
+    assert "country: NA, null is read as text" in capsys.readouterr().err
+    client.investigation.return_value = registered
+    assert main(["monitor", "send", *call, "--investigation", "1"]) == 0
+    assert client.send.call_args.args[1][["a, b", "country"]].to_dict("list") == {"a, b": regions, "country": countries}
+    Path("t.csv").write_text("sex,offer\nf,yes,1\n")
+    assert main(["monitor", "register", *call, "--sensitive-features", "sex", "--output", "offer"]) == 1
+    assert "found 3 in line 2" in capsys.readouterr().err
 
 
 def test_the_audit_of_a_model_needs_a_name_of_its_decisions(monitor, connect):

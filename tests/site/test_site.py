@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import nbformat
 import pytest
 from graded_labs import secrets
+from nbformat import v4
 from toy_project import fill
 
 from fairlab.data.project import project
@@ -27,11 +28,12 @@ from fairlab.site.building import (
 )
 from fairlab.site.code import LONGEST, narrow, narrow_blocks, narrow_examples
 from fairlab.site.places import ADDRESSES, on_site
-from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, off_most, place
+from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, place
 from fairlab.suite.comparison import Comparison, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import publish, run_folder
+from fairlab.suite.scorecard import scorecard
 from fairlab.suite.tables import grouped
 from fairlab.suite.verdicts import LOOKS
 
@@ -100,11 +102,9 @@ def test_row_has_number_trials_verdict_run_and_citation(row):
 def test_a_changed_row_changes_and_is_escaped(row, changed):
     for text in (HTML.line(changed, "ADF"), HTML.short_table([changed])):
         cells = "".join(ElementTree.fromstring(text).itertext())
-        assert "98,765.4" in cells
-        assert "differs" in cells
+        assert "98,765.4" in cells and "differs" in cells
     assert "<changed> & told" in "".join(line(changed).itertext())
-    assert "#mark-differs" in HTML.marks([changed])
-    assert "#mark-differs" not in HTML.marks([row])
+    assert "#mark-differs" in HTML.marks([changed]) and "#mark-differs" not in HTML.marks([row])
 
 
 def test_every_row_is_a_mark_that_leads_to_it(card, site):
@@ -176,21 +176,18 @@ def test_every_table_and_figure_says_for_what_it_holds(card, key):
 
 def test_numbers_are_easy_to_compare(card):
     assert grouped("12359.6 [1200, 0.12345]") == "12,359.6 [1,200, 0.12345]"
-    worst = off_most(card.of("adf").rows)
-    assert abs(worst.relative_difference) == max(
-        abs(row.relative_difference or 0) for row in card.of("adf").rows if row.verdict == "differs"
-    )
-    assert f'Off most: <a href="scorecard.html#{anchor(worst)}"' in HTML.remarks(card.of("adf").rows, {})
-    assert off_most([row for row in card.rows if row.verdict != "differs"]) is None
+    rows = [
+        row.model_copy(update={"relative_difference": -(row.relative_difference or 0)}) for row in card.of("adf").rows
+    ]
+    worst = max((row for row in rows if row.verdict == "differs"), key=lambda row: abs(row.relative_difference))
+    assert f'Off most: <a href="scorecard.html#{anchor(worst)}"' in HTML.remarks(rows, {})
+    assert "Off most" not in HTML.remarks([row for row in card.rows if row.verdict != "differs"], {})
 
 
-def test_picture_page_and_site_say_the_same(card, site):
-    """Of the committed files; ``fairlab scorecard --write`` makes them."""
-    drawn = ElementTree.parse(ROOT / "figures" / "verdicts.svg").find("{http://www.w3.org/2000/svg}title")
-    assert drawn.text == card.headline()
+def test_pages_have_the_headline_of_every_paper(card, site):
     for key, paper in site["papers"].items():
-        assert card.of(key).headline() in HTML.field(site)
-        assert card.of(key).headline() in HTML.scorecard(site)
+        headline = card.of(key).headline()
+        assert headline in HTML.field(site) and headline in HTML.scorecard(site), key
         assert paper["name"] in HTML.findings(site)
 
 
@@ -222,14 +219,9 @@ def test_the_address_to_clone_is_that_of_the_project_where_it_has_one(monkeypatc
 
 
 def test_paper_without_text_has_a_page(toy):
-    from fairlab.suite.scorecard import scorecard
-
-    card = scorecard()
-    page = paper_page("toy", paper_of("toy", card))
-    assert page.startswith("# toy\n")
-    assert "<strong>A toy</strong>" in page
-    assert "### Table 1: Means" in page
-    assert "[A toy experiment](../notebooks/toy/mean)" in page
+    page = paper_page("toy", paper_of("toy", scorecard()))
+    parts = ["# toy\n", "<strong>A toy</strong>", "### Table 1: Means", "[A toy experiment](../notebooks/toy/mean)"]
+    assert [part for part in parts if part not in page] == []
 
 
 @pytest.mark.parametrize(("stem", "cell"), [("figure-1", 0), ("figure-1_women", 2), ("figure-2_women", 3)])
@@ -238,69 +230,74 @@ def test_a_figure_belongs_to_the_cell_with_its_name_and_part(stem, cell):
     assert drawing_cell(stem, ["exp.table(x)"]) == ""
 
 
-def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(site, results):
-    for paper in paper_keys():
-        own, page = site["papers"][paper]["figures"], PAGES.gallery(site["papers"][paper])
-        assert {one["stem"] for one in own} == {file.stem for file in (ROOT / "figures" / paper).glob("*.png")}
-        assert page.count("```python") == len(own)
-        for one in own:
-            assert "exp.figure(" in one["code"]
-            assert f"## {one['title']}\n" in page
-            assert one["narrow_code"] in page
-            for suffix in ("png", "svg", "csv"):
-                assert (one["folder"] / f"{one['stem']}.{suffix}").exists()
-                assert f'href="../figures/{paper}/{one["stem"]}.{suffix}"' in page
+@pytest.mark.parametrize("paper", paper_keys())
+def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(site, results, paper):
+    own, page = site["papers"][paper]["figures"], PAGES.gallery(site["papers"][paper])
+    assert {one["stem"] for one in own} == {file.stem for file in (ROOT / "figures" / paper).glob("*.png")}
+    for one in own:
+        files = [f"{one['stem']}.{suffix}" for suffix in ("png", "svg", "csv")]
+        parts = [f"## {one['title']}\n", one["narrow_code"], *(f'href="../figures/{paper}/{name}"' for name in files)]
+        assert [part for part in parts if part not in page] == []
+        assert "exp.figure(" in one["code"]
+        assert all((one["folder"] / name).exists() for name in files)
 
 
 @pytest.fixture
 def own(toy):
     """The toy project as the site sees it; the two notebooks of all projects are its own."""
     for name in ("start_here", "your_model", "bias_audits"):
-        cells = [nbformat.v4.new_markdown_cell("# Title\n\nText.")]
-        nbformat.write(nbformat.v4.new_notebook(cells=cells), toy / "notebooks" / f"{name}.ipynb")
+        cells = [v4.new_markdown_cell("# Title\n\nText.")]
+        nbformat.write(v4.new_notebook(cells=cells), toy / "notebooks" / f"{name}.ipynb")
     path = toy / "notebooks" / "toy" / "mean.ipynb"
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# A toy\n\nText."))
+    notebook.cells.insert(0, v4.new_markdown_cell("# A toy\n\nText."))
     nbformat.write(notebook, path)
     return toy
+
+
+CALL = 'exp.figure("figure-1", line, data=x)'
+KINDS = ("image/png", "text/markdown", "text/html")
 
 
 def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_path):
     experiment = Experiment("toy/mean", profile="quick")
     fill(experiment)
     experiment.compare()
-    v4, call = nbformat.v4, 'exp.figure("figure-1", line, data=x)'
-    shown = [v4.new_output("display_data", {kind: "of it"}) for kind in ("image/png", "text/markdown", "text/html")]
-    cells = [v4.new_markdown_cell("# As it stands"), v4.new_code_cell(call), v4.new_code_cell("changed = 1")]
-    nbformat.write(v4.new_notebook(cells=cells), own / "notebooks" / "toy" / "mean.ipynb")
+    shown = [v4.new_output("display_data", {kind: "of it"}) for kind in KINDS]
     bar = v4.new_output("stream", name="stderr", text="100%|####|")
+    cells = [v4.new_markdown_cell("# As it stands"), v4.new_code_cell(CALL), v4.new_code_cell("changed = 1")]
+    nbformat.write(v4.new_notebook(cells=cells), own / "notebooks" / "toy" / "mean.ipynb")
     cells[1].outputs, cells[2].outputs, cells[2].source = [*shown, bar], shown, "changed = 0"
     nbformat.write(v4.new_notebook(cells=cells), run_folder("toy/mean", "quick") / "notebook.ipynb")
     publish(run_folder("toy/mean", "quick"))
-    write_notebooks(tmp_path, [pictures("toy")[0] | {"code": call}])
+    write_notebooks(tmp_path, [pictures("toy")[0] | {"code": CALL}])
     title, cell, figure, changed = nbformat.read(tmp_path / "notebooks" / "toy" / "mean.ipynb", as_version=4).cells
     assert re.match(r"# As it stands.*`quick` with seed 0 on .*commit `", title.source, re.DOTALL)
+    assert 'href="mean.ipynb" download' in title.source
+    assert "fairlab run toy/mean -p n 25\n" in title.source
     assert [list(output.data) for output in cell.outputs] == [["text/html"]], "the gallery's figure stands below"
     assert 'src="../../figures/toy/figure-1.png"' in figure.source
     assert changed.outputs == [], "of other code"
-    assert 'href="mean.ipynb" download' in title.source
-    n = Experiment("toy/mean").run.parameters["n"]
-    assert f"fairlab run toy/mean -p n {n // 2}\n" in title.source
     assert (tmp_path / "extra" / "notebooks" / "toy" / "mean.ipynb").exists()
-    picture = pictures("toy")[0] | {"code": "def draw():\n    exp.figure(...)"}
-    shown[1].data["text/markdown"] = f"**{picture['stem']}.** Heads by person."
-    for outputs, order in ((shown[:2], ["code", "code", "markdown"]), ([], ["code", "markdown", "code"])):
-        cells = [v4.new_code_cell(picture["code"]), v4.new_code_cell("draw()", outputs=outputs)]
-        arrange(notebook := v4.new_notebook(cells=cells), [picture])
-        assert [cell.cell_type for cell in notebook.cells] == order, "below the cell that showed it, or its code"
-        assert not cells[1].outputs
+
+
+@pytest.mark.parametrize(
+    ("is_shown", "order"), [(True, ["code", "code", "markdown"]), (False, ["code", "markdown", "code"])]
+)
+def test_a_figure_stands_below_the_cell_that_showed_it_or_its_code(is_shown, order):
+    picture = pictures("themis")[0] | {"code": "def draw():\n    exp.figure(...)"}
+    texts = {"image/png": "of it", "text/markdown": f"**{picture['stem']}.** Heads by person."}
+    outputs = [v4.new_output("display_data", {kind: text}) for kind, text in texts.items()] if is_shown else []
+    cells = [v4.new_code_cell(picture["code"]), v4.new_code_cell("draw()", outputs=outputs)]
+    arrange(notebook := v4.new_notebook(cells=cells), [picture])
+    assert [cell.cell_type for cell in notebook.cells] == order
+    assert not cells[1].outputs
 
 
 def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fail(own, tmp_path, monkeypatch):
-    v4, file = nbformat.v4, own / "notebooks" / "your_model.ipynb"
+    file, page = own / "notebooks" / "your_model.ipynb", tmp_path / "notebooks" / "your_model.ipynb"
     cells = [v4.new_markdown_cell("# Title"), v4.new_code_cell("print(6 * 7)")]
     nbformat.write(v4.new_notebook(cells=cells), file)
-    page = tmp_path / "notebooks" / "your_model.ipynb"
     write_notebooks(tmp_path, [])
     title, cell = nbformat.read(page, as_version=4).cells
     assert cell.outputs[0].text == "42\n"
@@ -314,33 +311,45 @@ def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fai
     assert "ZeroDivisionError" in nbformat.read(page, as_version=4).cells[0].source
 
 
-def test_code_on_pages_has_short_lines_and_stays_the_same_code():
-    code = "print(" + ", ".join(f"'a rather long text, number {k}'" for k in range(6)) + ")  # all of it"
-    [narrowed, other] = narrow([code, "%matplotlib inline"])
-    assert max(map(len, narrowed.splitlines())) <= LONGEST
-    assert ast.dump(ast.parse(narrowed)) == ast.dump(ast.parse(code))
-    assert narrowed.startswith("# all of it\n")
-    assert other == "%matplotlib inline"
-    texts = '''def note(found, name):
+LONG = "found = [" + ", ".join(f"'a rather long text, number {k}'" for k in range(6)) + "]  # all of it"
+TEXTS = '''def note(found, name):
     """Return what was found of a name in a sentence that has more letters than a line of a page has room for."""
     return f"of {found[name]:,.0f} and { {1: 2}[found[name]] } others with the name {name} this is written as one text"
+found = note({"a": 1}, "a")
 '''
-    [narrowed_texts] = narrow([texts])
-    assert max(map(len, narrowed_texts.splitlines())) <= LONGEST
-    own, given = {}, {}
-    exec(narrowed_texts, own)
-    exec(texts, given)
-    assert own["note"]({"a": 1}, "a") == given["note"]({"a": 1}, "a")
-    command = "fairlab run " + "x" * 70
-    text = f"Text.\n\n   ```bash\n   {command}  # what it does\n   ```\n\n```python\n{code}\n```\n"
-    made = narrow_blocks(text)
-    assert f"   ```bash\n   # what it does\n   {command}\n   ```" in made
-    assert f"```python\n{narrowed}\n```\n" in made
-    for same in (
-        "```\nshort  # as it is\n```\n",
-        f"```{{toctree}}\na\n```\n# {'word ' * 30}\n\n```{{raw}} html\n<p>\n```\n",
-    ):
-        assert narrow_blocks(same) == same
+
+
+@pytest.mark.parametrize("code", [LONG, TEXTS])
+def test_code_on_pages_has_short_lines_and_does_the_same(code):
+    [narrowed] = narrow([code])
+    assert max(map(len, narrowed.splitlines())) <= LONGEST
+    short, long = {}, {}
+    exec(narrowed, short)
+    exec(code, long)
+    assert short["found"] == long["found"]
+
+
+COMMAND = "fairlab run " + "x" * 70
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (
+            f"Text.\n\n   ```bash\n   {COMMAND}  # what it does\n   ```\n",
+            f"Text.\n\n   ```bash\n   # what it does\n   {COMMAND}\n   ```\n",
+        ),
+        (f"```python\n{LONG}\n```\n", f"```python\n{narrow([LONG])[0]}\n```\n"),
+        ("```python\n%matplotlib inline\n```\n", "```python\n%matplotlib inline\n```\n"),
+        ("```\nshort  # as it is\n```\n", "```\nshort  # as it is\n```\n"),
+        (
+            f"```{{toctree}}\na\n```\n# {'word ' * 30}\n\n```{{raw}} html\n<p>\n```\n",
+            f"```{{toctree}}\na\n```\n# {'word ' * 30}\n\n```{{raw}} html\n<p>\n```\n",
+        ),
+    ],
+)
+def test_blocks_of_code_have_short_lines_and_the_rest_stays(text, made):
+    assert narrow_blocks(text) == made
 
 
 def test_examples_of_docstrings_have_short_lines_and_what_they_print_stays():
@@ -363,8 +372,6 @@ def test_examples_of_docstrings_have_short_lines_and_what_they_print_stays():
 def test_own_results_come_before_the_committed_ones_and_are_rejected_if_corrupted(results, tmp_path):
     assert building.card_file() == ROOT / "REPRODUCTION.json"
     results.mkdir()
-    (results / "REPRODUCTION.json").write_text("[]")
-    assert building.card_file() == results / "REPRODUCTION.json"
     (results / "REPRODUCTION.json").write_text(json.dumps([{"paper": "adf"}]))
     with pytest.raises(ValueError, match=r"0\.artefact\n  Field required"):
         building.write_sources(tmp_path / "sources")

@@ -45,6 +45,16 @@ def test_published_digits_are_kept(tmp_path):
         ),
         ("{id: a, value: 1, std: 2, kind: count, single_run: true}", "expected one number without std of a single run"),
         ("{id: a, value: 1, kind: count}, {id: a, value: 1, kind: count}", "the id 'a' occurs twice"),
+        ("{kind: count, value: 1}", r"published.yaml:2: artefacts > number 1 > values > number 1: misses id"),
+        (
+            "{id: a, value: true, kind: count}",
+            r"published.yaml:2: .*value: expected a number or an integer, found True",
+        ),
+        ("{id: a, value: 1, n: few, kind: count}", "n: expected an integer, found 'few'"),
+        ("{id: a, id: b}", "published.yaml:2: not YAML: key 'id' is already in line 2"),
+        ("{id: a", r"published.yaml:2: not YAML: "),
+        ("{[]: 1}", "published.yaml:2: not YAML: expected text as a key"),
+        ("[" * 3000 + "]" * 3000, "published.yaml:2: not YAML: nested more than 30 deep"),
     ],
 )
 def test_bad_published_files_are_refused(tmp_path, entry, message):
@@ -68,18 +78,10 @@ def test_bad_published_files_are_refused(tmp_path, entry, message):
 )
 def test_a_size_may_matter_to_some_rows_only(toy, patterns, dependent):
     file = toy / "experiments" / "toy" / "mean.yaml"
-    file.write_text(SPECIFICATION.replace("size: [n]", f"size: {{n: {patterns}}}"))
+    file.write_text(SPECIFICATION.replace("size: [n]", f"size: {{n: {patterns}}}") + "protocol: {n: 400}\n")
     spec = specification("toy/mean")
-    smoke = spec.parameters("smoke")
-    rows = ("mean", "rows", "lost", "positive")
-    assert {id for id in rows if spec.other_size(smoke, "table-1", id)} == dependent
-
-
-def test_the_paper_profile_may_be_smaller_than_the_protocol(toy):
-    file = toy / "experiments" / "toy" / "mean.yaml"
-    file.write_text(SPECIFICATION + "protocol: {n: 400}\n")
-    spec = specification("toy/mean")
-    assert spec.other_size(spec.parameters("paper"), "table-1", "mean") == "n 50 instead of 400"
+    said = {id: spec.other_size(spec.parameters("paper"), "table-1", id) for id in ("mean", "rows", "lost", "positive")}
+    assert {id: text for id, text in said.items() if text} == dict.fromkeys(dependent, "n 50 instead of 400")
 
 
 @pytest.mark.parametrize(

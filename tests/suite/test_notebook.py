@@ -9,12 +9,8 @@ from fairlab.suite.notebook import notebook_parameters, run_experiment
 from fairlab.suite.run import Run, failure_file, run_folder
 
 
-def rewrite(toy, *cells):
-    write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", [CELLS[0], *cells])
-
-
-def run(profile="smoke", **options):
-    return run_experiment(specification("toy/mean"), profile, **options)
+def run():
+    return run_experiment(specification("toy/mean"), "smoke")
 
 
 def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
@@ -25,15 +21,11 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
     failure.parent.mkdir(parents=True)
     failure.write_text("of an earlier run")
     folder = run()
-    assert folder == run_folder("toy/mean", "smoke")
-    content = Run.read(folder)
+    content, executed = Run.read(folder), (folder / "notebook.ipynb").read_text()
     assert content.parameters == {"n": 10, "n_trials": 2}
     assert content.about["peak_memory_gb"] > 0.05
-    executed = (folder / "notebook.ipynb").read_text()
-    assert str(toy) not in executed
-    assert "text/html" in executed
+    assert "text/html" in executed and str(toy) not in executed
     assert "papermill" not in json.loads(executed)["metadata"]
-    assert not failure.exists()
     assert {path.name for path in folder.parent.iterdir()} == {folder.name, "current", "latest", "log.txt"}
 
 
@@ -53,7 +45,7 @@ FAILURES = [
 def test_failed_runs_leave_the_earlier_one_untouched(toy):
     folder = run()
     for cells, message in FAILURES:
-        rewrite(toy, *cells)
+        write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", [CELLS[0], *cells])
         with pytest.raises(RuntimeError, match=message) as caught:
             run()
         assert failure_file("toy/mean", "smoke").read_text().strip() == str(caught.value)
@@ -62,17 +54,19 @@ def test_failed_runs_leave_the_earlier_one_untouched(toy):
         assert [*folder.parent.glob("*Z_*/"), *project().partial.iterdir()] == [folder]
 
 
-def test_parameters_cell(toy):
-    assert notebook_parameters(specification("toy/mean").notebook) == {
-        "experiment": "toy/mean",
-        "n": 50,
-        "n_trials": 3,
-        "profile": "quick",
-        "seed": 0,
-    }
-    other = write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", [CELLS[0].replace("n = 50", "m = 50"), *CELLS[1:]])
-    with pytest.raises(ValueError, match=r"its parameters cell has \['experiment', 'm', .*, its experiment \['exp"):
-        run()
-    other.write_text(other.read_text().replace('"parameters"', ""))
-    with pytest.raises(ValueError, match=r"its parameters cell has \[\], its experiment"):
+PARAMETERS = {"experiment": "toy/mean", "n": 50, "n_trials": 3, "profile": "quick", "seed": 0}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("n = 50", "m = 50", r"\['experiment', 'm', .*, its experiment \['exp"),
+        ('"parameters"', "", r"\[\], its experiment"),
+    ],
+)
+def test_a_parameters_cell_has_those_of_the_experiment(toy, old, new, found):
+    file = specification("toy/mean").notebook
+    assert notebook_parameters(file) == PARAMETERS
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(ValueError, match=f"its parameters cell has {found}"):
         run()

@@ -40,20 +40,16 @@ def test_what_is_not_the_file_of_its_key_is_refused(tmp_path):
             read(file)
 
 
-def again(value, folder):
-    file = folder / f"{'0' * 24}.trial"
-    write(file, value, 0)
-    return read(file)[0]
-
-
 def test_results_come_back_as_they_were_and_scalars_of_numpy_as_those_of_python(tmp_path):
     table = pd.DataFrame({"a": pd.Categorical(["u", None]), ("two", 1): np.float32([1.1, 2.2])}, index=["x", "y"])
-    found = again({"table": [table], (1, "b"): (np.asfortranarray(np.eye(2, 3)), -0.0, None)}, tmp_path)
+    scalars = [np.float32(1.1), np.bool_(True), np.int64(-3), np.str_("ab"), {np.int8(1): 2}]
+    value = {"table": [table], (1, "b"): (np.asfortranarray(np.eye(2, 3)), -0.0, None), "scalars": scalars}
+    write(tmp_path / f"{'0' * 24}.trial", value, 0)
+    found, _ = read(tmp_path / f"{'0' * 24}.trial")
     pd.testing.assert_frame_equal(found["table"][0], table, check_exact=True)
     assert found[1, "b"][0].flags.f_contiguous
-    scalars = again([np.float32(1.1), np.bool_(True), np.int64(-3), np.str_("ab"), {np.int8(1): 2}], tmp_path)
-    assert scalars == [float(np.float32(1.1)), True, -3, "ab", {1: 2}]
-    assert list(map(type, scalars)) == [float, bool, int, str, dict]
+    expected = [float(np.float32(1.1)), True, -3, "ab", {1: 2}]
+    assert [(type(each), each) for each in found["scalars"]] == [(type(each), each) for each in expected]
 
 
 def run(*args, **options):
@@ -104,33 +100,27 @@ def test_results_are_in_the_order_of_the_trials(tmp_path):
 
 def test_a_trial_that_was_done_is_never_done_again(tmp_path):
     told = tmp_path / "told"
-    run(draw_and_tell, TRIALS[:3], {"told": told}, cache=tmp_path / "cache")
-    assert run(draw_and_tell, TRIALS, {"told": told}, cache=tmp_path / "cache") == [0, 1, 2, 3, 4]
+    for n_trials in (3, 5):
+        assert run(draw_and_tell, TRIALS[:n_trials], {"told": told}, cache=tmp_path / "cache") == [*range(n_trials)]
     assert told.read_text().split() == ["0", "1", "2", "3", "4"]
 
 
-def test_core_seconds_are_those_of_all_trials_whoever_computed_them(tmp_path, monkeypatch):
-    monkeypatch.setattr("fairlab.suite.trials._IS_WORKER", True)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_core_seconds_are_those_of_all_trials_whoever_computed_them(tmp_path, n_jobs):
     for _ in "here", "in an earlier run":
-        _, seconds = run_trials(busy, TRIALS[:2], {}, cache=tmp_path, progress=False)
-        assert sum(seconds.values()) >= 0.18  # clocks tick
-    _, seconds = run_trials(busy, TRIALS, {}, cache=tmp_path, n_jobs=2, progress=False)
-    assert sum(seconds.values()) >= 0.45  # and of the workers
+        _, seconds = run_trials(busy, TRIALS[:3], {}, cache=tmp_path, n_jobs=n_jobs, progress=False)
+        assert sum(seconds.values()) >= 0.27  # clocks tick
 
 
 def test_corrupted_results_are_computed_again_and_reported_once(tmp_path, capsys):
     expected = run(draw, TRIALS, {}, cache=tmp_path)
-    cut, flipped, renamed, other, _ = sorted(tmp_path.glob("*.trial"))
+    cut, renamed, other, *_ = sorted(tmp_path.glob("*.trial"))
     cut.write_bytes(cut.read_bytes()[:-1])
-    content = bytearray(flipped.read_bytes())
-    content[-3] ^= 1  # in the number's text
-    flipped.write_bytes(content)
     renamed.write_bytes(other.read_bytes())
     capsys.readouterr()
-    assert run(draw, TRIALS, {}, cache=tmp_path) == expected
-    assert capsys.readouterr().err == "3 of 5 cached trials of draw cannot be read and are computed again\n"
-    assert run(draw, TRIALS, {}, cache=tmp_path) == expected
-    assert capsys.readouterr().err == ""
+    for told in ("2 of 5 cached trials of draw cannot be read and are computed again\n", ""):
+        assert run(draw, TRIALS, {}, cache=tmp_path) == expected
+        assert capsys.readouterr().err == told
 
 
 def test_a_failing_trial_keeps_the_others(tmp_path):
@@ -141,14 +131,12 @@ def test_a_failing_trial_keeps_the_others(tmp_path):
 
 
 def test_a_trial_may_get_a_value_of_its_own(tmp_path):
-    starts = [10.0, 20.0, 30.0, 40.0, 50.0]
-    expected = [11.0, 21.0, 31.0, 41.0, 51.0]
-    assert run(take, TRIALS, {"offset": 1}, each={"start": starts}, cache=tmp_path) == expected
-    assert run(take_all, TRIALS, {"offset": 1}, each={"start": starts}, batch=2, cache=tmp_path) == expected
-    changed = [*starts[:4], 0.0]
-    keys, others = (trial_keys(take, TRIALS, {"offset": 1}, {"start": values}) for values in (starts, changed))
-    assert keys[:4] == others[:4]
-    assert keys[4] != others[4]
+    each, expected = {"start": [10.0, 20.0, 30.0, 40.0, 50.0]}, [11.0, 21.0, 31.0, 41.0, 51.0]
+    assert run(take, TRIALS, {"offset": 1}, each=each, cache=tmp_path) == expected
+    assert run(take_all, TRIALS, {"offset": 1}, each=each, batch=2, cache=tmp_path) == expected
+    changed = {"start": [10.0, 20.0, 30.0, 40.0, 0.0]}
+    keys, others = (trial_keys(take, TRIALS, {"offset": 1}, values) for values in (each, changed))
+    assert [key == other for key, other in zip(keys, others, strict=True)] == [True] * 4 + [False]
 
 
 def no_data(trial):
@@ -169,16 +157,17 @@ def test_functions_that_cannot_be_trials_are_refused(tmp_path, function, options
 
 
 def test_a_key_depends_on_the_trial_and_on_all_that_it_is_given():
-    [base] = trial_keys(draw, TRIALS[:1], {"scale": 1.0})
-    assert [base] == trial_keys(draw, [Trial("toy/mean", 0)], {"scale": 1.0})
-    others = [
-        *trial_keys(draw, [Trial("toy/mean", 0, 1)], {"scale": 1.0}),
-        *trial_keys(draw, [Trial("toy/other", 0)], {"scale": 1.0}),
-        *trial_keys(draw, TRIALS[1:2], {"scale": 1.0}),
-        *trial_keys(draw, TRIALS[:1], {"scale": 2.0}),
-        *trial_keys(draw_all, TRIALS[:1], {"scale": 1.0}),
+    calls = [
+        (draw, Trial("toy/mean", 0), 1.0),
+        (draw, Trial("toy/mean", 0, 1), 1.0),
+        (draw, Trial("toy/other", 0), 1.0),
+        (draw, Trial("toy/mean", 1), 1.0),
+        (draw, Trial("toy/mean", 0), 2.0),
+        (draw_all, Trial("toy/mean", 0), 1.0),
     ]
-    assert len({base, *others}) == 6
+    keys, again = ([trial_keys(f, [trial], {"scale": scale})[0] for f, trial, scale in calls] for _ in range(2))
+    assert keys == again
+    assert len(set(keys)) == len(calls)
 
 
 def test_one_trial_runs_under_the_same_settings_as_one_of_many(tmp_path):
@@ -218,17 +207,6 @@ def test_a_trained_map_has_the_same_bits_on_every_processor(tmp_path):
         options = {"cwd": folder, "env": environment, "capture_output": True, "text": True, "check": True}
         images.add(subprocess.run([sys.executable, "maps.py"], **options).stdout)
     assert len(images) == 1, "trials ran other kernels"
-
-
-def of_worker(trial, call):
-    time.sleep(0.5)
-    return os.getpid()
-
-
-def test_workers_stay_for_the_next_call(tmp_path):
-    first, second = (set(run(of_worker, TRIALS, {"call": k}, cache=tmp_path, n_jobs=2)) for k in range(2))
-    assert first == second
-    assert len(first) == 2
 
 
 def die(trial, deaths, folder):

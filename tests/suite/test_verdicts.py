@@ -126,12 +126,6 @@ def test_a_single_run_is_held_against_the_spread_of_twenty_of_ours():
     assert verdict(value(value=196, kind="count", single_run=True), *runs) == "differs"
 
 
-def deviating(std, n):
-    """Return n values with the given standard deviation."""
-    values = np.arange(n) - (n - 1) / 2
-    return values * std / values.std(ddof=1)
-
-
 @pytest.mark.parametrize(
     ("std", "n", "expected"),
     [
@@ -145,7 +139,7 @@ def deviating(std, n):
 )
 def test_a_standard_deviation_is_judged_by_the_f_test_of_the_runs_behind_it(std, n, expected):
     published = Value(id="x.std", value=Decimal("0.030"), n=10, kind="std")
-    assert judge(published, Ours(deviating(std, n), "std"))[0] == expected
+    assert judge(published, Ours(spread(0, std / math.sqrt(n), n), "std"))[0] == expected
 
 
 def test_a_published_standard_deviation_says_of_how_many_runs():
@@ -178,37 +172,53 @@ def test_resamples_are_judged_as_each_by_itself():
     assert unsettled(published, own) == np.mean(alone != own_verdict) > 0
 
 
-def test_a_setting_must_be_equal():
-    setting = value(value=1000, kind="count", setting=True)
-    assert verdict(setting, 1000) == "setting"
-    found, reason = judge(setting, ours(999), claims_hold=True)
-    assert (found, reason) == ("differs", "a fixed parameter of the protocol: published 1000, used 999")
-    assert verdict(setting, 100, size="n 100 instead of 1000") == "not comparable"
-    assert verdict(value(value=500, kind="seconds", setting=True), 500) == "setting"
+RUNS = [*np.linspace(20, 180, 19), 100]
+HOLDS, SIZE = {"claims_hold": True}, {"claims_hold": True, "size": "n 1 instead of 2"}
 
 
-def test_of_all_that_apply_the_first_is_given():
-    """Take away, one after the other, what makes the first verdict apply: the next one shows."""
-    runs = [*np.linspace(20, 180, 19), 100]
-    pair = {"surrogate": "not the real data", "size": "n 1 instead of 2", "claims_hold": True}
-    assert judge(value(value=100, setting=True), ours(100), **pair) == ("surrogate", "not the real data")
-    assert judge_claim(True, surrogate="not the real data", size="n 1 instead of 2")[0] == "surrogate"
-    pair["surrogate"] = ""
-    assert verdict(value(value=100, setting=True), 100, **pair) == "setting"
-    assert verdict(value(value=100, impossible=WHY), 100, **pair) == "not comparable"
-    assert judge_claim(True, size=pair["size"]) == (
-        "not comparable",
-        "not the size of the published protocol: n 1 instead of 2",
-    )
-    pair["size"] = ""
-    assert [judge_claim(holds) for holds in (True, False)] == [("holds", ""), ("fails", "")]
-    assert judge(value(value=100, impossible=WHY), ours(100), **pair) == ("impossible", WHY)
-    assert verdict(value(value=100, single_run=True), *runs, **pair) == "exact"
-    assert verdict(value(value=104, single_run=True), *runs, **pair) == "agrees"
-    assert verdict(value(value=115, single_run=True), *runs, **pair) == "near"
-    assert verdict(value(value=150, single_run=True), *runs, **pair) == "compatible"
-    assert verdict(value(value=150), *runs, **pair) == "same conclusion"
-    assert verdict(value(value=150), *runs) == "differs"
+# What makes the first verdict apply is taken away, one after the other: the next one shows.
+@pytest.mark.parametrize(
+    ("published", "own", "about", "expected"),
+    [
+        ({"value": 100, "setting": True}, [100], SIZE | {"surrogate": "not the real data"}, "surrogate"),
+        ({"value": 100, "setting": True}, [100], SIZE, "setting"),
+        ({"value": 500, "setting": True, "kind": "seconds"}, [500], SIZE, "setting"),
+        ({"value": 100, "setting": True}, [99], SIZE, "not comparable"),
+        ({"value": 100, "setting": True}, [99], HOLDS, "differs"),
+        ({"value": 100, "impossible": WHY}, [100], SIZE, "not comparable"),
+        ({"value": 100, "impossible": WHY}, [100], HOLDS, "impossible"),
+        ({"value": 100, "single_run": True}, RUNS, HOLDS, "exact"),
+        ({"value": 104, "single_run": True}, RUNS, HOLDS, "agrees"),
+        ({"value": 115, "single_run": True}, RUNS, HOLDS, "near"),
+        ({"value": 150, "single_run": True}, RUNS, HOLDS, "compatible"),
+        ({"value": 150}, RUNS, HOLDS, "same conclusion"),
+        ({"value": 150}, RUNS, {}, "differs"),
+    ],
+)
+def test_of_all_that_apply_the_first_is_given(published, own, about, expected):
+    assert verdict(value(**published), *own, **about) == expected
+
+
+def test_verdicts_come_with_their_reasons():
+    setting, size = value(value=1000, kind="count", setting=True), "n 1 instead of 2"
+    found = [
+        judge(setting, ours(999)),
+        judge(value(value=1, impossible=WHY), ours(1)),
+        judge(value(value=1), ours(1), surrogate="not the real data"),
+        judge_claim(True, surrogate="not the real data", size=size),
+        judge_claim(True, size=size),
+        judge_claim(True),
+        judge_claim(False),
+    ]
+    assert found == [
+        ("differs", "a fixed parameter of the protocol: published 1000, used 999"),
+        ("impossible", WHY),
+        ("surrogate", "not the real data"),
+        ("surrogate", "not the real data"),
+        ("not comparable", f"not the size of the published protocol: {size}"),
+        ("holds", ""),
+        ("fails", ""),
+    ]
 
 
 @given(st.floats(-1e6, 1e6), st.sampled_from(KINDS))
@@ -248,9 +258,6 @@ def test_relative_difference(published, own, expected):
 
 def test_interval_of_the_mean_over_trials():
     own = ours(1.0, 2.0, 3.0)
-    low, high = own.interval
-    assert (own.number, own.std) == (2.0, 1.0)
-    assert high - 2.0 == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)  # t quantile at 2 degrees of freedom
-    assert low == pytest.approx(4.0 - high)
-    assert ours(1.0).interval is None
-    assert ours(1.0).error == 0
+    half = 4.302653 / math.sqrt(3)  # t quantile at 2 degrees of freedom
+    assert (own.number, own.std, *own.interval) == pytest.approx((2, 1, 2 - half, 2 + half), rel=1e-6)
+    assert (ours(1.0).interval, ours(1.0).error) == (None, 0)
