@@ -66,7 +66,7 @@ REPORT_STYLE = """
   max-width: 62rem; margin: 0 auto; padding: 0 1rem 2rem;}
 .fairlab .summary {font-size: 1.1em;}
 .fairlab .verdict {border-left: 6px solid var(--line); padding-left: .8em;}
-.fairlab .verdict.found {border-color: var(--mark);} .fairlab .verdict.ruled-out {border-color: #009E73;}
+.fairlab .verdict.found {border-color: var(--mark);} .fairlab .verdict.within {border-color: #009E73;}
 .fairlab .word {font-size: 1.8em; font-weight: bold; line-height: 1.2; margin: 0;}
 .fairlab dl {display: grid; grid-template-columns: minmax(5.5em, auto) 1fr; gap: .3em .8em; margin: .5em 0;}
 .fairlab dt {font-weight: bold; overflow-wrap: anywhere; max-width: 9em;} .fairlab dd {margin: 0;}

@@ -67,7 +67,7 @@ def _first(report) -> str:
     """Return the verdict as a word, and below it what matters most."""
     (verdict, sentence), *others = wording.lines(report)
     more = "\n".join(f"<dt>{escape(heading)}</dt><dd>{escape(said)}</dd>" for heading, said in others)
-    kind = " found" if report.significant else " ruled-out" if report.n_tests and report.is_within else ""
+    kind = " found" if report.significant else " within" if report.n_tests and report.is_within else ""
     return (
         f'<div class="verdict{kind}"><p class="word">{escape(verdict)}</p>\n<p class="summary">{escape(sentence)}</p>\n'
         f"{_bars(report)}\n<dl>\n{more}\n</dl></div>"
