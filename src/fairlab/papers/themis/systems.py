@@ -30,7 +30,6 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -50,9 +49,6 @@ from fairlab.papers.themis.learners import (
     balancing_weights,
     massage,
 )
-
-if TYPE_CHECKING:
-    from fairlab.suite.experiment import Experiment
 
 READINGS = ("as_published", "as_specified")
 BEHIND = ("figure-1 group", "figure-1 causal", "figure-2")
@@ -79,7 +75,7 @@ def sample_people(people: Dataset, n_rows: int, *, random_state: int) -> Dataset
     )
 
 
-def load_people(exp: "Experiment", n_rows: float = np.inf) -> dict[str, Dataset]:
+def load_people(exp, n_rows: float = np.inf) -> dict[str, Dataset]:
     """Return what the systems of an experiment learn from: all rows of its data sets, or so many at random.
 
     Parameters
