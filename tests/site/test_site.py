@@ -28,7 +28,7 @@ from fairlab.site.building import (
 )
 from fairlab.site.code import LONGEST, narrow, narrow_blocks, narrow_examples
 from fairlab.site.places import ADDRESSES, on_site
-from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, place
+from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, bridge, place
 from fairlab.suite.comparison import Comparison, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper, paper_keys
@@ -210,6 +210,14 @@ def test_a_page_has_every_part_and_every_row(card, site, key):
     assert "{{ " not in page
     assert "&lt;p&gt;" not in page
     assert f'href="https://doi.org/{load_paper(key).about.doi}"' in page
+
+
+@pytest.mark.parametrize("key", paper_keys())
+def test_the_parts_of_a_papers_rows_add_up(card, key):
+    own = card.of(key)
+    claims, numbers, parts = re.search(r"rows (\d+) are claims and (\d+) numbers: (.*?)\.", bridge(own)).groups()
+    assert int(claims) + int(numbers) == len(own.rows)
+    assert sum(int(part.split()[0]) for part in parts.split(", ")) == int(numbers)
 
 
 def test_the_address_to_clone_is_that_of_the_project_where_it_has_one(monkeypatch):

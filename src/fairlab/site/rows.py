@@ -75,7 +75,7 @@ def bridge(card: Comparison) -> str:
     columns = Counter(row.column for row in card.rows if row.kind == "number")
     numbers, judged, agreeing = columns.total(), sum(columns[v] for v in JUDGED), sum(columns[v] for v in AGREEING)
     counted = {label_of(verdict): columns[verdict] for verdict in LOOKS if verdict not in JUDGED}
-    counted |= {"with an inferred protocol": columns[INFERRED]}
+    counted |= {"with an inferred protocol": columns[INFERRED], BY_CHANCE: columns[BY_CHANCE]}
     parts = [f"{n} {words}{'s' * (words.endswith('parameter') and n > 1)}" for words, n in counted.items() if n]
     real = sum(row.column in AGREEING and row.basis == "real" for row in card.rows)
     return (
