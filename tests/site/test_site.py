@@ -218,6 +218,10 @@ def test_the_parts_of_a_papers_rows_add_up(card, key):
     claims, numbers, parts = re.search(r"rows (\d+) are claims and (\d+) numbers: (.*?)\.", bridge(own)).groups()
     assert int(claims) + int(numbers) == len(own.rows)
     assert sum(int(part.split()[0]) for part in parts.split(", ")) == int(numbers)
+    folds = re.findall(r"<summary>(\w[\w ]*): (\d+)</summary>", HTML.claims(own.rows))
+    assert sum(int(n) for _, n in folds) == int(claims)
+    claimed = [row for row in own.rows if row.kind == "claim"]
+    assert int(dict(folds).get("Unsettled", 0)) == sum(row.is_unsettled for row in claimed)
 
 
 def test_the_address_to_clone_is_that_of_the_project_where_it_has_one(monkeypatch):
