@@ -279,7 +279,7 @@ def verdicts(found):
         else "difference found"
         if 'class="verdict found"' in text
         else "large differences ruled out"
-        if 'class="verdict ruled-out"' in text
+        if 'class="verdict within"' in text
         else "undecided",
         "its word": re.search('<p class="word">(.*?)</p>', text)[1].lower(),
     }
