@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 
 from fairlab.checks import optional
 
@@ -62,8 +63,12 @@ def narrow_examples(lines: Sequence[str]) -> list[str]:
 
 def narrow(codes: Sequence[str], longest: int = LONGEST) -> list[str]:
     """Return pieces of Python code with short lines, by Ruff; where it is not installed, long comments alone move."""
-    codes = _formatted([_comments_above(code) for code in codes], longest)
-    return _formatted([_shorter_texts(code, longest) for code in codes], longest)
+    codes = [_comments_above(code) for code in codes]
+    for change in (str, partial(_shorter_texts, longest=longest)):  # of what is too long, then of what still is
+        long = [k for k, code in enumerate(codes) if max(map(len, code.splitlines()), default=0) > longest]
+        made = dict(zip(long, _formatted([change(codes[k]) for k in long], longest) if long else [], strict=True))
+        codes = [made.get(k, code) for k, code in enumerate(codes)]
+    return codes
 
 
 def _formatted(codes: Sequence[str], longest: int) -> list[str]:
