@@ -341,26 +341,18 @@ COPULA = Copula(
 )
 
 
-@pytest.fixture(scope="module")
-def patients():
+def test_patients_stay_as_their_risk_says_and_trees_disagree_more_on_high_predictions():
     days = Counts(values=[1, 3], counts=[30, 10])
     model = PatientModel(copula=COPULA, intercept=0.4, slope=1.0, days=days, disagreement=0.5)
-    return model.sample(40_000, random_state=0)
-
-
-def test_a_stay_is_as_likely_as_its_log_odds(patients):
-    stays = (patients["days"] > 0).groupby(patients["predicted_days"]).mean()
-    expected = [expit(0.4 + np.log(risk)) for risk in (SMALLEST_RISK, 0.5)]
-    np.testing.assert_allclose(stays, expected, atol=0.01)
+    patients = model.sample(40_000, random_state=0)
+    patients = patients.assign(
+        stays=patients["days"] > 0, low=patients["confidence"] == "low", logarithm=np.log1p(patients["days"])
+    )
+    by_prediction = patients.groupby("predicted_days")[["stays", "low", "logarithm"]].mean()
+    odds = [0.4 + np.log(risk) for risk in (SMALLEST_RISK, 0.5)]
+    np.testing.assert_allclose(by_prediction["stays"], expit(odds), atol=0.01)
     assert (patients["days"][patients["days"] > 0] == 3).mean() == pytest.approx(0.25, abs=0.015)
-
-
-def test_the_prediction_is_right_on_average_of_logarithms(patients):
-    for predicted, own in patients.groupby("predicted_days"):
-        assert np.log1p(own["days"]).mean() == pytest.approx(np.log1p(predicted), abs=0.01)
-
-
-def test_trees_disagree_more_on_high_predictions(patients):
+    # The prediction is right on average of logarithms.
+    np.testing.assert_allclose(by_prediction["logarithm"], np.log1p(by_prediction.index), atol=0.01)
     assert patients["confidence"].value_counts().tolist() == [20_000, 20_000]
-    low = (patients["confidence"] == "low").groupby(patients["predicted_days"]).mean()
-    assert low.iloc[0] < 0.01 < 0.99 < low.iloc[1]
+    assert by_prediction["low"].iloc[0] < 0.01 < 0.99 < by_prediction["low"].iloc[1]
