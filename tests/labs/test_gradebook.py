@@ -72,7 +72,7 @@ def test_a_course_ends_in_files_for_moodle_and_canvas(tmp_path):
     assert "thief, Lab 1: Berkeley. Is it bias?: `admission_rates` reaches beyond the notebook" in told
     table = pd.read_csv(course / "out" / "grades.csv").set_index("student")
     assert set(table["lab"]) == {"Lab 1: Berkeley. Is it bias?"}, "nobody handed in the other lab"
-    assert table["points"].to_dict() == {"thief": "12.0", "absent": "not submitted"}
+    assert table["points"].to_dict() == {"thief": "13.6", "absent": "not submitted"}
     assert all(f"`{name}`" in table.loc["thief", "warnings"] for name in ("glob", "open", "exec"))
 
 

@@ -227,7 +227,7 @@ def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(t
 
 @pytest.mark.slow
 def test_a_batch_whose_worker_and_kernel_are_killed_ends_with_the_right_numbers(three):
-    process, tree, _ = start_batch(ALL)
+    process, tree, _ = start_batch([*ALL, "--cores", "2"])
     for word in ("popen_loky", "fairlab.suite.kernel"):
         victim = next(part for part in tree if word in " ".join(part.cmdline()))
         victim.kill()
