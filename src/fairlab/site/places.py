@@ -18,7 +18,8 @@ FILES = {
 # Where everything is on the site, by what its path in the project begins with.
 PLACES = FILES | {"docs/labs.md": "labs/index.md", "docs/": "", "notebooks/labs/": "labs/", "": ""}
 # Addresses of the project, where it has any.
-ADDRESSES = tomllib.loads((project().root / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
+ABOUT = project().root / "pyproject.toml"
+ADDRESSES = tomllib.loads(ABOUT.read_text("utf-8"))["project"].get("urls", {}) if ABOUT.exists() else {}
 REFERENCE = re.compile(r"(!?)\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")  # picture?, text, file, place in it
 LEAST = 0.62  # of the width of a figure of 150 pixels an inch, at which its text of 7 points has 9 pixels
 UP = "../"  # from the page of a paper to the site's root
