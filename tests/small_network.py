@@ -1,10 +1,11 @@
-"""A small schema and networks over it, for the tests of ADF and of its replay."""
+"""A small schema, networks over it and what holds of every search, for the tests of ADF and of its replay."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from fairlab.adf import discriminatory
 from fairlab.cases import Schema
 
 
@@ -34,3 +35,17 @@ def network(weights):
     from fairlab.networks import Network
 
     return Network(dense_network(weights))
+
+
+def check_every_instance(result, model, schema, sensitive_features):
+    """Check again, apart from the search, what it reports."""
+    found, inputs = result.discriminatory, result.trace.inputs
+    columns = schema.positions(sensitive_features)
+    assert ((inputs >= schema.low) & (inputs <= schema.high)).all(), "in the domain"
+    assert len(np.unique(np.delete(found, columns, axis=1), axis=0)) == len(found), "distinct"
+    assert discriminatory(model, found, sensitive_features, schema=schema).all()
+    n_true = discriminatory(model, inputs, sensitive_features, schema=schema).sum()
+    assert n_true == result.n_discriminatory > result.successful.sum() > 0
+    first, second = result.pairs[:, 0], result.pairs[:, 1]
+    assert (np.delete(first, columns, axis=1) == np.delete(second, columns, axis=1)).all()
+    assert (model.predict(first) != model.predict(second)).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from small_network import check_every_instance
 
 from fairlab.adf import (
     ADF,
@@ -33,20 +34,6 @@ from fairlab.networks import FeedForward
 from fairlab.papers.adf.searches import ADFOnCredit, AequitasAsReleased
 
 READINGS = pytest.mark.parametrize("variant", ["published", "sound"])
-
-
-def check_every_instance(result, model, schema, sensitive_features):
-    """Check again, apart from the search, what it reports."""
-    found, inputs = result.discriminatory, result.trace.inputs
-    columns = schema.positions(sensitive_features)
-    assert ((inputs >= schema.low) & (inputs <= schema.high)).all(), "in the domain"
-    assert len(np.unique(np.delete(found, columns, axis=1), axis=0)) == len(found), "distinct"
-    assert discriminatory(model, found, sensitive_features, schema=schema).all()
-    n_true = discriminatory(model, inputs, sensitive_features, schema=schema).sum()
-    assert n_true == result.n_discriminatory > result.successful.sum() > 0
-    first, second = result.pairs[:, 0], result.pairs[:, 1]
-    assert (np.delete(first, columns, axis=1) == np.delete(second, columns, axis=1)).all()
-    assert (model.predict(first) != model.predict(second)).all()
 
 
 @READINGS

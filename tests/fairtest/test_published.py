@@ -31,15 +31,10 @@ def test_adult_has_108_contexts_of_which_57_are_significant():
     assert (sex.low, sex.high) == pytest.approx((0.0381, 0.0540), abs=0.0016)
 
 
-def berkeley(**options):
+def test_berkeley_given_the_department():
     applicants = load("berkeley")
     data = applicants.features.assign(accepted=applicants.target)
-    return run(data, "gender", "accepted", metric=Difference(smoothing=0), **options)
-
-
-def test_berkeley_given_the_department():
-    frame = berkeley(explanatory="department").frame
-    assert set(frame["context"]) == {"everyone"}
+    frame = run(data, "gender", "accepted", metric=Difference(smoothing=0), explanatory="department").frame
     assert frame["counts"].iloc[0].to_numpy().tolist() == [
         [615, 680, 1295], [295, 623, 918], [910, 1303, 2213]
     ]  # fmt: skip
@@ -51,11 +46,3 @@ def test_berkeley_given_the_department():
     ]  # fmt: skip
     assert departments[["low", "high"]].iloc[0].tolist() == pytest.approx([0.0649, 0.3464], abs=0.01)
     assert not frame["significant"].any()
-
-
-def test_berkeley_without_explanation():
-    frame = berkeley().to_frame()
-    assert len(frame) == 3
-    root = frame.iloc[0]
-    assert root.p_value == pytest.approx(3 * root.raw_p_value)
-    assert root.high < 0

@@ -33,38 +33,6 @@ def codes(tmp_path):
     return frame, tmp_path
 
 
-@pytest.mark.skipif(not folder.IS_COMPILED, reason="numba is not installed")
-@pytest.mark.parametrize("seed", range(3))
-def test_compiled_loops_do_what_numpy_does(seed):
-    rng = np.random.default_rng(seed)
-    plain, compiled = ({loop.__name__.split("_")[-1]: loop for loop in some} for some in folder.LOOPS.values())
-    keys = rng.integers(-(2**60), 2**60, 1_000)
-    coefficients = np.array(Hash.keyed("id", seed).coefficients)
-    hashed = Hash.keyed("id", seed).of(keys)
-    for loops in (plain, compiled):
-        np.testing.assert_array_equal(loops["hashed"](keys, coefficients), hashed)
-    for thresholds in (np.array([-0.5, 0.0, 0.5]), np.arange(-2, 2, 0.05)):
-        numbers = rng.choice([*thresholds, *rng.normal(size=99)], 1_000)
-        below = (thresholds < numbers[:, None]).sum(axis=1)
-        for loops in (plain, compiled):
-            np.testing.assert_array_equal(loops["cut"](numbers, thresholds), below)
-    parents, codes = rng.integers(-1, 4, 1_000).astype(np.int32), rng.integers(0, 3, (2, 1_000)).astype(np.uint16)
-    line, starts = np.array([0, -1, 1, 0], np.int32), np.array([0, 3, 3, 6])
-    parts = rng.integers(-1, 5, 9).astype(np.int32)
-    found = [loops["follow"](parents, codes, line, starts, parts) for loops in (plain, compiled)]
-    np.testing.assert_array_equal(*found)
-    assert set(found[0][parents == 1]) == {-1} and {*found[0]} > {-1}
-    kinds = rng.integers(-1, 7, 1_000)
-    more = rng.integers(-1, 3, 1_000).astype(np.int32)
-    expected = [-1 if a < 0 or b < 0 else a * 3 + b for a, b in zip(kinds.tolist(), more.tolist(), strict=True)]
-    counts = np.ones((2, 21), np.int64)
-    for loops, some in zip((plain, compiled), counts, strict=True):
-        assert loops["combine"](kinds, more, 3).tolist() == expected
-        loops["add"](kinds, more, 3, some)
-    np.testing.assert_array_equal(counts[0], 1 + np.bincount([each for each in expected if each >= 0], minlength=21))
-    np.testing.assert_array_equal(*counts)
-
-
 @pytest.mark.parametrize("loops", ["plain", "compiled"])
 def test_parts_of_any_size_give_the_same_counts_and_thresholds(codes, loops, monkeypatch):
     frame, place = codes

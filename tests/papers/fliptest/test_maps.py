@@ -24,37 +24,16 @@ IMAGE = pd.DataFrame(RNG.normal(size=(200, 3)), columns=NAMES)
 TRIALS = [Trial("x/y", k, 0) for k in range(2)]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_errors_of_the_regressions_are_those_of_scikit_learn(name):
-    others = [n for n in NAMES if n != name]
-    model = LinearRegression().fit(TARGET[others], TARGET[name])
-    target, image = (mean_squared_error(X[name], model.predict(X[others])) for X in (TARGET, IMAGE))
-    assert maps.error_differences(TARGET, IMAGE)[name] == pytest.approx(image - target)
-
-
-def test_a_lone_feature_is_predicted_by_its_mean():
-    target, image = (pd.DataFrame({"a": values}) for values in ([0.0, 2.0], [1.0, 4.0]))
-    assert maps.error_differences(target, image)["a"] == pytest.approx(4.5 - 1)
-
-
-def test_regression_of_another_feature():
+def test_errors_of_regressions_by_hand():
     target, image = TARGET[["a", "b"]], IMAGE[["a", "b"]]
-    crossed = maps.error_differences(target, image, regression_of={"a": "b"})
-    of_b = LinearRegression().fit(target[["a"]].to_numpy(), target["b"])  # predicts b from a, used on b for a
-    errors = [mean_squared_error(X["a"], of_b.predict(X[["b"]].to_numpy())) for X in (target, image)]
-    plain = maps.error_differences(target, image)
-    assert crossed["a"] == pytest.approx(errors[1] - errors[0])
-    assert crossed["a"] != plain["a"]
+    plain, crossed = (maps.error_differences(target, image, regression_of=of) for of in (None, {"a": "b"}))
+    of_a, of_b = (LinearRegression().fit(target[[x]].to_numpy(), target[y]) for x, y in ("ba", "ab"))
+    for found, model in ((plain, of_a), (crossed, of_b)):  # of_b predicts b from a and is used on b for a
+        errors = [mean_squared_error(X["a"], model.predict(X[["b"]].to_numpy())) for X in (target, image)]
+        assert found["a"] == pytest.approx(errors[1] - errors[0])
     assert crossed["b"] == plain["b"]
-
-
-def test_fits_are_of_some_columns_and_distances_of_all():
-    def largest_gap(first, second):
-        return max(abs((first <= p).mean() - (second <= p).mean()) for p in [*first, *second])
-
-    found = maps.map_fits({"one": IMAGE}, IMAGE + 1, TARGET, columns=["a", "c"]).loc["one"]
-    expected = {f"KS {name}": largest_gap(TARGET[name], IMAGE[name]) for name in ("a", "c")}
-    assert found.to_dict() == pytest.approx(expected | {"mean L1": 3, "mean squared L1": 9})
+    lone = [pd.DataFrame({"a": values}) for values in ([0.0, 2.0], [1.0, 4.0])]
+    assert maps.error_differences(*lone)["a"] == pytest.approx(4.5 - 1), "of the mean"
 
 
 LEFT_OUT = "1 of 3 maps miss their target (KS above 0.2) and are left out"
@@ -83,22 +62,12 @@ def test_images_are_measured_as_whole_numbers_and_kept_as_they_are():
     found, fits, _ = maps.select_maps({"near": people + 0.4}, people, people, whole=np.round)
     assert fits.loc["near", "KS a"] == 0
     pd.testing.assert_frame_equal(found["near"], people + 0.4)
-
-
-def test_without_any_map_that_converged_nothing_goes_on():
     with pytest.raises(DivergenceError, match="expected a map whose training converges, found 2 that diverged"):
         maps.select(pd.Series([np.nan, np.nan]))
 
 
-def test_trials_of_maps_that_diverged_are_kept_without_images_however_many_are_trained_at_once():
-    gan = GANTransport(hidden_layers=(8,), n_steps=4, batch_size=8, penalty=1e38)
-    with pytest.warns(ConvergenceWarning):
-        found = maps.train_maps(TRIALS[:1], gan=gan, source=IMAGE * 10, target=TARGET)
-    assert [maps.gan_of(arrays).transform(IMAGE).isna().all(axis=None) for arrays in found] == [True]
-
-
 def test_a_penalty_with_which_a_map_diverges_has_no_images():
-    gan, source = GANTransport(hidden_layers=(8,), n_steps=4, batch_size=8), IMAGE * 10
+    gan, source = GANTransport(**SMALL), IMAGE * 10
     study = {"gan": gan, "source": source, "target": TARGET, "people": IMAGE, "penalties": [1e-4, 1e38]}
     with pytest.warns(ConvergenceWarning, match="1 of 2 maps"):
         image, missing = maps.images_by_penalty(TRIALS[0], **study)
@@ -107,8 +76,11 @@ def test_a_penalty_with_which_a_map_diverges_has_no_images():
     assert missing.isna().all(axis=None)
 
 
+SMALL = {"hidden_layers": (8,), "n_steps": 4, "batch_size": 8}
+
+
 def test_a_map_depends_on_its_trial_and_its_stream_only():
-    options = {"source": IMAGE, "target": TARGET, "gan": GANTransport(hidden_layers=(8,), n_steps=4, batch_size=8)}
+    options = {"source": IMAGE, "target": TARGET, "gan": GANTransport(**SMALL)}
 
     def images(trials, **own):
         return [maps.gan_of(a).transform(IMAGE) for a in maps.train_maps(trials, **options | own)]
@@ -143,14 +115,12 @@ def test_marginals_count_everyone_and_both_flipsets():
     assert counts.loc[counts["feature"] == "sex", ["low", "high"]].to_numpy().tolist() == [[-0.5, 0.5], [0.5, 1.5]]
     work = counts[counts["feature"] == "work"]
     assert work.loc[work["F+"] > 0, "low"].min() > -0.2 > work.loc[work["F−"] > 0, "high"].max() - 0.4
-
-
-def test_bands_have_their_names_whatever_values_are_there():
     ages = pd.DataFrame({"age": [20, 20, 10, 40]})
-    flip = flipset(lambda table: np.ones(len(table), dtype=int), ages, ages)
-    counts = figures.marginal_counts(ages, flip, bands={"age": {10: "under 20", 20: "20–29", 30: "30–39", 40: "40–49"}})
-    assert counts["everyone"].tolist() == [1, 2, 0, 1]
-    assert counts["band"].tolist() == ["under 20", "20–29", "30–39", "40–49"]
+    bands = {10: "under 20", 20: "20–29", 30: "30–39", 40: "40–49"}
+    counts = figures.marginal_counts(ages, flipset(lambda table: [1] * 4, ages, ages), bands={"age": bands})
+    assert dict(zip(counts["band"], counts["everyone"], strict=True)) == dict(
+        zip(bands.values(), [1, 2, 0, 1], strict=True)
+    )
 
 
 def test_costs_by_hand():
@@ -213,13 +183,12 @@ def test_rows_that_differ_or_cost_differently_are_left_alone():
 
 def test_categories_and_missing_values_are_merged_too():
     table = pd.DataFrame({"job": pd.Categorical(["cook", "clerk", None] * 10), "age": [30.0, np.nan] * 15})
-    cost = ColumnCosts()(table, table)
-    merged, _, size = merged_and_whole(cost, table, table)
-    assert (size, merged.multiply(cost).sum()) == ((6, 6), 0)
+    merged, _, size = merged_and_whole(ColumnCosts()(table, table), table, table)
+    assert (size, merged.multiply(ColumnCosts()(table, table)).sum()) == ((6, 6), 0)
 
 
 def test_the_merged_map_has_the_images_of_the_plan_of_all_rows():
     source, target = counts(60, 2), counts(60, 3) + 1
-    maps_of = [kind(cost=squared_l1).fit(source, target) for kind in (MergedTransport, ExactTransport)]
-    assert maps_of[0].cost_ == pytest.approx(maps_of[1].cost_, rel=1e-9)
-    assert sorted(map(tuple, maps_of[0].transform(source))) == sorted(map(tuple, target))
+    merged, exact = (kind(cost=squared_l1).fit(source, target) for kind in (MergedTransport, ExactTransport))
+    assert merged.cost_ == pytest.approx(exact.cost_, rel=1e-9)
+    assert sorted(map(tuple, merged.transform(source))) == sorted(map(tuple, target))

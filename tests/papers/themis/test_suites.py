@@ -1,4 +1,4 @@
-"""The stored test suites behind figures 1 and 2: how they are counted and scored."""
+"""The stored test suites behind figures 1 and 2, how they are counted and scored; and the published stopping rule."""
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,7 @@ from fairlab.cases import Schema
 from fairlab.data.registry import project_registry
 from fairlab.papers.themis import suites as suites_module
 from fairlab.papers.themis.instances import INPUT_SPACES
+from fairlab.papers.themis.published import Normal, Wilson
 from fairlab.papers.themis.suites import (
     TABLE,
     SuiteCounts,
@@ -20,7 +21,6 @@ from fairlab.papers.themis.suites import (
 )
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import Ours, judge
-from fairlab.themis import causal_score, group_score
 
 
 def written(folder, text):
@@ -30,18 +30,17 @@ def written(folder, text):
 
 
 def counts(path, names, measure="causal"):
-    return count_suite(
-        path, Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)}), names, measure=measure
-    )
+    schema = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
+    return count_suite(path, schema, names, measure=measure)
 
 
 def test_group_suites_by_hand(tmp_path):
     # Women (0): 3 of 4 positive; men (1): 1 of 2. Outputs of system A are 1.0 and -1.0.
     path = written(tmp_path, "1,0,0,1.0\n2,1,0,1.0\n3,2,0,1.0\n4,0,0,-1.0\n5,1,1,1.0\n6,2,1,-1.0\n")
-    by_gender = counts(path, "gender", "group")
+    by_gender, by_race = (counts(path, name, "group") for name in ("gender", "race"))
     assert by_gender == SuiteCounts("group", ("gender",), 6, (4, 2), (3, 1))
     # Race 0: one of two; 1: two of two; 2: one of two.
-    assert (score_suite(by_gender), score_suite(counts(path, "race", "group"))) == (0.25, 0.5)
+    assert (score_suite(by_gender), score_suite(by_race)) == (0.25, 0.5)
 
 
 RACES = ["1,0,0,1", "1,1,0,0", "1,2,0,0", "2,0,0,1", "2,1,0,1", "2,2,0,1", "3,0,1,0", "3,1,1,0", "3,2,1,1"]
@@ -167,17 +166,18 @@ def test_a_suite_that_was_fetched_is_counted(tmp_path, monkeypatch):
 )
 def test_apparent_scores_by_hand(names, measure, n_red_men, expected):
     suite = pd.DataFrame({"sex": ["Male", "Male", "Female"], "race": ["Red", "Green", "Red"]})
-    suite = suite.loc[[0] * n_red_men + [1, 2]]
-    score = apparent_score(
-        lambda rows: (rows["sex"] == "Male") & (rows["race"] == "Red"), suite, names, measure=measure
-    )
+    is_red_man = lambda rows: (rows["sex"] == "Male") & (rows["race"] == "Red")  # noqa: E731
+    score = apparent_score(is_red_man, suite.loc[[0] * n_red_men + [1, 2]], names, measure=measure)
     assert score == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("exact", "measure"), [(group_score, "group"), (causal_score, "causal")])
-def test_the_apparent_score_of_all_inputs_is_the_exact_one(exact, measure):
-    table = np.random.default_rng(0).random((2, 3, 3)) < 0.5
-    inputs = pd.DataFrame(np.argwhere(table | ~table), columns=list("abc"))
-    for names in ("a", "ab", "bc", "abc"):
-        score = apparent_score(lambda rows: table[tuple(rows.to_numpy().T)], inputs, list(names), measure=measure)
-        assert score == pytest.approx(exact(table, ["abc".index(name) for name in names]))
+@pytest.mark.parametrize(
+    ("count", "n", "z", "rule", "expected"),
+    [
+        (20, 100, 2, Normal, 0.08),  # z sqrt(p (1 - p) / r) with p = 0.2 and r = 100
+        (0, 11, 2.58, Normal, 0),
+        (0, 11, 2, Wilson, 4 / 22 / (1 + 4 / 11)),  # z² / (2n) / (1 + z² / n)
+    ],
+)
+def test_half_widths_by_hand(count, n, z, rule, expected):
+    assert rule.half_width(count, n, z) == pytest.approx(expected)
