@@ -199,15 +199,21 @@ def drawing(table):
 # by hand
 
 
-def test_answers_by_hand():
-    # Holm at 5%: 0.01 * 3 and 0.02 * 2 are found; 0.001 * 3 and 0.024 * 2 ruled out; nan never is.
-    assert answers([0.01, 0.02, 0.2], [0.9, 0.9, 0.9], 0.05).tolist() == ["found", "found", "undecided"]
-    assert answers([0.9, 0.8, 0.7], [0.001, 0.024, 0.06], 0.05).tolist() == ["ruled out", "ruled out", "undecided"]
-    assert answers([0.9, 0.9, 0.9], [0.03, 0.04, 0.05], 0.05).tolist() == ["ruled out"] * 3, "all need no correction"
-    assert answers([0.9, 0.9, 0.9], [0.03, 0.04, 0.051], 0.05).tolist() == ["undecided"] * 3
-    assert answers([0.9, 0.9], [0.001, np.nan], 0.05).tolist() == ["ruled out", "undecided"]
-    assert answers([0.001, 0.9], [0.001, 0.001], 0.05).tolist() == ["found", "ruled out"], "small, and found"
-    assert answers([], [], 0.05).tolist() == []
+@pytest.mark.parametrize(
+    ("beyond", "within", "expected"),
+    [
+        # Holm at 5%: 0.01 * 3 and 0.02 * 2 are found; 0.001 * 3 and 0.024 * 2 ruled out; nan never is.
+        ([0.01, 0.02, 0.2], [0.9, 0.9, 0.9], ["found", "found", "undecided"]),
+        ([0.9, 0.8, 0.7], [0.001, 0.024, 0.06], ["ruled out", "ruled out", "undecided"]),
+        ([0.9, 0.9, 0.9], [0.03, 0.04, 0.05], ["ruled out"] * 3),  # all need no correction
+        ([0.9, 0.9, 0.9], [0.03, 0.04, 0.051], ["undecided"] * 3),
+        ([0.9, 0.9], [0.001, np.nan], ["ruled out", "undecided"]),
+        ([0.001, 0.9], [0.001, 0.001], ["found", "ruled out"]),  # small, and found
+        ([], [], []),
+    ],
+)
+def test_answers_by_hand(beyond, within, expected):
+    assert answers(beyond, within, 0.05).tolist() == expected
 
 
 def shares(hits, n, **changes):
@@ -218,12 +224,11 @@ def shares(hits, n, **changes):
 
 
 def test_a_p_value_of_a_small_share_is_that_of_the_one_sided_binomial_test():
-    assert shares(0, 100).p_value_within(0.05) == pytest.approx(0.95**100)
-    assert shares(3, 200).p_value_within(0.05) == pytest.approx(binom.cdf(3, 200, 0.05))
-    assert shares(30, 200).p_value_within(0.05) == 1
-    assert shares(30, 200, limit=0.2).p_value_within(0.05) == pytest.approx(binom.cdf(30, 200, 0.2))
-    assert np.isnan(finding(people(), 0.9).p_value_within(0.05)), "without bounds it cannot be shown"
-    assert np.isnan(shares(0, 100, p_value=np.nan).p_value_within(0.05))
+    found = [shares(0, 100), shares(3, 200), shares(30, 200), shares(30, 200, limit=0.2)]
+    expected = [0.95**100, binom.cdf(3, 200, 0.05), 1, binom.cdf(30, 200, 0.2)]
+    assert [each.p_value_within(0.05) for each in found] == pytest.approx(expected)
+    untested = finding(people(), 0.9), shares(0, 100, p_value=np.nan)  # without bounds, and without a test
+    assert np.isnan([each.p_value_within(0.05) for each in untested]).all()
 
 
 def test_people_needed_by_hand_and_by_the_test_itself():
@@ -264,8 +269,7 @@ def test_verdicts_and_what_is_required_of_them():
 
 
 def test_the_rule_for_many_audits_is_that_of_a_report():
-    rng = np.random.default_rng(3)
-    hits, totals = drawn(rng, rates_of("sex", 0.05), 20_000, 10)
+    hits, totals = drawn(np.random.default_rng(3), rates_of("sex", 0.05), 20_000, 10)
     beyond, inside, is_within = decided(hits, totals)
     for k in range(len(hits)):
         found = [
@@ -274,8 +278,7 @@ def test_the_rule_for_many_audits_is_that_of_a_report():
         ]
         made = report(MethodResult("group rates", found, (), 0, 0))
         expected = np.where(beyond[k], "found", np.where(inside[k], "ruled out", "undecided"))
-        assert sorted(made.frame["answer"]) == sorted(expected)
-        assert made.is_within == is_within[k]
+        assert (sorted(made.frame["answer"]), made.is_within) == (sorted(expected), is_within[k])
 
 
 # by simulation

@@ -1,6 +1,4 @@
-import html
 import io
-import json
 import sys
 import time
 from types import SimpleNamespace
@@ -11,10 +9,9 @@ import pytest
 from audited import finding, people
 
 from fairlab import Case, audit
-from fairlab.auditing import forecast, progress, run
+from fairlab.auditing import audits, forecast, progress
 from fairlab.auditing.audits import METHODS as KNOWN
 from fairlab.auditing.progress import QueryBar
-from fairlab.data.project import project
 
 METHODS = list(KNOWN)
 
@@ -51,21 +48,6 @@ def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
     assert (report.budget, report.confidence_level, report.random_state) == (2400, 0.9, 7)
 
 
-def test_what_is_not_the_papers_algorithm_is_said_in_a_sentence_of_the_report(case):
-    report = audit(case, budget=1000)
-    page, guide = report.to_html(), " ".join((project().docs / "your_model.md").read_text(encoding="utf-8").split())
-    for result, written in zip(report.results, json.loads(report.to_json())["methods"], strict=True):
-        sentence = result.description
-        assert (written["description"], html.escape(sentence) in page, sentence in guide) == (sentence, True, True)
-
-
-def test_a_need_is_refused_in_the_same_words_by_every_method():
-    numbers = Case(lambda rows: rows["age"] * 1.5, people(), sensitive_features="sex")
-    skipped = [run(name, numbers).skipped for name, method in KNOWN.items() if "decisions" in method.needs]
-    said = "The model gives numbers, not decisions; decision_threshold= of the case makes decisions of them."
-    assert skipped == [(said,)] * 4
-
-
 def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
     given, asks = methods
     asks["individual_fairness"] = 200
@@ -79,11 +61,11 @@ def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
 def test_what_is_reported_is_what_the_model_was_asked(methods):
     seen = []
 
-    def asked(table, budget):
-        def model(rows):
-            seen.append(len(rows))
-            return rows["age"] > 5
+    def model(rows):
+        seen.append(len(rows))
+        return rows["age"] > 5
 
+    def asked(table, budget):
         return audit(Case(model, table, sensitive_features="sex", pos_label=True), budget=budget)
 
     table = people().assign(age=np.arange(400) / 10)
@@ -91,12 +73,11 @@ def test_what_is_reported_is_what_the_model_was_asked(methods):
     assert report.n_queries == sum(seen) == 800
     said = "with 400 rows (at most 800 were allowed), and 400 rows again for the determinism check"
     assert said in report.to_html()
-    seen.clear()
     methods[1]["themis"] = 30
     report = asked(pd.concat([table[:100]] * 4, ignore_index=True), budget=2400)
-    assert (report.n_queries, report.n_repeated) == (sum(seen), 100) == (230, 100)
+    assert (report.n_queries, report.n_repeated) == (sum(seen) - 800, 100) == (230, 100)
     assert audit(report.case, budget=2400).n_queries == 230, "as of a fresh case"
-    assert sum(seen) == 230, "what the case knows is not asked again"
+    assert sum(seen) == 800 + 230, "what the case knows is not asked again"
 
 
 def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(methods):
@@ -145,28 +126,18 @@ def test_an_error_inside_a_method_is_raised_with_its_name(case, methods, monkeyp
     assert "while Themis examined the case" in caught.value.__notes__[0]
 
 
-def test_a_slow_model_is_called_slow_and_a_fast_one_in_small_batches_is_not(methods):
-    def told(seconds_a_row, seconds_a_batch):
-        def model(rows):
-            time.sleep(seconds_a_row * len(rows) + seconds_a_batch)
-            return rows["age"] > 40
-
-        return audit(Case(model, people(), sensitive_features="sex", pos_label=True), budget=800).warnings
-
-    assert "The model is slow, " in told(0.0012, 0)[0]
-    assert told(0, 0.01) == ()
-
-
-def test_an_audit_says_how_long_it_takes_and_ends_in_time_with_what_it_has():
+def test_an_audit_says_how_long_it_takes_and_ends_in_time_with_what_it_has(monkeypatch):
     def slow(rows):
         time.sleep(2e-4 * len(rows))
         return rows["age"] + 20 * (rows["sex"] == "man") > 50
 
+    monkeypatch.setattr(audits, "SLOW", 1e-4)
     case = Case(slow, people(), sensitive_features="sex", pos_label=True)
     assert forecast(case, budget=50_000) == pytest.approx((50_000 - 400) * 2e-4, rel=0.5)
-    report = audit(case, budget=50_000, max_seconds=3)
+    report = audit(case, budget=50_000, max_seconds=2)
     assert report.n_queries < 20_000, "of 50,000, which would take ten seconds"
-    assert "In 3 seconds the model can be queried with " in " ".join(report.warnings)
+    for said in ("The model is slow, ", "In 2 seconds the model can be queried with "):
+        assert said in " ".join(report.warnings)
     assert {"selection_rate_difference", "counterfactual_flip_rate"} <= {each.measure for each in report.significant}
 
 

@@ -55,25 +55,22 @@ def flips_of_sizes(n_positive, n_negative, n):
     return Flipset(prediction.astype(int), image.astype(int), pd.RangeIndex(n))
 
 
-def test_sizes_have_the_quantiles_of_the_binomial():
+def test_sizes_have_the_quantiles_of_the_binomial_and_net_is_resampled_jointly():
     table = flipset_intervals(flips_of_sizes(120, 30, 1000), method="bootstrap", n_resamples=50_000, random_state=1)
     assert table["size"].tolist() == [120, 30, 90]
     expected = [binom.ppf([0.025, 0.975], 1000, size / 1000) for size in (120, 30)]
     np.testing.assert_allclose(table.loc["positive":"negative", ["low", "high"]].astype(float), expected, atol=1)
-
-
-def test_net_is_resampled_jointly():
     # F+ and F- of the same people are negatively correlated, so their difference varies more than if independent.
-    table = flipset_intervals(flips_of_sizes(500, 500, 1000), method="bootstrap", n_resamples=50_000)
-    assert table.eval("high - low")["net"] / 2 == pytest.approx(1.96 * np.sqrt(1000), rel=0.03)
+    halves = flipset_intervals(flips_of_sizes(500, 500, 1000), method="bootstrap", n_resamples=50_000)
+    assert halves.eval("high - low")["net"] / 2 == pytest.approx(1.96 * np.sqrt(1000), rel=0.03)
 
 
 def test_empty_flipsets():
     exact, bootstrap = (flipset_intervals(flips_of_sizes(0, 0, 50), method=name) for name in ("exact", "bootstrap"))
     assert (bootstrap == 0).all(axis=None)
-    assert (exact["size"] == exact.loc["positive":"negative", "low"].max()).all()
-    assert exact.loc["positive", "high"] == pytest.approx(50 * (1 - 0.025 ** (1 / 50)))
-    assert exact.loc["net", "low"] == -exact.loc["net", "high"] < 0
+    high = 50 * (1 - 0.025 ** (1 / 50))
+    assert exact.loc["positive":"negative"].to_numpy().tolist() == [[0, 0, pytest.approx(high)]] * 2
+    assert exact.loc["net", "low"] == -exact.loc["net", "high"] < exact.loc["net", "size"] == 0
 
 
 def test_exact_intervals_by_hand():
@@ -131,8 +128,7 @@ def test_an_empty_flipset_gives_missing_rows():
     report = transparency_report(FLIPS, FEW, FEW_IMAGE)
     assert (report.n_negative, report.negative.index.tolist()) == (0, ["a", "b", "c"])
     assert report.negative.isna().all(axis=None)
-    frame = report.to_frame()[["flipset", "size"]]
-    assert frame.to_numpy().tolist() == [["positive", 2]] * 3 + [["negative", 0]] * 3
+    assert report.to_frame()[["flipset", "size"]].to_numpy().tolist() == [["positive", 2]] * 3 + [["negative", 0]] * 3
 
 
 def test_mixed_columns():
@@ -146,11 +142,10 @@ def test_mixed_columns():
 def test_differences_in_words():
     people = pd.DataFrame({"age": [30, 40], "job": ["cook", "clerk"], "one": 1, "member": [True, False]})
     images = pd.DataFrame({"age": [33, 42], "job": ["cook", "cook"], "one": 1, "member": [True, False]}, index=[5, 6])
-    words = differences_in_words(people, images)
-    assert words == "2 people against their counterparts: age is 2.5 less on average; job differs for 50%"
-    assert differences_in_words(people, images, n_columns=1).endswith("counterparts: age is 2.5 less on average")
-    wide = people.assign(age=[0, 100])
-    assert "counterparts: job differs" in differences_in_words(people, images, scale_of=wide)
+    said = "2 people against their counterparts: age is 2.5 less on average"
+    assert differences_in_words(people, images) == f"{said}; job differs for 50%"
+    assert differences_in_words(people, images, n_columns=1) == said
+    assert "counterparts: job differs" in differences_in_words(people, images, scale_of=people.assign(age=[0, 100]))
     with pytest.raises(ValueError, match="scale_of: no column job"):
         differences_in_words(people, images, scale_of=people[["age"]])
     assert differences_in_words(people, people) == "2 people do not differ from their counterparts"
@@ -190,25 +185,30 @@ def test_nobody_is_in_two_triples():
     assert groups_of == np.where(triples["group"] == 0, "pqq", "qpp").tolist()
 
 
-def test_estimate_and_p_value_by_hand():
-    tables = groups(60)
-    # Everyone of the second group is favoured; of the first group nobody.
-    all_odd, nobody = (counterpart_test(tables, (np.full(60, first), np.ones(60))) for first in (0, 1))
+def test_estimate_of_everyone_and_nobody_by_hand():
+    # Everyone of the second group is favoured; of the first group nobody, or everybody.
+    all_odd, nobody = (counterpart_test(groups(60), (np.full(60, first), np.ones(60))) for first in (0, 1))
     assert (all_odd.estimate, all_odd.high, all_odd.p_value() < 1e-9) == (1, 1, True)
     assert (nobody.estimate, nobody.p_value()) == (0, 1)
     assert nobody.low < 0 < nobody.high
-    decided = [table["b"] > 0.3 for table in tables]
-    mixed = counterpart_test(tables, decided)
+
+
+def test_estimate_by_hand():
+    tables = groups(60)
+    mixed = counterpart_test(tables, [table["b"] > 0.3 for table in tables])
     own, first, second = (mixed.triples[f"{name}favourable"] for name in ("", "counterpart_", "second_"))
-    split, odd = (first != second).sum(), len(mixed.odd)
-    assert mixed.estimate == pytest.approx((odd - split / 2) / 40)
+    split = (first != second).sum()
+    assert mixed.estimate == pytest.approx((len(mixed.odd) - split / 2) / 40)
     assert mixed.estimate == pytest.approx(((own != first).mean() + (own != second).mean()) / 2 - split / 40)
-    # The p-value is the level at which the interval reaches what is asked.
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.1])
+def test_the_p_value_is_the_level_at_which_the_interval_reaches_the_margin(margin):
+    tables = groups(60)
     opposite = tables[0]["a"] > -0.5, tables[1]["a"] <= 0.5
-    for margin in (0.0, 0.1):
-        level = 1 - counterpart_test(tables, opposite).p_value(margin)
-        assert 0.5 < level < 1
-        assert counterpart_test(tables, opposite, confidence_level=level).low == pytest.approx(margin, abs=1e-6)
+    level = 1 - counterpart_test(tables, opposite).p_value(margin)
+    assert 0.5 < level < 1
+    assert counterpart_test(tables, opposite, confidence_level=level).low == pytest.approx(margin, abs=1e-6)
 
 
 @pytest.mark.parametrize(

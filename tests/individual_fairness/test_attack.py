@@ -1,12 +1,10 @@
-import warnings
-
 import keras
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import expit, wrightomega
+from scipy.special import wrightomega
 
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import StepSizeWarning, attack, gradient_flow_attack
@@ -79,19 +77,21 @@ def test_the_objective_never_falls_along_small_steps(name):
     assert (attack.attacked_loss >= attack.loss + 5 * attack.squared_distance - 1e-5).all()  # equation 3.1
 
 
+STEEP = {"regularizer": 50, "step_size": 0.05, "n_steps": 40, "trajectory": True}
+
+
 def test_too_large_steps_are_reported():
-    steep = LinearClassifier([0.0, 0.0, 3.0], 0.0)
-    options = {"regularizer": 50, "step_size": 0.05, "n_steps": 40, "trajectory": True}
     with pytest.warns(StepSizeWarning, match="overshot at 12 of 12 points"):
-        attack = gradient_flow_attack(steep, METRIC, X, Y, variant="published", **options)
+        attack = gradient_flow_attack(LinearClassifier([0, 0, 3.0], 0.0), METRIC, X, Y, variant="published", **STEEP)
     assert attack.diverged.all()
-    # With steps half as large there is no overshooting: the attack is the one of twice as many.
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        again, fine = (
-            gradient_flow_attack(steep, METRIC, X, Y, **options | steps)
-            for steps in ({}, {"step_size": 0.025, "n_steps": 80})
-        )
+
+
+@pytest.mark.filterwarnings("error")
+def test_steps_that_overshoot_are_halved():
+    again, fine = (
+        gradient_flow_attack(LinearClassifier([0, 0, 3.0], 0.0), METRIC, X, Y, **STEEP | steps)
+        for steps in ({}, {"step_size": 0.025, "n_steps": 80})
+    )
     assert not again.diverged.any()
     assert again.stopping_time == pytest.approx(fine.stopping_time)
     for name in ("X", "attacked_loss", "squared_distance"):
@@ -99,14 +99,17 @@ def test_too_large_steps_are_reported():
     np.testing.assert_array_equal(again.loss_trajectory, fine.loss_trajectory[::2])
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_rounded_losses_that_are_infinite():
     sure = LinearClassifier([1e6, 0.0, 0.0], 0.0, rounded_loss=True)
     options, wrong = {"regularizer": 1, "step_size": 1e-9, "n_steps": 2}, (X[:, 0] > 0) != Y
-    with np.errstate(all="ignore"):
-        attack = gradient_flow_attack(sure, METRIC, X, Y, variant="published", **options)
+    attack = gradient_flow_attack(sure, METRIC, X, Y, variant="published", **options)
     np.testing.assert_array_equal(attack.loss, np.where(wrong, np.inf, 0))
     with pytest.raises(ValueError, match=f"its loss is not finite at {wrong.sum()} of 12 points"):
         gradient_flow_attack(sure, METRIC, X, Y, **options)
+
+
+CALL = {"model": LINEAR, "metric": METRIC, "X": X, "y": Y, "regularizer": 1.0, "step_size": 0.1, "n_steps": 1}
 
 
 @pytest.mark.parametrize(
@@ -117,35 +120,17 @@ def test_rounded_losses_that_are_infinite():
         ({"X": np.where(X > 1, np.nan, X)}, "X: column"),
         ({"X": np.full((2, 12, 3), np.inf)}, "72 values are missing or infinite"),
         ({"metric": FairMetric.from_directions([[1.0, 0.0]])}, "metric is over 2 features, X has 3"),
-        ({"regularizer": -1}, "regularizer: expected a finite number of at least 0, found -1"),
-        ({"step_size": 0}, "step_size: expected a finite number above 0"),
-        ({"n_steps": 0}, "n_steps: expected a positive integer, found 0"),
-        ({"n_steps": 2.5}, "n_steps: expected a positive integer, found 2.5"),
-        ({"step_size": "0.1"}, "step_size: expected a finite number above 0, found '0.1'"),
-        ({"regularizer": np.inf}, "regularizer: expected a finite number of at least 0, found inf"),
-        ({"variant": "printed"}, "variant: expected one of sound, published, found 'printed'"),
         (
             {"X": pd.DataFrame(X), "y": pd.Series(Y, index=np.arange(12) + 1)},
             "y: has the row label .*12.*, which the table has not",
         ),
         ({"metric": NAMED, "X": pd.DataFrame(X, columns=list("acb"))}, "X and metric differ in columns"),
-        ({"schedule": "cosine"}, "schedule: expected one of constant, decaying, found 'cosine'"),
         ({"dtype": "float16"}, "dtype: expected one of float32, float64"),
     ],
 )
 def test_bad_input_is_refused(changes, message):
-    arguments = {"metric": METRIC, "X": X, "y": Y, "regularizer": 1.0, "step_size": 0.1, "n_steps": 2}
     with pytest.raises(ValueError, match=message):
-        gradient_flow_attack(LINEAR, **arguments | changes)
-
-
-class Answering(LinearClassifier):
-    def __init__(self, answers):
-        super().__init__([1.0, 0, 0], 0.0)
-        self.answers = answers
-
-    def predict(self, X):
-        return self.answers(super().predict(X))
+        gradient_flow_attack(**CALL | changes)
 
 
 @pytest.mark.parametrize(
@@ -157,33 +142,34 @@ class Answering(LinearClassifier):
         (lambda labels: np.stack([1 - labels, labels], axis=1), r"predict returned shape \(12, 2\)"),
     ],
 )
-def test_predictions_that_are_no_labels_are_refused(answers, message):
+def test_predictions_that_are_no_labels_are_refused(answers, message, monkeypatch):
+    predict = LinearClassifier.predict
+    monkeypatch.setattr(LinearClassifier, "predict", lambda model, X: answers(predict(model, X)))
     with pytest.raises(ValueError, match=message):
-        gradient_flow_attack(Answering(answers), METRIC, X, Y, regularizer=1.0, step_size=0.1, n_steps=1)
+        gradient_flow_attack(**CALL)
 
 
 def test_columns_are_those_of_the_models_fit():
     model = LinearClassifier([1.0, 2.0, 3.0], 0.0)
     model.feature_names_in_ = np.array(["a", "b", "c"])
-    options = {"regularizer": 1.0, "step_size": 0.1, "n_steps": 1}
     frame = pd.DataFrame(X, columns=list("abc"))
-    gradient_flow_attack(model, METRIC, frame, Y, **options)
+    gradient_flow_attack(**CALL | {"model": model, "X": frame})
     with pytest.raises(ValueError, match="X and the model's fit differ in columns: their order differs"):
-        gradient_flow_attack(model, METRIC, frame[["b", "a", "c"]], Y, **options)
+        gradient_flow_attack(**CALL | {"model": model, "X": frame[["b", "a", "c"]]})
+
+
+class Strict(LinearClassifier):
+    """A model that takes finite numbers only."""
+
+    def predict(self, X):
+        assert np.isfinite(X).all()
+        return super().predict(X)
 
 
 def test_points_that_leave_the_finite_numbers_are_reported_and_count_as_negative():
-    class Strict(LinearClassifier):
-        def predict(self, X):
-            assert np.isfinite(X).all()
-            return super().predict(X)
-
-    options = {"regularizer": 1e30, "step_size": 1e20, "n_steps": 5}
+    far = CALL | {"model": Strict([0.0, 0.0, 3.0], 1.0), "regularizer": 1e30, "step_size": 1e20, "n_steps": 5}
     with pytest.warns(StepSizeWarning):
-        attack, left = (
-            gradient_flow_attack(Strict([0.0, 0.0, 3.0], 1.0), METRIC, X, Y, variant=variant, **options)
-            for variant in ("published", "sound")
-        )
+        attack, left = (gradient_flow_attack(**far, variant=variant) for variant in ("published", "sound"))
     lost = ~np.isfinite(attack.X).all(axis=1)
     assert lost.any()
     np.testing.assert_array_equal(attack.attacked_wrong[lost], Y[lost] == 1)
@@ -234,14 +220,6 @@ def euler(model, metric, sizes, regularizer):
     """Attack step by step by the plain loop, and return points and losses on the way."""
     X, losses = attack.euler(model, metric, POINTS, CLASSES, sizes, regularizer=regularizer, trajectory=True)
     return X, np.concatenate([losses, model.loss(X, CLASSES)[None]])
-
-
-def test_the_plain_loop_takes_the_steps_of_equation_2_8():
-    model, metric = LinearClassifier([2.0, 0.0], 0.0), FairMetric.from_directions([[1.0, 0.0]], scale=[2.0, 1.0])
-    push = expit(-2.0)  # of the label 1 at log odds of 2; the loss's gradient is -push times the weights
-    image, losses = attack.euler(model, metric, np.array([[1.0, 1.0]]), np.array([1]), [0.1], regularizer=3.0)
-    np.testing.assert_allclose(image, [[1 - 0.1 * 4 * 2 * push, 1.0]])
-    assert losses.shape == (0, 1)
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.special import expit, logit
+from scipy.special import expit
 from scipy.stats import norm
 
 from fairlab.cases import Case
@@ -97,14 +97,19 @@ def test_a_model_that_errs_only_after_the_attack(k, rejected):
     assert result.to_frame()["rejected"].tolist() == [rejected]
 
 
-def test_the_most_unfair_model_is_not_passed():
-    before, after = np.r_[np.zeros(98), 1.0, 1.0], np.r_[np.full(98, 1e6), 1.0, 1.0]
-    for losses, message in (
-        ((before, after), "98 of 100 points have no finite ratio of losses, 98 of them since there is no"),
+MANY = [0.0] * 98 + [1.0, 1.0], [1e6] * 98 + [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("losses", "message"),
+    [
+        (MANY, "98 of 100 points have no finite ratio of losses, 98 of them since there is no"),
         (([1.0, 1.0], [1.0, np.inf]), "1 of 2 points have no finite ratio"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            loss_ratio_test(*losses)
+    ],
+)
+def test_the_most_unfair_model_is_not_passed(losses, message):
+    with pytest.raises(ValueError, match=message):
+        loss_ratio_test(*losses)
     still = loss_ratio_test([0.0, 1.0], [0.0, 1.0])
     assert (still.statistic, still.n_dropped) == (1, 0)
 
@@ -114,8 +119,8 @@ def test_series_are_matched_by_their_index():
     shuffled = (loss * pd.Series({"a": 1.0, "b": 3.0, "c": 2.0}))[["c", "a", "b"]]
     assert loss_ratio_test(loss, shuffled).statistic == 2.0 != loss_ratio_test(loss, shuffled.to_numpy()).statistic
     wrong, attacked = pd.Series([1, 1, 0, 0]), pd.Series([1, 1, 1, 0])
-    errors = [error_rate_ratio_test(wrong, each).standard_error for each in (attacked[::-1], attacked)]
-    assert errors[0] == errors[1]
+    errors = {error_rate_ratio_test(wrong, each).standard_error for each in (attacked[::-1], attacked)}
+    assert len(errors) == 1
 
 
 @pytest.mark.parametrize(
@@ -145,10 +150,21 @@ def test_bad_input_is_refused(arguments, options, message):
         loss_ratio_test(*arguments, **options)
 
 
-@pytest.mark.parametrize(("weight", "unfair"), [(0.0, False), (3.0, True)])
-def test_whoever_looks_at_the_free_feature_is_found_unfair(weight, unfair):
-    found = audit(LinearClassifier([weight, 2.0], 0.0), METRIC, X, Y, **ATTACK)
-    assert (found.loss_ratio.rejected, found.error_rate_ratio.rejected) == (unfair, unfair)
+def test_whoever_looks_at_the_free_feature_is_found_unfair():
+    given = LinearClassifier([[0.0, 2.0], [3.0, 2.0]], [0.0, 0.0]), METRIC, np.stack([X, X]), Y
+    attack, frame = gradient_flow_attack(*given, **ATTACK), audit(*given, **ATTACK).to_frame()
+    by_loss = loss_ratio_test(attack.loss, attack.attacked_loss).lower_bound
+    by_errors = error_rate_ratio_test(attack.wrong, attack.attacked_wrong).lower_bound
+    expected = pd.DataFrame(
+        {
+            "lower_bound": [*by_loss, *by_errors],
+            "rejected": [False, True] * 2,
+            "n_diverged": 0,
+            "max_loss_ratio": 1.25,
+        },
+        index=["loss ratio"] * 2 + ["error-rate ratio"] * 2,
+    )
+    pd.testing.assert_frame_equal(frame[list(expected)], expected, check_dtype=False, check_names=False)
 
 
 def test_an_attack_that_diverges_stops_the_audit():
@@ -159,19 +175,6 @@ def test_an_attack_that_diverges_stops_the_audit():
     with pytest.warns(StepSizeWarning):
         found = audit(*given, variant="published", **options)
     assert found.to_frame()["n_diverged"].tolist() == [200, 200]
-
-
-def test_a_row_for_each_test_and_model():
-    given = LinearClassifier([[0.0, 2.0], [3.0, 2.0]], [0.0, 0.0]), METRIC, np.stack([X, X]), Y
-    attack, frame = gradient_flow_attack(*given, **ATTACK), audit(*given, **ATTACK).to_frame()
-    tests = (
-        loss_ratio_test(attack.loss, attack.attacked_loss),
-        error_rate_ratio_test(attack.wrong, attack.attacked_wrong),
-    )
-    columns = {"lower_bound": np.concatenate([test.lower_bound for test in tests]), "rejected": [False, True] * 2}
-    expected = pd.DataFrame(columns | {"n_diverged": 0, "max_loss_ratio": 1.25})
-    expected.index = ["loss ratio"] * 2 + ["error-rate ratio"] * 2
-    pd.testing.assert_frame_equal(frame[list(expected)], expected, check_dtype=False, check_names=False)
 
 
 # counterparts
@@ -219,17 +222,13 @@ def test_what_chance_adds_is_the_mean_over_permutations():
     np.testing.assert_allclose(share[:, 0] ** 2, (1 - found / changes(inverse @ X.T @ member, gram))[0])
 
 
-def test_ratios_by_hand():
+def test_ratios_and_limits_of_losses_by_hand():
     moves, slopes = np.array([[1.0, 0.0], [0.0, 3.0]]), np.array([[0.5, 0.1], [0.0, 0.0], [-2.0, 0.0]])
     found = loss_ratios(np.array([1.0, 2.0, 0.0]), slopes, moves, np.array([0.0, 0.5, 1.0]))
     after, before = np.log1p(np.exp(-np.array([[0.5, 1.5, -3], [1, 2, 0]])))
     np.testing.assert_allclose(found, after / before)
-
-
-def test_no_loss_is_zero_or_infinite():
     expected = [-np.log(MAX_PROBABILITY), -np.log(1 - MAX_PROBABILITY), np.logaddexp(0, -0.3)]
     np.testing.assert_allclose(loss(np.array([1e6, -1e6, 0.3])), expected)
-    assert logit(MAX_PROBABILITY) > 5
 
 
 class Linear:
@@ -263,16 +262,15 @@ def test_slopes_of_a_linear_model_are_its_weights():
 
 def test_scores_that_are_no_probabilities_go_by_their_spread():
     scorer = Scorer(case_of(lambda rows: 600 + 5.0 * rows["age"], decision_threshold=800.0))
-    scores = 600 + 5.0 * MIXED["age"]
-    assert (scorer.scale, scorer.decision_threshold) == (pytest.approx(scores.std(ddof=0)), 0)
-    np.testing.assert_allclose(scorer.log_odds(), (scores - 800) / scores.std(ddof=0))
+    spread = 5.0 * MIXED["age"].std(ddof=0)
+    assert (scorer.scale, scorer.decision_threshold) == (pytest.approx(spread), 0)
+    np.testing.assert_allclose(scorer.log_odds(), (5.0 * MIXED["age"] - 200) / spread)
 
 
 def test_probabilities_of_0_and_1_are_held_within_limits():
     case = case_of(lambda rows: np.clip((rows["age"] - 30) / 20, 0, 1), decision_threshold=0.9)
     scorer = Scorer(case)
-    largest = [np.abs(each.log_odds()).max() for each in (case, scorer)]
-    assert largest[0] > 30 > largest[1] == pytest.approx(MAX_LOG_ODDS)
+    assert np.abs(case.log_odds()).max() > 30 > np.abs(scorer.log_odds()).max() == pytest.approx(MAX_LOG_ODDS)
     assert scorer.decision_threshold == pytest.approx(np.log(9))
 
 
@@ -292,11 +290,9 @@ def test_distance_ignores_the_subspace_and_only_that(seed, k):
 
 
 def test_rotation_turns_the_subspace():
-    metric = FairMetric.from_directions([[1.0, 0.0]])
-    turned = metric.rotated(30)
-    fair = np.array([-0.5, np.sqrt(0.75)])  # (0, 1) turned by 30 degrees
-    np.testing.assert_allclose(turned.projection, np.outer(fair, fair), atol=1e-12)
-    np.testing.assert_allclose(turned.rotated(-30).projection, metric.projection, atol=1e-12)
+    metric, fair = FairMetric.from_directions([[1.0, 0.0]]), np.array([-0.5, np.sqrt(0.75)])  # (0, 1) turned by 30°
+    np.testing.assert_allclose(metric.rotated(30).projection, np.outer(fair, fair), atol=1e-12)
+    np.testing.assert_allclose(metric.rotated(30).rotated(-30).projection, metric.projection, atol=1e-12)
     in_plane = FairMetric.from_directions([[1.0, 0.0, 0.0, 0.0]]).rotated(90)
     np.testing.assert_allclose(in_plane.projection, np.diag([1, 0, 1, 1]), atol=1e-12)
 
@@ -324,11 +320,10 @@ def test_what_is_learned_does_not_depend_on_units(learnable):
     X, sensitive_features = learnable
     units = np.array([1000.0, 1.0, 0.01])
     first, second = FairMetric.learned(X, sensitive_features), FairMetric.learned(X * units + 5, sensitive_features)
-    moved = X.to_numpy() + np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(second.scale, X.std(ddof=0) * units)
-    np.testing.assert_allclose(
-        second.squared_distance(moved * units, X * units), first.squared_distance(moved, X), rtol=1e-5
-    )
+    moved = X.to_numpy() + np.array([1.0, 2.0, 3.0])
+    distances = first.squared_distance(moved, X), second.squared_distance(moved * units, X * units)
+    np.testing.assert_allclose(*distances, rtol=1e-5)
     assert first.feature_names == ("a", "b", "c")
     assert FairMetric.learned(X.assign(a=7.0), sensitive_features).scale[0] == 1
 
@@ -346,17 +341,13 @@ def test_an_attribute_that_does_not_show_has_no_direction(learnable):
 
 def test_a_gradient_in_units_agrees_with_finite_differences():
     metric = FairMetric.from_directions([[1.0, 2.0, 0.0]], scale=[1.0, 10.0, 0.1])
-    x, start, h = np.array([[1.0, 2.0, 3.0]]), np.zeros((1, 3)), 1e-6
-    numeric = [
-        (metric.squared_distance(x + h * e, start) - metric.squared_distance(x, start))[0] / h for e in np.eye(3)
-    ]
+    x, start, steps = np.array([[1.0, 2.0, 3.0]]), np.zeros((1, 3)), 1e-6 * np.eye(3)
+    numeric = [(metric.squared_distance(x + h, start) - metric.squared_distance(x, start))[0] / 1e-6 for h in steps]
     np.testing.assert_allclose(metric.gradient(x, start)[0], numeric, rtol=1e-4)
 
 
 def test_attributes_that_are_features_add_their_axes(learnable):
     X, sensitive_features = learnable
     directions = sensitive_directions(X.assign(sex=sensitive_features["sex"]), sensitive_features)
-    assert directions.shape == (3, 4)
-    np.testing.assert_allclose(directions[:2, :3], sensitive_directions(X, sensitive_features))
-    np.testing.assert_array_equal(directions[:2, 3], 0)
-    np.testing.assert_array_equal(directions[2], [0, 0, 0, 1])
+    learned = sensitive_directions(X, sensitive_features)
+    np.testing.assert_allclose(directions, np.vstack([np.column_stack([learned, [0, 0]]), [0, 0, 0, 1]]))

@@ -1,4 +1,5 @@
 import sys
+import time
 
 import keras
 import numpy as np
@@ -16,7 +17,6 @@ from fairlab.models import (
     LinearClassifier,
     SoftwareError,
     WhiteBoxClassifier,
-    loops,
 )
 
 # What is known of these white boxes in closed form.
@@ -25,25 +25,22 @@ COEF, INTERCEPT = np.array([[1.0, 2, 3], [0, -1, 1], [5, 5, 5]]), np.array([0.5,
 
 
 def test_a_linear_classifier_by_hand():
-    model = LinearClassifier(COEF[0], INTERCEPT[0])
+    model, y = LinearClassifier(COEF[0], INTERCEPT[0]), np.array([1, 0, 1])
     p = expit(POINTS @ COEF[0] + 0.5)
     np.testing.assert_allclose(model.predict_proba(POINTS), np.stack([1 - p, p], axis=1))
-    assert model.predict(POINTS).tolist() == (p > 0.5).astype(int).tolist()
-    np.testing.assert_allclose(model.loss(POINTS, [1, 0, 1]), -np.log(np.where([1, 0, 1], p, 1 - p)))
-    np.testing.assert_allclose(model.loss_gradient(POINTS, [1, 0, 1]), (p - [1, 0, 1])[:, None] * COEF[0])
-    several = LinearClassifier(COEF, INTERCEPT)
+    np.testing.assert_array_equal(model.predict(POINTS), p > 0.5)
+    np.testing.assert_allclose(model.loss(POINTS, y), -np.log(np.where(y, p, 1 - p)))
+    np.testing.assert_allclose(model.loss_gradient(POINTS, y), (p - y)[:, None] * COEF[0])
     each = np.einsum("mnf,mf->mn", np.stack([POINTS] * 3), COEF) + INTERCEPT[:, None]
-    np.testing.assert_allclose(several.log_odds(np.stack([POINTS] * 3)), each)
+    np.testing.assert_allclose(LinearClassifier(COEF, INTERCEPT).log_odds(np.stack([POINTS] * 3)), each)
     with pytest.raises(ValueError, match=r"coef has shape \(3, 3\), intercept \(2,\)"):
         LinearClassifier(COEF, INTERCEPT[:2])
 
 
 def test_rounded_losses_are_zero_and_infinite_where_the_model_is_sure():
-    sure = LinearClassifier([1.0], 0.0, rounded_loss=True)
-    exact = LinearClassifier([1.0], 0.0)
+    sure, exact = (LinearClassifier([1.0], 0.0, rounded_loss=is_rounded) for is_rounded in (True, False))
     X = np.float32([[200], [-200]])
-    np.testing.assert_array_equal(sure.loss(X, [1, 1]), [0, np.inf])
-    np.testing.assert_allclose(exact.loss(X, [1, 1]), [0, 200])
+    np.testing.assert_allclose([sure.loss(X, [1, 1]), exact.loss(X, [1, 1])], [[0, np.inf], [0, 200]])
     np.testing.assert_allclose(sure.loss_gradient(X, [1, 1]), [[0], [-1]])
 
 
@@ -124,14 +121,6 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-# loops
-
-
-def test_loops_are_compiled_where_numba_is_installed():
-    compiled = loops.compiled(lambda: 3)
-    assert (compiled(), hasattr(compiled, "py_func")) == (3, loops.IS_COMPILED)
-
-
 # command
 
 
@@ -166,15 +155,36 @@ def test_values_are_written_as_python_writes_them(program, tmp_path):
 
 def test_missing_values_and_the_text_that_stands_for_them(program):
     table = pd.DataFrame({"name": ["", None]})
-    with pytest.raises(SoftwareError, match="column 'name' holds the text '', which stands for missing values"):
-        program("echo 1")(table)
     assert program("echo 1", missing="NA")(table).all()
-    with pytest.raises(SoftwareError, match="column 'name' holds the text '', which stands for missing values"):
-        CommandModel([sys.executable, "-c", "print(1, 1)"])(table)
+    for command in (program("echo 1"), CommandModel([sys.executable, "-c", "print(1, 1)"])):
+        with pytest.raises(SoftwareError, match="column 'name' holds the text '', which stands for missing values"):
+            command(table)
 
 
 def test_no_row_is_no_call():
     assert CommandModel(["no-such-program"], by_row=True)(pd.DataFrame({"a": []})).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ('[ "$2" = 19 ] && { echo broken >&2; exit 3; }; echo 1', "failed on input Male 19: status 3: broken"),
+        ('[ "$2" = 19 ] && echo perhaps || echo 0', "failed on input Male 19: printed 'perhaps', expected '1' or '0'"),
+        ('[ "$2" = 19 ] && kill -9 $$; echo 1', "failed on input Male 19: status -9"),
+    ],
+)
+def test_a_command_that_fails_is_reported_with_its_input(program, script, message):
+    with pytest.raises(SoftwareError, match=message):
+        program(script)(pd.DataFrame({"sex": "Male", "age": [18, 19, 20]}))
+
+
+def test_a_command_that_hangs_is_ended_with_what_it_started(program, tmp_path):
+    alive = tmp_path / "alive"
+    hanging = program(f'[ "$2" = 19 ] && {{ sleep 1; touch {alive}; }}; echo 1', timeout=0.2)
+    with pytest.raises(SoftwareError, match=r"failed on input Male 19: no answer within 0\.2 s"):
+        hanging(pd.DataFrame({"sex": "Male", "age": [18, 19, 20]}))
+    time.sleep(1.1)
+    assert not alive.exists()
 
 
 SCORE = """

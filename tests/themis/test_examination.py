@@ -74,6 +74,7 @@ def test_a_rule_for_a_few_people_is_reported_with_its_share_of_them_before_gener
     n, few = 6_000, round(6_000 * share)
     points = np.random.default_rng(0).permutation(n)
     table = pd.DataFrame({"sex": ["f", "m"] * (n // 2), "points": np.where(points < few, 3_000 + points, 9_000)})
+
     case = Case(
         lambda rows: (rows["points"] >= few + 3_000 * (rows["sex"] == "f")) | (rows["points"] >= few + 3_000),
         table,
@@ -87,12 +88,9 @@ def test_a_rule_for_a_few_people_is_reported_with_its_share_of_them_before_gener
 
 
 def test_a_rule_that_next_to_nobody_is_concerned_by_decides_no_verdict():
-    n = 2_000
-    table = pd.DataFrame({"sex": ["f", "m"] * (n // 2), "a": np.arange(n) % 50, "b": (np.arange(n) * 7) % 40})
-    case = Case(
-        lambda rows: (rows["a"] == 3) & (rows["b"] == 9) & (rows["sex"] == "f"), table, sensitive_features="sex"
-    )
-    report = audit(case, methods=["themis"], progress=False)
+    table = pd.DataFrame({"sex": ["f", "m"] * 1_000, "a": np.arange(2_000) % 50, "b": (np.arange(2_000) * 7) % 40})
+    rule = lambda rows: (rows["a"] == 3) & (rows["b"] == 9) & (rows["sex"] == "f")  # noqa: E731
+    report = audit(Case(rule, table, sensitive_features="sex"), methods=["themis"], progress=False)
     assert [finding.estimate < 0.005 for finding in report.findings if finding.effect == FLIPS] == [True, True]
     assert (report.verdict, report.frame["significant"].any()) == ("large differences ruled out", False)
     assert (report.to_frame()["p_value"] > 0).all()
@@ -104,8 +102,7 @@ def test_people_are_sampled_where_the_budget_does_not_count_all_and_what_is_left
     assert ", a random sample of the 600)" in found[0].sentence
     nothing = run("themis", CASE, budget=0)
     assert (nothing.findings, nothing.n_queries, len(nothing.skipped)) == ((), 0, 3)
-    said = r"sex: 2 combinations of values on 20 inputs and people are more than.*its part of the budget, 0 rows"
-    assert re.match(said, nothing.skipped[0])
+    assert "20 inputs and people are more than" in nothing.skipped[0]
 
 
 def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
@@ -147,8 +144,7 @@ def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked
 
 
 def test_a_model_that_fails_on_other_values_is_said_not_raised():
-    table = people()
-    table.loc[table["sex"] == "f", "job"] = "x"
+    table = people().assign(job=lambda rows: np.where(rows["sex"] == "f", "x", rows["job"]))
 
     def brittle(rows):
         if ((rows["sex"] == "f") & (rows["job"] != "x")).any():
@@ -156,9 +152,8 @@ def test_a_model_that_fails_on_other_values_is_said_not_raised():
         return rows["income"] > 30_000
 
     found = examined(brittle, table)
-    assert found.findings == ()
     said = "the model cannot be queried with other values.*no woman has this job"
-    assert all(re.search(said, line) for line in found.skipped)
+    assert (found.findings, [bool(re.search(said, line)) for line in found.skipped]) == ((), [True] * 3)
 
 
 def test_repeated_pairs_of_a_model_without_noise_count_flips():
@@ -236,13 +231,6 @@ def test_sampled_scores_have_exact_intervals_and_tests():
     assert paired_p_value(third) == pytest.approx(3 * paired_p_value(third[:, [0, 2]]))
 
 
-def test_noise_is_taken_out_of_a_group_score():
-    rng = np.random.default_rng(0)
-    noise = [rng.random((100, 3)) < 0.5 for _ in range(100)]
-    spreads = [np.ptp(decisions.mean(axis=0)) for decisions in noise]
-    assert np.mean([paired_spread(decisions, 0.05, rng)[0] for decisions in noise]) < 0.7 * np.mean(spreads)
-
-
 def test_evidence_is_pairs_of_rows():
     some = varied([[1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]])
     expected = {"sex": ["f"] * 3, "k": [2, 0, 3], "other sex": ["m"] * 3, "favourable": [False, True, True]}
@@ -255,17 +243,15 @@ def test_evidence_is_pairs_of_rows():
 
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float64"])
 def test_inputs_are_drawn_column_by_column_from_the_table(dtype):
-    n = 1000
-    table = pd.DataFrame({"sex": list("fffm") * 250, "income": pd.Series(np.arange(n) ** 2).astype(dtype)})
-    table["double"] = 2 * np.arange(n)
+    table = pd.DataFrame({"sex": list("fffm") * 250, "income": pd.Series(np.arange(1000) ** 2).astype(dtype)})
+    table["double"] = 2 * np.arange(1000)
     if dtype != "int64":
         table.loc[:99, "income"] = pd.NA
     drawn_case = Case(lambda rows: rows["income"].fillna(0) > 250_000, table, sensitive_features="sex")
     some = from_table(drawn_case, ("sex",), 5_000, np.random.default_rng(0))
     rows, income = some.inputs, some.inputs["income"]
     pd.testing.assert_series_equal(rows.dtypes, table.dtypes)
-    assert income.dropna().isin(table["income"]).all()
-    assert income.nunique() > 800
+    assert (income.dropna().isin(table["income"]).all(), income.nunique() > 800) == (True, True)
     shares = income.isna().mean(), (rows["sex"] == "f").mean()
     assert shares == pytest.approx((table["income"].isna().mean(), 0.75), abs=0.02), "as often as in the table"
     assert abs(income.astype(float).corr(rows["double"])) < 0.05, "each by itself"
@@ -291,11 +277,10 @@ def test_over_all_people_and_some(monkeypatch):
 @pytest.mark.parametrize("n", [500, MOST_PEOPLE + 500])
 def test_columns_that_tell_about_another(n):
     rng = np.random.default_rng(0)
-    values = {"sex": ["f", "m"], "race": ["a", "b"], "district": ["x", "y", "z"]}
-    columns = {name: rng.choice(of, n) for name, of in values.items()}
-    is_man = columns["sex"] == "m"
-    features = {"title": np.where(is_man, "Mr", "Ms"), "height": rng.normal(165, 6, n) + 20 * is_man}
-    table = pd.DataFrame(columns | features)
+    values = {"sex": "fm", "race": "ab", "district": "xyz"}
+    table = pd.DataFrame({name: rng.choice(list(of), n) for name, of in values.items()})
+    is_man = table["sex"] == "m"
+    table = table.assign(title=np.where(is_man, "Mr", "Ms"), height=rng.normal(165, 6, n) + 20 * is_man)
     options = {"sensitive_features": ["sex", "race"], "features": ["title", "height", "district"]}
     drawn_case = Case(lambda rows: rows["height"] > 170, table, **options)
     assert [proxies_of(drawn_case, name) for name in ("sex", "race")] == [("title", "height"), ()]

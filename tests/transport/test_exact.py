@@ -36,12 +36,11 @@ def draw_groups(n_source, n_target, seed=0):
 @given(pair=small_pairs)
 def test_equals_the_best_permutation(solver, pair):
     source, target = pair
-    cost = squared_l1(source, target)
-    best = min(cost[range(len(source)), order].mean() for order in permutations(range(len(source))))
-    model = exact(solver).fit(source, target)
-    assert model.cost_ == pytest.approx(best, rel=1e-6, abs=1e-7)
+    cost, model = squared_l1(source, target), exact(solver).fit(source, target)
     image = model.transform(source)
-    assert np.square(np.abs(image - source).sum(axis=1)).mean() == pytest.approx(best, rel=1e-6, abs=1e-7)
+    best = min(cost[range(len(source)), order].mean() for order in permutations(range(len(source))))
+    of_image = np.square(np.abs(image - source).sum(axis=1)).mean()
+    assert (model.cost_, of_image) == pytest.approx((best, best), rel=1e-6, abs=1e-7)
     assert sorted(map(tuple, image)) == sorted(map(tuple, target))
 
 
@@ -58,9 +57,8 @@ def test_solvers_agree_on_unequal_sizes_and_weights(solver, weighted):
 
 @for_weights
 def test_weights_stand_for_repeated_rows(solver):
-    source, target = draw_groups(12, 20)
-    counts = np.arange(1, 13) % 4 + 1
-    repeated = ExactTransport(cost=squared_l1).fit(np.repeat(source, counts, axis=0), target)
+    (source, target), counts = draw_groups(12, 20), np.arange(1, 13) % 4 + 1
+    repeated = exact("network_simplex").fit(np.repeat(source, counts, axis=0), target)
     weighted = exact(solver).fit(source, target, source_weight=counts)
     assert weighted.cost_ == pytest.approx(repeated.cost_, rel=1e-6)
 
@@ -75,8 +73,8 @@ def test_sampled_counterparts_follow_the_plan():
     expected = {"source": [0, 0, 1, 1], "target": [0, 1, 3, 4], "share": [0.75, 0.25, 0.25, 0.75]}
     pd.testing.assert_frame_equal(model.match()[list(expected)], pd.DataFrame(expected), check_dtype=False)
     images = np.array([model.transform(source)[:, 0] for _ in range(2_000)])
-    assert (set(images[:, 0]), set(images[:, 1])) == ({1, 2}, {101, 102})
     assert np.mean(images == [1, 102], axis=0) == pytest.approx([0.75, 0.75], abs=0.03)
+    assert np.isin(images, [[1, 2], [101, 102]]).all()
     np.testing.assert_array_equal(seeded.transform(source), seeded.transform(source))
 
 
@@ -122,8 +120,8 @@ def test_mixed_columns_and_real_people():
 def test_weights_by_row_labels():
     groups = [pd.DataFrame(values, columns=["x", "y"], index=list("abc")) for values in draw_groups(3, 3)]
     weight = pd.Series([1, 2, 3], index=list("abc"))
-    straight, shuffled = (ExactTransport().fit(*groups, source_weight=w).match() for w in (weight, weight[::-1]))
-    pd.testing.assert_frame_equal(straight, shuffled)
+    found = [ExactTransport().fit(*groups, source_weight=each).match() for each in (weight, weight[::-1])]
+    pd.testing.assert_frame_equal(*found)
 
 
 @pytest.mark.parametrize(
@@ -167,10 +165,6 @@ def test_sum_of_columns_by_hand():
 ONLY_AGE = {"job": 0, "member": 0, "income": 0}
 
 
-def seven_where_missing(x, y):
-    return np.where(x.isna().to_numpy()[:, None] | y.isna().to_numpy(), 7, 0)
-
-
 @pytest.mark.parametrize(
     ("costs", "source", "target", "expected"),
     [
@@ -188,7 +182,11 @@ def seven_where_missing(x, y):
             [[0, 2, 2, 2], [2, 0, 2, 1]],
         ),
         (
-            ColumnCosts({"job": seven_where_missing}, weights={"age": 0, "member": 0, "income": 0}, squared=False),
+            ColumnCosts(
+                {"job": lambda x, y: 7.0 * y.isna().to_numpy() + 0 * x.isna().to_numpy()[:, None]},
+                weights={"age": 0, "member": 0, "income": 0},
+                squared=False,
+            ),
             PEOPLE[:2],
             PEOPLE[2:],
             [[0, 7]] * 2,
@@ -263,12 +261,12 @@ TARGET = pd.DataFrame({"a": [5, 5, 5], "b": [0.0, 0.0, 0.0]})
 
 
 def test_arrays_stay_arrays_unless_told_otherwise_and_frames_frames():
-    shift, source = Shift().fit(SOURCE.to_numpy(), TARGET.to_numpy()), SOURCE.to_numpy()
+    source = SOURCE.to_numpy()
+    shift, by_name = Shift().fit(source, TARGET.to_numpy()), Shift().fit(SOURCE, TARGET)
     np.testing.assert_array_equal(shift.transform(source), [[4, 0], [6, 0]])
-    framed = shift.set_output(transform="pandas").transform(source)
-    assert framed.columns.tolist() == ["x0", "x1"]
-    image = Shift().fit(SOURCE, TARGET).transform(SOURCE)
-    pd.testing.assert_frame_equal(image, pd.DataFrame({"a": [4.0, 6], "b": [0.0, 0]}, index=["x", "y"]))
+    assert shift.set_output(transform="pandas").transform(source).columns.tolist() == ["x0", "x1"]
+    expected = pd.DataFrame({"a": [4.0, 6], "b": [0.0, 0]}, index=["x", "y"])
+    pd.testing.assert_frame_equal(by_name.transform(SOURCE), expected)
 
 
 POINTS = np.zeros((2, 1)), np.zeros((3, 1))
@@ -344,7 +342,7 @@ def solved(cost, solver=network_simplex):
 def test_the_best_plan_in_any_unit(solver, unit):
     cost = np.random.default_rng(0).random((150, 150)) * unit
     plan, gap = solved(cost, solver)
-    assert (plan.toarray() * cost).sum() == pytest.approx(best_cost(cost), rel=1e-9, abs=0)
+    assert plan.multiply(cost).sum() == pytest.approx(best_cost(cost), rel=1e-9, abs=0)
     assert abs(gap) <= 1e-9 * best_cost(cost)
 
 
@@ -355,7 +353,7 @@ def test_forbidden_pairs(solver, share, dear):
     rng, n = np.random.default_rng(1), 60
     cost, forbidden = rng.random((n, n)), rng.random((n, n)) < share
     np.fill_diagonal(forbidden, False)  # so that there is a plan without them
-    best = cost[linear_sum_assignment(np.where(forbidden, 2.0 * n, cost))].mean()
+    best = best_cost(np.where(forbidden, 2.0 * n, cost))
     plan, gap = solved(np.where(forbidden, dear, cost), solver)
     assert not plan.multiply(forbidden).sum()
     assert plan.multiply(cost).sum() == pytest.approx(best, rel=1e-6)
@@ -378,10 +376,6 @@ def test_points_without_weight_prove_nothing():
     cost = np.array([[0.0, 5.0, 0.0], [5.0, 0.0, 0.0]])
     plan, gap = solve(Problem(cost, uniform(2), np.array([0.5, 0.5, 0])), network_simplex)
     assert (plan.toarray().tolist(), gap) == ([[0.5, 0, 0], [0, 0.5, 0]], 0)
-
-
-def test_marginals_may_be_off_by_their_tolerance():
-    Problem.uniform(CROSSED).check_marginals(assignment([0, 1]) * (1 + MARGINAL_TOLERANCE / 2))
 
 
 @pytest.mark.parametrize(

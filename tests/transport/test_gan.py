@@ -47,11 +47,19 @@ def test_a_map_rebuilt_from_a_cached_trial_is_the_same(ensemble, tmp_path):
         rebuilt.transform(frames[0][["b", "a"]])
 
 
-def test_divergence_is_an_error_and_leaves_a_map_to_nan():
-    diverging = GANTransport(penalty=1e38, **SMALL)
+def test_divergence_is_an_error():
     with pytest.raises(DivergenceError, match="weights of the map of random_state 0 did not stay finite; scale"):
-        diverging.fit(GROUPS[0] * 10, GROUPS[1])
-    assert np.isnan(diverging.transform(GROUPS[0])).all()
+        GANTransport(penalty=1e38, **SMALL).fit(GROUPS[0] * 10, GROUPS[1])
+
+
+@pytest.mark.parametrize("penalties", [[1e-4, 1e38], [1e38]])
+def test_a_map_that_diverged_is_named_and_maps_to_nan_alone_and_among_others(penalties):
+    several = [GANTransport(random_state=k, penalty=penalty, **SMALL) for k, penalty in enumerate(penalties)]
+    said = rf"1 of {len(several)} maps did not stay finite, those of random_state {len(several) - 1}; scale"
+    with pytest.warns(ConvergenceWarning, match=said):
+        fit_gans(several, GROUPS[0] * 10, GROUPS[1])
+    shares = [np.isfinite(one.transform(GROUPS[0])).mean() for one in several]
+    assert shares == [float(penalty < 1) for penalty in penalties]
 
 
 def test_a_rebuilt_map_needs_no_numba_and_training_no_other_array_library(ensemble, tmp_path):
@@ -102,16 +110,6 @@ def test_a_map_is_the_same_alone_and_among_others(hidden_layers, n_threads):
         np.testing.assert_array_equal(images[seeds.index(4)], alone)
 
 
-@pytest.mark.parametrize("penalties", [[1e-4, 1e38], [1e38]])
-def test_a_map_that_diverged_is_named_and_maps_to_nan_alone_and_among_others(penalties):
-    several = [GANTransport(random_state=k, penalty=penalty, **SMALL) for k, penalty in enumerate(penalties)]
-    said = rf"1 of {len(several)} maps did not stay finite, those of random_state {len(several) - 1}; scale"
-    with pytest.warns(ConvergenceWarning, match=said):
-        fit_gans(several, GROUPS[0] * 10, GROUPS[1])
-    finite = [np.isfinite(one.transform(GROUPS[0])) for one in several]
-    assert [(one.all(), one.any()) for one in finite] == [(penalty < 1, penalty < 1) for penalty in penalties]
-
-
 def test_short_memory_trains_fewer_at_once_with_the_same_result(monkeypatch):
     memory, images = SimpleNamespace(), []
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
@@ -142,10 +140,9 @@ def test_matrix_products_have_one_thread_in_training_and_as_many_as_before_after
 
 
 def test_large_tables_are_mapped_in_pieces(ensemble, monkeypatch):
-    rows = np.random.default_rng(0).normal(size=(23, 2))
-    whole = ensemble[0].transform(rows)
-    monkeypatch.setattr("fairlab.transport.gan.ROWS", 5)
-    np.testing.assert_allclose(ensemble[0].transform(rows), whole, atol=1e-6)
+    whole = ensemble[0].transform(GROUPS[0])
+    monkeypatch.setattr("fairlab.transport.gan.ROWS", 7)
+    np.testing.assert_allclose(ensemble[0].transform(GROUPS[0]), whole, atol=1e-6)
 
 
 # gan_training
@@ -253,15 +250,14 @@ def test_the_map_does_not_depend_on_how_its_steps_are_cut(monkeypatch):
     told = []
     monkeypatch.setattr(gan_training, "STEPS_AT_ONCE", 3)
     cut, more = train_map(*samples(2), **RECIPE | {"log_every": 4}, n_steps=10, done=told.append)
-    for one, other in zip(whole, cut, strict=True):
-        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(np.concatenate([*map(np.ravel, whole)]), np.concatenate([*map(np.ravel, cut)]))
     np.testing.assert_allclose(np.average(more, axis=0, weights=[4, 4, 2]), losses.iloc[0], rtol=1e-12)
     assert told == [4, 4, 2]
 
 
 def test_training_ends_where_losses_are_not_finite():
-    told, recipe = [], RECIPE | {"penalty": 1e38, "log_every": 2, "n_steps": 8}
-    _, losses = train_map(*samples(2), **recipe, done=told.append)
+    told = []
+    _, losses = train_map(*samples(2), **RECIPE | {"penalty": 1e38, "log_every": 2}, n_steps=8, done=told.append)
     assert losses.iloc[-1].isna().all()
     assert len(told) < len(losses) == 4
 
