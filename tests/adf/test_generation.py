@@ -5,6 +5,7 @@ import keras
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 from sklearn.base import clone
 from small_network import check_every_instance
 
@@ -479,12 +480,14 @@ def test_every_other_value_is_tried(sensitive_features, expected):
 
 @pytest.mark.parametrize(("threshold", "expected"), [(0.5, [False, False]), (4.5, [True, False]), (5.5, [False, True])])
 def test_a_score_is_held_against_its_threshold(threshold, expected):
-    options = {"schema": TWO, "decision_threshold": threshold}
+    options = {"schema": TWO, "sensitive_features": "sex", "decision_threshold": threshold}
     score = lambda X: X[:, 0] + 0.9 * X[:, 1]  # noqa: E731
-    assert discriminatory(score, np.array([[4, 0], [5, 0]]), "sex", **options).tolist() == expected
-    found = estimate_unfairness(score, sensitive_features="sex", n=1_000, random_state=0, **options)
+    assert discriminatory(score, np.array([[4, 0], [5, 0]]), **options).tolist() == expected
+    found = estimate_unfairness(score, n=1_000, random_state=0, **options)
     assert found.share == pytest.approx(0.1, abs=0.03), "one value of ten"
     assert found.standard_error == pytest.approx(np.sqrt(0.1 * 0.9 / 1_000), rel=0.15)
+    by_scipy = binomtest(round(1_000 * found.share), 1_000).proportion_ci(0.95)
+    assert found.interval() == pytest.approx((by_scipy.low, by_scipy.high))
 
 
 def counted(trace, iterations, successful):

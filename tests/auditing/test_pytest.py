@@ -1,5 +1,6 @@
 """Audits as tests of pytest: what fails, what a failure shows, and what a session pays that has none."""
 
+import re
 import subprocess
 import sys
 
@@ -64,18 +65,15 @@ def test_a_session_that_audits_nothing_loads_no_more_than_one_small_module():
 
 
 def test_audits_fail_by_what_was_found_by_their_rules_and_by_what_is_undecided(shown):
-    said = {name: f"PASSED test_audits.py::test_{name}\n" in shown for name in ("fair", "within_its_rule", "within")}
-    said |= {name: f"FAILED test_audits.py::test_{name} " not in shown for name in ("biased", "the_call_comes_first")}
-    said |= {name: f"FAILED test_audits.py::test_{name} " not in shown for name in ("not_judged", "undecided")}
-    said["nothing_to_test"] = "FAILED test_audits.py::test_nothing_to_test " not in shown
-    assert [name for name, passed in said.items() if passed] == ["fair", "within_its_rule", "within"]
+    passed = re.findall(r"^PASSED test_audits.py::test_(\w+)$", shown, flags=re.MULTILINE)
+    failed = re.findall(r"^FAILED test_audits.py::test_(\w+) ", shown, flags=re.MULTILINE)
+    assert passed == ["fair", "within_its_rule", "within"]
+    assert failed == ["biased", "the_call_comes_first", "not_judged", "undecided", "nothing_to_test"]
     assert "not judged: true_positive_rate_difference > 0.1, by sex: there are no true labels" in shown
-
-
-def test_a_failure_shows_verdict_reason_and_next_step(shown):
-    verdict = shown.index("Difference found: points, tested on 1,000 people")
-    reason = shown.index("\nThe selection rate of f is 22.", verdict)
-    assert shown.index("\nNext: Ask whether the groups differ", verdict) > reason
-    assert shown.index("\nundecided: ", verdict) > reason
-    assert "Traceback" not in shown
-    assert "fairlab_pytest.py" not in shown
+    said = [
+        "Difference found: points, tested on 1,000",
+        "\nThe selection rate of f is 22.",
+        "\nNext: Ask whether the gro",
+    ]
+    assert sorted(said, key=shown.index) == said
+    assert not re.search(r"Traceback|fairlab_pytest\.py", shown)

@@ -77,12 +77,11 @@ def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_
 
 def test_json_holds_everything_and_no_more_than_was_asked_for(tmp_path):
     text = report().to_json(tmp_path / "audit.json", rows="none")
-    content = json.loads(text)
     assert (tmp_path / "audit.json").read_text() == text
-    assert (content["significant"], content["findings"][3]["p_value"]) == (2, None), "JSON has no nan"
-    assert content["skipped"] == [{"method": "FairTest", "reason": "Ages above 90: too few people."}]
     assert ("evidence" in text, 'p3"' in report().to_json()) == (False, False)
-    assert json.loads(report().to_json(rows="all"))["findings"][0]["evidence"][3]["row"] == "p3"
+    content = json.loads(report().to_json(rows="all"))
+    assert (content["findings"][0]["evidence"][3]["row"], content["findings"][3]["p_value"]) == ("p3", None), "no nan"
+    assert content["skipped"] == [{"method": "FairTest", "reason": "Ages above 90: too few people."}]
 
 
 def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
@@ -198,12 +197,10 @@ def test_rows_follow_what_was_asked_for():
 
 
 def test_a_panel_for_each_method_and_a_line_for_each_finding_but_for_what_is_said_to_be_left_out():
-    def panels(found):
-        return [(axis.get_title(loc="left"), len(axis.get_yticks())) for axis in found.plot().axes]
-
-    assert panels(report()) == [("FlipTest", 2), ("FairTest", 2)], "as they ran"
     many = [finding(people(), 0.001, i / 100) for i in range(20)]
-    assert panels(report(MethodResult("FlipTest", many, (), 0, 0))) == [("FlipTest (8 more not shown)", 12)]
+    found = report(MethodResult("FlipTest", many, (), 0, 0), MethodResult("FairTest", many[:2], (), 0, 0))
+    panels = [(axis.get_title(loc="left"), len(axis.get_yticks())) for axis in found.plot().axes]
+    assert panels == [("FlipTest (8 more not shown)", 12), ("FairTest", 2)]
 
 
 # exports

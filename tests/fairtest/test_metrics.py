@@ -9,7 +9,6 @@ from scipy.stats import (
     chi2_contingency,
     entropy,
     fisher_exact,
-    hypergeom,
     multinomial,
     ncx2,
     norm,
@@ -17,7 +16,6 @@ from scipy.stats import (
     random_table,
 )
 from scipy.stats.contingency import expected_freq
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
@@ -35,8 +33,6 @@ from fairlab.fairtest import (
 from fairlab.fairtest.resampling import (
     bootstrap_tables,
     percentile_interval,
-    permute_correlation,
-    permute_tables,
     table_p_value,
 )
 from fairlab.papers.fairtest.lattice import two_by_two_p_value
@@ -102,15 +98,13 @@ def test_published_nmi_is_mutual_information_of_the_smoothed_table_over_the_smal
 
 
 def test_published_nmi_interval_is_where_the_noncentral_distribution_has_the_statistic_in_its_tails():
-    interval = NMI(variant="published").interval(TABLE, confidence_level=0.9)
     g, p_value, df, _ = chi2_contingency(TABLE, correction=False, lambda_="log-likelihood")
-    assert interval.p_value == pytest.approx(p_value)
     padded = np.vstack([TABLE, [0, 0]])  # an empty row is no degree of freedom
     assert NMI().interval(padded, confidence_level=0.9).p_value == pytest.approx(p_value)
-    smoothed = TABLE + 1
+    interval, smoothed = NMI(variant="published").interval(TABLE, confidence_level=0.9), TABLE + 1
     smaller = min(entropy(smoothed.sum(axis=axis)) for axis in (0, 1))
     noncentrality = np.array([interval.low, interval.high]) * smaller * 2 * smoothed.sum() - df
-    assert ncx2.cdf(g, df, noncentrality) == pytest.approx([0.95, 0.05])
+    assert [*ncx2.cdf(g, df, noncentrality), interval.p_value] == pytest.approx([0.95, 0.05, p_value])
 
 
 def test_small_tables_of_two_groups_are_tested_exactly_and_only_as_published_by_drawn_tables():
@@ -167,11 +161,6 @@ def test_bounds_of_rates_at_the_edge():
     assert numbers(ratio) == (0, np.inf, 1)
 
 
-def test_smoothing_adds_to_every_cell():
-    assert Difference(variant="published").estimate(TABLE) == pytest.approx(15 / 50 - 45 / 70)
-    assert Ratio(smoothing=1).estimate(TABLE) == pytest.approx((11 / 42) / (41 / 62))
-
-
 @pytest.mark.parametrize("metric", [NMI(), Difference(), Ratio()], ids=lambda m: m.name)
 @pytest.mark.parametrize("bounds", ["sound", "interval"])
 def test_many_tables_at_once_are_as_one_by_one(metric, bounds):
@@ -221,9 +210,8 @@ def test_nmi_that_chance_explains_holds_zero_and_its_estimate_is_less_what_chanc
     fair, unfair = np.array([[26, 24], [24, 26]]), np.array([[45, 5], [5, 45]])
     tested = exact(NMI(), people(fair))
     assert (tested.low, NMI().estimate(fair), tested.p_value > 0.05) == (0, 0, True)
-    tested = exact(NMI(), people(unfair))
+    tested, plain = exact(NMI(), people(unfair)), 1 - (0.9 * np.log(0.9) + 0.1 * np.log(0.1)) / np.log(0.5)
     assert 0 < tested.low < NMI().estimate(unfair) < tested.high
-    plain = 1 - (0.9 * np.log(0.9) + 0.1 * np.log(0.1)) / np.log(0.5)
     assert NMI().estimate(unfair) == pytest.approx(plain - 1 / 200 / np.log(2))
 
 
@@ -265,8 +253,6 @@ def test_published_intervals_of_strata_are_means_weighted_by_size(metric, sample
     parts = [part for part in sample.strata().values() if len(part)]
     whole, *alone = (numbers(metric.approximate(one, confidence_level=0.9)) for one in (sample, *parts))
     assert whole == pytest.approx(np.average(alone, axis=0, weights=[len(part) for part in parts]))
-    if metric.name != "CORR":
-        assert metric.estimate_given(STRATA) == pytest.approx(np.average(metric.estimate(STRATA), weights=[100, 60]))
 
 
 def test_within_strata_p_value_against_shuffling_by_hand():
@@ -286,14 +272,11 @@ def test_within_strata_p_value_against_shuffling_by_hand():
 def test_strata_that_do_not_occur_change_nothing_but_are_hypotheses():
     one, other = (exact(Difference(), stratified(STRATA, n_empty=n)) for n in (0, 2))
     assert one == other
-    names = [name for name, _, _ in Difference().hypotheses(stratified(STRATA, n_empty=1), ())]
+    some = stratified(STRATA, n_empty=1)
+    names = [name for name, _, _ in Difference().hypotheses(some, ())]
     assert names == ["", "department: e0", "department: e1", "department: e2"]
-
-
-def test_smallest_stratum_that_occurs():
-    given = stratified(STRATA, n_empty=1), np.zeros(160, dtype=int), 2
-    _, size, smallest_stratum = NMI().children(*given, ordered=False, confidence_level=0.95)
-    assert (size.tolist(), smallest_stratum.tolist()) == ([160, 0], [60, 0])
+    _, *sizes = NMI().children(some, np.zeros(160, dtype=int), 2, ordered=False, confidence_level=0.95)
+    assert np.array(sizes).tolist() == [[160, 0], [60, 0]], "and of the smallest stratum that occurs"
 
 
 def test_difference_within_strata_by_hand():
@@ -358,16 +341,6 @@ def tagged(n=2_000, n_labels=6):
     labels = (draw.random((n, n_labels)) < rates).astype(int)
     columns = tuple(Column(f"tag {j}", labels[:, j], ("0", "1")) for j in range(n_labels))
     return Sample(Column("group", group, ("a", "b")), columns), labels
-
-
-def test_intervals_by_hand():
-    sample, labels = tagged()
-    group = sample.sensitive_features.values
-    model = LogisticRegression(solver="liblinear").fit(labels, group)
-    error = np.sqrt((model.predict(labels) != group).mean() * np.diag(np.linalg.inv(labels.T @ labels)))
-    interval = Regression().approximate(sample, confidence_level=0.95)
-    expected = model.coef_ + np.outer(norm.ppf([0.025, 0.975]), error)
-    np.testing.assert_allclose([interval.low, interval.high], expected)
 
 
 def test_strongest_labels_come_first_and_make_the_effect():
@@ -441,20 +414,6 @@ def test_memory_is_bounded_by_portions(monkeypatch):
 def test_bootstrap_draws_the_filled_table():
     drawn = bootstrap_tables(np.array([[0, 3], [6, 7]]), rng(), lambda t: t[:, 0, 0], n_resamples=50_000)
     assert drawn.mean() == pytest.approx(multinomial.mean(20, np.array([1, 4, 7, 8]) / 20)[0], abs=0.03)
-
-
-def test_permuted_tables_keep_the_margins_of_every_stratum():
-    tables, kept = np.array([[[3, 2], [1, 4]], [[9, 0], [5, 6]]]), []
-    corner = permute_tables(tables, rng(), lambda t: kept.append(t) or t[:, 0, 0, 0], n_resamples=50_000)
-    for axis in (2, 3):
-        assert (np.concatenate(kept).sum(axis=axis) == tables.sum(axis=axis - 1)).all()
-    assert (corner == 3).mean() == pytest.approx(hypergeom.pmf(3, 10, 5, 4), abs=0.01)
-
-
-def test_permuted_correlations_have_mean_zero_and_the_known_variance():
-    drawn = permute_correlation(*rng().normal(size=(2, 20)), rng())
-    expected = (10_000,), pytest.approx(0, abs=0.01), pytest.approx(1 / 19, rel=0.05)  # exactly, whatever x and y
-    assert (drawn.shape, drawn.mean(), drawn.var()) == expected
 
 
 def test_percentile_interval_ignores_undefined_draws():

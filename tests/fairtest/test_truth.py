@@ -9,15 +9,7 @@ import pytest
 from scipy.stats import binom, entropy
 from truth import check_committed, main, tabulate
 
-from fairlab.fairtest import (
-    Column,
-    DataSource,
-    Difference,
-    Investigation,
-    Ratio,
-    Sample,
-    investigate,
-)
+from fairlab.fairtest import NMI, Column, Correlation, DataSource, Difference, Investigation, Ratio, Sample, investigate
 from fairlab.fairtest.sample import encode
 
 pytestmark = pytest.mark.slow

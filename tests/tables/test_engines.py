@@ -125,28 +125,21 @@ FIRST = Split(None, ((TOWN, (-1, 0, 1, 1)),), 2)
 SECOND = Split(FIRST, ((AGE, (0, 0, 1, 1)), None), 2)
 THIRD = Split(SECOND, ((AGE, (0, 1, -1, -1)), (SEX, (2, 3))), 4)
 WRONG = Split(SEX, ((OFFER, (0, 1)), (OFFER, (1, 0))), 2)
+
 LISTS = [(), (SEX, OFFER), (TOWN, HALF), (AGE, FIRST, OFFER), (SECOND,), (SEX, THIRD, OFFER), (WRONG, AGE), (THIRD,)]
-
-
-def test_counts_are_those_in_memory(table):
-    for found, expected in zip(table.tabulate(LISTS), in_memory().tabulate(LISTS), strict=True):
-        np.testing.assert_array_equal(found, expected)
-    part = table.among(HALF, 1)
-    assert part.n_rows == in_memory().among(HALF, 1).n_rows == part.tabulate([(SEX,)])[0].sum()
-
-
 AGES = Products("age", Distance("age", "pay"), (48.0, 2.0**-6, 30.0, 2.0**-11))
 PAYS = Products(SEX, "pay", (0.5, 2.0, 20.0, 2.0**-10))
 INFLUENCES = Influences("age", "pay", ((30.0, 40.0), (0.1, 0.2), (33.0, 34.0), (0.5, 0.03), (0.25, -0.5)), SEX)
 
 
-def test_sums_are_those_in_memory_to_the_last_bit(table):
-    lists = [(AGES,), (TOWN, PAYS), (SEX, THIRD, AGES), (SEX, OFFER)]
+def test_counts_and_sums_are_those_in_memory_to_the_last_bit(table):
+    lists = [*LISTS, (AGES,), (TOWN, PAYS), (SEX, THIRD, AGES)]
     for found, expected in zip(table.tabulate(lists), in_memory().tabulate(lists), strict=True):
         np.testing.assert_array_equal(found, expected)
-    pairs = zip(table.tabulate([(SEX, INFLUENCES)]), in_memory().tabulate([(SEX, INFLUENCES)]), strict=True)
-    for found, expected in pairs:
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    [[found], [expected]] = (each.tabulate([(SEX, INFLUENCES)]) for each in (table, in_memory()))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    part = table.among(HALF, 1)
+    assert part.n_rows == in_memory().among(HALF, 1).n_rows == part.tabulate([(SEX,)])[0].sum()
 
 
 def test_sums_in_memory_are_those_of_fractions():
@@ -215,12 +208,10 @@ def test_trees_tests_and_intervals_are_those_in_memory(to_engine):
 
 
 def test_people_are_divided_by_texts_as_in_memory(to_engine):
-    frame = people().assign(id=lambda each: "né " + each["id"].astype(str))
-    looked_at = investigations()[1]
-    found, expected = (reported(data, looked_at=looked_at) for data in (to_engine(frame), frame))
+    frame, looked_at = people().assign(id=lambda each: "né " + each["id"].astype(str)), investigations()[1]
+    found, expected, other = (reported(data, looked_at=looked_at) for data in (to_engine(frame), frame, people()))
     pd.testing.assert_frame_equal(found[0], expected[0], check_exact=True)
-    assert found[1] == expected[1]
-    assert found[1] != reported(people(), looked_at=looked_at)[1]
+    assert found[1] == expected[1] != other[1]
 
 
 def test_impact_ratios_of_decisions(to_engine):
@@ -228,13 +219,17 @@ def test_impact_ratios_of_decisions(to_engine):
     options = {"decisions": "offer", "sensitive_features": ["sex", "town"], "y_true": "truth"}
     found = impact_table(to_engine(frame), **options)
     assert found.index.tolist()[:2] == ["f, (unknown)", "f, u"]
-    of_women = frame[(frame["sex"] == "f") & (frame["town"] == "u")]
-    known = of_women[of_women["truth"].notna()]
-    row = found.loc["f, u"]
-    assert (row["people"], row["selected"]) == (len(of_women), of_women["offer"].sum())
-    assert row["missing labels"] == len(of_women) - len(known)
-    assert row["true positive rate"] == known.loc[known["truth"].astype(bool), "offer"].mean()
     assert np.isnan(found.loc["f, (unknown)", "impact ratio"])
+    women = frame[(frame["sex"] == "f") & (frame["town"] == "u")]
+    assert (
+        found.loc["f, u"].to_dict().items()
+        >= {
+            "people": len(women),
+            "selected": women["offer"].sum(),
+            "missing labels": women["truth"].isna().sum(),
+            "true positive rate": women.loc[women["truth"] == True, "offer"].mean(),  # noqa: E712
+        }.items()
+    )
 
 
 @pytest.mark.parametrize(
@@ -322,12 +317,14 @@ def test_flaws_are_named_with_their_column(to_engine, change, options, said):
 @pytest.mark.parametrize("to_engine", ["polars", "duckdb"], indirect=True)
 def test_too_many_texts_and_no_people(to_engine):
     texts = pd.DataFrame({"id": range(600), "name": [f"name {i % 300}" for i in range(600)]})
-    with pytest.raises(ValueError, match="column 'name' has more than 255 different values; group them"):
-        DataSource(to_engine(texts), split="hash", key="id")
     nobody = engine_table(to_engine(texts), "data")
     nobody._frame = nobody._frame.filter(nw.col("id") < 0)
-    with pytest.raises(ValueError, match="0 rows are too few"):
-        DataSource(nobody, split="hash", key="id")
+    for data, said in (
+        (to_engine(texts), "column 'name' has more than 255 different values; group them"),
+        (nobody, "0 rows are too few"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            DataSource(data, split="hash", key="id")
 
 
 @pytest.mark.parametrize("to_engine", ["polars", "duckdb"], indirect=True)

@@ -3,7 +3,7 @@ import pytest
 
 from fairlab.benchmarks.adf import dense_network
 from fairlab.networks import Network
-from fairlab.papers.adf.training import TrainingInOnePass, majority_vote, retrain, train_networks
+from fairlab.papers.adf.training import TrainingInOnePass, retrain, train_networks
 from fairlab.papers.training import Training
 
 
@@ -24,11 +24,6 @@ def test_an_ensemble_learns_and_its_members_do_not_know_each_other(table):
     for together, own in zip(second, alone, strict=True):
         np.testing.assert_allclose(together, own, atol=1e-3)
     assert [part.shape for part in first[::2]] == [(4, 64), (64, 32), (32, 16), (16, 8), (8, 4), (4, 2)]
-
-
-def test_majority_vote_by_hand():
-    voters = [lambda X, k=k: X[:, k] for k in range(3)]
-    assert majority_vote(voters, np.array([[0, 1, 1], [1, 0, 0], [0, 1, 2], [2, 2, 0]])).tolist() == [1, 0, 0, 2]
 
 
 def test_retraining_takes_up_the_labels(table):

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.optimize import approx_fprime
 from scipy.special import expit
 from scipy.stats import norm, poisson
 
@@ -188,20 +187,6 @@ def test_posterior_against_adaptive_integration(gpa_std):
         assert np.isclose(knowledge.log_likelihood[row], np.log(mass), rtol=1e-9)
         assert np.isclose(peak, mean, rtol=1e-7)
         assert np.isclose(std, np.sqrt(moment(2) / mass - mean**2), rtol=1e-5)
-
-
-def test_scores_are_the_gradient_of_the_log_likelihood():
-    weights, applicants = setup()
-
-    def log_likelihood(parameters):
-        equations = dict(zip(weights.equations, np.split(parameters[1:], len(weights.equations)), strict=True))
-        moved = counterfactual.Weights(np.exp(parameters[0]), equations)
-        return counterfactual.infer(moved, applicants, n_nodes=40).log_likelihood
-
-    here = np.concatenate([[np.log(weights.gpa_std)], *weights.equations.values()])
-    knowledge = counterfactual.infer(weights, applicants, n_nodes=40)
-    analytic = counterfactual.likelihood_scores(weights, applicants, knowledge)
-    assert np.allclose(analytic, approx_fprime(here, log_likelihood, 1e-7), rtol=1e-4, atol=1e-4)
 
 
 def test_probabilities_sum_to_one_and_samples_follow_them():

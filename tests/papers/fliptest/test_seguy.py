@@ -74,8 +74,3 @@ def test_options_out_of_range(shifted, options):
 def test_divergence_is_an_error(shifted):
     with pytest.raises(DivergenceError, match="random_state 7"):
         seguy.SeguyTransport(random_state=7, **SMALL | {"learning_rate": 1e30}).fit(*shifted)
-
-
-def test_rmsprop_by_hand():
-    [moved], [square] = seguy.rmsprop([tf.constant([1.0])], [tf.constant([0.0])], [tf.constant([2.0])], 0.1)
-    assert [float(moved[0]), float(square[0])] == pytest.approx([1 - 0.1 * 2 / np.sqrt(0.4), 0.1 * 2**2])

@@ -13,7 +13,6 @@ from sklearn.svm import SVC
 from fairlab.data import load
 from fairlab.papers.themis import learners, systems
 from fairlab.papers.themis.instances import INSTANCES
-from fairlab.suite.published import load_paper
 
 BY_ID = {instance.id: instance for instance in INSTANCES}
 EVERY_INSTANCE = pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.id)
@@ -200,25 +199,3 @@ def test_changed_labels_by_hand():
     assert changed[:20].sum() == changed[20:].sum() == 12
     # Of the 19 women of race 4 with a negative label, all keep it; a twentieth would be promoted.
     assert labels("c.census.gender", "sex", 1, "figure-2") == y.tolist()
-
-
-def test_sampled_people_belong_together(people):
-    sampled, whole = people["census"], load(systems.VARIANTS["census"])
-    assert len(sampled.target) == 300
-    assert sampled.features.equals(whole.features.loc[sampled.target.index])
-
-
-LEAST = {"group": {"census": 100, "credit": 200}, "causal": {"census": 1 + 13, "credit": 1 + 20}}
-
-
-def test_impossible_are_the_published_counts_below_the_least_and_their_factors():
-    """Algorithm 3 scores all single characteristics first: a test for each value, or a counterpart for each of them."""
-    paper = load_paper("themis")
-    values = paper.artefact("figure-3").values
-    for id, value in values.items():
-        measure, row, part = id.split(".", 1)[0], id.rpartition(".")[0], id.rpartition(".")[2]
-        if part in ("with", "factor"):
-            least = LEAST[measure]["credit" if ".credit" in id else "census"]
-            assert bool(value.impossible) == (values[f"{row}.with"].value < least), id
-    in_text = {id: value for id, value in paper.artefact("section-5.4").values.items() if id.endswith(".tests")}
-    assert all(bool(value.impossible) == (value.value < LEAST["group"]["credit"]) for value in in_text.values())
