@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,24 +38,24 @@ def both():
 
 def test_findings_of_both_methods(both):
     assert (both.method, both.skipped) == ("ADF and AEQUITAS", ())
-    found = [(finding.method, finding.population, finding.random_per_1000) for finding in both.findings]
     at_random = both.findings[0].random_per_1000  # one sample for both
-    assert found == [(name, "generated inputs", at_random) for name in ("ADF", "AEQUITAS")]
-    for finding in both.findings:
+    for name, finding in zip(("ADF", "AEQUITAS"), both.findings, strict=True):
+        found = finding.method, finding.population, finding.random_per_1000
+        assert found == (name, "generated inputs", at_random)
         assert finding.estimate > at_random > 0
         assert finding.n_asked > finding.n
         assert np.isnan([finding.low, finding.high, finding.p_value]).all(), "a search is no test"
         assert f"found {finding.n_found:,} inputs whose decision another sex changes" in finding.summary
 
 
-def test_evidence_is_pairs_that_differ_in_the_sensitive_attribute_and_the_decision_alone(both):
-    for finding in both.findings:
-        shown = finding.evidence
-        assert len(shown) == finding.n_found > 0
-        assert (shown["sex"] != shown["other sex"]).all()
-        assert (CASE.decide(shown[FEATURES]) == shown["favourable"]).all()
-        assert (CASE.decide(shown.assign(sex=shown["other sex"])[FEATURES]) != shown["favourable"]).all()
-        assert not shown[FEATURES].drop(columns="sex").duplicated().any()
+@pytest.mark.parametrize("method", [0, 1])
+def test_evidence_is_pairs_that_differ_in_the_sensitive_attribute_and_the_decision_alone(both, method):
+    shown = both.findings[method].evidence
+    assert len(shown) == both.findings[method].n_found > 0
+    assert (shown["sex"] != shown["other sex"]).all()
+    assert (CASE.decide(shown[FEATURES]) == shown["favourable"]).all()
+    assert (CASE.decide(shown.assign(sex=shown["other sex"])[FEATURES]) != shown["favourable"]).all()
+    assert not shown[FEATURES].drop(columns="sex").duplicated().any()
 
 
 def test_a_fair_model_gives_no_evidence():
@@ -63,10 +65,9 @@ def test_a_fair_model_gives_no_evidence():
 
 
 def test_a_small_domain_is_asked_whole():
-    table = PEOPLE[["sex", "member", "job"]]
     case = Case(
         lambda rows: 2.0 * ((rows["sex"] == "m") & rows["member"] & (rows["job"] == "cook")),
-        table,
+        PEOPLE[["sex", "member", "job"]],
         sensitive_features="sex",
         decision_threshold=0.5,
     )
@@ -112,18 +113,18 @@ def test_an_input_is_asked_once(answers):
     assert answers.favourable(np.empty((0, 3), dtype=int)).shape == (0,)
 
 
+def probabilities(rows):
+    p = 1 / (1 + np.exp(10 - rule(rows).to_numpy()))
+    return np.stack([1 - p, p], axis=1)
+
+
+LABELS = SimpleNamespace(
+    classes_=np.array([0, 1]), predict=lambda rows: probabilities(rows).argmax(axis=1), predict_proba=probabilities
+)
+
+
 def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
-    class Labels:
-        classes_ = np.array([0, 1])
-
-        def predict(self, rows):
-            return (rule(rows) >= 10).astype(int).to_numpy()
-
-        def predict_proba(self, rows):
-            p = 1 / (1 + np.exp(10 - rule(rows).to_numpy()))
-            return np.stack([1 - p, p], axis=1)
-
-    case = Case(Labels(), TABLE, sensitive_features="sex", features=["sex", "age", "job"])
+    case = Case(LABELS, TABLE, sensitive_features="sex", features=["sex", "age", "job"])
     codes = [[0, 5, 1], [0, 6, 1], [0, 7, 1]]  # not in the table
     with case.queries.limit(7):
         answers = Answers(case)

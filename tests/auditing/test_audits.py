@@ -82,12 +82,12 @@ def test_what_is_reported_is_what_the_model_was_asked(methods):
 
 def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(methods):
     table = people(5_000).assign(age=np.arange(5_000) / 50)
-    table["truth"] = table["age"] > 30
-    case = Case(lambda rows: rows["age"] > 40, table, sensitive_features="sex", y_true="truth", pos_label=True)
+    case = Case(
+        lambda rows: rows["age"] > 40, table, sensitive_features="sex", y_true=table["age"] > 30, pos_label=True
+    )
     first, again, other = (audit(case, budget=2_000, random_state=seed) for seed in (7, 7, 8))
-    sampled = first.case.table
-    assert [sampled.index.equals(report.case.table.index) for report in (again, other)] == [True, False]
-    pd.testing.assert_frame_equal(sampled.assign(truth=first.case.y_true), table.loc[sampled.index])
+    sampled = first.case.table.index
+    assert [sampled.equals(report.case.table.index) for report in (again, other)] == [True, False]
     assert (len(sampled), first.n_beside, first.n_queries) == (1_000, 4_000, 6_000)
     assert "on 1,000 people (a random sample of 5,000)" in first.summary
     assert "A random sample of 1,000 of the 5,000 rows is examined; intervals are about all 5,000." in first.to_html()

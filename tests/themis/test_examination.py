@@ -8,11 +8,10 @@ from scipy.stats import binomtest
 from fairlab import audit
 from fairlab.auditing import run
 from fairlab.cases.case import Case
-from fairlab.themis.draws import INPUTS, Comparison, from_people, from_table
+from fairlab.themis.draws import INPUTS, Comparison, from_table
 from fairlab.themis.estimation import EFFECTS, count_flips, paired_p_value, paired_spread
 from fairlab.themis.examination import changed_pairs, favoured_pairs
 from fairlab.themis.noisy import RepeatedPairs
-from fairlab.themis.proxies import MOST_PEOPLE, proxies_of
 from fairlab.themis.stopping import Fixed
 
 FLIPS, GROUP = EFFECTS["causal"], EFFECTS["group"]
@@ -156,17 +155,6 @@ def test_a_model_that_fails_on_other_values_is_said_not_raised():
     assert (found.findings, [bool(re.search(said, line)) for line in found.skipped]) == ((), [True] * 3)
 
 
-def test_repeated_pairs_of_a_model_without_noise_count_flips():
-    counted, rng = run("themis", CASE, budget=20_000).findings[0], np.random.default_rng(0)
-    pairs, by_race = (RepeatedPairs(CASE, (name,), np.arange(600), rng, 0.05) for name in ("sex", "race"))
-    assert (pairs.estimate, pairs.hits.sum()) == (counted.estimate, counted.estimate * 600)
-    assert pairs.low < counted.estimate < pairs.high
-    assert not by_race.signs.any()
-    others = pairs.evidence(1_000)
-    assert (others["sex"] != others["other sex"]).all()
-    assert others["favourable"].is_monotonic_increasing
-
-
 @pytest.mark.filterwarnings("ignore:Queried again")
 @pytest.mark.parametrize("margin", [0.1, 0.2])
 def test_the_p_value_of_repeated_pairs_is_where_their_interval_reaches_the_margin(margin):
@@ -257,30 +245,3 @@ def test_inputs_are_drawn_column_by_column_from_the_table(dtype):
     assert abs(income.astype(float).corr(rows["double"])) < 0.05, "each by itself"
     assert (some.own == drawn_case.decide(rows)).all()
     assert some.decisions.shape == (5_000, 2)
-
-
-def test_over_all_people_and_some(monkeypatch):
-    ages, sexes = np.random.default_rng(0).integers(18, 28, 300), pd.Categorical(list("fm") * 150)
-    table = pd.DataFrame({"sex": sexes, "age": ages}, index=range(1000, 1300))
-    drawn_case = Case(lambda rows: (rows["age"] > 21) & (rows["sex"] == "m"), table, sensitive_features="sex")
-    every = from_people(drawn_case, ("sex",), np.arange(300))
-    pd.testing.assert_frame_equal(every.inputs, table)
-    assert (every.changed.tolist(), every.own.tolist()) == ((ages > 21).tolist(), drawn_case.decide().tolist())
-    monkeypatch.setattr("fairlab.cases.case.ROWS_AT_ONCE", 7)  # in batches
-    some = from_people(drawn_case, ("sex",), np.arange(0, 300, 6))
-    pd.testing.assert_frame_equal(some.inputs, table[::6])
-    assert (some.decisions == every.decisions[::6]).all()
-    pairs = changed_pairs(some, drawn_case.values(["sex"]), generated=False)
-    assert (pairs.attrs["generated"], pairs.index.isin(table.index).all()) == (False, True)
-
-
-@pytest.mark.parametrize("n", [500, MOST_PEOPLE + 500])
-def test_columns_that_tell_about_another(n):
-    rng = np.random.default_rng(0)
-    values = {"sex": "fm", "race": "ab", "district": "xyz"}
-    table = pd.DataFrame({name: rng.choice(list(of), n) for name, of in values.items()})
-    is_man = table["sex"] == "m"
-    table = table.assign(title=np.where(is_man, "Mr", "Ms"), height=rng.normal(165, 6, n) + 20 * is_man)
-    options = {"sensitive_features": ["sex", "race"], "features": ["title", "height", "district"]}
-    drawn_case = Case(lambda rows: rows["height"] > 170, table, **options)
-    assert [proxies_of(drawn_case, name) for name in ("sex", "race")] == [("title", "height"), ()]

@@ -60,15 +60,6 @@ def test_small_groups_are_enumerated(names, expected):
     assert (sampled.estimate, sampled.n > 8) == (pytest.approx(expected, abs=0.02), True)
 
 
-def test_the_test_suite_is_every_input_that_was_run_once_over_all_scores():
-    schema, program = as_program(np.random.default_rng(2).random((5, 4, 3, 6)) < 0.5)
-    themis = Themis(program, schema)
-    result, suite = themis.search(0.9, measure="both", prune=False), themis.test_suite()
-    assert len(suite) == len(suite.drop_duplicates()) == themis.model_runs == result.model_runs
-    assert list(suite.columns) == [*schema.names, "output"]
-    assert (program(suite[schema.names]) == suite["output"]).all()
-
-
 def test_output_distance():
     # Prices: sex changes the price of half of the inputs by 30 of 100 and of the rest by 10.
     schema, program = as_program(np.array([[50.0, 50.0], [80.0, 60.0]]))

@@ -11,13 +11,12 @@ import psutil
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_info
 
 from fairlab.networks import initial_network
 from fairlab.papers.fliptest import maps
 from fairlab.papers.fliptest.maps import arrays_of, fit_gans, gan_of
 from fairlab.suite import trials
-from fairlab.transport import DivergenceError, ExactTransport, GANTransport, gan, gan_training
+from fairlab.transport import DivergenceError, ExactTransport, GANTransport, gan_training
 from fairlab.transport.gan_training import train_map
 
 pytest.importorskip("numba")
@@ -123,20 +122,6 @@ def test_short_memory_trains_fewer_at_once_with_the_same_result(monkeypatch):
     memory.available = 999
     with pytest.raises(MemoryError, match=r"training one map needs .* smaller batch_size"):
         GANTransport(**SMALL).fit(*GROUPS)
-
-
-def test_matrix_products_have_one_thread_in_training_and_as_many_as_before_after_it():
-    def threads(*args, **options):
-        seen.append({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
-        return mock.DEFAULT
-
-    seen = []
-    watched = mock.patch.object(gan_training, "train_map", wraps=gan_training.train_map, side_effect=threads)
-    with gan.threadpool_limits(2, "blas"), watched:
-        GANTransport(**SMALL).fit(*GROUPS)
-        threads()
-    assert seen == [{1}, {2}]
-    assert "scipy" in str([pool["filepath"] for pool in threadpool_info()])
 
 
 def test_large_tables_are_mapped_in_pieces(ensemble, monkeypatch):

@@ -199,24 +199,6 @@ def test_a_draw_says_what_table_2_and_the_figures_print():
 # The studies of table 2, what the text says of them, and other splits of their data.
 
 
-def test_the_patients_in_another_order_are_studied_as_one_studies_them_by_hand():
-    known = {"data_hash": "", "surrogate": True, "n_rows": 4_000}
-    first, second = (patients.health_order(Trial("fairtest", index), **known) for index in (0, 1))
-    people = patients.patients_of(load("health", surrogate=True, order=1)).head(4_000)
-    source = DataSource(people, budget=2, train_size=0.33, variant="published")
-    plain = Investigation("Age", patients.PREDICTION, ground_truth=patients.TRUTH, context=[]).fit(source).test()
-    everyone = plain.to_frame().iloc[0]
-    assert second["tests"]["everyone"][0] == everyone["size"] == 1_340
-    assert first["tests"]["everyone"] != second["tests"]["everyone"]
-    low, high = second["tests"]["everyone"][2:]
-    assert (low + high) / 2 == pytest.approx((everyone["low"] + everyone["high"]) / 2, abs=0.01)  # other corrections
-    errors = (people["days"] - people["true days"]).abs()
-    assert second["errors"].loc["everyone", "all"] == pytest.approx(errors.mean(), rel=0.1)
-    assert second["counts"]["attributes"] == 128
-    once = patients.health_order(Trial("fairtest", 1), **known, budget=1)
-    assert set(once) == {"counts", "reported", "in_tree"}
-
-
 def test_a_row_of_table_2():
     applicants = load("berkeley")
     source, [investigation] = STUDIES["berkeley"](applicants)

@@ -45,16 +45,6 @@ def test_ascent_reaches_the_optimum_of_a_deterministic_solver(costs, epsilon):
     assert np.abs(far - reference).sum() > 3 * np.abs(plan - reference).sum()
 
 
-def test_rows_are_drawn_from_the_members_own_sample():
-    X = tf.reshape(tf.range(24.0), (2, 12, 1))
-    seeds = tf.constant([3, 4], tf.int64)
-    drawn = seguy.draw_rows(X, seeds, 5, 200).numpy()
-    assert drawn.shape == (2, 200, 1)
-    assert [set(of_member.ravel()) for of_member in drawn] == [set(range(12)), set(range(12, 24))]
-    np.testing.assert_array_equal(drawn[1:], seguy.draw_rows(X[1:], seeds[1:], 5, 200))
-    assert (drawn != seguy.draw_rows(X, seeds, 6, 200).numpy()).any()
-
-
 def test_shift_of_a_normal_distribution_is_recovered():
     rng = np.random.default_rng(2)
     source, target = rng.normal(size=(500, 1)), rng.normal(size=(500, 1)) + 3

@@ -143,16 +143,6 @@ def test_the_table_can_be_written_and_read(monkeypatch, tmp_path):
     assert suites_module._table.__wrapped__() == both
 
 
-def test_a_suite_that_was_fetched_is_counted(tmp_path, monkeypatch):
-    [stored] = [each for each in stored_suites() if each.path == "themis_suites/figure1/F9causal"]
-    line = "1,2,3,4,5,6,1,{race},{sex},7,8,9,10,{output}"
-    path = written(tmp_path, "\n".join(line.format(race=0, sex=sex, output=sex) for sex in (0, 1)))
-    monkeypatch.setattr(suites_module, "local_copy", lambda file: path)
-    assert stored.counts() is None, "another file than the registered one"
-    monkeypatch.setattr(suites_module, "find_fault", lambda file, copy: None)
-    assert stored.counts().hits == (1,)
-
-
 @pytest.mark.parametrize(
     ("names", "measure", "n_red_men", "expected"),
     [
