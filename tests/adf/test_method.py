@@ -84,12 +84,6 @@ def test_a_sample_is_of_twenty_inputs_at_least():
     assert (found.findings, found.skipped) == ((), (said,))
 
 
-def test_labels_alone_are_enough_for_aequitas():
-    found = run("adf", Case(lambda rows: score(rows) >= 2.5, PEOPLE, sensitive_features="sex"), budget=4000)
-    said = "ADF: the model gives labels only, no scores."
-    assert ([finding.method for finding in found.findings], found.skipped) == (["AEQUITAS"], (said,))
-
-
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 20, "age": np.arange(20).repeat(2), "job": ["a", "b", "c", "d"] * 10})
 
 
@@ -135,17 +129,6 @@ def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
         with pytest.raises(BudgetSpentError, match="expected at most 1 more model queries, found 2"):
             answers.favourable([[0, 8, 1], [0, 9, 1]])
         assert len(answers) == 3, "none was asked"
-
-
-def test_a_search_that_is_known_asks_for_no_more_than_the_first():
-    """Rows that the case knows count against a search's budget only where they are not known yet."""
-    case = Case(score, PEOPLE, sensitive_features="sex", decision_threshold=2.5)
-    first, second = (run("adf", case, budget=3000) for _ in range(2))
-    assert (first.n_queries, [each.n_found for each in first.findings]) == (
-        second.n_queries,
-        [each.n_found for each in second.findings],
-    )
-    assert 2000 < first.n_queries <= 3000
 
 
 def test_pairs_are_all_that_the_answers_hold(answers):

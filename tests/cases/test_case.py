@@ -9,11 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from fairlab.cases import BudgetSpentError, Case, CaseError, Finding, MethodResult, Queries, Schema, wrap_model
@@ -43,53 +40,14 @@ def table():
     return table
 
 
-@pytest.fixture(scope="module")
-def pipeline(table):
-    texts, numbers = ["sex", "job"], ["age", "income"]
-    encode = make_column_transformer((OneHotEncoder(), texts), (StandardScaler(), numbers))
-    return make_pipeline(encode, LogisticRegression()).fit(table[texts + numbers], table["repaid"])
-
-
-def test_a_pipeline_with_texts(pipeline, table):
-    case, other = (
-        Case(pipeline, table, sensitive_features="sex", y_true="repaid", pos_label=label) for label in ("yes", "no")
-    )
-    assert case.features == ("sex", "job", "age", "income"), "those of the fit"
-    assert (case.sensitive_features, case.unseen, case.task, case.decision_threshold) == (("sex",), (), "scores", None)
-    pd.testing.assert_frame_equal(case.table, table[list(case.features)])
-    is_repaid = pipeline.predict(table) == "yes"
-    np.testing.assert_array_equal([case.decide(), other.decide()], [is_repaid, ~is_repaid])
-    np.testing.assert_allclose([other.score(), case.score()], pipeline.predict_proba(table).T)
-    np.testing.assert_allclose(case.log_odds(), pipeline.decision_function(table))
-    assert (case.y_true == (table["repaid"] == "yes")).all()
-    assert case.groups("sex").cat.categories.tolist() == ["f", "m", "(missing)"]
-
-
-def test_rows_reach_the_model_as_they_came(table):
-    features, seen = ["children", "job", "sex", "member", "age"], []
-
-    def model(rows):
-        seen.append(len(rows))
-        pd.testing.assert_series_equal(rows.dtypes, table[features].dtypes)
-        return rows["member"]
-
-    case = Case(model, table, sensitive_features=["sex", "age"], features=features)
-    drawn, again = case.schema.decode(case.schema.sample_codes(50)), case.encoding.transform(case.table)
-    for rows in (drawn, case.encoding.inverse_transform(again), table.astype(object)[::-1].reset_index()):
-        case.decide(rows)
-    assert case.queries.n_queries == sum(seen)
+def test_the_features_of_an_estimator_are_those_of_its_fit(table):
+    model = RandomForestClassifier(n_estimators=2).fit(table[["income", "age"]], table["repaid"])
+    case = Case(model, table, sensitive_features="sex", pos_label="yes")
+    assert (case.features, case.unseen) == (("income", "age"), ("sex",))
 
 
 def of_truth(rows, y_true):
     return Case(lambda rows: rows["income"] > 30_000, rows, sensitive_features="sex", y_true=y_true)
-
-
-def test_true_labels_of_some_people(table):
-    truth, known = table["repaid"] == "yes", table["income"] > 30_000
-    some = of_truth(table.assign(truth=truth.astype(object).where(known, None)), "truth")
-    np.testing.assert_array_equal([some.labelled, some.y_true], [known, truth & known])
-    part = some.sample(50)
-    assert (part.labelled == known[part.table.index]).all()
 
 
 @pytest.mark.parametrize(
@@ -192,41 +150,20 @@ def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
 
 
 def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
-    seen = []
-
-    def model(rows):
-        seen.append(len(rows))
-        return rows["income"] > 30_000
-
     options = {"sensitive_features": "sex", "y_true": "repaid", "pos_label": True}
     rows = table.assign(repaid=table["repaid"] == "yes")
-    small = Case(model, rows, max_rows=100, random_state=3, **options)
+    small, whole = (
+        Case(lambda rows: rows["income"] > 30_000, rows, max_rows=most, random_state=3, **options)
+        for most in (100, None)
+    )
     said = "A random sample of 100 of the 300 rows is examined; intervals are about all 300."
-    assert (seen, small.warnings) == ([100, 1, 49, 49, 1], (said,))
-    whole = Case(model, rows, **options)
-    part, asked = whole.sample(100, random_state=3), len(seen)
+    assert (small.queries.n_for_case, small.warnings) == (100, (said,))
+    part, asked = whole.sample(100, random_state=3), whole.queries.n_queries
     for case in (small, part):
         pd.testing.assert_frame_equal(case.table.assign(repaid=case.y_true), rows.loc[small.table.index])
     assert (part.decide() == (part.table["income"] > 30_000)).all()
-    assert len(seen) == asked, "the answers are known"
+    assert whole.queries.n_queries == asked, "the answers are known"
     assert part.schema == small.schema != whole.schema
-
-
-def test_gradients_of_a_network_are_those_of_its_score_in_units_of_the_encoding(table):
-    network = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, activation="sigmoid")])
-    network.set_weights([np.array([[0.05], [1.0], [-0.5]]), np.array([-2.0])])
-    numbers = table[["age", "member"]].assign(sex=(table["sex"] == "m").astype(int))
-    case, against = (Case(network, numbers, sensitive_features="sex", pos_label=label) for label in (1, 0))
-    assert (case.has_gradients, case.has_scores, case.task, case.decision_threshold) == (True, True, "scores", 0.5)
-    matrix, asked = case.encoding.transform(numbers), case.queries.n_queries
-    found, slope = case.log_odds_gradient(matrix)
-    odds = 0.05 * numbers["age"] + numbers["member"] - 0.5 * numbers["sex"] - 2
-    np.testing.assert_allclose(found, odds, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(slope, np.tile(np.array([0.05, 1, -0.5]) * case.encoding.scale, (N, 1)), rtol=1e-4)
-    np.testing.assert_allclose(against.log_odds_gradient(matrix)[1], -slope, rtol=1e-4)
-    assert case.queries.n_queries == asked + N
-    with case.queries.limit(N - 1), pytest.raises(BudgetSpentError):
-        case.log_odds_gradient(matrix)
 
 
 # queries
@@ -781,7 +718,7 @@ def test_every_end_of_a_keras_network_gives_the_same_log_odds(given, label):
 
 def test_keras_models_of_ones_own_making_are_asked_as_they_are():
     nested, share = keras.Sequential([keras.Input((2,)), keras_network()]), 1 / (1 + np.exp(-ODDS))
-    for model, expected in ((OwnMaking(), share), (nested, share), (keras_network("linear"), ODDS)):
+    for model, expected in ((nested, share), (keras_network("linear"), ODDS)):
         form = wrap_model(model)
         assert (form.scorer, form.gradient) == (None, None)
         np.testing.assert_allclose(form.answer(POINTS)[:, -1], expected, rtol=1e-4, atol=1e-5)
@@ -863,15 +800,6 @@ def test_zeros_and_ones(given):
 def test_what_is_neither_zero_nor_one(answer, message):
     with pytest.raises(CaseError, match=f"model: {message}"):
         wrap_model(lambda X: answer).binary_of(np.zeros((2, 1)))
-
-
-class OwnMaking(keras.Model):
-    def __init__(self):
-        super().__init__()
-        self.inner = keras_network("softmax", **TWO)
-
-    def call(self, X):
-        return self.inner(X)
 
 
 # foreign

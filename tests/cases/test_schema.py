@@ -231,15 +231,6 @@ def test_encoding_undoes_decoding(strange):
         MIXED.encode(inputs.assign(age=strange))
 
 
-def test_values_come_back_in_their_own_type():
-    content = {"flag": [False, True], "share": [0.0, 1.0], "half": [0, 0.5], "mixed": [1, "a", None]}
-    schema, codes = Schema.from_dict(content | {"steps": range(0, 9, 4)}), np.array([[0] * 5, [1] * 5, [0, 0, 0, 2, 2]])
-    columns = {"flag": [False, True, False], "share": [0.0, 1.0, 0.0], "half": [0, 0.5, 0]}
-    columns |= {"mixed": pd.Series([1, "a", None], dtype=object), "steps": [0, 4, 8]}
-    pd.testing.assert_frame_equal(schema.decode(codes), pd.DataFrame(columns))
-    assert (schema.encode(schema.decode(codes)) == codes).all()
-
-
 def test_inputs_as_integers_are_codes_where_values_are_none():
     assert MIXED.bounds == {"sex": (0, 1), "age": (18, 20)}
     drawn = MIXED.sample(100, random_state=0)

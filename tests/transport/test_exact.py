@@ -45,17 +45,6 @@ def test_equals_the_best_permutation(solver, pair):
 
 
 @for_weights
-@pytest.mark.parametrize("weighted", [False, True])
-def test_solvers_agree_on_unequal_sizes_and_weights(solver, weighted):
-    groups, rng = draw_groups(50, 35), np.random.default_rng(2)
-    weights = {"source_weight": rng.integers(0, 5, 50), "target_weight": rng.random(35)} if weighted else {}
-    reference, model = (exact(name).fit(*groups, **weights) for name in ("network_simplex", solver))
-    assert model.cost_ == pytest.approx(reference.cost_, rel=1e-6)
-    given_weight = weights.get("target_weight", np.ones(35))
-    np.testing.assert_allclose(model.plan_.sum(axis=0), given_weight / given_weight.sum(), atol=1e-7)
-
-
-@for_weights
 def test_weights_stand_for_repeated_rows(solver):
     (source, target), counts = draw_groups(12, 20), np.arange(1, 13) % 4 + 1
     repeated = exact("network_simplex").fit(np.repeat(source, counts, axis=0), target)

@@ -218,13 +218,12 @@ def test_project_is_the_plain_network_on_projected_features_and_blind_to_the_sub
 def test_reductions_bring_odds_nearer_and_are_a_soft_vote():
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 1500)
-    points = np.column_stack([rng.normal(size=1500) + group, rng.normal(size=1500)])
+    points = rng.normal(size=(1500, 2)) + np.outer(group, [1, 0])
     y = (points.sum(axis=1) + rng.logistic(size=1500) > 1).astype(int)
     model = EqualizedOddsMixture(eps=0.02, max_iter=20).fit(points, y, sensitive_features=group)
     plain = LogisticRegression(class_weight="balanced").fit(points, y).predict(points)
     before, after = (equalized_odds_difference(y, p, sensitive_features=group) for p in (plain, model.predict(points)))
-    assert after < before / 2
-    assert len(model.weight_) > 1
+    assert (after < before / 2, len(model.weight_) > 1) == (True, True)
     probability = expit(points @ model.coef_.T + model.intercept_) @ model.weight_
     np.testing.assert_allclose(model.predict_proba(points)[:, 1], probability)
 

@@ -162,19 +162,6 @@ def inputs_of(instance, n):
 
 
 @EVERY_INSTANCE
-def test_what_is_not_trained_again_would_decide_alike(people, instance):
-    inputs = inputs_of(instance, 1000)
-    for reading in systems.READINGS:
-        for behind in systems.BEHIND:
-            fresh = systems._trained.__wrapped__(systems._Training(instance, people[instance.data], reading, behind))
-            kept = systems.train(instance, people[instance.data], reading=reading, behind=behind)(inputs)
-            assert (fresh.predict(inputs) == kept).all()
-            assert set(np.unique(kept)) <= {0, 1}
-    fewer = systems.sample_people(people[instance.data], 200, random_state=0)
-    assert systems.train(instance, fewer) is not systems.train(instance, people[instance.data])
-
-
-@EVERY_INSTANCE
 def test_readings_differ_but_for_two_systems(people, instance):
     inputs = inputs_of(instance, 2000)
     published, described = (
