@@ -5,7 +5,6 @@ import other_tools
 import pandas as pd
 import planted
 import pytest
-from scipy.stats import binom
 
 BUDGET = 60_000
 MODELS = {model.name: model for model in planted.biased()}
@@ -18,12 +17,6 @@ def test_a_planted_bias_is_named_first(name, budget):
     first = report.findings[0]
     assert (report.verdict, first.population) == ("difference found", "people")
     assert (first.who, first.measure) in MODELS[name].expected
-
-
-@pytest.mark.slow
-def test_fair_models_are_accused_no_more_often_than_chance_allows():
-    accused = [model.name for model in planted.fair() if other_tools.audited(model, budget=BUDGET).significant]
-    assert binom.sf(len(accused) - 1, planted.N_FAIR, 0.05) > 0.01, accused
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import StepSizeWarning, attack, gradient_flow_attack
 from fairlab.models import KerasClassifier, LinearClassifier
 from fairlab.networks import forward, initial_network
-from fairlab.papers.individual_fairness import flow
 from fairlab.papers.individual_fairness.learners import EqualizedOddsMixture
 from fairlab.papers.individual_fairness.units import FollowedLinear, HiddenUnits, OfUnits
 
@@ -237,31 +236,6 @@ def test_following_units_is_eulers_scheme(name, metric, schedule, regularizer):
     if name == "network":
         kernel, bias = NETWORK[:2]
         assert ((POINTS @ kernel + bias > 0) != (image @ kernel + bias > 0)).sum() > 5
-
-
-def test_the_compiled_loop_of_hidden_units_is_the_plain_one():
-    rng = np.random.default_rng(2)
-    entering, weight, offset = rng.normal(size=(20, 7)), 4 * rng.normal(size=7), 0.3
-    kernel = rng.normal(size=(5, 7))
-    gram_in, gram_out = (kernel[rows].T @ kernel[rows] for rows in ([0, 1], [2, 3, 4]))
-    signs, sizes = np.resize([-1.0, 1.0], 20), np.linspace(0.1, 0.02, 60)
-    left = 1 - 2 * 0.5 * sizes
-    expected, odds, turned = np.zeros((2, 20, 7)), np.empty((60, 20)), 0
-    for i in range(20):
-        push_in, push_out = np.zeros((2, 7))
-        for k in range(60):
-            value = entering[i] + push_in @ gram_in + push_out @ gram_out
-            gate = weight * (value > 0)
-            odds[k, i] = gate @ value + offset
-            push = -sizes[k] * signs[i] / (1 + np.exp(signs[i] * odds[k, i])) * gate
-            push_in, push_out = push_in + push, left[k] * push_out + push
-        turned += ((entering[i] > 0) != (value > 0)).sum()
-        expected[:, i] = push_in, push_out
-    assert turned > 10, "units that change sides on the way"
-    kept = np.empty((60, 20))
-    found = flow.follow(entering.copy(), weight, offset, gram_in, gram_out, signs, sizes, left, kept)
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-    np.testing.assert_allclose(kept, odds, atol=1e-9)
 
 
 @pytest.mark.parametrize("sure", [-400.0, 900.0])

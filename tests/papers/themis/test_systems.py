@@ -161,6 +161,12 @@ def inputs_of(instance, n):
     return instance.schema.decode(instance.schema.sample_codes(n, random_state=0))
 
 
+def test_other_people_train_another_system(people):
+    instance = INSTANCES[0]
+    fewer = systems.sample_people(people[instance.data], 200, random_state=0)
+    assert systems.train(instance, fewer) is not systems.train(instance, people[instance.data])
+
+
 @EVERY_INSTANCE
 def test_readings_differ_but_for_two_systems(people, instance):
     inputs = inputs_of(instance, 2000)
