@@ -213,10 +213,10 @@ READ = {  # the file, types that are asked for, the columns, and how each warnin
             "huge": ["1e400", "-1e5"],
         },
         [
-            "zip: 02139 begins with a zero, as identifiers do",
-            "card: 123456789012345678901 has too many digits to be held exactly",
-            "order: 9007199254740993 has too many digits to be held exactly",
-            "huge: 1e400 is too large",
+            "zip is read as text, not as numbers: 02139 begins with a zero, as identifiers do",
+            "card is read as text, not as numbers: 123456789012345678901 has too many digits to be held exactly",
+            "order is read as text, not as numbers: 9007199254740993 has too many digits to be held exactly",
+            "huge is read as text, not as numbers: 1e400 is too large",
         ],
     ),
     "numbers are read to the last bit": (

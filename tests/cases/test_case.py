@@ -150,17 +150,17 @@ def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
 
 
 def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
-    options = {"sensitive_features": "sex", "y_true": "repaid", "pos_label": True}
-    rows = table.assign(repaid=table["repaid"] == "yes")
-    small, whole = (
-        Case(lambda rows: rows["income"] > 30_000, rows, max_rows=most, random_state=3, **options)
-        for most in (100, None)
-    )
+    truth, known = table["repaid"] == "yes", table["age"] > 30
+    rows = table.assign(repaid=truth.astype(object).where(known, None))
+    options = {"sensitive_features": "sex", "y_true": "repaid", "pos_label": True, "random_state": 3}
+    small, whole = (Case(lambda rows: rows["income"] > 30_000, rows, max_rows=most, **options) for most in (100, None))
     said = "A random sample of 100 of the 300 rows is examined; intervals are about all 300."
     assert (small.queries.n_queries - small.queries.n_repeated, small.warnings) == (100, (said,))
     part, asked = whole.sample(100, random_state=3), whole.queries.n_queries
     for case in (small, part):
-        pd.testing.assert_frame_equal(case.table.assign(repaid=case.y_true), rows.loc[small.table.index])
+        labels = pd.DataFrame({"labelled": case.labelled, "y_true": case.y_true}, case.table.index)
+        expected = pd.DataFrame({"labelled": known, "y_true": truth & known}).loc[small.table.index]
+        pd.testing.assert_frame_equal(case.table.join(labels), table.drop(columns="repaid").join(expected, how="right"))
     assert (part.decide() == (part.table["income"] > 30_000)).all()
     assert whole.queries.n_queries == asked, "the answers are known"
     assert part.schema == small.schema != whole.schema
