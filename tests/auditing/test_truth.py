@@ -1,11 +1,13 @@
 """What an audit as a whole promises, on generated models whose truth is known."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from truth import FOLDER, check, main, tabulate
 
-from fairlab import Case, audit
+from fairlab import Case, audit, compare
 from fairlab.auditing.audits import run
 from fairlab.statistics import share_p_value, smallest_share
 
@@ -60,6 +62,66 @@ def is_found(number):
     return bool(audit(generated_case(number, 2.0), budget=BUDGET, progress=False).significant)
 
 
+def two_models(number, *, equal):
+    """Return a comparison of two rules over ten districts, and how the size of the gap between groups truly changes.
+
+    Districts are told apart by the groups' shares in them, so that both gaps can be added up.
+    """
+    rng = np.random.default_rng([number, 41])
+    shares = rng.dirichlet(np.ones(10), size=2)
+    rules = rng.random((2, 10)) < 0.5
+    rules[1] = rules[0] if equal else rules[1]
+    gaps = (shares[1] - shares[0]) @ rules.T
+    group = rng.integers(0, 2, N_PEOPLE)
+    district = np.array([rng.choice(10, p=shares[g]) for g in group])
+    table = pd.DataFrame({"district": district, "group": np.array(["a", "b"])[group]})
+
+    def case(rule):
+        return Case(lambda rows: rule[rows["district"].astype(int)], table, sensitive_features="group", pos_label=True)
+
+    return compare(case(rules[0]), case(rules[1])), abs(gaps[1]) - abs(gaps[0])
+
+
+def holds_the_change(number):
+    """Return whether the interval of the change of a gap holds the true one."""
+    compared, change = two_models(number, equal=False)
+    [row] = compared.to_frame().itertuples()
+    return row.low <= change <= row.high
+
+
+def noisy_case(number, *, effect):
+    """Return a case whose model draws each answer anew, and the mean of (p - q)² over its people.
+
+    The chance of a favourable answer goes by the district, and with an effect by the group, too.
+    """
+    rng = np.random.default_rng([number, 53])
+    chances = np.tile(rng.random((10, 1)), 2)
+    if effect:
+        chances[:, 1] = rng.random(10)
+    table = pd.DataFrame({"district": rng.integers(0, 10, N_PEOPLE), "group": rng.choice(["a", "b"], N_PEOPLE)})
+
+    def model(rows):
+        return rng.random(len(rows)) < chances[rows["district"].astype(int), (rows["group"] == "b").astype(int)]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is not deterministic
+        case = Case(model, table, sensitive_features="group", pos_label=True)
+    return case, (np.diff(chances, axis=1)[:, 0] ** 2 @ np.bincount(table["district"], minlength=10)) / N_PEOPLE
+
+
+def is_silent_beyond_noise(number):
+    """Return whether a noisy model that treats both groups alike has no significant flip rate."""
+    [found] = run("themis", noisy_case(number, effect=False)[0], budget=BUDGET).findings
+    return found.p_value > 0.05
+
+
+def holds_beyond_noise(number):
+    """Return whether the interval of a flip rate beyond noise holds the true one."""
+    case, truth = noisy_case(number, effect=True)
+    [found] = run("themis", case, budget=BUDGET).findings
+    return found.low <= truth <= found.high
+
+
 def finds_the_smallest_gap(number):
     """Return whether new people are found to differ by the gap that a fair model's report names as the smallest.
 
@@ -88,6 +150,9 @@ def finds_the_smallest_share(number):
 STATEMENTS = {
     "a fair model raises no alarm in the whole audit": (is_silent, 300, 0.95),
     "a model with a clear rule raises one": (is_found, 100, 0.95),
+    "the interval of a changed gap holds the true change": (holds_the_change, 300, 0.95),
+    "a noisy model that treats groups alike has no flip rate beyond its noise": (is_silent_beyond_noise, 300, 0.95),
+    "the interval of a flip rate beyond noise holds the true one": (holds_beyond_noise, 300, 0.95),
     "a gap of the size named as the smallest is found": (finds_the_smallest_gap, 300, 0.8),
     "a flip rate of the size named as the smallest is found": (finds_the_smallest_share, 300, 0.8),
 }
@@ -107,7 +172,7 @@ def test_the_counts_come_out_again_and_are_as_stated(statement):
     pd.testing.assert_frame_equal(tabulate(counted(statement)), committed)
 
 
-@pytest.mark.parametrize("method", ["auditing", "fairtest", "individual_fairness", "themis"])
+@pytest.mark.parametrize("method", ["adf", "auditing", "fairtest", "fliptest", "individual_fairness", "themis"])
 def test_committed_counts_are_within_what_is_stated(method):
     table = pd.read_csv(FOLDER / f"{method}.csv")
     check(table)

@@ -7,16 +7,27 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom, entropy
+from statsmodels.stats.multitest import multipletests
 from truth import check_committed, main, tabulate
 
-from fairlab.fairtest import NMI, Column, Correlation, DataSource, Difference, Investigation, Ratio, Sample, investigate
+from fairlab.auditing import run
+from fairlab.cases import Case
+from fairlab.fairtest import (
+    NMI,
+    Column,
+    Correlation,
+    DataSource,
+    Difference,
+    Investigation,
+    Ratio,
+    Sample,
+    investigate,
+)
 from fairlab.fairtest.sample import encode
 
 pytestmark = pytest.mark.slow
 
-
-N_MODELS = 480
-
+N_MODELS, N_TABLES = 480, 400
 CONFIDENCE = 0.95
 KINDS = ("two groups", "two groups", "three groups", "regression")
 FEATURES = ["job", "years", "member"]
@@ -77,6 +88,19 @@ def world(number: int) -> World:
 # truth by enumeration
 
 
+def holds(where: str, people: pd.DataFrame) -> np.ndarray:
+    """Return the people for whom the words of a finding hold."""
+    held = np.ones(len(people), dtype=bool)
+    for words in [] if where == "everyone" else where.split(" and "):
+        name, sign, value = words.split(" ", maxsplit=2)
+        column = people[name]
+        if sign == "=":
+            held &= (column.astype(str) == value).to_numpy()
+        else:
+            held &= (column >= float(value)).to_numpy() if sign == ">=" else (column <= float(value)).to_numpy()
+    return held
+
+
 def nmi(shares: np.ndarray) -> float:
     rows, columns = entropy(shares.sum(axis=1)), entropy(shares.sum(axis=0))
     smaller = min(rows, columns)
@@ -89,31 +113,60 @@ def correlation(x, y, weight) -> float:
     return float((weight * x * y).sum() / np.sqrt(spread)) if spread > 1e-24 else 0.0
 
 
-def truth(world: World, metric: str, held: np.ndarray) -> float:
-    """Return what a metric measures, among people for whom a mask holds."""
+def truth(world: World, effect: str, held: np.ndarray) -> float:
+    """Return the effect, by its name, among people for whom a mask holds."""
     people, weight = world.people, world.chance * held
-    answer, group = people["answer"].to_numpy(), people["group"]
-    if metric == NMI.name:
-        codes = pd.factorize(group)[0]
+    answer, good = people["answer"].to_numpy(), people["good"].to_numpy()
+    if world.kind == "regression":
+        values = np.abs(answer - target(people)) if "error" in effect else answer
+    else:
+        values = answer != good if "error" in effect else answer
+    if "mutual" in effect:
+        codes = pd.factorize(people["group"])[0]
         shares = np.zeros((codes.max() + 1, 2))
-        np.add.at(shares, (codes, answer.astype(int)), weight)
+        np.add.at(shares, (codes, values.astype(int)), weight)
         return nmi(shares / shares.sum())
-    if metric == Correlation.name:
-        return correlation((group == "b").to_numpy(float), answer, weight)
-    first, second = (np.average(answer, weights=weight * (group == name)) for name in "ab")
-    if metric == Difference.name:
-        return first - second
-    return first / second if second > 0 else np.inf if first > 0 else 1.0
+    if effect.startswith("correlation"):
+        name = effect.split(", ")[1].split(" versus")[0]
+        return correlation((people["group"] == name).astype(float).to_numpy(), values, weight)
+    first, second = effect.split(", ")[1].split(" minus ")
+    one = (people["group"] == first).to_numpy()
+    other = ~one if second == "the others" else (people["group"] == second).to_numpy()
+    return np.average(values, weights=weight * one) - np.average(values, weights=weight * other)
+
+
+def target(people) -> np.ndarray:
+    """Return the true numbers of a regression; `Case` would take two different ones for labels."""
+    return people["good"].to_numpy() * 2.0 + people["years"].to_numpy() * 1e-9
 
 
 # what is counted
+
+
+def shown(world: World, number: int) -> pd.DataFrame:
+    """Return the findings about a table drawn from a world, with the truth of each."""
+    rng = np.random.default_rng([15, number])
+    table = world.draw(rng, int(rng.choice([200, 500, 1_000, 4_000])) if not world.has_rule else 1_000)
+    y_true = target(table) if world.kind == "regression" else table["good"]
+    features = ["group", *FEATURES] if world.sees_group else FEATURES
+    case = Case(
+        world.answers, table.drop(columns="good"), sensitive_features="group", features=features, y_true=y_true,
+        pos_label=None if world.kind == "regression" else True,
+    )  # fmt: skip
+    found = run("fairtest", case, budget=0, confidence_level=CONFIDENCE).to_frame()
+    if found.empty:
+        return found.assign(truth=[], significant=[])
+    found["truth"] = [truth(world, *pair) for pair in zip(
+        found["effect"], (holds(where, world.people) for where in found["where"]), strict=True)]  # fmt: skip
+    return found.assign(significant=multipletests(found["p_value"], 1 - CONFIDENCE, method="holm")[0])
 
 
 def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
     """Return whether all intervals of an investigation with its defaults hold the truth, and whether any is alarmed."""
     rng = np.random.default_rng([16, number])
     table = world.draw(rng, int(rng.choice([500, 2_000])))
-    source = DataSource(table.assign(answer=world.answers(table)).drop(columns="good"))
+    table["answer"] = world.answers(table)
+    source = DataSource(table.drop(columns="good"))
     tests = investigate(source, Investigation("group", "answer", metric=metric)).frame
     everyone = {name: encode(world.people[name]) for name in FEATURES}
     all_hold = True
@@ -121,13 +174,38 @@ def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
         held = np.ones(len(world.people), dtype=bool)
         for condition in test.node.conditions:
             held &= condition.holds(everyone[condition.attribute])
-        all_hold &= np.isnan(test.low) or test.low - 1e-9 <= truth(world, test.metric, held) <= test.high + 1e-9
+        people, weight = world.people, world.chance * held
+        if test.metric == Ratio.name:
+            rates = [np.average(people["answer"], weights=weight * (people["group"] == group)) for group in "ab"]
+            expected = rates[0] / rates[1] if rates[1] > 0 else np.inf if rates[0] > 0 else 1.0
+        else:
+            names = {"NMI": "mutual", "DIFF": "difference, a minus b", "CORR": "correlation (prediction, b versus a)"}
+            expected = truth(world, names[test.metric], held)
+        all_hold &= np.isnan(test.low) or test.low - 1e-9 <= expected <= test.high + 1e-9
     return bool(all_hold), bool(tests["significant"].any())
 
 
 def checked(number: int):
     """Yield statements about one generated world, whether each holds, and the share that is stated."""
     here = world(number)
+    rng = np.random.default_rng([17, number])
+    found = shown(here, number)
+
+    held = (found["low"] - 1e-9 <= found["truth"]) & (found["truth"] <= found["high"] + 1e-9)
+    measure = found["effect"].str.extract("(correlation|difference)")[0]
+    place = np.where(found["where"] == "everyone", "among everyone", "in contexts")
+    for (name, where), some in found.groupby([measure, place]).indices.items():
+        yield f"audit: interval of a {name} {where} holds the truth", held.iloc[rng.choice(some)], CONFIDENCE
+    if len(found):
+        one = rng.integers(len(found))
+        yield "audit: any interval of a model holds the truth", held.iloc[one], CONFIDENCE
+        if here.is_fair:
+            above = found["p_value"].iloc[one] > 1 - CONFIDENCE
+            yield "audit: fair model, a p-value is above 0.05", above, CONFIDENCE
+            nothing = not found["significant"].any()
+            yield "audit: fair model, nothing is significant after correction", nothing, CONFIDENCE
+    if here.has_rule:
+        yield "audit: a clear rule is found", found.loc[~found["effect"].str.contains("error"), "significant"].any(), 1
     metrics = [None, Difference(), Ratio()] if here.kind == "two groups" else [None]
     metric = metrics[number // 8 % len(metrics)]
     holding, alarm = investigated(here, number, metric)
@@ -137,9 +215,20 @@ def checked(number: int):
         yield "investigate: fair model, nothing is significant", not alarm, CONFIDENCE
 
 
-def counts(n_models: int = N_MODELS) -> pd.DataFrame:
-    """Return how often each statement held over the generated worlds."""
+def silent_together(number: int) -> bool:
+    """Return whether ten investigations of noise, tested together, find nothing."""
+    rng = np.random.default_rng([18, number])
+    table = pd.DataFrame({f"answer {k}": rng.choice(["no", "yes"], 600) for k in range(10)})
+    table = table.assign(group=rng.choice(["a", "b"], 600), job=rng.choice(["clerk", "driver", "nurse"], 600))
+    several = [Investigation("group", f"answer {k}", context=["job"], min_leaf_size=50) for k in range(10)]
+    return not investigate(DataSource(table), several).to_frame()["significant"].any()
+
+
+def counts(n_models: int = N_MODELS, n_tables: int = N_TABLES) -> pd.DataFrame:
+    """Return how often each statement held over the generated worlds, and over tables of noise."""
     answers = [answer for number in range(n_models) for answer in checked(number)]
+    together = "investigate: ten investigations of noise at once, nothing is significant"
+    answers += [(together, silent_together(number), CONFIDENCE) for number in range(n_tables)]
     return tabulate(answers).sort_values("statement", ignore_index=True)
 
 
@@ -147,9 +236,31 @@ def test_every_statement_holds_at_its_rate_and_the_counts_come_out_again():
     check_committed("fairtest", counts())
 
 
-# intervals cover the truth as often as they say, neither less nor more
+def test_half_of_the_worlds_are_fair():
+    worlds = [world(number) for number in range(24)]
+    assert sum(here.is_fair for here in worlds) == 12
+    for here in worlds:
+        everyone = np.ones(len(here.people), dtype=bool)
+        effect = "correlation (prediction, b versus a)" if here.kind == "regression" else "difference, a minus b"
+        assert (abs(truth(here, effect, everyone)) < 1e-9) == here.is_fair
+        assert here.chance.sum() == pytest.approx(1)
+
+
+# the intervals of every metric cover the truth as often as they say, neither less nor more
 
 RUNS = 400
+SHARES = np.array([[0.2, 0.3], [0.4, 0.1]])  # of all people, by group and output
+RATES = SHARES[:, 1] / SHARES.sum(axis=1)
+ROWS, COLUMNS, JOINT = (entropy(shares) for shares in (SHARES.sum(axis=1), SHARES.sum(axis=0), SHARES.ravel()))
+
+
+def sample_of(**codes):
+    return Sample(*(Column(name, values.astype(int), ("0", "1")) for name, values in codes.items()))
+
+
+def table(rng, n):
+    group, output = np.divmod(rng.choice(4, size=n, p=SHARES.ravel()), 2)
+    return sample_of(group=group, output=output)
 
 
 def strata(rng, n):
@@ -157,16 +268,31 @@ def strata(rng, n):
     stratum = rng.integers(2, size=n)
     group = rng.random(n) < 0.3 + 0.4 * stratum
     output = rng.random(n) < 0.5 + 0.3 * stratum - 0.2 * group
-    columns = {"group": group, "output": output, "stratum": stratum}
-    return Sample(*(Column(name, values.astype(int), ("0", "1")) for name, values in columns.items()))
+    return sample_of(group=group, output=output, stratum=stratum)
 
 
-@pytest.mark.parametrize("n", [200, 2_000])  # resampled, and by large-sample theory
-def test_intervals_of_a_conditional_difference_cover_the_truth(n):
-    rng, metric = np.random.default_rng(3), Difference(smoothing=0)
-    intervals = [metric.exact(strata(rng, n), confidence_level=0.95, rng=rng) for _ in range(RUNS)]
+def numbers(rng, n):
+    x, y = rng.multivariate_normal([0, 0], [[1, 0.3], [0.3, 1]], size=n).T
+    return Sample(Column("x", x), Column("y", y))
+
+
+@pytest.mark.parametrize("n", [200, 2_000])  # resampled, and by large-sample theory where the metric has one
+@pytest.mark.parametrize(
+    ("metric", "draw", "truth"),
+    [
+        (Difference(smoothing=0), table, RATES[0] - RATES[1]),
+        (Ratio(smoothing=0), table, RATES[0] / RATES[1]),
+        (NMI(), table, (ROWS + COLUMNS - JOINT) / min(ROWS, COLUMNS)),
+        (Difference(smoothing=0), strata, 0.2),
+        (Correlation(), numbers, 0.3),
+    ],
+    ids=["difference", "ratio", "nmi", "conditional difference", "correlation"],
+)
+def test_intervals_of_metrics_cover_the_truth(metric, draw, truth, n):
+    rng = np.random.default_rng(3)
+    intervals = [metric.exact(draw(rng, n), confidence_level=0.95, rng=rng) for _ in range(RUNS)]
     low, high = binom.ppf([0.001, 0.999], RUNS, 0.95)
-    assert low <= sum(interval.low <= 0.2 <= interval.high for interval in intervals) <= high
+    assert low <= sum(interval.low <= truth <= interval.high for interval in intervals) <= high
 
 
 if __name__ == "__main__":
