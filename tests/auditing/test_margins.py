@@ -98,7 +98,8 @@ def findings(number, effect, margin):
     yield "excess_flip_rate (people)", excess
     [beyond_noise] = run("themis", of_noise, budget=BUDGET).findings
     yield "counterfactual_flip_rate beyond noise (people)", beyond_noise
-    [excess] = run("fliptest", deciding(rng.random(N_PEOPLE), np.sqrt(effect), people=unlike), budget=0).findings
+    places = np.random.default_rng([number, int(1000 * effect), 51]).random(N_PEOPLE)
+    [excess] = run("fliptest", deciding(places, np.sqrt(effect), people=unlike), budget=0).findings
     yield "excess_flip_rate of groups unlike elsewhere (people)", excess
 
 
