@@ -36,15 +36,7 @@ def place(rows):
     return rows["ticket"].str[1:].astype(float).to_numpy()
 
 
-def unlike(places):
-    """Return people of two groups with other jobs and ages."""
-    table, rng = people(places), np.random.default_rng((1e9 * places[:2]).astype(int))
-    is_b = (table["group"] == "b").to_numpy()
-    jobs = np.where(rng.random(len(table)) < 0.6, np.where(is_b, "x", "y"), table["job"])
-    return table.assign(job=jobs, age=is_b + rng.random(len(table)))
-
-
-def deciding(places, difference, *, people=people, **options):
+def deciding(places, difference, **options):
     """Return a case in which selection rates of groups, and decisions on people of another group, differ so much."""
 
     def model(rows):
@@ -98,9 +90,6 @@ def findings(number, effect, margin):
     yield "excess_flip_rate (people)", excess
     [beyond_noise] = run("themis", of_noise, budget=BUDGET).findings
     yield "counterfactual_flip_rate beyond noise (people)", beyond_noise
-    places = np.random.default_rng([number, int(1000 * effect), 51]).random(N_PEOPLE)
-    [excess] = run("fliptest", deciding(places, np.sqrt(effect), people=unlike), budget=0).findings
-    yield "excess_flip_rate of groups unlike elsewhere (people)", excess
 
 
 def checked(number, world):

@@ -9,6 +9,7 @@ from scipy.stats import (
     chi2_contingency,
     entropy,
     fisher_exact,
+    hypergeom,
     multinomial,
     ncx2,
     norm,
@@ -33,6 +34,7 @@ from fairlab.fairtest import (
 from fairlab.fairtest.resampling import (
     bootstrap_tables,
     percentile_interval,
+    permute_tables,
     table_p_value,
 )
 from fairlab.papers.fairtest.lattice import two_by_two_p_value
@@ -414,6 +416,14 @@ def test_memory_is_bounded_by_portions(monkeypatch):
 def test_bootstrap_draws_the_filled_table():
     drawn = bootstrap_tables(np.array([[0, 3], [6, 7]]), rng(), lambda t: t[:, 0, 0], n_resamples=50_000)
     assert drawn.mean() == pytest.approx(multinomial.mean(20, np.array([1, 4, 7, 8]) / 20)[0], abs=0.03)
+
+
+def test_permuted_tables_keep_the_margins_of_every_stratum():
+    tables, kept = np.array([[[3, 2], [1, 4]], [[9, 0], [5, 6]]]), []
+    corner = permute_tables(tables, rng(), lambda t: kept.append(t) or t[:, 0, 0, 0], n_resamples=50_000)
+    for axis in (2, 3):
+        assert (np.concatenate(kept).sum(axis=axis) == tables.sum(axis=axis - 1)).all()
+    assert (corner == 3).mean() == pytest.approx(hypergeom.pmf(3, 10, 5, 4), abs=0.01)
 
 
 def test_percentile_interval_ignores_undefined_draws():
