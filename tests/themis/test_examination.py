@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from fairlab import audit
 from fairlab.auditing import run
 from fairlab.cases.case import Case
-from fairlab.themis.draws import INPUTS, Comparison, from_table
+from fairlab.themis.draws import INPUTS, Comparison, from_people, from_table
 from fairlab.themis.estimation import EFFECTS, count_flips, paired_p_value, paired_spread
 from fairlab.themis.examination import changed_pairs, favoured_pairs
 from fairlab.themis.noisy import RepeatedPairs
@@ -219,6 +219,13 @@ def test_sampled_scores_have_exact_intervals_and_tests():
     assert paired_p_value(third) == pytest.approx(3 * paired_p_value(third[:, [0, 2]]))
 
 
+def test_noise_is_taken_out_of_a_group_score():
+    rng = np.random.default_rng(0)
+    noise = [rng.random((100, 3)) < 0.5 for _ in range(100)]
+    spreads = [np.ptp(decisions.mean(axis=0)) for decisions in noise]
+    assert np.mean([paired_spread(decisions, 0.05, rng)[0] for decisions in noise]) < 0.7 * np.mean(spreads)
+
+
 def test_evidence_is_pairs_of_rows():
     some = varied([[1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]])
     expected = {"sex": ["f"] * 3, "k": [2, 0, 3], "other sex": ["m"] * 3, "favourable": [False, True, True]}
@@ -245,3 +252,10 @@ def test_inputs_are_drawn_column_by_column_from_the_table(dtype):
     assert abs(income.astype(float).corr(rows["double"])) < 0.05, "each by itself"
     assert (some.own == drawn_case.decide(rows)).all()
     assert some.decisions.shape == (5_000, 2)
+
+
+def test_some_people_are_those_that_were_asked_for_also_in_batches(monkeypatch):
+    monkeypatch.setattr("fairlab.cases.case.ROWS_AT_ONCE", 7)
+    asked, some = CASE.table[::6], from_people(CASE, ("sex",), np.arange(0, 600, 6))
+    pd.testing.assert_frame_equal(some.inputs, asked)
+    assert (some.changed == (asked["income"] > 30_000) & (asked["job"] == "x")).all()
