@@ -84,6 +84,12 @@ def test_a_sample_is_of_twenty_inputs_at_least():
     assert (found.findings, found.skipped) == ((), (said,))
 
 
+def test_labels_alone_are_enough_for_aequitas():
+    found = run("adf", Case(lambda rows: score(rows) >= 2.5, PEOPLE, sensitive_features="sex"), budget=4000)
+    said = "ADF: the model gives labels only, no scores."
+    assert ([finding.method for finding in found.findings], found.skipped) == (["AEQUITAS"], (said,))
+
+
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 20, "age": np.arange(20).repeat(2), "job": ["a", "b", "c", "d"] * 10})
 
 
