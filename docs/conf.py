@@ -100,9 +100,12 @@ def setup(app):
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
+shortened = cache(narrow_examples)  # a docstring is read for the table of its package, and for its own place
+
+
 def shorten_examples(app, what, name, obj, options, lines):
     """Give the code of examples the lines that a page shows whole."""
-    lines[:] = narrow_examples(lines)
+    lines[:] = shortened(tuple(lines))
 
 
 def describe(app, page, template, context, doctree):
