@@ -1,6 +1,7 @@
 """Rows, their comparison, the scorecard, and the reasons for what differs."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -226,7 +227,7 @@ def test_page_has_differences_reasons_and_runs(toy):
     text = to_markdown(scorecard(), published_runs())
     reason = "The mean is another one. [more](notebooks/toy/mean.ipynb)"
     assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | {reason} |" in text
-    assert "| toy | 1 | quick | 0 | real | 0 | " in text
+    assert re.search(r"\| toy \| 1 \| quick \| \d+ \| real \| 0 \| ", text)  # minutes of the process that tests
 
 
 def test_rows_that_quick_judges_otherwise_are_listed(toy):
