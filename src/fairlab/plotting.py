@@ -71,6 +71,7 @@ REPORT_STYLE = """
 .fairlab dl {display: grid; grid-template-columns: minmax(5.5em, auto) 1fr; gap: .3em .8em; margin: .5em 0;}
 .fairlab dt {font-weight: bold; overflow-wrap: anywhere; max-width: 9em;} .fairlab dd {margin: 0;}
 .fairlab .bars {width: 100%; max-width: 40rem;} .fairlab .bars th {max-width: 9em; overflow-wrap: anywhere;}
+.fairlab .bars tr > :first-child {min-width: 6em;}
 .fairlab .bars caption {caption-side: bottom; text-align: left;}
 .fairlab .bars .bar {width: 50%;} .fairlab .bars i {display: block; height: 1.2em; background: #0072B2;}
 .fairlab .bars .ratio {font-size: 1.4em; line-height: 1;}
@@ -84,7 +85,7 @@ REPORT_STYLE = """
 .fairlab img {max-width: 100%; height: auto; background: white;}
 .fairlab summary {cursor: pointer; padding: .2em 0;}
 @media (max-width: 30rem) {.fairlab dl {display: block;} .fairlab th, .fairlab td {padding-right: .4em;}
-  .fairlab .bars .bar {width: 30%;} .fairlab .bars tr > :first-child {min-width: 5em;}
+  .fairlab .bars .bar {width: 30%;}
   .fairlab .drawing img {max-width: none;}
   .fairlab .wide {font-size: .8em;} .fairlab .wide .number {white-space: normal;}
   .fairlab .wide td:first-child {min-width: 5em; overflow-wrap: anywhere;}

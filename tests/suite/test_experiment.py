@@ -121,6 +121,11 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
         (lambda exp: [exp.record("table-1", "mean", k) for k in range(2)], ValueError, "recorded twice"),
         (lambda exp: [exp.claims("table-1", {"positive": (True, "")}) for _ in "ab"], ValueError, "claimed twice"),
         (lambda exp: exp.claims("table-1", {"positive": ("yes", "")}), TypeError, "expected True or False"),
+        (
+            lambda exp: exp.claims("table-1", {"positive": (True, "", [1])}),
+            TypeError,
+            "function of the trials, found True",
+        ),
         (lambda exp: exp.claims("table-1", {"positive": (True, 0.5)}), TypeError, r"detail as text, found 0\.5"),
         (lambda exp: exp.trials(draw, 0), ValueError, "n_trials: expected at least 1"),
         (lambda exp: exp.trials("draw", 1), TypeError, "function: expected a function, found str"),

@@ -377,6 +377,8 @@ class Experiment:
             if missing:
                 holds, detail = None, missing
             elif trials:
+                if not callable(holds):
+                    raise TypeError(f"{artefact}:{id}: expected a function of the trials, found {holds!r}")
                 holds, unsettled = judge_trials(holds, trials[0])
             elif isinstance(holds, np.ndarray | pd.Series) and holds.ndim:
                 holds, unsettled = judge_trials(in_most, holds)
