@@ -139,7 +139,7 @@ def test_an_audit_says_how_long_it_takes_and_ends_in_time_with_what_it_has(monke
     for said in ("The model is slow, ", "In 2 seconds the model can be queried with "):
         assert said in " ".join(report.warnings)
     assert {"selection_rate_difference", "counterfactual_flip_rate"} <= {each.measure for each in report.significant}
-    assert seconds == pytest.approx((50_000 - 400) * 2e-4, rel=0.5)
+    assert seconds > 0.9 * (50_000 - 400) * 2e-4  # more on a busy machine, never less
 
 
 def test_methods_that_would_begin_too_late_are_left_out(case, methods, monkeypatch):
