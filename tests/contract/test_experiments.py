@@ -76,8 +76,11 @@ def test_inconsistent_numbers_name_a_notebook(key):
 
 
 def test_the_committed_page_is_that_of_the_committed_rows():
-    committed = (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
-    assert committed.partition("## Runs")[0] == scorecard.to_markdown(CARD, {}).partition("## Runs")[0]
+    runs = scorecard.committed_runs()
+    assert (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8") == scorecard.to_markdown(CARD, runs)
+    known = {(name.partition("/")[0], about["profile"], about["commit"]) for name, about in runs.items()}
+    assert list(runs) == experiment_names()
+    assert {(row.paper, row.profile, row.commit) for row in CARD.rows if row.profile} <= known
 
 
 def test_readme_and_its_figure_are_those_of_the_committed_rows():

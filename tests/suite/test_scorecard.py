@@ -2,7 +2,6 @@
 
 import json
 import re
-from types import SimpleNamespace
 
 import pytest
 from toy_project import add_experiment, fill
@@ -14,9 +13,12 @@ from fairlab.suite.comparison import ORIGINS, Comparison, Row, beside, short_lin
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.links import set_links
 from fairlab.suite.published import load_paper
-from fairlab.suite.run import failure_file, run_folder
+from fairlab.suite.run import Run, failure_file, run_folder
 from fairlab.suite.scorecard import (
-    core_seconds,
+    about_runs,
+    committed_rows,
+    committed_runs,
+    ending_of,
     origins,
     other_verdicts,
     published_runs,
@@ -224,7 +226,7 @@ def test_the_best_run_is_shown(toy):
 def test_page_has_differences_reasons_and_runs(toy):
     publish(mean=3.0, holds=False)
     explain(toy, "[mean, positive]", "The mean is another one.")
-    text = to_markdown(scorecard(), published_runs())
+    text = to_markdown(scorecard(), about_runs(published_runs().values()))
     reason = "The mean is another one. [more](notebooks/toy/mean.ipynb)"
     assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | {reason} |" in text
     assert re.search(r"\| toy \| 1 \| quick \| \d+ \| real \| 0 \| ", text)  # minutes of the process that tests
@@ -237,7 +239,7 @@ def test_rows_that_quick_judges_otherwise_are_listed(toy):
     found = [(row.id, row.verdict, smaller.verdict) for row, smaller in pairs]
     assert found == [("mean", "agrees", "differs"), ("positive", "holds", "fails")]
     assert n_judged == 3
-    text = to_markdown(scorecard(), published_runs())
+    text = to_markdown(scorecard(), about_runs(published_runs().values()))
     assert "2 of the 3 rows that are judged at both sizes" in text
     assert "| toy table-1 `mean` | 0.50 ± 0.10 | 0.55 (agrees) | 3 (differs) |" in text
     assert other_verdicts(scorecard("quick")) == ([], 0)
@@ -248,7 +250,38 @@ def test_a_trial_of_two_experiments_counts_once():
         {"core_seconds": 70, "trial_seconds": {"a": 50.0, "b": 10.0}},
         {"core_seconds": 55, "trial_seconds": {"a": 50.0}},
     )
-    assert core_seconds([SimpleNamespace(about=about) for about in abouts]) == 50 + 10 + 10 + 5
+    runs = [Run(f"toy/{n}", "quick", 0, {}, about=about) for n, about in enumerate(abouts)]
+    assert [about["core_seconds"] for about in about_runs(runs).values()] == [70, 5]
+
+
+def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_path, monkeypatch):
+    readme = toy / "README.md"
+    readme.write_text("<!-- summary -->\nold\n<!-- /summary -->\n")
+
+    def commit(folder):
+        monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / folder))
+        assert main(["scorecard", "--write"]) == 0
+        return {row.id: (row.profile, row.verdict) for row in committed_rows()}
+
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "first"))
+    publish(mean=3.0, holds=False)
+    first = commit("first")
+    assert first["mean"] == ("quick", "differs")
+    runs, page = committed_runs(), (toy / "REPRODUCTION.md").read_text()
+    assert set(runs) == {"toy/mean"} and runs["toy/mean"]["platform"]
+    assert commit("empty") == first  # another machine, where nothing was run
+    assert committed_runs() == runs and (toy / "REPRODUCTION.md").read_text() == page
+    assert rows()["mean"].verdict == "not run"  # what a user sees of this machine
+
+    publish("paper")
+    assert commit("empty")["mean"] == ("paper", "agrees")
+    assert "| toy table-1 `mean` | 0.50 ± 0.10 | 0.55 (agrees) | 3 (differs) |" in (toy / "REPRODUCTION.md").read_text()
+    publish(mean=3.0, holds=False)  # beside the committed result of its own size
+    assert ending_of(Run.read(run_folder("toy/mean", "quick")))[-1].startswith("0 of 4 rows")
+
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "failed"))
+    write_text(failure_file("toy/mean", "quick"), "cell 3 failed\n")
+    assert commit("failed")["mean"] == (None, "not run")
 
 
 def test_the_table_counts_every_row_once(toy):
@@ -544,7 +577,7 @@ def test_the_command_writes_the_committed_scorecard_and_the_figure_and_table_of_
         assert main(["scorecard", *call]) == 0
         assert [file.exists() for file in (*committed, *written)] == [bool(call)] * 2 + [True] * len(written)
     assert [file.read_text() for file in committed] == [file.read_text() for file in own]
-    assert committed[1].read_text() == to_markdown(Comparison.read(committed[0]), published_runs())
+    assert committed[1].read_text() == to_markdown(Comparison.read(committed[0]), committed_runs())
     new = f"Before\n<!-- summary -->\n\n{summary(scorecard())}\n<!-- /summary -->\nAfter\n"
     assert readme.read_text() == new
 

@@ -36,6 +36,7 @@ jinja2 = optional("jinja2")
 
 INFERRED = "inferred"  # `reading` of a row whose protocol was inferred from the published values
 BY_CHANCE = "unsettled"  # column of rows whose verdict changes if our trials are resampled
+QUICK = "quick"  # the profile that most people run
 MULTIPLES = 10  # relative differences from here on are shown as multiples
 DIGITS = 6  # significant digits of written fractions
 
@@ -76,6 +77,19 @@ Number = Annotated[float, PlainSerializer(_rounded)]
 Numbers = Number | Annotated[tuple[Number, Number], Strict(False)]
 
 
+class Outcome(Entry):
+    """Our result for a number or claim at another profile: fields of `Row`."""
+
+    ours: Numbers | str | None
+    low: Number | None
+    high: Number | None
+    n_trials: int | None
+    relative_difference: Number | None
+    unsettled: Number | None
+    verdict: Literal[tuple(LOOKS)]
+    commit: str | None
+
+
 class Row(Entry):
     """Comparison of our result with one published value or claim: one row of ``REPRODUCTION.json``.
 
@@ -107,6 +121,8 @@ class Row(Entry):
         Whether a number comes from a run of ours, scores what the authors stored, or only counts a data set.
     profile, seed, commit : str, int, str or None
         Of the run.
+    at_quick : Outcome or None
+        The result of a run of profile ``quick``, where the row is of a larger one.
     reason : str or None
     printed : str
         The published number with its digits, its standard deviation and ``<``.
@@ -138,12 +154,24 @@ class Row(Entry):
     profile: str | None = None
     seed: int | None = None
     commit: str | None = None
+    at_quick: Outcome | None = None
     reason: str | None = None
 
     @property
     def place(self) -> tuple[str, str, str]:
         """What names the row: paper, table or figure, and id."""
         return self.paper, self.artefact, self.id
+
+    @property
+    def outcome(self) -> Outcome:
+        """Our result alone."""
+        return Outcome(**{name: getattr(self, name) for name in Outcome.model_fields})
+
+    def of_profile(self, profile: str | None) -> "Row":
+        """Return the row as it is at ``quick``, where that is asked for and known."""
+        if profile != QUICK or self.at_quick is None:
+            return self
+        return self.model_copy(update=dict(self.at_quick) | {"profile": QUICK, "at_quick": None})
 
     @property
     def is_inferred(self) -> bool:

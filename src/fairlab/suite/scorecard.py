@@ -1,5 +1,6 @@
 """The scorecard: all published values and claims, compared with our best runs."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from fairlab.suite.comparison import (
     COLUMNS,
     MULTIPLES,
     ORIGINS,
+    QUICK,
     ROUNDED,
     Comparison,
     Row,
@@ -34,7 +36,7 @@ from fairlab.suite.verdicts import AGREES, JUDGED, LABELS, OPEN, label_of
 
 RANKED_PROFILES = PROFILES[::-1]  # the best first
 NAME = "REPRODUCTION"
-SMALLER = "quick"  # the profile that most people run
+RUNS = "runs.json"  # among the figures: what is known of the runs behind the committed rows
 SETTLED = (*JUDGED, "holds", "fails")
 MEDIAN = "median difference"
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(\n<!-- /summary -->)", re.DOTALL)  # in README
@@ -79,8 +81,23 @@ def scorecard(profile: str | None = None) -> Comparison:
     Parameters
     ----------
     profile : str or None
-        Only runs of this profile; None takes the best available.
+        Only runs of this profile; None takes the best available, and what a run of ``quick`` found stands beside it.
     """
+    rows = _rows(profile)
+    if all(row.profile in (None, QUICK) for row in rows):
+        return Comparison(rows)
+    pairs = zip(rows, _rows(QUICK), strict=True)
+    return Comparison(_with_quick(row, quick) for row, quick in pairs)
+
+
+def _with_quick(row: Row, quick: Row | None) -> Row:
+    """Return a row of a larger profile with the outcome of that row at ``quick``, if there is one."""
+    if row.profile in (None, QUICK) or row.at_quick or quick is None or quick.profile != QUICK:
+        return row
+    return row.model_copy(update={"at_quick": quick.outcome})
+
+
+def _rows(profile) -> list[Row]:
     runs, found = published_runs(profile), {}
     rows = [row for run in runs.values() for row in compare(run).rows]
     for row in sorted(rows, key=lambda row: row.verdict == "not run"):  # of several runs, the first one that has it
@@ -92,7 +109,7 @@ def scorecard(profile: str | None = None) -> Comparison:
         for artefact in load_paper(key).artefacts.values()
         for item in (artefact.values | artefact.claims).values()
     ]
-    return Comparison(found.get(row.place, row) for row in published)
+    return [found.get(row.place, row) for row in published]
 
 
 def writers() -> dict[tuple[str, str], list[str]]:
@@ -117,10 +134,43 @@ def committed_rows() -> tuple[Row, ...]:
     return Comparison.read(file).rows if file.exists() else ()
 
 
+def committed_runs() -> dict[str, dict]:
+    """Return what is known of the runs behind the committed rows, by experiment; see `about_runs`."""
+    file = project().figures / RUNS
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def to_commit(card: Comparison, profile: str | None = None) -> Comparison:
+    """Return the rows of a scorecard for the project: where an experiment was not run here, the committed ones.
+
+    So the scorecard is renewed experiment by experiment. Rows of a larger profile have what came out at ``quick``,
+    here or else as committed.
+    """
+    committed, known = {row.place: row for row in committed_rows()}, writers()
+    absent = {name for name in experiment_names() if not _was_tried(name)}
+
+    def with_committed(row: Row) -> Row:
+        old = committed.get(row.place)
+        if old and (old.kind, old.published, old.printed) != (row.kind, row.published, row.printed):
+            old = None
+        if row.verdict == "not run":
+            is_kept = old and profile in (None, old.profile) and absent.intersection(known.get(row.place[:2], ()))
+            return old.model_copy(update={"source": row.source, "derived": row.derived}) if is_kept else row
+        return _with_quick(row, old and old.of_profile(QUICK))
+
+    return Comparison(map(with_committed, card.rows))
+
+
+def _was_tried(name) -> bool:
+    """Return whether an experiment was run here at any profile, be it that it failed."""
+    return any((place(name, one) / CURRENT).exists() or failure_file(name, one).exists() for one in PROFILES)
+
+
 def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS) -> list[str]:
     """Return what a run ends with: its rows that are other than in the committed scorecard, and where it is stored."""
+    size = run.profile if run.profile in PROFILES else QUICK  # of other parameters: most change one of `quick`
     try:
-        lines = beside(compare(run).rows, committed_rows(), most)
+        lines = beside(compare(run).rows, [row.of_profile(size) for row in committed_rows()], most)
     except ValueError:  # of another version; a run must not fail for it
         lines = [f"not compared: the committed {NAME}.json cannot be read; fairlab scorecard --write writes it anew"]
     if stored:
@@ -239,15 +289,22 @@ def reasons_of(rows: Sequence[Row]) -> list[str]:
     return artefact.reasons(row.id for row in rows if row.verdict in OPEN)
 
 
-def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
-    """Return the text of ``REPRODUCTION.md``, one page: table of verdicts, reasons for differences, runs."""
+def to_markdown(card: Comparison, runs: dict[str, dict]) -> str:
+    """Return the text of ``REPRODUCTION.md``, one page: table of verdicts, reasons for differences, runs.
+
+    Parameters
+    ----------
+    card : Comparison
+    runs : dict
+        See `about_runs`.
+    """
     return render(
         "reproduction.md",
         card=card,
         table=table(card),
         papers=by_paper(card),
         artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
-        runs=list(runs.values()),
+        runs=[{"paper": name.partition("/")[0]} | runs[name] for name in experiment_names() if name in runs],
         others=other_verdicts(card),
         without_rows=[
             (key, each)
@@ -262,34 +319,42 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
         reasons_of=reasons_of,
         writers=writers(),
         data_of=_data_of,
-        core_seconds=core_seconds,
     )
 
 
-def other_verdicts(card: Comparison, profile: str = SMALLER) -> tuple[list[tuple[Row, Row]], int]:
-    """Return rows that runs of another profile judge otherwise, each with that one, and how many both judge."""
-    others = [row for row in card.rows if row.profile not in (None, profile)]
-    smaller = {row.place: row for row in scorecard(profile).rows} if others else {}
-    both = [(row, smaller[row.place]) for row in others]
+def other_verdicts(card: Comparison) -> tuple[list[tuple[Row, Row]], int]:
+    """Return rows that another verdict at ``quick`` stands against, each with that one, and how many both judge."""
+    both = [(row, row.of_profile(QUICK)) for row in card.rows if row.at_quick]
     both = [pair for pair in both if all(row.verdict in SETTLED and not row.is_unsettled for row in pair)]
     return [pair for pair in both if pair[0].verdict != pair[1].verdict], len(both)
 
 
-def core_seconds(runs: Iterable[Run]) -> float:
-    """Return what runs took together, in seconds of one core; trials that several of them use count once."""
-    shared, total = {}, 0.0
-    for about in (run.about for run in runs):
-        trials = about.get("trial_seconds", {})
-        total += about.get("core_seconds", 0) - sum(trials.values())
-        shared |= trials
-    return total + sum(shared.values())
+def about_runs(runs: Iterable[Run]) -> dict[str, dict]:
+    """Return what the page says of runs, by experiment: ``profile``, ``seed``, ``commit`` and ``platform``.
+
+    ``core_seconds`` are those of one core; trials that several of the runs use count for the first of them. ``data``
+    has the provenance of every variant that is not real.
+    """
+    counted, about = set(), {}
+    for run in runs:
+        trials = run.about.get("trial_seconds", {})
+        seconds = run.about.get("core_seconds", 0) - sum(trials[key] for key in counted.intersection(trials))
+        counted.update(trials)
+        data = {variant: source for variant, source in sorted(run.sources().items()) if source != SOURCES[0]}
+        about[run.name] = {"profile": run.profile, "seed": run.seed} | {
+            "commit": run.about.get("commit"),
+            "platform": run.about.get("platform"),
+            "core_seconds": round(seconds, 1),
+            "data": data,
+        }
+    return about
 
 
 def _data_of(runs) -> str:
     """Return the data behind some runs by its provenance, or "real"."""
-    loads = sorted({load for run in runs for load in run.sources().items()})
+    loads = sorted({load for run in runs for load in run["data"].items()})
     named = {source: [variant for variant, of in loads if of == source] for source in SOURCES[1:]}
-    return "; ".join(f"{source}: {', '.join(names)}" for source, names in named.items() if names) or "real"
+    return "; ".join(f"{source}: {', '.join(names)}" for source, names in named.items() if names) or SOURCES[0]
 
 
 def write(card: Comparison, profile: str | None = None, *, publish: bool = False) -> list[Path]:
@@ -298,18 +363,21 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
     Parameters
     ----------
     card : Comparison
-        As `scorecard` returns it for `profile`.
+        As `scorecard` returns it for `profile`, or `to_commit` for the project.
     profile : str or None
     publish : bool
-        Whether to write the two committed files, too, the numbers that notebooks link to, and the table in README.
+        Whether to write to the project instead, with what is known of the runs, the numbers that notebooks link to,
+        and the table in README.
     """
-    texts = {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
-    folders = [project().results, project().root] if publish else [project().results]
-    written = {folder / name: text for folder in folders for name, text in texts.items()}
+    about = about_runs(published_runs(profile).values())
+    written, folder = {}, project().results
     if publish:
-        readme = project().root / "README.md"
+        about, folder, readme = committed_runs() | about, project().root, project().root / "README.md"
+        about = {name: about[name] for name in experiment_names() if name in about}
         text = SUMMARY.sub(rf"\g<1>\n{summary(card)}\g<2>", readme.read_text(encoding="utf-8"))
-        written |= changed_notebooks(card.rows) | {readme: text}
+        written = {project().figures / RUNS: json.dumps(about, indent=1) + "\n", readme: text}
+        written |= changed_notebooks(card.rows)
+    written |= {folder / f"{NAME}.json": card.to_json(), folder / f"{NAME}.md": to_markdown(card, about)}
     for file, text in written.items():
         write_text(file, text)
     return [*written]
