@@ -315,6 +315,31 @@ def test_a_report_as_plain_data():
     assert test["direction"] == "high less often among f (33.3%) than among m (100.0%)"
 
 
+@pytest.mark.parametrize(
+    ("hired_of_black", "said"),
+    [
+        (
+            3,
+            "yes least often in a group that is not shown; yes less often among white (40.0%) than among asian (50.0%)",
+        ),
+        (
+            277,
+            "yes most often in a group that is not shown; yes less often among white (40.0%) than among asian (50.0%)",
+        ),
+    ],
+)
+def test_a_group_that_is_not_shown_is_not_passed_over(hired_of_black, said):
+    hired = {"white": 40, "asian": 50, "black": hired_of_black}
+    people = pd.DataFrame({"white": 100, "asian": 100, "black": 280}, index=["no", "yes"]).astype(int)
+    people.loc["yes"] = pd.Series(hired)
+    people.loc["no"] -= people.loc["yes"]
+    counts = people.assign(Total=people.sum(axis=1))
+    counts.loc["Total"] = counts.sum()
+    report = report_of(row(0.2, 0.4, 0.01) | {"counts": counts, "size": 480}).to_dict(smallest_cell=10)
+    (test,) = report["sections"][0]["contexts"][0]["tests"]
+    assert (test["table"]["groups"], test["table"]["hidden"], test["direction"]) == (["white", "asian"], 1, said)
+
+
 def test_plain_data_withholds_small_cells_and_what_is_no_number():
     (test,) = plain(smallest_cell=1)["sections"][0]["contexts"][0]["tests"]
     assert test["table"] is test["estimate"] is test["direction"] is None

@@ -298,7 +298,7 @@ def _plain_test(row: dict, smallest_cell: int) -> dict:
         "high": _finite(row["high"]),
         "estimate": _finite(row["estimate"]) if is_whole else None,
         "p_value": row["p_value"],
-        "direction": _direction(table) if table and not is_given else None,
+        "direction": _direction(table, row["counts"], smallest_cell) if table and not is_given else None,
         "table": table,
     }
 
@@ -325,9 +325,16 @@ def _shown_counts(counts: pd.DataFrame | None, smallest_cell: int) -> dict | Non
     }
 
 
-def _direction(table: dict) -> str | None:
-    """Say which of the groups shown gets the last output least and which most often, unless it is all the same."""
+def _direction(table: dict, counts: pd.DataFrame, smallest_cell: int) -> str | None:
+    """Say which group gets the last output least and which most often, unless it is all the same.
+
+    A group that is not shown is not named; but if it has enough people and is beyond those that are, that is said.
+    """
     (least, low), *_, (most, high) = sorted(zip(table["groups"], table["shares"], strict=True), key=lambda one: one[1])
-    if low == high:
-        return None
-    return f"{table['outputs'][-1]} less often among {least} ({low:.1%}) than among {most} ({high:.1%})"
+    output = table["outputs"][-1]
+    totals = counts.loc["Total"].drop(["Total", *table["groups"]])
+    hidden = (counts.loc[output] / totals[totals >= smallest_cell]).dropna()
+    said = [f"{output} least often in a group that is not shown"] * bool((hidden < low).any())
+    said += [f"{output} most often in a group that is not shown"] * bool((hidden > high).any())
+    said += [f"{output} less often among {least} ({low:.1%}) than among {most} ({high:.1%})"] * (low < high)
+    return "; ".join(said) or None
