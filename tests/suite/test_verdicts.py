@@ -2,12 +2,22 @@ import math
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.suite.published import Value
-from fairlab.suite.verdicts import JUDGED, UNSETTLED, Ours, judge, judge_claim, relative_difference, unsettled
+from fairlab.suite.verdicts import (
+    JUDGED,
+    UNSETTLED,
+    Ours,
+    judge,
+    judge_claim,
+    judge_trials,
+    relative_difference,
+    unsettled,
+)
 
 KINDS = ["count", "statistic", "coefficient", "proportion", "percent"]
 WHY = "below what themis/pruning needs at least"
@@ -162,6 +172,13 @@ def test_a_row_is_unsettled_if_other_draws_of_our_trials_say_otherwise():
     # Exact and agrees say the same; 101 on average is exact in some draws.
     assert unsettled(value(value=101), ours(100, 101, 102)) == 0
     assert unsettled(value(low=0, high=1, kind="interval"), ours((0, 1), (0.8, 2), kind="interval")) > UNSETTLED
+
+
+def test_methods_with_other_numbers_of_runs_are_resampled_each_on_its_own():
+    runs = pd.DataFrame({"many": np.full(40, 1.0), "few": [0.5, 1.4] + [np.nan] * 38})
+    holds, unsettled = judge_trials(lambda runs: runs["many"].mean() > runs["few"].mean(), runs)
+    assert holds
+    assert unsettled == pytest.approx(0.25, abs=0.05)  # both draws are the larger one
 
 
 def test_resamples_are_judged_as_each_by_itself():

@@ -1,7 +1,7 @@
 """The verdicts on our numbers: their rules, which hold for all rows, and what readers see of each."""
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -182,13 +182,29 @@ def judge_trials(rule: Callable, trials) -> tuple[bool, float | None]:
         Takes trials and returns whether the claim holds for them, or in which cases: it must in all.
     trials : array, DataFrame or Series
         One drawn trial a row. Of a single one it is not known how it would come out with others: the share is None.
+        Columns of a frame that lack values elsewhere are of other runs, such as those of another method.
     """
     trials = trials if isinstance(trials, pd.DataFrame | pd.Series) else np.asarray(trials)
-    rows = trials.iloc if isinstance(trials, pd.DataFrame | pd.Series) else trials
     holds = np.all(rule(trials))
     if len(trials) < 2:
         return bool(holds), None
-    return bool(holds), float(np.mean([np.all(rule(rows[drawn])) != holds for drawn in _resamples(len(trials)).T]))
+    return bool(holds), float(np.mean([np.all(rule(each)) != holds for each in _resampled(trials)]))
+
+
+def _resampled(trials) -> Iterator:
+    """Yield resamples of trials, in a frame the columns of other runs each on their own."""
+    if not isinstance(trials, pd.DataFrame) or trials.notna().all(axis=None):
+        rows = trials.iloc if isinstance(trials, pd.DataFrame | pd.Series) else trials
+        yield from (rows[drawn] for drawn in _resamples(len(trials)).T)
+        return
+    numbers, rng = trials.to_numpy(dtype=float), np.random.default_rng(0)
+    known, kinds = np.unique(~np.isnan(numbers), axis=1, return_inverse=True)
+    own = [(np.flatnonzero(rows), np.flatnonzero(kinds.ravel() == kind)) for kind, rows in enumerate(known.T)]
+    for _ in range(RESAMPLES):
+        drawn = np.full_like(numbers, np.nan)
+        for rows, columns in own:
+            drawn[: len(rows), columns] = numbers[np.ix_(rng.choice(rows, len(rows)), columns)] if len(rows) else np.nan
+        yield pd.DataFrame(drawn, columns=trials.columns)
 
 
 def judge_claim(holds: bool, *, surrogate: str = "", size: str = "", impossible: str = "") -> tuple[str, str]:
