@@ -12,7 +12,7 @@ import yaml
 from audited import finding, people, report
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 from fairlab import Case, audit, compare, impact_table
 from fairlab.auditing import report as module
@@ -462,14 +462,28 @@ def gaps(first, second, *, is_paired, share_draws):
 
 
 @pytest.mark.parametrize("is_paired", [True, False])
-def test_intervals_hold_the_true_change_of_a_gap(is_paired):
-    shrunk = gaps((0.6, 0.3), (0.5, 0.4), is_paired=is_paired, share_draws=is_paired)  # from 0.3 to 0.1
-    assert shrunk.eval("low <= -0.2 <= high").mean() >= 0.94
+@pytest.mark.parametrize(
+    ("first", "second", "change"),
+    [((0.6, 0.3), (0.5, 0.4), -0.2), ((0.5, 0.5), (0.6, 0.3), 0.3), ((0.5, 0.4), (0.4, 0.9), 0.4)],
+)
+def test_intervals_hold_the_true_change_of_a_gap(first, second, change, is_paired):
+    found = gaps(first, second, is_paired=is_paired, share_draws=is_paired)
+    assert found.eval(f"low <= {change} <= high").mean() >= binom.ppf(0.01, len(found), 0.95) / len(found)
 
 
-def test_equal_gaps_are_called_different_no_more_often_than_stated():
-    equal = gaps((0.6, 0.4), (0.6, 0.4), is_paired=True, share_draws=False)
-    assert (equal["p_value"] <= 0.05).mean() <= 0.07
+@pytest.mark.parametrize("is_paired", [True, False])
+@pytest.mark.parametrize("second", [(0.6, 0.4), (0.4, 0.6)])
+def test_equal_gaps_are_called_different_no_more_often_than_stated(second, is_paired):
+    equal = gaps((0.6, 0.4), second, is_paired=is_paired, share_draws=False)
+    assert (equal["p_value"] <= 0.05).mean() <= binom.ppf(0.99, len(equal), 0.05) / len(equal)
+
+
+@pytest.mark.parametrize("second", [(0.5, 0.4), (0.3, 0.6), (0.4, 0.4)])
+def test_a_gap_is_called_different_where_its_interval_leaves_out_no_change(second):
+    found = gaps((0.6, 0.3), second, is_paired=False, share_draws=False)
+    is_other = found["p_value"] <= 0.05
+    assert 0 < is_other.sum() < len(found)
+    assert (is_other == ((found["low"] > 0) | (found["high"] < 0))).all()
 
 
 PAIRS = 6 / 10 - 3 / 10, (6 / 10 + 3 / 10 - (6 / 10 - 3 / 10) ** 2) / 10  # 5 of 8 gain and 2 lose, and 2 more

@@ -371,9 +371,15 @@ def gap(inside, outside, *, is_paired: bool, confidence_level: float = 0.95, wit
     """Return how the size of the gap between two groups changes from the first to the second model.
 
     With gaps a and b, ``|b| - |a| = sign(uv) min(|u|, |v|)`` for the difference ``u = b - a`` and the sum
-    ``v = a + b``. The gap has changed in size where both differ from 0, so the p-value is the larger of theirs; the
-    interval is the range of that expression over intervals of u and v that hold together. The change is within a margin
-    at the level at which the interval is.
+    ``v = a + b``. The gap has changed in size where both differ from 0, so the p-value is the larger of theirs. The
+    interval is the range of that expression over the intervals of u and of v, each at the level of the whole: it leaves
+    out 0 where both tests reject, and the change is within a margin where it is.
+
+    Notes
+    -----
+    For normal u and v the interval misses a change ``t > 0`` with a chance of at most alpha: it is below t where one of
+    the two intervals is, and above t where both are above t, or both below -t. If ``u = v = t`` this has the chance
+    alpha, whatever their correlation; if one of them is larger, the first part falls by at least what the second gains.
 
     Parameters
     ----------
@@ -395,7 +401,7 @@ def gap(inside, outside, *, is_paired: bool, confidence_level: float = 0.95, wit
     (du, su), (dv, sv) = ((x[0][0] - x[1][0], np.sqrt(x[0][1] + x[1][1])) for x in (u, v))
 
     def bounds(alpha):
-        z = -ndtri(alpha / 4)  # each of two intervals has half of the risk
+        z = -ndtri(alpha / 2)
         return _range_of_change((du - z * su, du + z * su), (dv - z * sv, dv + z * sv))
 
     low, high = bounds(1 - confidence_level)
