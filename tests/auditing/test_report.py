@@ -32,6 +32,20 @@ def test_every_test_of_every_method_is_corrected_and_significant_findings_come_f
     assert repr(found) == "Report: difference found (2 of 3 tests); 900 queries, 2 s"
 
 
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        ("error_rate_difference", "an error rate difference of 20.0 points"),
+        ("excess_flip_rate", "20.0% flip"),
+        ("correlation", "a correlation of 0.2"),
+        ("", "an effect of 0.2"),
+    ],
+)
+def test_a_fact_is_as_large_as_its_measure_says(measure, said):
+    found = report(MethodResult("FairTest", [finding(people(), measure=measure)], (), 0, 0))
+    assert f"1 finding, sex ({said})." in found.summary
+
+
 def test_findings_are_few_facts_by_what_they_are_about():
     about = [("sex",), ("race",), ("sex", "race"), ("age",), ("race",)]
     found = [finding(people(), 0.001, 0.5 - k / 10, sensitive_features=names) for k, names in enumerate(about)]

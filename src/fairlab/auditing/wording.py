@@ -146,14 +146,17 @@ def people_needed(people: float) -> str:
 
 def size(finding: Finding) -> str:
     """Return the size of an effect in words: "4.3% flip", "a selection rate difference of 12.1 points"."""
-    share, measure = abs(finding.estimate), finding.measure.replace("_", " ") or "effect"
-    if finding.measure in OF_OWN_UNITS:
-        return f"a {measure} of {number(finding.estimate)}"
-    if measure.endswith("flip rate"):
+    share, measure = abs(finding.estimate), finding.measure or "effect"
+    if measure.endswith("flip_rate"):
         return f"{share:.1%} flip"
-    if measure.endswith("difference"):
-        return f"a {measure} of {100 * share:.1f} points"
-    return f"a {measure} of {number(finding.estimate)}"
+    if measure.endswith("difference") and measure not in OF_OWN_UNITS:
+        return f"{_one(measure)} of {100 * share:.1f} points"
+    return f"{_one(measure)} of {number(finding.estimate)}"
+
+
+def _one(measure: str) -> str:
+    """Return a measure in words with its article: "an error rate difference"."""
+    return f"a{'n' * measure.startswith(tuple('aeiou'))} {measure.replace('_', ' ')}"
 
 
 def _next(report) -> str:
@@ -231,7 +234,7 @@ def margins(report, which: str) -> str:
     """Return from what size on effects are found, or ruled out: percentage points, and measures in their own units."""
     size = {"margin": report.margin, "within": report.within}[which]
     rows = [(row.measure, row.limit if which == "margin" else row.finding.least_large(size)) for row in _decide(report)]
-    own = [f"a {measure.replace('_', ' ')} of {limit:.3g}" for measure, limit in rows if measure in OF_OWN_UNITS]
+    own = [f"{_one(measure)} of {limit:.3g}" for measure, limit in rows if measure in OF_OWN_UNITS]
     shares = [points(size)] * any(measure not in OF_OWN_UNITS for measure, _ in rows)
     return " or ".join([*shares, *dict.fromkeys(own)])
 
@@ -263,7 +266,7 @@ def _unseen(report) -> str:
     for measure in ("selection_rate_difference", "counterfactual_flip_rate"):
         known = [name for name in report.case.sensitive_features if (measure, name) in smallest.index]
         if shown := [f"{100 * smallest[measure, name]:.1f} points ({name})" for name in known]:
-            said.append(f"a {measure.replace('_', ' ')} of less than {' and '.join(shown)}")
+            said.append(f"{_one(measure)} of less than {' and '.join(shown)}")
     return f"{', or '.join(said)} would have been found in fewer than four of five such tables." if said else ""
 
 
