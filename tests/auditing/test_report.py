@@ -645,3 +645,15 @@ def test_a_report_names_no_group_of_fewer_than_five_people():
     assert report.groups["town"]["people"].to_dict() == {"a": 150, "b": 47, "(1 of fewer than 5 people)": 3}
     for text in (report.to_html(rows="none"), report.to_json(rows="none")):
         assert sum(name in text for name in names) <= 3, "in what was not assessed"
+
+
+def test_no_sentence_says_what_became_of_fewer_than_five_people():
+    table = people(40).assign(sex=["f"] * 36 + ["x"] * 4)
+    report = audit(case(lambda rows: rows["sex"] == "x", table), methods=["themis"], budget=2_000, progress=False)
+    said = [*report.to_frame()["sentence"], report.summary, report.to_html(rows="none"), report.to_json(rows="none")]
+    assert "of f lose by their sex" in said[0]
+    assert not any("of x gain" in text for text in said)
+    assert [group["group"] for group in json.loads(said[-1])["findings"][0]["by_group"]] == [
+        "f",
+        "(1 of fewer than 5 people)",
+    ]

@@ -187,15 +187,25 @@ def test_small_groups_are_said():
 
 
 def test_who_loses_and_who_gains_by_hand():
-    codes, hits, own = np.array([[0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 0], [0, 0, 1, 1, 1, 0]])
+    codes, hits, own = np.array([[0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 0], [0, 0, 1, 1, 1, 0]]).repeat(3, axis=1)
     frame = who_loses(codes, ["f", "m", "nobody"], hits.astype(bool), own.astype(bool))
-    expected = {"f": {"people": 4, "lose": 2, "gain": 1}, "m": {"people": 2, "lose": 0, "gain": 1}}
+    expected = {"f": {"people": 12, "lose": 6, "gain": 3}, "m": {"people": 6, "lose": 0, "gain": 3}}
     assert frame.to_dict("index") == expected
     assert losers_in_words(frame, "their sex") == (
         "50.0% of f lose by their sex (decision unfavourable, otherwise favourable); "
         "50.0% of m gain by their sex (decision favourable, otherwise unfavourable)"
     )
     assert losers_in_words(frame.assign(lose=0, gain=0), "it") == ""
+
+
+def test_groups_of_fewer_than_five_people_are_one_and_no_sentence_names_them():
+    codes = np.repeat([0, 1, 2], [5, 4, 1])
+    frame = who_loses(codes, ["f", "m", "x"], codes != 0, np.zeros(10, dtype=bool))
+    assert frame.to_dict("index") == {
+        "f": {"people": 5, "lose": 0, "gain": 0},
+        "(2 of fewer than 5 people)": {"people": 5, "lose": 5, "gain": 0},
+    }
+    assert losers_in_words(frame, "it") == losers_in_words(frame.tail(1), "it") == ""
 
 
 def test_only_groups_that_occur_are_listed_in_the_order_of_their_values():

@@ -15,12 +15,12 @@ import pandas as pd
 from fairlab.auditing import exports, figures, page, wording
 from fairlab.auditing.evidence import MISSING, ROWS, shown_rows
 from fairlab.cases import Case, Finding, MethodResult, Result
-from fairlab.cases.groups import WITHIN
+from fairlab.cases.groups import LEAST_SHOWN, TINY, WITHIN
 from fairlab.cases.schema import is_missing
 from fairlab.cases.table import column_types
 from fairlab.checks import checked, one_of
 from fairlab.fairtest import impact_table
-from fairlab.fairtest.rates import LEAST_SHOWN, TINY, group_counts, without_tiny
+from fairlab.fairtest.rates import group_counts, without_tiny
 from fairlab.paths import write_text
 from fairlab.statistics import holm
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from fairlab.cases import Case, Finding
 from fairlab.cases.finding import listed
+from fairlab.cases.groups import named_groups
 
 MOST_FACTS = 3  # that are told of one by one
 MOST_RATES = 4  # groups in a line
@@ -223,9 +224,9 @@ def _who_loses(report) -> str:
         if table is not None and any(finding.measure == "selection_rate_difference" for finding in fact):
             ratios = table["impact ratio"][~table["small"]].dropna()
             said += [f"{who}: {ratios.idxmin()}, selected {ratios.min():.2f} times as often as {ratios.idxmax()}"]
-        elif flips is not None and flips["lose"].any():
-            group = (flips["lose"] / flips["people"]).idxmax()
-            n, most = flips.loc[group, ["lose", "people"]]
+        elif flips is not None and (named := named_groups(flips))["lose"].any():
+            group = (named["lose"] / named["people"]).idxmax()
+            n, most = named.loc[group, ["lose", "people"]]
             said += [f"{who}: {group}, of whom {n:,} of {most:,} would get the favourable decision otherwise"]
     return f"{'; '.join(dict.fromkeys(said))}." if said else ""
 

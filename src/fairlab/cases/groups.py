@@ -9,6 +9,8 @@ from fairlab.cases.case import Case
 
 WITHIN = ", "  # names of groups
 SMALLEST_SHARE = 0.02  # of the people, below which a group is small
+LEAST_SHOWN = 5  # people of a group that a report names
+TINY = f" of fewer than {LEAST_SHOWN} people)"  # the name of the others, after their number
 
 
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:
@@ -51,21 +53,37 @@ def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: n
     -------
     DataFrame
         Index ``group``; columns ``people``, ``lose`` (the decision is not favourable and would be), ``gain`` (it is,
-        and would not be).
+        and would not be). Groups of fewer than `LEAST_SHOWN` people are one.
     """
     masks = {"people": np.ones(len(codes), dtype=bool), "lose": hits & ~own, "gain": hits & own}
     counted = {name: np.bincount(codes[mask], minlength=len(groups)) for name, mask in masks.items()}
     frame = pd.DataFrame(counted, index=pd.Index(groups, name="group"))
-    return frame[frame["people"] > 0]
+    frame = frame[frame["people"] > 0]
+    return tiny_as_one(frame, frame["people"]).rename_axis("group")
+
+
+def tiny_as_one(counts: pd.DataFrame, people: pd.Series) -> pd.DataFrame:
+    """Return counts by group, groups of fewer than `LEAST_SHOWN` people as one, since they may be single persons."""
+    is_tiny = people < LEAST_SHOWN
+    if not is_tiny.any():
+        return counts
+    name = f"({int(is_tiny.sum()):,}{TINY}"
+    return pd.concat([counts[~is_tiny], counts[is_tiny].sum().to_frame(name).T])
+
+
+def named_groups(by_group: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of groups that a sentence names: of those of `who_loses`, no small part of the people."""
+    large = by_group["people"] >= SMALLEST_SHARE * by_group["people"].sum()
+    return by_group[large & ~by_group.index.str.endswith(TINY)]
 
 
 def losers_in_words(by_group: pd.DataFrame, cause: str) -> str:
-    """Return which groups lose and gain most, of those that are no small part of the people; empty if nobody does."""
-    large = by_group[by_group["people"] >= SMALLEST_SHARE * by_group["people"].sum()]
+    """Return which groups lose and gain most, of those that a sentence names; empty if nobody does."""
+    named = named_groups(by_group)
     parts = []
     for column, now, otherwise in (("lose", "unfavourable", "favourable"), ("gain", "favourable", "unfavourable")):
-        shares = (large[column] / large["people"]).sort_values(ascending=False, kind="stable")
-        if shares.iloc[0] > 0:
+        shares = (named[column] / named["people"]).sort_values(ascending=False, kind="stable")
+        if shares.max() > 0:
             most = f"{shares.iloc[0]:.1%} of {shares.index[0]}"
             parts.append(f"{most} {column} by {cause} (decision {now}, otherwise {otherwise})")
     return "; ".join(parts)

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from fairlab.cases import Case
-from fairlab.cases.groups import group_codes
+from fairlab.cases.groups import group_codes, tiny_as_one
 
 BETWEEN = " and "  # names of features
 # Name of a rate: the counts that it divides.
@@ -30,8 +30,6 @@ RATES = {
 }
 MEAN = "mean"  # of outcomes that are numbers, in place of a rate
 TESTED = ("selection rate", "true positive rate", "false positive rate")
-LEAST_SHOWN = 5  # people of a group that a report names
-TINY = f" of fewer than {LEAST_SHOWN} people)"  # the name of the others, after their number
 # Kinds of decisions that a count is of: of eight, by whether there is a true label, it is favourable, the decision is.
 KNOWN, TRUE, SELECTED = (np.arange(8) & bit > 0 for bit in (4, 2, 1))
 KINDS = {
@@ -185,7 +183,7 @@ def mean_gap(own: pd.Series, rest: pd.Series) -> Gap:
 
 
 def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return counts by group, groups of fewer than `LEAST_SHOWN` people as one, since they may be single persons.
+    """Return counts by group, those of fewer than five people as one: see `fairlab.cases.groups.tiny_as_one`.
 
     Of weights and persons they have the effective counts of `TESTED`, as ``effective people``, and how many ``persons``
     there are.
@@ -193,11 +191,7 @@ def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
     parts = {}
     for features, groups in counts.groupby(level=0, sort=False):
         groups = groups.droplevel(0)
-        is_tiny = people_of(groups, "selection rate") < LEAST_SHOWN
-        if is_tiny.any():
-            name = f"({int(is_tiny.sum()):,}{TINY}"
-            groups = pd.concat([groups[~is_tiny], groups[is_tiny].sum().to_frame(name).T])
-        parts[features] = groups
+        parts[features] = tiny_as_one(groups, people_of(groups, "selection rate"))
     counts = pd.concat(parts, names=counts.index.names)
     if "selection rate: w" not in counts:
         return counts
