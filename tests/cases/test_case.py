@@ -617,10 +617,35 @@ def test_what_a_model_does_to_its_rows_in_place_changes_nothing(model):
     assert case.queries.is_deterministic
 
 
-@pytest.mark.parametrize(("threshold", "favourable"), [(2, 0), (1.01, 0), (1, 15), (0.5, 15), (0, 60), (-1, 60)])
-@pytest.mark.filterwarnings("ignore:The model gives")
-def test_a_threshold_that_no_label_or_every_label_reaches_is_kept(threshold, favourable):
-    assert case_of(HIGH.astype(int), decision_threshold=threshold).decide().sum() == favourable
+@pytest.mark.parametrize("threshold", [2, 1.01, 0, -1])
+@pytest.mark.parametrize("answers", [HIGH.astype(int), lambda rows: rows["x"] / 100])
+def test_a_threshold_that_no_probability_or_every_one_reaches_is_refused(answers, threshold):
+    with pytest.raises(CaseError, match=f"expected one above 0, at most 1, found {threshold}"):
+        case_of(answers, decision_threshold=threshold)
+
+
+def test_decisions_that_are_all_alike_are_said():
+    with pytest.warns(
+        UserWarning, match="All decisions are unfavourable: scores are from 0 to 59, the threshold is 60"
+    ):
+        case = case_of(lambda rows: rows["x"].to_numpy(), decision_threshold=60)
+    assert case.decide().sum() == 0
+    with pytest.warns(UserWarning, match="All decisions are favourable: each is 'yes'"):
+        case_of(lambda rows: np.full(len(rows), "yes"), pos_label="yes")
+
+
+def test_classes_beside_the_favourable_one_are_said():
+    def model(rows):
+        return np.where(rows["x"] > 40, "yes", np.where(rows["x"] > 20, "maybe", "no"))
+
+    with pytest.warns(UserWarning, match="Only 'yes' counts as favourable; as unfavourable count 'maybe', 'no'"):
+        case_of(model, pos_label="yes")
+
+
+def test_certainty_may_be_the_threshold():
+    case = Case(logistic(), POINTS.assign(sex=["f", "m"] * 20), sensitive_features="sex", decision_threshold=1)
+    assert np.isfinite(case.log_odds() - case.log_odds_threshold).all()
+    assert (case.log_odds() < case.log_odds_threshold).all() and not case.decide().any()
 
 
 def test_noise_is_noticed():

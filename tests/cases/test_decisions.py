@@ -232,8 +232,18 @@ def test_duplicate_labels_of_rows_are_kept_apart():
         case_of(people, weights=people["weight"].iloc[::-1].set_axis([0] * 59 + [1]))
 
 
+@pytest.mark.parametrize(("decision", "word"), [("yes", "favourable"), ("no", "unfavourable")])
+def test_a_column_that_is_known_for_one_decision_only_is_said(decision, word):
+    people = table(200)
+    people["salary"] = np.where(people["hired"] == decision, np.arange(200) % 9 + 0.5, np.nan)
+    with pytest.warns(UserWarning, match=f"salary is known only where the decision is {word}"):
+        case_of(people, features=["points", "salary"])
+    few = people.assign(salary=people["salary"].where(people["salary"].notna().cumsum() <= 2))  # by chance
+    assert not any("salary" in said for said in case_of(few, features=["points", "salary"]).warnings)
+
+
 def test_one_label_alone_is_said_and_audited():
-    with pytest.warns(UserWarning, match="No decision is 'yes', the favourable label"):
+    with pytest.warns(UserWarning, match="All decisions are unfavourable: none is 'yes'"):
         case = case_of(table(200).assign(hired="no"))
     assert fairlab.audit(case).verdict in ("undecided", "large differences ruled out")
 

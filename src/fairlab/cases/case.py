@@ -341,7 +341,7 @@ class Case:
     def log_odds_threshold(self) -> float:
         """Log odds at which a decision turns favourable; 0 of a score that is no probability, see `log_odds`."""
         is_excess = self.decision_threshold is None or self.unit == "score"
-        return 0.0 if is_excess else float(logit(self.decision_threshold))
+        return 0.0 if is_excess else float(logit(min(self.decision_threshold, 1 - np.finfo(float).eps)))
 
     @property
     def unit(self) -> str | None:

@@ -19,7 +19,6 @@ WORDS = {
     "the model answers": "decisions are",
     "the model gives": "decisions are",
     "The model gives": "Decisions are",
-    "The model never answers": "No decision is",
 }
 ADVICE = "leave these rows out, or give them a label of their own"
 TOTALS = [
@@ -31,6 +30,7 @@ IDENTIFIER = r"(?i:(.*[^a-z])?(id|uuid|key|person|number|nr|no))|.*[a-z](Id|ID)"
 NUMBER = r"[-+(]?\s*[^\w\s]?\s*\d[\d.,' \u00a0]*\)?\s*([^\w\s]|[A-Z]{3})?"  # as people write them, not machines
 DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([T ].*)?"
 MOST_BY_CHANCE = 7.0  # pairs of rows that are alike, by chance; that there is none has a probability of 0.001
+BY_CHANCE = 0.001  # probability below which a pattern is none
 MOST_PARTS = 1_000  # of the unit that weights are multiples of
 
 
@@ -80,10 +80,10 @@ class DecisionRecord(ModelAdapter):
             raise type(error)(of_decisions(str(error))) from None
         for text in meaning.warnings:
             self._warn(of_decisions(text))
-        if meaning.kind == "labels" and len(values) > 2:
-            others = listed(set(values.tolist()) - {meaning.pos_label})
-            self._warn(f"Only {meaning.pos_label!r} counts as favourable; as unfavourable count {others}.")
-        rows["answer"] = meaning.values(values)[codes]
+        answers = meaning.values(values)
+        if said := meaning.of_one_kind(answers):
+            self._warn(said)
+        rows["answer"] = answers[codes]
         if meaning.kind == "scores":
             rows["score"] = rows.get("score", rows["answer"])
         if "score" in rows and meaning.kind != "numbers":
@@ -178,6 +178,11 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
                 f"{name} has {len(values):,} values in {n:,} rows. If it tells people apart, give it as person=, or "
                 "leave out rows that are there twice."
             )
+        if (only := _known_only(column, favourable)) is not None:
+            yield (
+                f"{name} is known only where the decision is {'' if only else 'un'}favourable. If it follows from the "
+                "decision, leave it out of the features: people who are matched on it are decided alike."
+            )
         if len(values) == 2 and favourable is not None:
             pairs = pd.DataFrame({"feature": column.array, "decision": favourable}).drop_duplicates()
             if len(pairs) == 2 and pairs["decision"].nunique() == 2:
@@ -187,6 +192,16 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
                 )
         if len(values) > 2 and (kind := _kind_of_texts(values.dropna())):
             yield f"{name}: expected {kind}, found texts such as {values.dropna().iloc[0]!r}, each taken as a category."
+
+
+def _known_only(column: pd.Series, favourable: np.ndarray | None) -> bool | None:
+    """Return the one decision for which a column has values, if it has none for the other and that is not by chance."""
+    known = column.notna().to_numpy()
+    if favourable is None or known.all() or not known.any():
+        return None
+    decisions = favourable[known]
+    share = (favourable == decisions[0]).mean()
+    return bool(decisions[0]) if (decisions == decisions[0]).all() and share ** known.sum() < BY_CHANCE else None
 
 
 def _kind_of_texts(values: pd.Series) -> str:

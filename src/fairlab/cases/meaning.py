@@ -78,6 +78,19 @@ class Meaning:
     is_given: bool = False
     warnings: tuple[str, ...] = ()
 
+    def of_one_kind(self, values: np.ndarray) -> str:
+        """Return a sentence if values, in `unit`, are all favourable decisions or none is; else ""."""
+        if self.kind == "numbers":
+            return ""
+        favourable = values.astype(bool) if self.kind == "labels" else values >= self.decision_threshold
+        if favourable.any() != favourable.all():
+            return ""
+        who = "favourable" if favourable[0] else "unfavourable"
+        why = f"{'each' if favourable[0] else 'none'} is {self.pos_label!r}"
+        if self.kind == "scores":
+            why = f"scores are from {values.min():g} to {values.max():g}, the threshold is {self.decision_threshold:g}"
+        return f"All decisions are {who}: {why}. Selection rates cannot differ."
+
     @property
     def task(self) -> str:
         """What the model gives: "classes", "scores" or "numbers"."""
@@ -165,6 +178,17 @@ def interpret(
     CaseError
         If a favourable label or a threshold is needed, or labels and answers do not fit together.
     """
+    found = _interpret(answers, labels, pos_label, decision_threshold, classes=classes, unit=unit)
+    threshold = found.decision_threshold
+    if found.kind == "scores" and found.unit != "score" and not 0 < threshold <= 1:
+        raise CaseError(
+            f"decision_threshold: the model gives values within 0 and 1, expected one above 0, at most 1, found "
+            f"{threshold:g}"
+        )
+    return found
+
+
+def _interpret(answers, labels, pos_label, decision_threshold, *, classes, unit) -> Meaning:
     given = Meaning(
         "scores", pos_label, 1, decision_threshold, unit, classes, unit is not None, None, pos_label is not None
     )
@@ -208,13 +232,14 @@ def _of_labels(given: Meaning, values: set, labels: set) -> Meaning:
         raise CaseError(f"y_true: has the labels {listed(labels)}, the model answers {listed(values)}; make them alike")
     pos_label = _favourable(given, known, default=known)
     found = replace(given, kind="labels", decision_threshold=None, pos_label=pos_label)
-    if pos_label not in known:
-        if len(known) > 1:
-            near = difflib.get_close_matches(str(pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
-            meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
-            hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {listed(known)})"
-            raise CaseError(f"pos_label: {pos_label!r} is not among the labels{hint}")
-        found = _warned(found, f"The model never answers {pos_label!r}, the favourable label.")
+    if pos_label not in known and len(known) > 1:
+        near = difflib.get_close_matches(str(pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
+        meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
+        hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {listed(known)})"
+        raise CaseError(f"pos_label: {pos_label!r} is not among the labels{hint}")
+    if len(known) > 2:
+        others = listed(known - {pos_label})
+        found = _warned(found, f"Only {pos_label!r} counts as favourable; as unfavourable count {others}.")
     if given.unit is None:
         return found
     try:

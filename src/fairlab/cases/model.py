@@ -194,9 +194,12 @@ class ModelAdapter:
             self._warn(text)
         truth = None if y is None else self.meaning.truth(y)
         if answers is None:
-            self.queries.answers(*self._question, rows)
+            values = self.queries.answers(*self._question, rows)
         else:
-            self.queries.store(self._question[0], self.meaning.values(answers), rows)
+            values = self.meaning.values(answers)
+            self.queries.store(self._question[0], values, rows)
+        if said := self.meaning.of_one_kind(self._in_unit(values)):
+            self._warn(said)
         with case_errors(after=" (rows sent again, in other batches)"):
             changed = self.queries.repeat(*self._question, rows)
         if changed:
