@@ -72,7 +72,7 @@ def test_a_cancelled_job_runs_again_and_one_that_fails_leaves_the_others(four, c
     print(output, errors, sep="\n")
     assert batch.returncode == 1
     assert "3 of 4 experiments done at smoke" in output
-    assert "failed: toy/bad: cell 3 failed: OSError: no such luck" in errors
+    assert "failed: toy/bad: cell 3 failed in line 1, raise OSError('no such luck'): OSError: no such luck" in errors
     assert "mem_mb=2000" in errors
     assert "mem_mb=4000" in errors  # when it is tried again
     assert f"SLURM-job '{cancelled}' failed, SLURM status is: 'CANCELLED" in errors

@@ -55,14 +55,15 @@ def test_the_batch_goes_on_past_failures_and_runs_only_what_is_not_done(toy):
     names = ["toy/mean", *(f"toy/{name}" for name in BAD)]
     first = fairlab("run", *names, "--profile", "smoke")
     assert first.returncode == 1
-    assert re.search(r"toy/bad +failed: cell 3 failed: OSError: no such luck", first.stdout)
+    assert re.search("toy/bad +failed: cell 3 failed in line 1, raise OSError", first.stdout)
     said = (
-        "toy/bad: cell 3 failed: OSError: no such luck",
+        "toy/bad: cell 3 failed in line 1, raise OSError('no such luck'): OSError: no such luck (",
         "toy/waits: not run, since toy/bad failed",
         "toy/killed: the kernel died (out of memory, or killed from outside) (",
         "toy/large: needs 99999.6 GB of memory on 1 core, ",
     )
     assert [line for line in said if f"failed: {line}" not in first.stderr] == []
+    assert re.search(r"OSError: no such luck \(\S*toy/bad/failed.ipynb, \S*log.txt\)", first.stderr)
     assert "1 of 5 experiments done at smoke" in first.stdout
     for name in ("waits", "killed", "large"):
         (toy / "experiments" / "toy" / f"{name}.yaml").unlink()

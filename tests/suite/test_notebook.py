@@ -30,7 +30,9 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
 
 
 FAILURES = [
-    (["1 / 0"], "cell 3 failed: ZeroDivisionError"),
+    (["1 / 0"], "cell 3 failed in line 1, 1 / 0: ZeroDivisionError: division by zero"),
+    (["def f(n):\n    return 1 / n", "2\nf(\n    0)\n3"], r"cell 4 failed in line 2, f\(: ZeroDivisionError"),
+    (["2\nx = = 3"], "cell 3 failed in line 2, x = = 3: SyntaxError"),
     (["import sys; sys.exit(0)", *CELLS[1:]], r"without calling compare\(\)"),
     (["exit()", *CELLS[1:]], r"without calling compare\(\)|kernel died"),
     (CELLS[1:-1], r"without calling compare\(\)"),
@@ -52,6 +54,14 @@ def test_failed_runs_leave_the_earlier_one_untouched(toy):
         assert run_folder("toy/mean", "smoke") == folder
         assert Run.read(folder).name == "toy/mean"
         assert [*folder.parent.glob("*Z_*/"), *project().partial.iterdir()] == [folder]
+
+
+def test_a_failed_cell_has_the_number_that_it_has_in_the_notebook_that_is_kept(toy):
+    write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", [CELLS[0], "1 / 0"])
+    with pytest.raises(RuntimeError, match="cell 3 failed"):
+        run()
+    executed = json.loads(failure_file("toy/mean", "smoke").with_suffix(".ipynb").read_text())
+    assert [cell["execution_count"] for cell in executed["cells"] if "".join(cell["source"]) == "1 / 0"] == [3]
 
 
 PARAMETERS = {"experiment": "toy/mean", "n": 50, "n_trials": 3, "profile": "quick", "seed": 0}

@@ -172,7 +172,7 @@ def _literal(text):
 
 def _report(names, failed, profile) -> None:
     """Print what a batch ends with: data that surrogates replaced, what is done, and what failed."""
-    from fairlab.suite.run import Run, log_file, run_folder
+    from fairlab.suite.run import Run, failure_file, log_file, run_folder
 
     done = [name for name in names if name not in failed]
     surrogates = {lost for name in done for lost in Run.read(run_folder(name, profile)).missing()}
@@ -181,7 +181,9 @@ def _report(names, failed, profile) -> None:
     print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(project().results / profile)}")
     for name, reason in failed.items():
         first = (reason.splitlines() or [""])[0]
-        print(f"failed: {name}: {first} ({short(log_file(name, profile))})", file=sys.stderr)
+        files = (failure_file(name, profile).with_suffix(".ipynb"), log_file(name, profile))
+        where = ", ".join(short(file) for file in files if file.exists())
+        print(f"failed: {name}: {first}" + (f" ({where})" if where else ""), file=sys.stderr)
 
 
 # Data

@@ -27,6 +27,7 @@ papermill = optional("papermill")
 logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print is in our errors
 
 KERNEL_SPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}  # in every notebook
+ANSI = re.compile(r"\x1b\[[\d;]*m")  # colours of a traceback
 
 
 class NotebookError(RuntimeError):
@@ -88,6 +89,7 @@ def run_experiment(
         if not stopping.is_set():
             with suppress(OSError):  # a full disk must not hide the first error
                 write_text(failure, f"{error}\n")
+                failure.with_suffix(".ipynb").unlink(missing_ok=True)
                 shutil.copyfile(executed, failure.with_suffix(".ipynb"))
         raise
     finally:
@@ -132,7 +134,7 @@ def execute(
             )
     except papermill.exceptions.PapermillExecutionError as error:
         reason = f"{error.ename}: {error.evalue}".removesuffix(": ")
-        raise NotebookError(f"cell {error.exec_count} failed: {reason}") from error
+        raise NotebookError(f"cell {error.exec_count} failed{_place(error)}: {reason}") from error
     except nbclient.DeadKernelError as error:
         raise NotebookError("the kernel died (out of memory, or killed from outside)") from error
     except (RuntimeError, OSError) as error:
@@ -140,6 +142,12 @@ def execute(
     finally:
         with suppress(OSError, ValueError):  # none, or a truncated one, as on a full disk
             _tidy(executed)
+
+
+def _place(error) -> str:
+    """Return at which line a cell failed: the last of its own in the traceback."""
+    numbers = re.findall(rf"\bIn\[{error.exec_count}\], line (\d+)", ANSI.sub("", "\n".join(error.traceback)))
+    return f" in line {numbers[-1]}, {error.source.splitlines()[int(numbers[-1]) - 1].strip()}" if numbers else ""
 
 
 def _kernel_class(arguments, log):
