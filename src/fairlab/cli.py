@@ -177,7 +177,7 @@ TYPES = click.option(
     "dtypes",
     multiple=True,
     metavar="COLUMN=TYPE",
-    help="how a column is read, as zip=str; numbers that begin with a zero stay text anyway",
+    help="how a column is read, as zip=str or day=date; numbers that begin with a zero stay text anyway",
 )
 CASE_PARAMETERS = (
     click.argument(

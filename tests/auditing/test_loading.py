@@ -4,6 +4,7 @@ import pickle
 import re
 import sys
 import zipfile
+from datetime import datetime
 
 import joblib
 import pandas as pd
@@ -252,6 +253,8 @@ TYPED = [  # what stands in the file, the type, and the values
     (["1", "NA", ""], "float", [1, None, None]),
     (["1", "2.5", ""], "Float64", [1, 2.5, None]),
     (["1", "01", ""], "category", ["1", "01", None]),
+    (["2024-02-01", "", "9999-12-31"], "date", [pd.Timestamp("2024-02-01"), None, datetime(9999, 12, 31)]),
+    (["2024-02-01 08:30", "NA", ""], "datetime64", [pd.Timestamp("2024-02-01 08:30"), None, None]),
     (["2024-02-01", "", "2024-03-01"], "datetime64[s]", [pd.Timestamp("2024-02-01"), None, pd.Timestamp("2024-03-01")]),
 ]
 
@@ -275,6 +278,8 @@ def test_a_type_that_is_asked_for_keeps_the_values(read, texts, kind, expected):
         (["1e300", "1"], "float32", "found 1e"),
         (["1_000", "1"], "float", "found '1_000'"),
         (["soon", "2024-01-01"], "datetime64[ns]", "soon"),
+        (["2024-01-01", "02.01.2024"], "date", "expected the year first, as in 2025-01-31, found '02.01.2024'"),
+        (["2024-01-01", "2024-13-01"], "datetime64", "13"),
         (["women", "wombats"], "U3", "expected 'str', which cuts no text"),
         (["women", "wombats"], "S3", "expected 'str', which cuts no text"),
         (["2500-01-01", "2024-01-01"], "datetime64[ns]", "[Oo]ut of bounds"),

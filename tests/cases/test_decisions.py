@@ -159,7 +159,10 @@ DOUBTFUL = {
     "thousands": ({"points": ["35,575", "1,000", "900"]}, "points: expected numbers, found texts such as '35,575'"),
     "currency": ({"points": ["$49,121", "$900.50", "$8"]}, "points: expected numbers, found texts such as"),
     "percentages as a feature": ({"points": ["47 %", "8 %", "50 %"]}, "points: expected numbers, found texts such as"),
-    "dates": ({"points": ["01.02.2025", "12.11.2024", "3.4.2025"]}, "points: expected dates, found texts such as"),
+    "dates": (
+        {"points": ["01.02.2025", "12.11.2024", "3.4.2025"]},
+        "points: expected dates, found .* --dtype points=date does",
+    ),
     "ids that occur twice": ({"applicant_id": list(range(20))}, "applicant_id has 20 values in 60 rows. If it tells"),
 }
 

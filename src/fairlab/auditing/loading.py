@@ -27,6 +27,7 @@ ZERO = r"\s*[+-]?0[0-9]"  # the beginning of an identifier
 BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}  # where booleans are asked for
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
+DATES = ("date", "datetime64")  # types of columns
 KERAS, PICKLES = (".keras", ".h5"), (".pkl", ".pickle", ".joblib")
 SAFE_KERAS = (
     3,
@@ -157,7 +158,8 @@ def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, text
     ----------
     path : str or Path
     dtype : mapping of str to str, optional
-        Types of columns, by name: ``{"zip": "str"}``. The values must fit: ``bool`` takes true and false, 1 and 0.
+        Types of columns, by name: ``{"zip": "str"}``. The values must fit: ``bool`` takes true and false, 1 and 0,
+        ``date`` and ``datetime64`` dates and times with the year first.
     texts : iterable of str
         Columns to read as text, where the table has them.
 
@@ -191,7 +193,10 @@ def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, text
         table = table.assign(**{name: _inferred(table[name]) for name in table if name not in dtype})
     for name, kind in dtype.items():
         try:
-            table[name] = _typed(table[name], pd.api.types.pandas_dtype(kind))
+            if kind in DATES:
+                table[name] = _dates(table[name])
+            else:
+                table[name] = _typed(table[name], pd.api.types.pandas_dtype(kind))
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"dtype: {name} cannot be read as {kind!r}: {error}") from error
     return table
@@ -291,6 +296,16 @@ def _no_number(texts: pd.Series, numbers: pd.Series, *, has_missing: bool) -> st
     if is_float and sizes.max() >= 2**53 and largest.lstrip("+-").isdigit():
         return f"{largest} has too many digits to be held exactly"
     return ""
+
+
+def _dates(column: pd.Series) -> pd.Series:
+    """Return dates; raises a ValueError for texts that do not begin with the year: they may begin with day or month."""
+    if pd.api.types.infer_dtype(column, skipna=True) != "string":
+        return column.astype("datetime64[us]")
+    codes, _, known = _known(column)
+    if (strange := ~known.str.match(r"\s*\d{4}")).any():
+        raise ValueError(f"expected the year first, as in 2025-01-31, found {known[strange].iloc[0]!r}")
+    return known.astype("datetime64[us]").reindex(codes).set_axis(column.index)
 
 
 def _typed(column: pd.Series, target) -> pd.Series:

@@ -191,7 +191,9 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
                     "the features: people who are matched on it are decided alike."
                 )
         if len(values) > 2 and (kind := _kind_of_texts(values.dropna())):
-            yield f"{name}: expected {kind}, found texts such as {values.dropna().iloc[0]!r}, each taken as a category."
+            advice = f" (pd.to_datetime reads dates; in a shell --dtype {name}=date does, the year first)"
+            found = f"texts such as {values.dropna().iloc[0]!r}, each taken as a category{advice * (kind == 'dates')}"
+            yield f"{name}: expected {kind}, found {found}."
 
 
 def _known_only(column: pd.Series, favourable: np.ndarray | None) -> bool | None:
