@@ -503,6 +503,22 @@ def test_a_run_is_set_beside_the_committed_scorecard_with_what_moved_first():
     assert len(beside(ours, committed, 1)) == 2
 
 
+def test_rows_that_only_became_not_comparable_are_counted_alone_and_those_without_a_result_come_last():
+    committed = [number(name, 1.0) for name in ("gone", "same", "moved", "seconds")]
+    ours = [
+        number("gone", None, "not run", reason="no label was found"),
+        number("same", 1.0, "not comparable"),
+        number("moved", 1.5, "not comparable"),
+        number("seconds", 1.0),
+    ]
+    assert beside(ours, committed) == [
+        "table-1:moved  published 1.0, committed 1 (agrees), here 1.5 (not comparable)",
+        "table-1:gone  published 1.0, committed 1 (agrees), here no result (not run): no label was found",
+        "2 of 4 rows are other than in the committed scorecard; same result, but not comparable because of the size of "
+        "the run: 1",
+    ]
+
+
 @pytest.mark.parametrize(
     ("here", "there", "more"),
     [

@@ -387,30 +387,38 @@ def beside(
 ) -> list[str]:
     """Return a line for every row that is other than among `others`, and one that counts them.
 
-    Other verdicts come first, then the largest changes; at most so many rows. `before` and `of` say whose rows the
-    others are.
+    Numbers and claims come first, those with another verdict before the largest changes, then rows that have a result
+    on one side only; at most so many rows. Rows with the same result that are not comparable for a size that is other
+    than the paper's are counted alone. `before` and `of` say whose rows the others are.
     """
     rows, known = list(rows), {row.place: row for row in others}
     pairs = [(row, known[row.place]) for row in rows if row.place in known]
-    moved = sorted((pair for pair in pairs if any(_moved(*pair))), key=lambda pair: _moved(*pair), reverse=True)
+    moved = [(row, old) for row, old in pairs if any(_moved(row, old))]
+    moved.sort(key=lambda pair: (all(row.ours is not None for row in pair), *_moved(*pair)), reverse=True)
     lines = [
         f"{row.artefact}:{row.id}  {'claim' if row.kind == 'claim' else f'published {row.printed}'}, "
-        f"{before} {old.result}, here {row.result}"
+        f"{before} {old.result}, here {row.result}" + (f": {row.reason}" if row.ours is None and row.reason else "")
         for row, old in moved[:most]
     ]
     profiles = sorted({(old.profile, row.profile) for row, old in pairs if {old.profile, row.profile} <= {*PROFILES}})
     sizes = [f", which is of another size (profile {old}; here {own})" for old, own in profiles if old != own]
+    kept = sum(row.verdict != old.verdict for row, old in pairs if not any(_moved(row, old)))
+    same = f"; same result, but not comparable because of the size of the run: {kept}" if kept else ""
     new = f"; not in it: {len(rows) - len(pairs)}" if len(rows) > len(pairs) else ""
-    return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in {of}{''.join(sizes)}{new}"]
+    return [*lines, f"{len(moved)} of {len(pairs)} rows are other than in {of}{''.join(sizes)}{same}{new}"]
 
 
 def _moved(row, old) -> tuple[bool, float]:
-    """Return whether the verdict is another, and by how much the number changed, relative to the old one."""
+    """Return whether the verdict is another, and by how much the number changed, relative to the old one.
+
+    That a row is not comparable, for the size of its run, is no other verdict on its number.
+    """
     change = 0.0 if row.ours == old.ours else np.inf
     if change and {type(row.ours), type(old.ours)} in ({float}, {tuple}):
         ours, before = np.asarray(row.ours), np.asarray(old.ours)
         change = float((np.abs(ours - before) / np.maximum(np.abs(before), LEAST)).max())
-    return row.verdict != old.verdict, change if change > ROUNDED else 0.0  # the committed ones are rounded
+    is_other = row.verdict not in (old.verdict, "not comparable")
+    return is_other, change if change > ROUNDED else 0.0  # the committed ones are rounded
 
 
 def compare(run: Run) -> Comparison:
