@@ -50,7 +50,11 @@ def verdict(published, *values, **about):
         (value(value=0, kind="count"), [0], "exact"),
         # exact: below a printed "<x"
         (value(value=0.01, kind="percent", less_than=True), [0.0099], "exact"),
-        (value(value=0.01, kind="percent", less_than=True), [0.01], "agrees"),
+        (value(value=0.01, kind="percent", less_than=True), [0.011], "agrees"),
+        # half a point says nothing of it: only 10% and 25% count
+        (value(value=0.01, kind="percent", less_than=True), [0.012], "near"),
+        (value(value=0.01, kind="percent", less_than=True), [0.013], "differs"),
+        (value(value=0.005, kind="proportion", less_than=True), [0.0099], "differs"),
         (value(value=0.01, kind="statistic", less_than=True), [0.02], "differs"),
         # agrees, with a published std: one std, or three combined standard errors where that is more
         (value(value=1.0, std=0.5, n=100), [1.5], "agrees"),

@@ -278,8 +278,13 @@ def _limit(published, ours) -> np.ndarray:
     if published.std is not None:
         combined = np.hypot(published.std / np.sqrt(published.n or 1), ours.error)
         return np.maximum(STANDARD_ERRORS * combined, published.std)
-    limit = max(AGREES * abs(published.value), POINTS.get(published.kind, 0))
+    limit = max(AGREES * abs(published.value), _points(published))
     return np.where(_errors_count(published, ours), np.maximum(STANDARD_ERRORS * ours.error, limit), limit)
+
+
+def _points(published) -> float:
+    """Return half a percentage point in the unit of a number; 0 if "<x" was printed, of which it may be many times."""
+    return 0.0 if published.less_than else POINTS.get(published.kind, 0.0)
 
 
 def _errors_count(published, ours) -> np.ndarray:
@@ -298,7 +303,7 @@ def _rule(published, ours) -> str:
     if published.std is not None:
         return f"within {_limit(published, ours):.3g} (three standard errors or one published std)"
     ways = [f"{AGREES:.0%}"]
-    if published.kind in POINTS:
+    if _points(published):
         ways.append("half a percentage point")
     if _errors_count(published, ours):
         ways.append(f"three of our standard errors ({STANDARD_ERRORS * ours.error:.3g})")
