@@ -128,3 +128,16 @@ def test_common_mistakes_get_their_sentences(key):
                 if said and not any(each in said for each in says) and not any(own in said for own in sentences(test)):
                     left.append(f"{name}: {mistake['mistake']}: {said}")
     assert not left, "\n".join(left)
+
+
+@pytest.mark.parametrize("library", ["numpy as np", "pandas as pd", "matplotlib.pyplot as plt"])
+def test_a_library_that_no_cell_imports_is_named(library):
+    name = library.split()[-1]
+    with pytest.raises(NameError) as caught:
+        exec(f"{name}.mean([1])", {"n": 1, "p": 2, "pl": 3})
+    assert str(explained(caught.value)).endswith(f"; write `import {library}` first")
+
+
+def test_a_mean_that_is_divided_by_the_largest_weight_is_explained():
+    said = Lab("berkeley").said("weighted_gap", lambda gap, size: (gap * size).sum() / size.max())
+    assert "you divided by the largest department; divide by the sum of the weights" in said

@@ -20,7 +20,7 @@ OBJECTS.maxother = 80  # letters of an object that is no value
 
 # How a wrong answer is made right, by what a student should hear of it. The first that fits is said.
 COMMON = {
-    "that is a percentage; return a share, between 0 and 1": lambda found, right: found / (100 if _share(right) else 1),
+    "that is a percentage; return a share, between 0 and 1": lambda found, right: _of_percent(found, right),
     "that is rounded; return all digits": lambda found, right: _unrounded(found, right),
     "the sign is turned": lambda found, right: -found,
     "the sign is lost": lambda found, right: np.where(right < 0, -found, found),
@@ -57,6 +57,9 @@ ERRORS = {
     "unsupported operand|not supported|concatenate|did not contain a loop|must be": "Kinds of values that do not go "
     "together, such as text and a number; print both, or take type(...) of them",
 }
+
+# Names by which libraries are imported.
+IMPORTS = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot"}
 
 
 class LabError(AssertionError):
@@ -209,8 +212,12 @@ def _shared(found: np.ndarray, right: np.ndarray) -> np.ndarray:
     return right if are_counts and _share(right) and (right != np.round(right)).any() else found
 
 
-def _unrounded(found: np.ndarray, right: np.ndarray) -> np.ndarray:
-    digits = range(0 if (np.abs(right) >= 1).any() else 1, 6)
+def _of_percent(found: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return _unrounded(found / 100, right, 2) if _share(right) else found
+
+
+def _unrounded(found: np.ndarray, right: np.ndarray, least: int = 1) -> np.ndarray:
+    digits = range(0 if (np.abs(right) >= 1).any() else least, 6)
     return right if any(np.allclose(found, np.round(right, n), rtol=0, atol=1e-9) for n in digits) else found
 
 
@@ -288,6 +295,8 @@ def explained(error: Exception) -> Exception:
         names = [name for frame in frames[-1:] for name in frame.f_builtins | frame.f_globals | frame.f_locals]
         close = get_close_matches(error.name or "", names, n=1)
         hint = f"Did you mean `{close[0]}`?" if close else "Run the cells above it, from the first on, without an error"
+        if library := IMPORTS.get(error.name or ""):
+            hint = f"No cell that was run imports {library}; write `import {library} as {error.name}` first"
     ignores = next(filter(None, (_ignores([frame.f_code], frame.f_globals) for frame in frames)), hint)
     if ignores and not isinstance(error, LabError):
         error.args = (f"{text.rstrip('. ')}. {ignores}",)
