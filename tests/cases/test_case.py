@@ -881,6 +881,23 @@ def test_dates_durations_and_decimals(values, numbers):
     assert (case.decide(shown) == case.decide()).all()
 
 
+@pytest.mark.parametrize("make", [lambda days: days, lambda days: days.dt.date])
+def test_groups_of_dates_are_named_by_dates_and_are_about_equal(make):
+    days = pd.Series(pd.Timestamp("2025-01-01") + pd.to_timedelta(np.arange(365), unit="D"))
+    table = pd.DataFrame({"value": make(days), "sex": np.resize(["f", "m"], 365)})
+    case = Case(lambda rows: rows["sex"] == "m", table, sensitive_features="value")
+    groups = case.groups("value").value_counts(sort=False)
+    assert groups.index[0] == f"up to {days[groups.iloc[0] - 1]:%Y-%m-%d}"
+    assert groups.between(365 / 4 * 0.8, 365 / 4 * 1.2).all()
+
+
+def test_groups_of_durations_and_decimals_are_named_by_these():
+    days = pd.Series(np.arange(40))
+    table = pd.DataFrame({"time": pd.to_timedelta(days, unit="D"), "pay": days.map(Decimal), "sex": ["f", "m"] * 20})
+    case = Case(lambda rows: rows["sex"] == "m", table, sensitive_features=["time", "pay"])
+    assert [case.groups(name).cat.categories[1] for name in ("time", "pay")] == ["9 days to 19 days", "9 to 19"]
+
+
 def test_what_is_no_date_is_refused():
     table = pd.DataFrame({"sex": ["f", "m"], "value": [datetime.date(2020, 1, 1), datetime.date(9999, 12, 31)]})
     case = columns_of(table)[2]

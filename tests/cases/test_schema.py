@@ -127,6 +127,7 @@ def test_groups_of_numbers_have_round_names_that_are_true_and_nobodys_value(unit
     ("values", "names"),
     [
         (np.arange(100_001, 100_041), ["up to 100,010", "100,010 to 100,020", "100,020 to 100,030", "above 100,030"]),
+        (np.arange(20_089, 20_454), ["up to 20,180", "20,180 to 20,270", "20,270 to 20,360", "above 20,360"]),
         (np.r_[np.zeros(90), np.arange(1, 21)], ["up to 0", "above 0"]),
         (np.r_[np.full(90, 731.25), np.arange(20)], ["any number"]),
         (np.r_[np.arange(20), np.full(20, 731.25)], ["up to 9", "9 to 19", "above 19"]),

@@ -19,7 +19,15 @@ from fairlab.cases.decisions import (
     doubts,
     record_of,
 )
-from fairlab.cases.foreign import as_numbers, as_pandas, drawn_rows, lies_elsewhere, plain_table, with_originals
+from fairlab.cases.foreign import (
+    Originals,
+    as_numbers,
+    as_pandas,
+    drawn_rows,
+    lies_elsewhere,
+    plain_table,
+    with_originals,
+)
 from fairlab.cases.meaning import listed, spelled_alike
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
@@ -418,7 +426,8 @@ class Case:
         """Return a sensitive column as categories with names, aligned with the table.
 
         Texts and numbers are sorted, categories keep their order, missing values are the last category; more than ten
-        different numbers make four groups, or those of the edges that `schema` gives.
+        different numbers make four groups, or those of the edges that `schema` gives, named by dates where these were
+        dates.
 
         Raises
         ------
@@ -429,7 +438,9 @@ class Case:
             raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive_features)}, found {name!r}")
         if name not in self._groups:
             edges = {each.name: each.edges for each in self._domain.features}[name] if name in self._given else None
-            self._groups[name] = Feature.groups(name, self.table[name], edges=edges).categories(self.table[name])
+            feature, original = Feature.groups(name, self.table[name], edges=edges), self._originals.get(name)
+            labels = feature.named(original.in_words) if isinstance(original, Originals) else feature.labels
+            self._groups[name] = feature.categories(self.table[name], labels)
         return self._groups[name].copy()
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors
+from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors, in_words
 from fairlab.tables import EngineTable, Hash, Table, engine_table
 from fairlab.tables.keys import key_numbers
 
@@ -173,6 +173,12 @@ class Originals:
                     f"rows: column {numbers.name!r}: expected {self._kind}, found the number {most}"
                 ) from error
         return values.rename(numbers.name)
+
+    def in_words(self, number: float) -> str:
+        """Return a number in words: of dates a date, of durations one."""
+        if isinstance(self._kind, _Decimals):
+            return in_words(number)
+        return str(self._kind.values(np.array([number]))[0]).removesuffix(" 00:00:00")
 
 
 def from_other_library(table) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import datetime
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,6 +47,7 @@ UNFIT = (
     (lambda dtype: dtype == np.float16, "make it wider, as .astype('float32') does"),
 )
 GROUPS = 10  # numbers with more different values than this make four groups
+KEPT = 0.8  # of the size of a group, when its edges are rounded
 
 
 class CaseError(ValueError):
@@ -267,7 +268,12 @@ class Feature:
     @property
     def labels(self) -> list[str]:
         """Names of the values, all different: 1 and "1" have two, and so have a missing value and any string."""
-        known = [value for value in self.values if not is_missing(value)] if self.edges is None else _spans(self.edges)
+        return self.named(in_words)
+
+    def named(self, in_words: Callable[[float], str]) -> list[str]:
+        """Return `labels` with edges of bins in other words, as dates."""
+        known = [value for value in self.values if not is_missing(value)]
+        known = known if self.edges is None else _spans([in_words(edge) for edge in self.edges])
         often = Counter(map(str, known))
         names = [repr(value) if often[str(value)] > 1 else str(value) for value in known]
         if self.has_missing:
@@ -311,14 +317,14 @@ class Feature:
             raise CaseError(f"column {self.name!r} holds {column[strange].tolist()[0]!r}, not among its values")
         return codes
 
-    def categories(self, column: pd.Series) -> pd.Series:
+    def categories(self, column: pd.Series, labels: Sequence[str] | None = None) -> pd.Series:
         """Return a column as ordered categories, called by their labels; those that do not occur are left out."""
         if is_number(column):
             codes = self.find(column)
         else:  # each text is looked up once
             places, values = pd.factorize(column, use_na_sentinel=False)
             codes = self.find(pd.Series(values))[places]
-        named = pd.Categorical.from_codes(codes, self.labels, ordered=True)
+        named = pd.Categorical.from_codes(codes, self.labels if labels is None else labels, ordered=True)
         return pd.Series(named.remove_unused_categories(), index=column.index, name=column.name)
 
     def _among(self, values, known: pd.Series) -> np.ndarray:
@@ -449,16 +455,17 @@ def _representatives(name: str, numbers: np.ndarray, edges) -> list:
 
 
 def _rounded_quantiles(numbers: np.ndarray, n_groups: int) -> list[float]:
-    """Return edges between groups, in the fewest significant digits, three or more, that keep them near their size.
+    """Return edges between groups, in the fewest significant digits, three or more, that keep them about their size.
 
-    Edges are rounded before anything is put between them, so that their names are true.
+    Edges are rounded before anything is put between them, so that their names are true. How far depends on how the
+    numbers are spread, not on how large they are: `KEPT` of each group stays.
     """
     exact = np.unique(np.quantile(numbers, np.arange(1, n_groups) / n_groups, method="inverted_cdf"))
     exact = exact[exact < numbers.max()]
     sizes = _sizes(exact, numbers)
     for digits in range(3, 17):
         edges = np.array([float(f"{edge:.{digits - 1}e}") for edge in exact])
-        if (np.diff(edges) > 0).all() and (_sizes(edges, numbers) >= sizes / 2).all():
+        if (np.diff(edges) > 0).all() and (_sizes(edges, numbers) >= KEPT * sizes).all():
             return edges.tolist()
     return exact.tolist()
 
@@ -467,9 +474,13 @@ def _sizes(edges: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return np.bincount(np.searchsorted(edges, numbers), minlength=len(edges) + 1)
 
 
-def _spans(edges: Sequence[float]) -> list[str]:
+def in_words(edge: float) -> str:
+    """Return an edge of bins as a number in words."""
+    return f"{float(edge):,}".removesuffix(".0")
+
+
+def _spans(ends: Sequence[str]) -> list[str]:
     """Return names of what lies up to the first edge, between two, and above the last."""
-    ends = [f"{float(edge):,}".removesuffix(".0") for edge in edges]
     if not ends:
         return ["any number"]
     return [f"up to {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"above {ends[-1]}"]
