@@ -898,6 +898,16 @@ def test_groups_of_durations_and_decimals_are_named_by_these():
     assert [case.groups(name).cat.categories[1] for name in ("time", "pay")] == ["9 days to 19 days", "9 to 19"]
 
 
+def test_a_model_that_fails_later_is_said_to_fail_on_other_rows_and_one_is_shown():
+    def model(rows):
+        return rows["x"] > 5 // int(rows["x"].max() < 20)
+
+    table = pd.DataFrame({"sex": ["f", "m"] * 10, "x": np.arange(20)})
+    case = Case(model, table, sensitive_features="sex")
+    with pytest.raises(CaseError, match=r"fails on rows that a method made, .* such as sex f, x 99: ZeroDivisionError"):
+        case.decide(table.assign(x=99))
+
+
 def test_what_is_no_date_is_refused():
     table = pd.DataFrame({"sex": ["f", "m"], "value": [datetime.date(2020, 1, 1), datetime.date(9999, 12, 31)]})
     case = columns_of(table)[2]

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from fairlab.cases.finding import few
 from fairlab.cases.foreign import from_other_library
 from fairlab.cases.meaning import are_probabilities, interpret
 from fairlab.cases.queries import Queries
@@ -253,7 +254,7 @@ class ModelAdapter:
         return self.queries.answers(question, answer, rows)
 
     def _scores(self, rows) -> np.ndarray:
-        with _failing():
+        with _failing(self._asked_of(rows)):
             if self.meaning.has_own_scores:
                 values = np.asarray(self.scorer(rows, self.meaning.label), dtype=float)
             else:
@@ -269,7 +270,7 @@ class ModelAdapter:
 
     def _answers(self, rows) -> np.ndarray:
         """Return what the model answers: one value a row, or columns; none missing."""
-        with _failing():
+        with _failing(self._asked_of(rows)):
             answers = self.answer(rows)
         if hasattr(answers, "tocsr") or isinstance(getattr(answers, "dtype", None), pd.SparseDtype):
             raise CaseError(
@@ -289,6 +290,14 @@ class ModelAdapter:
             return answers
         check_values(answers, "model")
         return answers.to_numpy(dtype=object)
+
+    def _asked_of(self, rows) -> str:
+        """Return in words what rows these are: those of the table, until the case is made."""
+        if not self.queries.n_for_case:
+            return "the rows of the table"
+        first = rows.iloc[0] if isinstance(rows, pd.DataFrame) else rows[0]
+        row = few([f"{name} {value}" for name, value in pd.Series(first).items()])
+        return f"rows that a method made, or asks more about, such as {row}"
 
     def _warn(self, text: str) -> None:
         self.warnings.append(text)
@@ -474,15 +483,15 @@ def _of_own_rows(function: Callable, rows, *more):
 
 
 @contextmanager
-def _failing():
-    """Say of any error inside the block that it is the model's."""
+def _failing(rows: str):
+    """Say of any error inside the block that it is the model's, and on what rows."""
     try:
         yield
     except CaseError:
         raise
     except (Exception, SystemExit) as error:  # one that ends the process would choose the exit status
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise CaseError(f"model: fails on the rows of the table: {reason}") from error
+        raise CaseError(f"model: fails on {rows}: {reason}") from error
 
 
 def _aligned(answers, index: pd.Index) -> pd.Series:
