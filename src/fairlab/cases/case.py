@@ -348,8 +348,10 @@ class Case:
     @property
     def log_odds_threshold(self) -> float:
         """Log odds at which a decision turns favourable; 0 of a score that is no probability, see `log_odds`."""
-        is_excess = self.decision_threshold is None or self.unit == "score"
-        return 0.0 if is_excess else float(logit(min(self.decision_threshold, 1 - np.finfo(float).eps)))
+        threshold = self.decision_threshold
+        if threshold is None or self.unit == "score":
+            return 0.0
+        return float(logit(min(threshold, 1 - np.finfo(float).eps)))
 
     @property
     def unit(self) -> str | None:

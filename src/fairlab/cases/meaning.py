@@ -180,7 +180,7 @@ def interpret(
     """
     found = _interpret(answers, labels, pos_label, decision_threshold, classes=classes, unit=unit)
     threshold = found.decision_threshold
-    if found.kind == "scores" and found.unit != "score" and not 0 < threshold <= 1:
+    if found.kind == "scores" and found.unit != "score" and threshold is not None and not 0 < threshold <= 1:
         raise CaseError(
             f"decision_threshold: the model gives values within 0 and 1, expected one above 0, at most 1, found "
             f"{threshold:g}"
