@@ -589,7 +589,7 @@ def test_the_command_writes_the_committed_scorecard_and_the_figure_and_table_of_
     readme = toy / "README.md"
     readme.write_text("Before\n<!-- summary -->\nold\n<!-- /summary -->\nAfter\n")
     committed, own = ([folder / f"REPRODUCTION.{kind}" for kind in ("json", "md")] for folder in (toy, results))
-    for call, written in (([], own), (["--write"], [*own, *committed, toy / "figures" / "verdicts.svg"])):
+    for call, written in (([], own), (["--write"], [*committed, toy / "figures" / "verdicts.svg"])):
         assert main(["scorecard", *call]) == 0
         assert [file.exists() for file in (*committed, *written)] == [bool(call)] * 2 + [True] * len(written)
     assert [file.read_text() for file in committed] == [file.read_text() for file in own]

@@ -30,7 +30,6 @@ IDENTIFIER = r"(?i:(.*[^a-z])?(id|uuid|key|person|number|nr|no))|.*[a-z](Id|ID)"
 NUMBER = r"[-+(]?\s*[^\w\s]?\s*\d[\d.,' \u00a0]*\)?\s*([^\w\s]|[A-Z]{3})?"  # as people write them, not machines
 DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([T ].*)?"
 MOST_BY_CHANCE = 7.0  # pairs of rows that are alike, by chance; that there is none has a probability of 0.001
-BY_CHANCE = 0.001  # probability below which a pattern is none
 MOST_PARTS = 1_000  # of the unit that weights are multiples of
 
 
@@ -203,7 +202,8 @@ def _known_only(column: pd.Series, favourable: np.ndarray | None) -> bool | None
         return None
     decisions = favourable[known]
     share = (favourable == decisions[0]).mean()
-    return bool(decisions[0]) if (decisions == decisions[0]).all() and share ** known.sum() < BY_CHANCE else None
+    is_only = (decisions == decisions[0]).all() and share ** known.sum() < np.exp(-MOST_BY_CHANCE)
+    return bool(decisions[0]) if is_only else None
 
 
 def _kind_of_texts(values: pd.Series) -> str:

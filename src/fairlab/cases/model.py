@@ -254,7 +254,7 @@ class ModelAdapter:
         return self.queries.answers(question, answer, rows)
 
     def _scores(self, rows) -> np.ndarray:
-        with _failing(self._asked_of(rows)):
+        with _failing(partial(self._asked_of, rows)):
             if self.meaning.has_own_scores:
                 values = np.asarray(self.scorer(rows, self.meaning.label), dtype=float)
             else:
@@ -270,7 +270,7 @@ class ModelAdapter:
 
     def _answers(self, rows) -> np.ndarray:
         """Return what the model answers: one value a row, or columns; none missing."""
-        with _failing(self._asked_of(rows)):
+        with _failing(partial(self._asked_of, rows)):
             answers = self.answer(rows)
         if hasattr(answers, "tocsr") or isinstance(getattr(answers, "dtype", None), pd.SparseDtype):
             raise CaseError(
@@ -483,7 +483,7 @@ def _of_own_rows(function: Callable, rows, *more):
 
 
 @contextmanager
-def _failing(rows: str):
+def _failing(asked_of: Callable[[], str]):
     """Say of any error inside the block that it is the model's, and on what rows."""
     try:
         yield
@@ -491,7 +491,7 @@ def _failing(rows: str):
         raise
     except (Exception, SystemExit) as error:  # one that ends the process would choose the exit status
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise CaseError(f"model: fails on {rows}: {reason}") from error
+        raise CaseError(f"model: fails on {asked_of()}: {reason}") from error
 
 
 def _aligned(answers, index: pd.Index) -> pd.Series:

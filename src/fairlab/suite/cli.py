@@ -288,10 +288,10 @@ def scorecard(write_bars, rows, as_json, profile, write):
     elif rows:
         print("\n".join(row.to_text() for row in card.rows))
     else:
-        written = scorecard.write(card, profile)
+        card = scorecard.to_commit(card, profile) if write else card
+        written = scorecard.write(card, profile, publish=write)
         if write:
-            card = scorecard.to_commit(card, profile)
-            written += [*scorecard.write(card, profile, publish=True), write_bars(card)]
+            written.append(write_bars(card))
         print(scorecard.ending(card))
         print("scorecard: " + ", ".join(map(short, written)))
     return int(bool(unreadable))
