@@ -400,8 +400,12 @@ def beside(
         f"{before} {old.result}, here {row.result}" + (f": {row.reason}" if row.ours is None and row.reason else "")
         for row, old in moved[:most]
     ]
-    profiles = sorted({(old.profile, row.profile) for row, old in pairs if {old.profile, row.profile} <= {*PROFILES}})
-    sizes = [f", which is of another size (profile {old}; here {own})" for old, own in profiles if old != own]
+    profiles = Counter((old.profile, row.profile) for row, old in pairs if {old.profile, row.profile} <= {*PROFILES})
+    sizes = [
+        f"{', which is' if n == len(pairs) else f'; {n} there are'} of another size (profile {old}; here {own})"
+        for (old, own), n in sorted(profiles.items())
+        if old != own
+    ]
     kept = sum(row.verdict != old.verdict for row, old in pairs if not any(_moved(row, old)))
     same = f"; same result, but not comparable because of the size of the run: {kept}" if kept else ""
     new = f"; not in it: {len(rows) - len(pairs)}" if len(rows) > len(pairs) else ""
