@@ -23,6 +23,7 @@ from fairlab.cli import main
     ("arguments", "message"),
     [
         (["run", "toy/meen"], "did you mean 'toy/mean'"),
+        (["run", "toi"], "unknown experiment 'toi'"),
         (["run", "toy/mean", "--profile", "fast"], "unknown profile 'fast'"),
         (["run", "toy/mean", "-p", "m", "3"], "no parameter 'm'"),
         (["run"], "name experiments or give --all"),
@@ -55,7 +56,7 @@ def test_wrong_calls_say_what_exists(toy, capsys, arguments, message):
         (["list"], 0, r"experiment .*\ntoy/mean +table-1, figure-1 .*\n"),
         (["data", "describe", "lipton"], 0, r".*Hiring data of Lipton.*"),
         (
-            ["run", "toy/mean", "-p", "n", "3", "--seed", "2", "--dry-run"],
+            ["run", "toy", "-p", "n", "3", "--seed", "2", "--dry-run"],
             0,
             r"toy/mean: about [\d.]+ min of one core at the sizes of quick\n",
         ),

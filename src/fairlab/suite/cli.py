@@ -11,6 +11,7 @@ import click
 
 from fairlab.data.project import project
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
+from fairlab.suite.published import paper_keys
 
 AT_LEAST_ONE = click.IntRange(min=1)
 
@@ -70,7 +71,7 @@ def list_experiments():
 
 
 @suite.command(cls=RunCommand)
-@click.argument("names", nargs=-1, metavar="[NAME]...", help="<paper>/<experiment>, as `fairlab list` shows")
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="<paper>/<experiment>, as `fairlab list` shows, or a paper")
 @click.option("--all", "everything", is_flag=True, help="every experiment")
 @click.option(
     "--profile", default=DEFAULT_PROFILE, metavar="PROFILE", show_default=True, help=f"one of {', '.join(PROFILES)}"
@@ -104,6 +105,8 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
     """Run experiments: one directly, several in parallel."""
     if bool(names) == everything:
         raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
+    papers = paper_keys()
+    names = [one for name in names for one in (experiment_names(name) if name in papers else [name])]
     on_cluster = scheduler != "local"
     if snakemake and not on_cluster:
         raise ValueError("--snakemake is for a cluster: --scheduler slurm")
