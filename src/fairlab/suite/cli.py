@@ -71,7 +71,7 @@ def list_experiments():
 
 
 @suite.command(cls=RunCommand)
-@click.argument("names", nargs=-1, metavar="[NAME]...", help="<paper>/<experiment>, as `fairlab list` shows, or a paper")
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="a paper, or <paper>/<experiment> as `fairlab list` shows")
 @click.option("--all", "everything", is_flag=True, help="every experiment")
 @click.option(
     "--profile", default=DEFAULT_PROFILE, metavar="PROFILE", show_default=True, help=f"one of {', '.join(PROFILES)}"
