@@ -13,7 +13,8 @@ from math import comb, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairlab.auditing.audits import run
+from fairlab.auditing.audits import EMPTY_RATES, run
+from fairlab.auditing.doubts import why_no_errors
 from fairlab.auditing.report import UNDECIDED, Report
 from fairlab.auditing.wording import line, people_needed
 from fairlab.cases import Finding
@@ -147,6 +148,8 @@ def _compared(table) -> list[str]:
 
 def _tested(report: Report, measure: str) -> list[Finding]:
     """Return the findings of a measure that have a test and decide the verdict, and tests of everyone's error rates."""
+    if measure in (*EMPTY_RATES, ERRORS) and why_no_errors(report.case):
+        return []
     found = list(report.frame.loc[report.frame["decides"] & report.frame["measure"].eq(measure), "finding"])
     if measure == ERRORS and report.case.y_true is not None and report.case.task != "numbers":
         found += run("rates", report.case, confidence_level=report.confidence_level, rates=["error rate"]).findings
@@ -163,6 +166,8 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
     known |= set(case.unseen) if measure in DIRECT else set()
     if measure in OF_LABELS and case.y_true is None:
         why = "there are no true labels"
+    elif measure in (*EMPTY_RATES, ERRORS) and (known_only := why_no_errors(case)):
+        why = known_only
     elif measure in DIRECT[1:] and report.verdict_on != "all":
         why = "it is tested on generated inputs, which decide nothing but with verdict_on='all'"
     elif measure == RATIO:

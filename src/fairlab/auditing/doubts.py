@@ -1,0 +1,112 @@
+"""What may be wrong with the people of a case, for a reader of its report to judge: one sentence each."""
+
+import numpy as np
+import pandas as pd
+
+from fairlab.cases import Case, Feature
+from fairlab.checks import is_number
+from fairlab.statistics import difference_bounds
+
+BY_CHANCE = 0.001  # probability of what is said, if nothing were wrong
+LEAST_KNOWN = 30  # people of each kind, below which nothing is said of their rates
+SLIGHT = 0.05  # difference of rates
+MOST_CODES = 30  # different whole numbers of a column that may be codes
+LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
+
+
+def doubts(case: Case) -> list[str]:
+    """Return what is doubtful about true labels, rows and groups of a case."""
+    return [*_of_labels(case), *_of_copies(case), *_of_codes(case)]
+
+
+def why_no_errors(case: Case) -> str:
+    """Return why true and false positive rates say nothing of the decisions, "" if they do.
+
+    Of a loan that was refused nobody knows whether it would have been repaid: of those that were granted, every rate is
+    1, or 0, whoever decided how.
+    """
+    if case.y_true is None or case.task == "numbers" or not case.labelled.any():
+        return ""
+    decided = case.decide()
+    of = decided[case.labelled][0]
+    share = (decided == of).mean()
+    is_only = (decided[case.labelled] == of).all() and share ** case.labelled.sum() < BY_CHANCE
+    return f"true labels are known only where the decision is {'' if of else 'un'}favourable" if is_only else ""
+
+
+def _of_labels(case: Case) -> list[str]:
+    if case.y_true is None or case.task == "numbers":
+        return []
+    if why := why_no_errors(case):
+        return [
+            f"{why[0].upper()}{why[1:]}: true and false positive rates are the same in every group, however it was "
+            "decided, and are not compared; errors are those of these people alone."
+        ]
+    decided, known, said = case.decide(), case.labelled, []
+    true = case.y_true[known].astype(bool)
+    low, high = _bounds(known, decided)
+    if low > SLIGHT or high < -SLIGHT:
+        shares = "{:.0%} of the people with a favourable decision, and of {:.0%} of the others".format(
+            *_shares(known, decided)
+        )
+        said.append(f"True labels are known of {shares}: rates of errors are not those of all people.")
+    low, high = _bounds(decided[known], true)
+    rates = "of people with a favourable true label {:.1%} have the favourable decision, of the others {:.1%}".format(
+        *_shares(decided[known], true)
+    )
+    if high < 0:
+        said.append(
+            f"Decisions go against true labels: {rates}. Do both mean the same by favourable, and are scores those of "
+            "the favourable label?"
+        )
+    elif low > -SLIGHT and high < SLIGHT:
+        said.append(f"Decisions have little to do with true labels: {rates}. Are these of the same rows?")
+    return said
+
+
+def _shares(hits: np.ndarray, inside: np.ndarray) -> list[float]:
+    return [float(hits[some].mean()) if some.any() else np.nan for some in (inside, ~inside)]
+
+
+def _bounds(hits: np.ndarray, inside: np.ndarray) -> tuple[float, float]:
+    """Return bounds of how much more often something is so of some people than of all others; -1 and 1 of few."""
+    totals = np.array([inside.sum(), (~inside).sum()])
+    if totals.min() < LEAST_KNOWN:
+        return -1.0, 1.0
+    both = np.array([hits[inside].sum(), hits[~inside].sum()])
+    low, high = difference_bounds(both, totals, confidence_level=1 - BY_CHANCE)
+    return float(low), float(high)
+
+
+def _of_copies(case: Case) -> list[str]:
+    """Return a sentence if all rows are there several times: as many tests as there are copies would be too sure."""
+    if len(case.table) < case.n_given or case.person is not None or case.weights is not None:
+        return []
+    parts = [case.table, case.record] if case.record is not None else [case.table]
+    hashed = [pd.util.hash_pandas_object(part, index=False).to_numpy() for part in parts]
+    rows = pd.DataFrame(dict(enumerate([*hashed, *([] if case.y_true is None else [case.y_true, case.labelled])])))
+    times = rows.value_counts(dropna=False).to_numpy()
+    n_copies = int(np.gcd.reduce(times))
+    if n_copies == 1 or len(times) < LEAST_KINDS:
+        return []
+    return [
+        f"Each row is there {n_copies} times, alike in all columns, or a multiple of it. If rows were copied, as by a "
+        "join, leave the copies out: intervals and tests take each row for another person."
+    ]
+
+
+def _of_codes(case: Case) -> list[str]:
+    """Return a sentence on each sensitive feature whose numbers may be codes, and make groups by their size."""
+    said = []
+    for name in case.sensitive_features:
+        column = case.table[name]
+        if not is_number(column) or column.nunique() > MOST_CODES or (column.dropna() % 1 != 0).any():
+            continue
+        groups = case.groups(name)
+        is_cut = Feature.groups(name, column).edges is not None
+        if is_cut and list(groups.cat.categories) == Feature.groups(name, column).labels:
+            said.append(
+                f"{name} has {column.nunique()} different whole numbers, in groups by their size: "
+                f"{', '.join(groups.cat.categories)}. If they are codes of categories, make them texts."
+            )
+    return said
