@@ -6,7 +6,7 @@ for pairs, Agresti and Caffo 2000 for independent samples), so that its interval
 decision changes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +18,14 @@ from scipy.special import ndtri
 from scipy.stats import norm
 
 from fairlab.auditing import figures, page
+from fairlab.auditing.doubts import why_no_errors
 from fairlab.auditing.exports import as_json
 from fairlab.auditing.report import FOUND, RULED_OUT, UNDECIDED, WITHIN_MARGIN, answers, plain, written
 from fairlab.auditing.wording import count, name_of, number, points
-from fairlab.cases import Case, Result
-from fairlab.cases.finding import listed
+from fairlab.cases import Case, Feature, Result
+from fairlab.cases.finding import few, listed
 from fairlab.cases.method import CASE
-from fairlab.checks import FRACTION, checked
+from fairlab.checks import FRACTION, checked, is_number
 from fairlab.statistics import holm, smallest_level
 
 if TYPE_CHECKING:
@@ -172,7 +173,8 @@ def compare(
     """Say what a newer model makes better and worse.
 
     Compared are the selection rate differences between each group and everybody else; where `y_true` is known, the
-    error rate overall and in each group, and the differences of true positive rates.
+    error rate overall and in each group, and the differences of true positive rates. Groups that one of the tables has
+    and the other has not are left out. Numbers are cut into the same groups in both.
 
     Parameters
     ----------
@@ -229,6 +231,23 @@ def compare(
         for case in (case_a, case_b)
         if not case.queries.is_deterministic
     ]
+    not_compared += [
+        f"{name}, which is a sensitive feature of one case only."
+        for name in dict.fromkeys([*case_a.sensitive_features, *case_b.sensitive_features])
+        if name not in common
+    ]
+    if not is_paired and are_same_people(case_a.table, case_b.table):
+        not_compared.append(
+            "People one by one: rows that are decided alike stand together, as where counts were made rows, and no row "
+            "label says who is who; an index of persons does."
+        )
+    for name in common:
+        if only := sorted(set.symmetric_difference(*(set(each[f"by {name}"]) for each in people))):
+            not_compared.append(f"{name}: {few(only)}, in one of the tables only.")
+    if why := next(filter(None, map(why_no_errors, (case_a, case_b))), ""):
+        people = [each.assign(known=False) for each in people]
+    if not all(each["known"].any() for each in people):
+        not_compared.append(f"Errors, since {why or 'y_true is not known in both cases'}.")
     options = {"is_paired": is_paired, "confidence_level": confidence_level, "within": within}
     estimates = [row for rows in (_errors, _gaps) for row in rows(people, common, not_compared, **options)]
     rows = pd.DataFrame(estimates, columns=[*COLUMNS, "p_value_within"])
@@ -270,7 +289,9 @@ def side_by_side(before: Case, after: Case, names: Sequence[str]) -> tuple[list[
     ValueError
         If the same people have different true labels.
     """
-    people, is_paired = [_people(case, names) for case in (before, after)], are_same_people(before.table, after.table)
+    groups = {name: _common_groups(before, after, name) for name in names}
+    people = [_people(case, {name: both[k] for name, both in groups.items()}) for k, case in enumerate((before, after))]
+    is_paired = are_same_people(before.table, after.table) and not _may_be_others(before, after)
     if is_paired:
         people[1] = people[1].iloc[after.table.index.get_indexer(before.table.index)].reset_index(drop=True)
         known = people[0]["known"] & people[1]["known"]
@@ -283,10 +304,46 @@ def side_by_side(before: Case, after: Case, names: Sequence[str]) -> tuple[list[
     return people, is_paired
 
 
-def _people(case: Case, names: Sequence[str]) -> pd.DataFrame:
+def _people(case: Case, groups: Mapping[str, pd.Series]) -> pd.DataFrame:
     decided, true = case.decide(), np.zeros(len(case.table), dtype=bool) if case.y_true is None else case.y_true
-    groups = {f"by {name}": np.asarray(case.groups(name).astype(str)) for name in names}
-    return pd.DataFrame({"decided": decided, "true": true, "wrong": decided != true, "known": case.labelled} | groups)
+    by = {f"by {name}": np.asarray(of.astype(str)) for name, of in groups.items()}
+    return pd.DataFrame({"decided": decided, "true": true, "wrong": decided != true, "known": case.labelled} | by)
+
+
+def _common_groups(before: Case, after: Case, name: str) -> list[pd.Series]:
+    """Return everybody's group in both cases; numbers that each table would cut otherwise are cut by both together."""
+    groups = [case.groups(name) for case in (before, after)]
+    columns = [case.table[name] for case in (before, after)]
+    if list(groups[0].cat.categories) == list(groups[1].cat.categories) or not all(map(is_number, columns)):
+        return groups
+    for own, column in zip(groups, columns, strict=True):
+        if list(own.cat.categories) != Feature.groups(name, column).labels:  # edges that were given, or dates
+            return groups
+    feature = Feature.groups(name, pd.concat(columns))
+    return [feature.categories(column) for column in columns]
+
+
+def _may_be_others(before: Case, after: Case) -> bool:
+    """Return whether rows that look the same may be other people, in whose order decisions would go together.
+
+    So it is of decisions that stand in an order by all that is known, as where counts of few kinds were made rows: a
+    group of the same size in both tables is enough then.
+    """
+    return before.model is None and after.model is None and all(map(_is_in_order, (before, after)))
+
+
+def _is_in_order(case: Case) -> bool:
+    n = len(case.table)
+    if not case.table.index.equals(pd.RangeIndex(n)):
+        return False
+    rows = pd.util.hash_pandas_object(case.table, index=False).to_numpy()
+    decided = pd.DataFrame({"row": rows, "decided": case.decide()})
+    whole = decided if case.y_true is None else decided.assign(true=case.y_true, known=case.labelled)
+    for known in (decided, whole):
+        codes = known.groupby(list(known)).ngroup().to_numpy()
+        if np.count_nonzero(np.diff(codes)) + 1 == codes.max() + 1 <= n / 2:
+            return True
+    return False
 
 
 def are_same_people(first: pd.DataFrame, second: pd.DataFrame) -> bool:
@@ -309,14 +366,14 @@ def _equal(first: pd.Series, second: pd.Series) -> bool:
 
 def _groups(people: list[pd.DataFrame], name: str) -> Iterator[tuple[str, list[pd.Series]]]:
     """Yield each group that both tables have, with the masks of its members."""
-    for group in sorted(set.intersection(*(set(each[f"by {name}"]) for each in people))):
+    groups = [set(each[f"by {name}"]) for each in people]
+    for group in sorted(set.intersection(*groups)):
         yield group, [each[f"by {name}"] == group for each in people]
 
 
 def _errors(people, sensitive_features, not_compared, *, is_paired, confidence_level, within) -> Iterator[dict]:
     """Yield a row on the error rate of everyone and of each group."""
     if not all(each["known"].any() for each in people):
-        not_compared.append("Errors, since y_true is not known in both cases.")
         return
     places = [("", "everyone", [np.ones(len(each), dtype=bool) for each in people])]
     places += [
@@ -352,11 +409,12 @@ def _gaps(people, sensitive_features, not_compared, **options) -> Iterator[dict]
     for measure, among in kinds.items():
         for name in sensitive_features:
             groups = list(_groups(people, name))
-            for group, members in groups[:1] if len(groups) == 2 else groups:
+            both = [np.any([members[k] for _, members in groups], axis=0) for k in range(len(people))]
+            for group, members in groups[:1] if len(groups) == 2 else groups if len(groups) > 2 else ():
                 inside, outside = (
                     [
-                        each.loc[chosen & (some == is_inside), "decided"].to_numpy()
-                        for each, chosen, some in zip(people, among, members, strict=True)
+                        each.loc[chosen & of_both & (some == is_inside), "decided"].to_numpy()
+                        for each, chosen, of_both, some in zip(people, among, both, members, strict=True)
                     ]
                     for is_inside in (True, False)
                 )
