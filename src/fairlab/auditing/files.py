@@ -119,7 +119,10 @@ def audit_files(
         for side, counts in zip(sides, counted, strict=True):
             groups = {"people": counts.sum(axis=1), "selected": counts[:, place]}
             frame = pd.DataFrame(groups, index=pd.Index(side.categories, name=side.name))
-            rates[side.name] = impact_table(frame[frame["people"] > 0], confidence_level=confidence_level)
+            unknown = side.categories[:1] if None in (table.values(side.name) or ()) else ()  # a missing one is first
+            rates[side.name] = impact_table(
+                frame[frame["people"] > 0], unknown=unknown, confidence_level=confidence_level
+            )
         return FilesReport(table.n_rows, rates, investigation.test(), table.left_out)
 
 

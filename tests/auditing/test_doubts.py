@@ -1,0 +1,209 @@
+"""Tables that would have an answer that is false, or says nothing: it is not given, or the doubt is said."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from fairlab import Case, audit, compare, impact_table
+from fairlab.auditing.guard import Rule, judge
+
+
+def decided(counts, **more):
+    """Return a case of decisions by counts of people and of those selected, by group."""
+    parts = [
+        pd.DataFrame({"sex": group, "hired": np.arange(people) < selected})
+        for group, (selected, people) in counts.items()
+    ]
+    return Case.from_decisions(pd.concat(parts, ignore_index=True), "hired", sensitive_features="sex", **more)
+
+
+def shuffled(case):
+    """Return the same decisions in another order."""
+    rows = case.table.assign(hired=case.decide()).sample(frac=1, random_state=0, ignore_index=True)
+    return Case.from_decisions(rows, "hired", sensitive_features="sex")
+
+
+# comparison
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+@pytest.mark.parametrize("other", ["x", None])
+def test_a_group_of_one_table_only_is_in_no_gap_and_said(other, is_before):
+    alone = decided({"f": (300, 1_000), "m": (300, 1_000), other: (450, 500)})
+    both = decided({"f": (300, 1_000), "m": (320, 1_000)})
+    compared = compare(alone, both) if is_before else compare(both, alone)
+    [row] = compared.to_frame().to_dict("records")
+    assert [row["before"], row["after"]] == pytest.approx([0, -0.02] if is_before else [-0.02, 0])
+    assert row["verdict"] == "undecided"
+    assert f"sex: {other or '(missing)'}, in one of the tables only." in compared.summary
+
+
+def test_groups_of_other_names_are_not_compared_and_it_is_said():
+    compared = compare(decided({"f": (30, 100), "m": (30, 100)}), decided({"F": (30, 100), "M": (40, 100)}))
+    assert compared.to_frame().empty
+    assert "sex: F, M, f and 1 more, in one of the tables only." in compared.summary
+
+
+def test_numbers_are_cut_into_the_same_groups():
+    rng = np.random.default_rng(0)
+    tables = [pd.DataFrame({"age": rng.integers(low, low + 40, 1_000)}) for low in (18, 30)]
+    tables = [table.assign(hired=table["age"] > 40) for table in tables]
+    cases = [Case.from_decisions(table, "hired", sensitive_features="age") for table in tables]
+    rows = compare(*cases).to_frame()
+    ages = pd.concat(tables)["age"]
+    edges = [np.quantile(ages, share, method="inverted_cdf") for share in (0.25, 0.5, 0.75)]
+    assert set(rows["where"]) == {
+        f"age: {name} minus all others"
+        for name in (f"up to {edges[0]}", *(f"{low} to {high}" for low, high in pairwise(edges)))
+    } | {f"age: above {edges[2]} minus all others"}
+    oldest = rows.set_index("where").loc[f"age: above {edges[2]} minus all others"]
+    for table, found in zip(tables, oldest[["before", "after"]], strict=True):
+        is_old = table["age"] > edges[2]
+        assert found == pytest.approx(table["hired"][is_old].mean() - table["hired"][~is_old].mean())
+
+
+def test_a_feature_that_is_sensitive_in_one_case_only_is_said():
+    rows = decided({"f": (30, 100), "m": (30, 100)}).table.assign(hired=[True, False] * 100, race=list("abcd") * 50)
+    both, one = (Case.from_decisions(rows, "hired", sensitive_features=of) for of in (["sex", "race"], ["sex"]))
+    assert "race, which is a sensitive feature of one case only." in compare(both, one).not_compared
+    assert "race, which is a sensitive feature of one case only." in compare(one, both).not_compared
+
+
+def test_rows_made_of_counts_are_not_the_same_people():
+    first, second = {"f": (300, 1_000), "m": (400, 1_000)}, {"f": (320, 1_000), "m": (390, 1_000)}
+    compared = compare(decided(first), decided(second))
+    [row] = compared.to_frame().to_dict("records")
+    assert not compared.is_paired
+    assert "People one by one: rows that are decided alike stand together" in compared.summary
+    shares = [selected / people for of in (first, second) for selected, people in of.values()]
+    error = np.sqrt(sum(share * (1 - share) / 1_000 for share in shares))
+    assert row["p_value"] == pytest.approx(2 * norm.sf(0.03 / error), abs=0.003)  # by pairs of rows it would be 0.0001
+    assert row["verdict"] == "undecided"
+
+
+def test_the_same_people_are_told_by_labels_or_by_an_order_that_is_none():
+    case = decided({"f": (300, 1_000), "m": (400, 1_000)})
+    assert compare(shuffled(case), shuffled(case)).is_paired
+    named = case.table.assign(hired=case.decide()).rename(index="person {}".format)
+    named = Case.from_decisions(named, "hired", sensitive_features="sex")
+    assert compare(named, named).is_paired
+    model = Case(lambda rows: rows["sex"] == "f", case.table, sensitive_features="sex")
+    assert compare(model, model).is_paired
+
+
+# true labels
+
+
+def applicants(known, n=4_000):
+    """Return decisions and true labels of applicants that have nothing to do with sex; labels known of some."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "repaid": rng.random(n) < 0.7})
+    table["granted"] = rng.random(n) < np.where(table["repaid"], 0.6, 0.3)
+    table["repaid"] = table["repaid"].astype("boolean").where(known(table, rng))
+    return Case.from_decisions(table, "granted", sensitive_features="sex", y_true="repaid")
+
+
+ERRORS = ["true_positive_rate_difference > 0.05", "false_positive_rate_difference > 0.05"]
+ERRORS += ["error_rate_difference > 0.05"]
+
+
+def test_labels_that_only_the_selected_have_rule_nothing_out():
+    case = applicants(lambda table, _: table["granted"])
+    report = audit(case, methods=["rates"])
+    assert [finding.measure for finding in report.findings] == ["selection_rate_difference"]
+    assert any(text.startswith("True labels are known only where the decision is fav") for text in report.warnings)
+    assert ("group rates", "True and false positive rates were not compared: true labels are known only where the "
+            "decision is favourable.") in report.skipped  # fmt: skip
+    judged = judge(report, rules=[Rule.of(rule) for rule in ERRORS])
+    assert [text.partition(", by sex: ")[2] for text in judged.not_judged] == [
+        "true labels are known only where the decision is favourable"
+    ] * 3
+    compared = compare(case, case)
+    assert set(compared.to_frame()["measure"]) == {"selection rate difference"}
+    assert "Errors, since true labels are known only where the decision is favourable." in compared.not_compared
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (lambda table, _: table["granted"] | (np.arange(len(table)) < 200), "True labels are known of 100% of the"),
+        (lambda table, rng: rng.random(len(table)) < 0.5, None),
+        (lambda table, _: np.arange(len(table)) < 4, None),  # too few to say
+    ],
+)
+def test_labels_that_the_selected_have_more_often_are_said(known, said):
+    report = audit(applicants(known), methods=["rates"])
+    doubts = [text for text in report.warnings if not text.startswith("Left out")]
+    assert [text[: len(said or "")] for text in doubts] == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [
+        (lambda good, _: good, None),
+        (lambda good, _: 1 - good, "Decisions go against true labels: of people with a favourable true label"),
+        (lambda good, rng: rng.permutation(good), "Decisions have little to do with true labels"),
+    ],
+)
+def test_scores_of_the_other_label_and_labels_of_other_rows_are_said(score, said):
+    rng = np.random.default_rng(2)
+    good = rng.random(20_000).round(4)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], len(good)), "score": score(good, rng)})
+    case = Case(lambda rows: rows["score"], table, sensitive_features="sex", y_true=rng.random(len(good)) < good)
+    warnings = audit(case, methods=["rates"]).warnings
+    assert [text for text in warnings if text.startswith("Decisions ")] == [
+        text for text in warnings if said and text.startswith(said)
+    ]
+    assert any(text.startswith("Decisions ") for text in warnings) is bool(said)
+
+
+# rows and groups
+
+
+def test_people_without_a_group_are_not_what_others_are_compared_with_in_files(tmp_path):
+    pytest.importorskip("duckdb")
+    from fairlab.auditing.files import audit_files
+
+    case = decided({"f": (300, 1_000), "m": (400, 1_000), None: (450, 500)})
+    case.table.assign(hired=case.decide(), town=["a", "b"] * 1_250).to_parquet(tmp_path / "a.parquet")
+    ratios = audit_files(tmp_path / "*.parquet", decisions="hired", sensitive_features="sex").rates["sex"]
+    expected = impact_table(pd.read_parquet(tmp_path), decisions="hired", sensitive_features="sex")
+    assert ratios.loc[["f", "m"], "impact ratio"].tolist() == pytest.approx([0.75, 1])
+    assert np.isnan(ratios.loc["(missing)", "impact ratio"])
+    columns = ["people", "selected", "impact ratio", "ratio low", "ratio high"]
+    pd.testing.assert_frame_equal(ratios.loc[["f", "m"], columns], expected.loc[["f", "m"], columns], check_names=False)
+
+
+@pytest.mark.parametrize(("copies", "is_said"), [(1, False), (10, True)])
+def test_rows_that_are_all_there_several_times_are_said(copies, is_said):
+    rng = np.random.default_rng(3)
+    once = pd.DataFrame({"sex": rng.choice(["f", "m"], 200), "points": rng.normal(size=200)})
+    rows = pd.concat([once.assign(hired=rng.random(200) < 0.4)] * copies, ignore_index=True)
+    warnings = audit(Case.from_decisions(rows, "hired", sensitive_features="sex"), methods=["rates"]).warnings
+    assert any(text.startswith("Each row is there 10 times") for text in warnings) is is_said
+
+
+def test_counts_of_few_kinds_of_rows_are_no_copies():
+    case = decided({"f": (300, 1_000), "m": (400, 1_000)})
+    assert not any("times" in text for text in audit(case, methods=["rates"]).warnings)
+
+
+@pytest.mark.parametrize(
+    ("values", "is_said"),
+    [
+        (lambda rng, n: rng.integers(1, 13, n), True),
+        (lambda rng, n: rng.integers(1, 13, n).astype(str), False),
+        (lambda rng, n: rng.integers(1, 6, n), False),  # each its own group
+        (lambda rng, n: rng.integers(18, 70, n), False),
+        (lambda rng, n: rng.integers(1, 13, n) / 2, False),
+        (lambda rng, n: pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 12, n), "D"), False),
+    ],
+)
+def test_numbers_that_may_be_codes_are_said(values, is_said):
+    rng = np.random.default_rng(4)
+    rows = pd.DataFrame({"race": values(rng, 2_000), "hired": rng.random(2_000) < 0.4})
+    warnings = audit(Case.from_decisions(rows, "hired", sensitive_features="race"), methods=["rates"]).warnings
+    assert any(text.startswith("race has 12 different whole numbers") for text in warnings) is is_said
