@@ -233,6 +233,47 @@ def test_the_audit_of_a_model_needs_a_name_of_its_decisions(monitor, connect):
     assert client.send(client.register(fields), pd.DataFrame(decisions(300)))["new"] == 300
 
 
+@pytest.mark.parametrize("has_missing", [False, True])
+def test_codes_of_groups_and_labels_are_categories_as_in_an_audit(monitor, connect, has_missing):
+    frame = pd.DataFrame(decisions(300)).assign(race=np.arange(300) % 3 + 1)
+    frame["offer"] = np.where(frame["offer"], 1, 2)
+    if has_missing:
+        frame["race"] = frame["race"].where(frame.index > 10)  # floats
+    fields = registration_of(frame, sensitive_features=["race", "age"], output="offer")
+    assert fields["columns"]["race"] == {"type": "category", "categories": ["1", "2", "3"]}
+    assert fields["columns"]["offer"] == {"type": "category", "categories": ["1", "2"]}
+    assert fields["columns"]["age"] == {"type": "number"}
+    case = Case.from_decisions(frame, "offer", pos_label=1, sensitive_features="race", features=["town"])
+    report = json.loads(audit(case, methods=["rates"], progress=False).to_json())
+    assert registration_of_audit(report)["columns"]["race"] == fields["columns"]["race"]
+    client = connect()
+    number = client.register(fields | {"sensitive_features": ["race"]})
+    assert client.send(number, frame)["new"] == 300
+    frame.loc[299, "race"] = 4
+    case = Case.from_decisions(frame, "offer", pos_label=1, sensitive_features="race", features=["town"])
+    report = json.loads(audit(case, methods=["rates"], progress=False).to_json())
+    with pytest.raises(ValueError, match="expected all groups of race, found 1 of fewer than 5 people"):
+        registration_of_audit(report)
+
+
+def test_whole_numbers_are_the_same_text_whether_or_not_others_are_missing(monitor, connect):
+    frame = pd.DataFrame(decisions(4)).assign(event_id=range(4), person=[7, 8, 9, 9], town=[1, 2, 3, 3])
+    number, client = monitor.register(), connect()
+    assert client.send(number, frame)["new"] == 4
+    floats = frame.astype({"event_id": float, "person": float, "town": float})
+    assert client.send(number, floats) == {"received": 4, "new": 0, "repeated": 4}
+    later = floats.assign(event_id=[4.0, 5, 6, 7], person=[7, 7, np.nan, np.nan], town=[1, np.nan, 2, 2])
+    assert client.send(number, later)["new"] == 4
+    assert client.delete_person(number, "7") == 3
+    declared = {"type": "category", "categories": ["1.0", "2.0"]}
+    number = client.register(client_fields(town=declared))
+    assert client.send(number, floats.assign(town=[1.0, 2, 2, 2]))["new"] == 4
+
+
+def client_fields(**columns):
+    return REGISTRATION | {"columns": REGISTRATION["columns"] | columns}
+
+
 def test_groups_that_a_report_does_not_name_are_not_registered_without_a_word():
     frame = pd.DataFrame(decisions(300))
     frame.loc[:1, "sex"] = "x"

@@ -3,10 +3,11 @@
 import functools
 import os
 import queue
+import re
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from urllib.parse import unquote
@@ -19,6 +20,9 @@ from fairlab.monitoring.registration import EVENT, PERSON
 
 httpx, tenacity = optional("httpx"), optional("tenacity")
 
+GROUPS = 10  # different numbers of a sensitive feature, up to which an audit takes each for a group
+WHOLE = re.compile(r"-?[0-9]+(\.0)?")  # the name of a group by a number
+TINY = re.compile(r"\([0-9,]+ of fewer than [0-9]+ people\)")  # the groups that a report does not name
 _SENDERS = weakref.WeakSet()  # they have threads, which a child has not
 getattr(os, "register_at_fork", dict)(after_in_child=lambda: [each.begin() for each in _SENDERS])
 
@@ -165,8 +169,13 @@ class Client(AbstractContextManager):
         types = {EVENT: "category", PERSON: "category"}
         types |= {name: column["type"] for name, column in about["columns"].items()}
         wanted = (EVENT, about["true_label"]) if kind == "labels" else types
+        declared = {name: column.get("categories") or () for name, column in about["columns"].items()}
         rows = pd.DataFrame(
-            {name: _plain(frame[name], types[name]) for name in wanted if name in frame.columns},
+            {
+                name: _plain(frame[name], types[name], declared.get(name, ()))
+                for name in wanted
+                if name in frame.columns
+            },
             index=range(len(frame)),
             dtype=object,
         )
@@ -236,18 +245,26 @@ def _refusal(answer, first_row: int) -> MonitorError:
     return MonitorError("; ".join([f"{answer.status_code}: {found['detail']}", *lines[:3]]), answer.status_code, errors)
 
 
-def _plain(column: pd.Series, kind: str) -> list:
+def _plain(column: pd.Series, kind: str, declared: Container[str] = ()) -> list:
     """Return a column's values as JSON has them, with None where one is missing; text of one that is not of its type.
 
     The monitor refuses the latter; as None it could be a true label that is not known yet.
     """
-    values = texts = column.astype(object).map(str, na_action="ignore")
+    values = texts = column.astype(object).map(lambda value: _text(value, declared), na_action="ignore")
     if kind == "number":
         values = pd.to_numeric(column.astype(object), errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
     elif kind == "boolean":
         values = column.astype(object).map({0: False, 1: True}.get, na_action="ignore")
     values = values.astype(object).where(values.notna(), texts)
     return values.where(values.notna(), None).tolist()
+
+
+def _text(value, declared: Container[str] = ()) -> str:
+    """Return a value as text; a whole number has no point, as pandas makes 17 a float where another is missing."""
+    text = str(value)
+    if text not in declared and isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return text
 
 
 def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **fields) -> dict:
@@ -257,7 +274,8 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     ----------
     frame : DataFrame
         Decisions. Not registered are ``event_id``, ``person``, columns that tell all rows apart, and, but for
-        the columns that have a role, numbers that may be missing.
+        the columns that have a role, numbers that may be missing. Sensitive features of up to ten different whole
+        numbers, and outputs and true labels of two, are categories, as an audit takes them.
     sensitive_features : list of str
     output : str
     **fields
@@ -276,6 +294,12 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     columns = column_types(
         frame.drop(columns=[EVENT, PERSON], errors="ignore"), {*sensitive_features, output, fields.get("true_label")}
     )
+    outcomes = [name for name in (output, fields.get("true_label")) if name in columns]
+    for names, most in (*(([name], GROUPS) for name in sensitive_features), (outcomes, 2)):
+        if all(columns.get(name, {}).get("type") == "number" for name in names):
+            values = pd.concat([frame[name].dropna() for name in names]).unique()
+            if 2 <= len(values) <= most and all(value == int(value) for value in values):
+                columns |= {name: _of_codes(values) for name in names}
     return {
         "name": output,
         "columns": columns,
@@ -283,6 +307,11 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
         "output": output,
         "look_every": {"rows": 1_000},
     } | fields
+
+
+def _of_codes(values) -> dict:
+    """Return the type of a column of whole numbers that stand for categories."""
+    return {"type": "category", "categories": [str(code) for code in sorted(int(float(value)) for value in values)]}
 
 
 def registration_of_audit(report: Mapping, *, output: str | None = None, **fields) -> dict:
@@ -323,6 +352,15 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
                 f"report: expected all groups of {name}, found {hidden} of fewer than five people, whom a report does "
                 "not name; register from the table"
             )
+        groups = [row["group"] for row in report.get("groups", ()) if row["sensitive_features"] == name]
+        codes = [group for group in groups if not group.startswith("(")]
+        if columns[name]["type"] == "number" and codes and all(map(WHOLE.fullmatch, codes)):
+            if hidden := [group for group in groups if TINY.fullmatch(group)]:
+                raise ValueError(
+                    f"report: expected all groups of {name}, found {hidden[0][1:-1]}, whom a report does not name; "
+                    "register from the table"
+                )
+            columns[name] = _of_codes(codes)
     known = outcome.pop("name")
     if output is None and (output := known) is None:
         raise ValueError("output: expected the name that decisions will have: the audit was of a model")

@@ -47,6 +47,8 @@ def check_registration(registration: Registration) -> None:
     table = pd.DataFrame(
         {name: rng.choice(column.labels or [0.0, 1.0], N_EXAMPLES) for name, column in registration.columns.items()}
     )
+    # Categories may be codes, such as "1" and "2", which are no numbers then.
+    table = table.astype({name: "category" for name, of in registration.columns.items() if of.type == "category"})
     root_only = registration.model_copy(update={"min_leaf_size": 1, "max_depth": 0})
     try:
         _fitted(root_only, table, rng.random(N_EXAMPLES) < 0.5, 0)
