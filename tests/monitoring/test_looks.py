@@ -110,6 +110,17 @@ def test_contexts_are_new_gone_stronger_or_weaker(monitor):
     assert {"everyone"} <= seen[3]["new"]
 
 
+def test_several_decisions_of_a_person_are_said(monitor):
+    number, rows = monitor.register(), decisions(2000)
+    monitor.send(number, [row | {"person": f"p{k}"} for k, row in enumerate(rows[:1000])])
+    assert not monitor.look(number)["warnings"]
+    monitor.send(number, [row | {"person": f"p{k // 10}"} for k, row in enumerate(rows[1000:])])
+    tested = ~split(monitor, number, rows[1000:])
+    n_persons = len(np.unique(np.arange(1000)[tested] // 10))
+    [said] = monitor.look(number)["warnings"]
+    assert said.startswith(f"{tested.sum()} of the rows tested are about {n_persons} persons, and count as independent")
+
+
 def test_each_row_is_tested_once_and_then_released_for_training(monitor):
     rows, number = decisions(3000), monitor.register()
     train = split(monitor, number, rows)

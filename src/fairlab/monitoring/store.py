@@ -434,6 +434,16 @@ class Store:
         found, registration = pd.concat(parts), self.investigation(number).registration
         return found.index.to_numpy(bool), as_table(registration, found.reset_index(drop=True))
 
+    def persons(self, connection, number: int, until: int, after: int = 0) -> tuple[int, int]:
+        """Return how many of the rows that a look tests name a person, and how many persons they are about."""
+        query = sa.select(sa.func.count(decisions.c.person), sa.func.count(decisions.c.person.distinct())).where(
+            decisions.c.investigation == number,
+            decisions.c.complete > after,
+            decisions.c.complete <= until,
+            ~decisions.c.training,
+        )
+        return tuple(connection.execute(query).one())
+
     def delete_person(self, number: int, person: str) -> int:
         """Delete the rows of a person and return how many there were; counts and reports stay."""
         (wanted,) = keyed(self.investigation(number).key, b"person ", [person])
