@@ -14,7 +14,6 @@ from PIL import Image
 from sphinx.search.en import SearchEnglish
 
 from fairlab import __version__
-from fairlab.site.code import narrow_examples
 from fairlab.site.places import ADDRESSES
 
 project = "fairlab"
@@ -93,19 +92,10 @@ def setup(app):
     app.connect(
         "autodoc-skip-member", lambda app, what, name, member, skip, options: isinstance(member, np.ufunc) or None
     )
-    app.connect("autodoc-process-docstring", shorten_examples)
     app.connect("html-page-context", describe)
     app.connect("html-page-context", size_images)
     SearchEnglish.stem = cache(SearchEnglish.stem)  # of every word of every page, a seventh of the seconds
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-shortened = cache(narrow_examples)  # a docstring is read for the table of its package, and for its own place
-
-
-def shorten_examples(app, what, name, obj, options, lines):
-    """Give the code of examples the lines that a page shows whole."""
-    lines[:] = shortened(tuple(lines))
 
 
 def describe(app, page, template, context, doctree):

@@ -64,13 +64,11 @@ FAULTS = """() => {
     }
     return found.map(fault => `${fault} at ${width}`);
 }"""
-# Lines of code that their block does not show whole on a desk, and of Python those that are too long.
+# Lines of code that their block does not show whole on a desk.
 LONG_CODE = """() => {
     document.querySelectorAll('details:not(.fairlab *)').forEach(each => each.open = true);
-    const python = '.highlight-python *, .highlight-ipython *, .highlight-ipython3 *';
     return [...document.querySelectorAll('article pre:not(.cell_output pre)')].filter(block =>
-        block.scrollWidth > block.clientWidth + 1 ||
-        (block.matches(python) && block.textContent.split('\\n').some(line => line.length > 88))
+        block.scrollWidth > block.clientWidth + 1
     ).map(block => block.textContent.split('\\n').sort((a, b) => b.length - a.length)[0]);
 }"""
 IDS_AND_LINKS = """() => [

@@ -1,7 +1,5 @@
 """The site: its rows, pages of papers and notebooks, reference, and how it is built."""
 
-import ast
-import doctest
 import json
 import re
 import xml.etree.ElementTree as ElementTree
@@ -26,7 +24,6 @@ from fairlab.site.building import (
     write_labs,
     write_notebooks,
 )
-from fairlab.site.code import LONGEST, narrow, narrow_blocks, narrow_examples
 from fairlab.site.places import ADDRESSES, on_site
 from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, bridge, place
 from fairlab.suite.comparison import Comparison, short_line
@@ -248,7 +245,7 @@ def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(site, 
     assert {one["stem"] for one in own} == {file.stem for file in (ROOT / "figures" / paper).glob("*.png")}
     for one in own:
         files = [f"{one['stem']}.{suffix}" for suffix in ("png", "svg", "csv")]
-        parts = [f"## {one['title']}\n", one["narrow_code"], *(f'href="../figures/{paper}/{name}"' for name in files)]
+        parts = [f"## {one['title']}\n", one["code"], *(f'href="../figures/{paper}/{name}"' for name in files)]
         assert [part for part in parts if part not in page] == []
         assert "exp.figure(" in one["code"]
         assert all((one["folder"] / name).exists() for name in files)
@@ -321,64 +318,6 @@ def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fai
     nbformat.write(v4.new_notebook(cells=cells), file)
     write_notebooks(tmp_path, [])
     assert "ZeroDivisionError" in nbformat.read(page, as_version=4).cells[0].source
-
-
-LONG = "found = [" + ", ".join(f"'a rather long text, number {k}'" for k in range(6)) + "]  # all of it"
-TEXTS = '''def note(found, name):
-    """Return what was found of a name in a sentence that has more letters than a line of a page has room for."""
-    return f"of {found[name]:,.0f} and { {1: 2}[found[name]] } others with the name {name} this is written as one text"
-found = note({"a": 1}, "a")
-'''
-
-
-@pytest.mark.parametrize("code", [LONG, TEXTS])
-def test_code_on_pages_has_short_lines_and_does_the_same(code):
-    [narrowed] = narrow([code])
-    assert max(map(len, narrowed.splitlines())) <= LONGEST
-    short, long = {}, {}
-    exec(narrowed, short)
-    exec(code, long)
-    assert short["found"] == long["found"]
-
-
-COMMAND = "fairlab run " + "x" * 70
-
-
-@pytest.mark.parametrize(
-    ("text", "made"),
-    [
-        (
-            f"Text.\n\n   ```bash\n   {COMMAND}  # what it does\n   ```\n",
-            f"Text.\n\n   ```bash\n   # what it does\n   {COMMAND}\n   ```\n",
-        ),
-        (f"```python\n{LONG}\n```\n", f"```python\n{narrow([LONG])[0]}\n```\n"),
-        ("```python\n%matplotlib inline\n```\n", "```python\n%matplotlib inline\n```\n"),
-        ("```\nshort  # as it is\n```\n", "```\nshort  # as it is\n```\n"),
-        (
-            f"```{{toctree}}\na\n```\n# {'word ' * 30}\n\n```{{raw}} html\n<p>\n```\n",
-            f"```{{toctree}}\na\n```\n# {'word ' * 30}\n\n```{{raw}} html\n<p>\n```\n",
-        ),
-    ],
-)
-def test_blocks_of_code_have_short_lines_and_the_rest_stays(text, made):
-    assert narrow_blocks(text) == made
-
-
-def test_examples_of_docstrings_have_short_lines_and_what_they_print_stays():
-    long = "x" * 100
-    lines = [
-        "Return it.",
-        "",
-        "    >>> people = dict(name=['Ada'] * 3, town=['a', 'b', 'c'], offer=[True, False, True], n=3)",
-    ]
-    lines += ["    >>> for one in people:", "    ...     print(one)", f"    {long}", "    >>> 1", "    1"]
-    made = narrow_examples(lines)
-    assert made[-5:] == lines[-5:]
-    code = [line for line in made if line.strip().startswith((">>>", "..."))]
-    assert max(map(len, code)) <= LONGEST
-    [example, *_] = doctest.DocTestParser().get_examples("\n".join(made))
-    assert ast.dump(ast.parse(example.source)) == ast.dump(ast.parse(lines[2].strip()[4:]))
-    assert narrow_examples(lines[3:]) == lines[3:]
 
 
 def test_own_results_come_before_the_committed_ones_and_are_rejected_if_corrupted(results, tmp_path):

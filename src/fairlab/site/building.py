@@ -21,7 +21,6 @@ from fairlab.labs.course import cards, guide, released
 from fairlab.labs.masters import exercises, read
 from fairlab.paths import write_text
 from fairlab.site.answers import answer_of, holds_of
-from fairlab.site.code import narrow, narrow_blocks
 from fairlab.site.places import FILES, UP, on_site, place_of
 from fairlab.site.rows import HTML, PAGES, artefact_name, page_text, raw
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, other_notebooks, specification
@@ -99,7 +98,7 @@ def write_sources(folder: Path, n_jobs: int = 1) -> None:
     }
     shutil.copytree(project().docs, folder, ignore=shutil.ignore_patterns("truth", "*.md"))
     for file in [*project().docs.rglob("*.md"), *(project().root / name for name in FILES)]:
-        text = narrow_blocks(on_site(file.read_text(encoding="utf-8"), file))
+        text = on_site(file.read_text(encoding="utf-8"), file)
         write_text(folder / place_of(file), MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(site)), text))
     write_text(folder / EXTRA / "sample_report.html", report_page.replace("<main>", f"<main>{SAMPLE}", 1))
     described: set[int] = set()  # on the page of the package that comes first; others list it
@@ -155,7 +154,7 @@ def pictures(key: str) -> list[dict]:
 
     Each is its entry in ``index.json`` (see `fairlab.suite.drawing.figures`) and has its `paper`, `stem` and `folder`,
     the id of its table or figure (`artefact`), a `title`, what it `says` (its drawn title), its `size` in pixels, and
-    the `code` of its `drawing_cell`, also as a `narrow_code`.
+    the `code` of its `drawing_cell`.
     """
     order, found = list(load_paper(key).artefacts), []
     for stem, (folder, entry) in figures(key).items():
@@ -174,8 +173,6 @@ def pictures(key: str) -> list[dict]:
                 "code": drawing_cell(stem, cells),
             }
         )
-    for picture, code in zip(found, narrow([picture["code"] for picture in found]), strict=True):
-        picture["narrow_code"] = code
     return sorted(found, key=lambda picture: (order.index(picture["artefact"]), picture["stem"]))
 
 
@@ -302,9 +299,6 @@ def write_labs(folder: Path) -> None:
 
 def write_notebook(folder: Path, file: Path, notebook, text: str) -> None:
     """Write the page of a notebook of the project into `folder`, with a text below its title."""
-    codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    for cell, code in zip(codes, narrow([cell.source for cell in codes]), strict=True):
-        cell.source = code
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = on_site(cell.source, file)
