@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from contextlib import contextmanager
 from itertools import groupby, product
 from pathlib import Path
 
@@ -113,7 +112,13 @@ def save(
         If the figure is wider than 7 inches, has text below 7 points, or an axis of numbers without a label.
     """
     files = []
-    with mpl.rc_context({"svg.hashsalt": salt}), _laid_out(figure):
+    with mpl.rc_context({"svg.hashsalt": salt}):
+        figure.draw_without_rendering()  # which makes the layout, and gives ticks their labels
+        figure.set_layout_engine("none")  # or each format makes it anew, which takes longer than to draw
+        for legend in figure.legends:  # stays where it is: it would follow the edges of what is saved
+            place = legend.get_window_extent().transformed(figure.transFigure.inverted())
+            legend.set_loc("center")
+            legend.set_bbox_to_anchor(place, figure.transFigure)
         for mark in marks:
             _write_below(figure, mark)
         box = figure.get_tightbbox()
@@ -138,23 +143,6 @@ def _reduce(file: Path) -> None:
             texts.add_text(name, text)
         reduced = image.convert("RGB").quantize(dither=Image.Dither.NONE)
         reduced.save(file, optimize=True, dpi=image.info["dpi"], pnginfo=texts)
-
-
-@contextmanager
-def _laid_out(figure):
-    """Make the layout of a figure and keep it for the time of a block: it takes longer than to draw."""
-    figure.draw_without_rendering()  # ticks have their labels, too
-    engine = figure.get_layout_engine()
-    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
-        figure.set_layout_engine(None)
-        for legend in figure.legends:  # stays where it is: it would follow the edges of what is saved
-            place = legend.get_window_extent().transformed(figure.transFigure.inverted())
-            legend.set_loc("center")
-            legend.set_bbox_to_anchor(place, figure.transFigure)
-        try:
-            yield
-        finally:
-            figure.set_layout_engine(engine)
 
 
 def _check(figure, box) -> None:
