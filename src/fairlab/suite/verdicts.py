@@ -126,7 +126,7 @@ def judge(
     )
     if decided := next(((verdict, reason) for verdict, applies, reason in beforehand if applies), None):
         return decided
-    rule, verdict = _rule(published, ours), str(_by_number(published, ours, claims_hold))
+    (_, rule), verdict = _agreement(published, ours), str(_by_number(published, ours, claims_hold))
     reasons = {
         "exact": "equal at the published precision",
         "agrees": rule,
@@ -160,7 +160,7 @@ def _by_number(published, ours, claims_hold) -> np.ndarray:
     """Return the verdict that a number gives, or those of resamples: the first rule that applies, from the top."""
     rules = (
         _equals_as_printed(published, ours),
-        _agrees(published, ours),
+        _agreement(published, ours)[0],
         _is_near(published, ours),
         _is_compatible(published, ours),
         claims_hold,
@@ -241,19 +241,36 @@ def _equals_as_printed(published, ours) -> np.ndarray:
     return np.all([abs(own - float(each)) <= half_step(each) * ROUNDING for each, own in pairs], axis=0)
 
 
-def _agrees(published, ours) -> np.ndarray:
+def _agreement(published, ours) -> tuple[np.ndarray, str]:
+    """Return whether a number agrees, or in which resamples, and the rule for it in words."""
     if published.kind == "p-value":
-        return (ours.number < SIGNIFICANCE) == (published.value < SIGNIFICANCE)
-    if _has_f_test(published, ours):
+        is_below = published.value < SIGNIFICANCE
+        return (ours.number < SIGNIFICANCE) == is_below, f"{'below' if is_below else 'above'} {SIGNIFICANCE}"
+    if published.kind == "std" and ours.n > 1 and published.value > 0:
         from scipy.special import fdtr, fdtrc
 
         ratio, degrees = (ours.number / published.value) ** 2, (ours.n - 1, published.n - 1)
-        return 2 * np.minimum(fdtr(*degrees, ratio), fdtrc(*degrees, ratio)) > ITS_LEVEL
-    return abs(ours.centre - published.centre) <= _limit(published, ours) * ROUNDING
-
-
-def _has_f_test(published, ours) -> bool:
-    return published.kind == "std" and ours.n > 1 and published.value > 0
+        rule = f"within the F test of two standard deviations, of {ours.n} and {published.n} runs"
+        return 2 * np.minimum(fdtr(*degrees, ratio), fdtrc(*degrees, ratio)) > ITS_LEVEL, rule
+    if published.kind == "interval":
+        # The overlap is half of the shorter one where the centres are half of the longer one apart.
+        low, high = np.moveaxis(ours.number, -1, 0)
+        limit = np.maximum(high - low, published.high - published.low) / 2
+        rule = "overlapping by half of the shorter interval"
+    elif published.std is not None:
+        combined = np.hypot(published.std / np.sqrt(published.n or 1), ours.error)
+        limit = np.maximum(STANDARD_ERRORS * combined, published.std)
+        rule = f"within {limit.max():.3g} (three standard errors or one published std)"
+    else:
+        # "<x" is printed of small numbers, of which half a percentage point may be many times.
+        points = 0.0 if published.less_than else POINTS.get(published.kind, 0.0)
+        errors, share = STANDARD_ERRORS * ours.error, AGREES * abs(published.value)
+        count = (ours.n >= TRIALS_FOR_ERRORS) & (errors > 0) & (errors <= WIDEST_ERRORS * abs(published.value))
+        limit = np.maximum(max(share, points), np.where(count, errors, 0.0))
+        ways = [f"{AGREES:.0%}"] + ["half a percentage point"] * bool(points)
+        ways += [f"three of our standard errors ({errors.max():.3g})"] * bool(count.any())
+        rule = f"within {' or '.join(ways)}"
+    return abs(ours.centre - published.centre) <= limit * ROUNDING, rule
 
 
 def _is_near(published, ours) -> np.ndarray:
@@ -267,47 +284,6 @@ def _is_compatible(published, ours) -> np.ndarray:
         return np.zeros(ours.centre.shape, dtype=bool)
     low, high = np.quantile(ours.values, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2], axis=0)
     return (low <= published.value) & (published.value <= high)
-
-
-def _limit(published, ours) -> np.ndarray:
-    """Return the largest difference of means, or of centres of intervals, that agrees."""
-    if published.kind == "interval":
-        # The overlap is half of the shorter one where the centres are half of the longer one apart.
-        low, high = np.moveaxis(ours.number, -1, 0)
-        return np.maximum(high - low, published.high - published.low) / 2
-    if published.std is not None:
-        combined = np.hypot(published.std / np.sqrt(published.n or 1), ours.error)
-        return np.maximum(STANDARD_ERRORS * combined, published.std)
-    limit = max(AGREES * abs(published.value), _points(published))
-    return np.where(_errors_count(published, ours), np.maximum(STANDARD_ERRORS * ours.error, limit), limit)
-
-
-def _points(published) -> float:
-    """Return half a percentage point in the unit of a number; 0 if "<x" was printed, of which it may be many times."""
-    return 0.0 if published.less_than else POINTS.get(published.kind, 0.0)
-
-
-def _errors_count(published, ours) -> np.ndarray:
-    errors = STANDARD_ERRORS * ours.error
-    return (ours.n >= TRIALS_FOR_ERRORS) & (errors > 0) & (errors <= WIDEST_ERRORS * abs(published.value))
-
-
-def _rule(published, ours) -> str:
-    """Return in words when a number agrees."""
-    if published.kind == "p-value":
-        return f"{'below' if published.value < SIGNIFICANCE else 'above'} {SIGNIFICANCE}"
-    if _has_f_test(published, ours):
-        return f"within the F test of two standard deviations, of {ours.n} and {published.n} runs"
-    if published.kind == "interval":
-        return "overlapping by half of the shorter interval"
-    if published.std is not None:
-        return f"within {_limit(published, ours):.3g} (three standard errors or one published std)"
-    ways = [f"{AGREES:.0%}"]
-    if _points(published):
-        ways.append("half a percentage point")
-    if _errors_count(published, ours):
-        ways.append(f"three of our standard errors ({STANDARD_ERRORS * ours.error:.3g})")
-    return f"within {' or '.join(ways)}"
 
 
 VERDICTS = ("not run", "surrogate", "setting", "not comparable", "impossible", *JUDGED)
