@@ -290,18 +290,6 @@ class Comparison:
         """Count the rows by their `column`; every row counts once."""
         return Counter(row.column for row in self.rows)
 
-    def bases(self) -> Counter:
-        """Count what the exact numbers rest on; inferred ones are left out."""
-        return Counter(row.basis for row in self.rows if row.column == "exact")
-
-    def by_origin(self) -> dict[str, "Comparison"]:
-        """Return the judged numbers by what they rest on, a word of `ORIGINS`; those that follow from others left out.
-
-        Unsettled numbers are among them, inferred ones only if they differ.
-        """
-        counted = [row for row in self.rows if row.is_counted]
-        return {words: Comparison(row for row in counted if row.basis in own) for words, own in ORIGINS.items()}
-
     def median_difference(self, columns: Iterable[str] = JUDGED) -> float | None:
         """Return the median absolute relative difference of the numbers in some columns, None if there are none.
 
@@ -336,7 +324,8 @@ class Comparison:
         """
         if not self.rows:
             return "nothing published"
-        counts, median, bases = self.counts(), self.median_difference(), self.bases()
+        counts, median = self.counts(), self.median_difference()
+        bases = Counter(row.basis for row in self.rows if row.column == "exact")
         inferred = Counter(row.column for row in self.rows if row.is_inferred and row.column in OPEN)
         off = sum(row.verdict in OPEN for row in self.rows if row.is_unsettled)
         further = {column: f" ({n} inferred)" for column, n in inferred.items()}

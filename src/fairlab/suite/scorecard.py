@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from operator import attrgetter
 from pathlib import Path
 
@@ -197,11 +197,10 @@ def origins(card: Comparison) -> list[dict]:
     whether it `is_off`: whether half of the numbers are farther off than what counts as agreeing.
     """
     rows = []
-    for origin in ORIGINS:
-        for key, own in by_paper(card).items():
-            numbers = own.by_origin()[origin]
-            if key == ALL or not numbers.rows:
-                continue
+    counted = [row for row in card.rows if row.is_counted]
+    for (origin, bases), key in product(ORIGINS.items(), dict.fromkeys(row.paper for row in counted)):
+        numbers = Comparison(row for row in counted if row.paper == key and row.basis in bases)
+        if numbers.rows:
             counts, median = numbers.counts(), numbers.median_difference((*JUDGED, BY_CHANCE))
             exact, agree, *near, differ, unsettled = (counts[column] for column in (*JUDGED, BY_CHANCE))
             rows.append(

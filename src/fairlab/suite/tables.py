@@ -96,21 +96,17 @@ def _table(texts) -> str:
 
 
 def _texts(column: pd.Series) -> Sequence[str]:
-    """Return a column as it is shown: fractions if one of its numbers is one, else whole numbers."""
-    if pd.api.types.is_bool_dtype(column):
-        return [TEXT + {True: "yes", False: "no"}.get(value, "–") for value in column]
-    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_complex_dtype(column):
-        return [_text(value) for value in column]
-    fraction = any(np.isfinite(value) and value % 1 for value in column.dropna())
-    return [number(value, fraction=fraction) for value in column]
+    """Return a column as it is shown: fractions if it is of numbers and one of them is one, else whole numbers."""
+    is_real = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
+    fraction = is_real and any(np.isfinite(value) and value % 1 for value in column.dropna())
+    return [_text(value, fraction) for value in column]
 
 
-def _text(value) -> str:
-    """Return one value of a column of mixed kinds."""
+def _text(value, fraction) -> str:
     if isinstance(value, bool | np.bool_):
         return TEXT + ("yes" if value else "no")
-    if value is None or value is pd.NaT or isinstance(value, Real):
-        return number(np.nan if value is None or value is pd.NaT else value)
+    if isinstance(value, Real) or value is None or value is pd.NaT or value is pd.NA:
+        return number(value, fraction=fraction)
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(end, Real) for end in value):
         return " to ".join(map(number, value))  # an interval
     if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
