@@ -6,13 +6,10 @@ Text stands on the left and numbers on the right; what is missing is a dash, and
 import re
 import sys
 from collections.abc import Sequence
-from html import escape
 from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
-
-from fairlab.data.dataset import Dataset
 
 SHOWN = 20  # rows of a table; the others are folded
 MOST = 200  # rows that are written at all
@@ -32,21 +29,6 @@ def use_tables() -> None:
     html = get_ipython().display_formatter.formatters["text/html"]
     html.for_type(pd.DataFrame, to_html)
     html.for_type(pd.Series, lambda column: to_html(column.to_frame("" if column.name is None else column.name)))
-    html.for_type(Dataset, of_dataset)
-    html.for_type_by_name("fairlab.cases.finding", "Result", of_result)
-
-
-def of_dataset(dataset: Dataset) -> str:
-    """Return what a data set shows of itself, its first rows in the form of other tables."""
-    rows = dataset.features.head(3)
-    return dataset._repr_html_().replace(rows.to_html(), to_html(rows))
-
-
-def of_result(result) -> str:
-    """Return the line and the table of a method's result; what has a page of its own shows that."""
-    if type(result)._repr_html_.__qualname__ != "Result._repr_html_":
-        return result._repr_html_()
-    return f"<p>{escape(repr(result))}</p>{to_html(result.to_frame())}"
 
 
 def number(value: float, *, fraction: bool = False) -> str:
