@@ -58,18 +58,17 @@ def run_batch(
         return _Batch(names, profile, jobs, cores).run()
 
 
-def outdated(names: Iterable[str], profile: str) -> dict[str, str]:
-    """Return the experiments that need to be run, each with the present state of its code and data."""
-    states = {name: state(name) for name in names}
-    return {name: known for name, known in states.items() if not _is_done(name, profile, known)}
+def outdated(names: Iterable[str], profile: str) -> list[str]:
+    """Return the experiments that need to be run."""
+    return [name for name in names if not _is_done(name, profile)]
 
 
-def _is_done(name, profile, current) -> bool:
-    """Whether an experiment has a published run of its present state, and its last run did not fail."""
+def _is_done(name, profile) -> bool:
+    """Whether an experiment has a published run of its present code and data, and its last run did not fail."""
     if failure_file(name, profile).exists():
         return False
     try:
-        return Run.read(run_folder(name, profile)).about.get("state") == current
+        return Run.read(run_folder(name, profile)).about.get("state") == state(name)
     except UnreadableRunError:
         return False
 
@@ -90,11 +89,11 @@ class _Batch:
 
     def __init__(self, names, profile, jobs, cores):
         self.names, self.profile = names, profile
-        self.states = outdated(names, profile)
-        self.planned = {name: specification(name).minutes.least(profile) for name in self.states}
+        left = outdated(names, profile)
+        self.planned = {name: specification(name).minutes.least(profile) for name in left}
         self.minutes = dict(self.planned)  # that are left
-        after = {name: [one for one in specification(name).after if one in self.states] for name in self.states}
-        self.after, self.order = after, TopologicalSorter(after)
+        self.after = {name: [one for one in specification(name).after if one in left] for name in left}
+        self.order = TopologicalSorter(self.after)
         all_cores = jobs * (cores or 1) if jobs else joblib.cpu_count()
         self.free = self.all_cores = all_cores
         wall = max(sum(self.minutes.values()) / all_cores, 1e-9)
@@ -102,7 +101,7 @@ class _Batch:
             name: cores or min(all_cores, max(1, round(minutes / wall))) for name, minutes in self.minutes.items()
         }
         self.failed: dict[str, str] = {}
-        self.done = len(names) - len(self.states)
+        self.done = len(names) - len(left)
         self.started, self.running = time.monotonic(), {}  # with the time at which each started
 
     def run(self) -> dict[str, str]:
@@ -152,8 +151,7 @@ class _Batch:
                 return self._leave_out(name, reason)
         self.free -= self.cores[name]
         self.running[name] = time.monotonic()
-        own = {"n_jobs": self.cores[name], "state": self.states[name]}
-        futures[threads.submit(run_experiment, spec, self.profile, **own)] = name
+        futures[threads.submit(run_experiment, spec, self.profile, n_jobs=self.cores[name])] = name
         return True
 
     def _leave_out(self, name, reason) -> bool:

@@ -82,7 +82,7 @@ def run_on_cluster(
     snakemake = program()
     states = fetch(inputs(names), keep_going=True, requested=False, report=print)["state"]
     real = states.index[~states.isin(["surrogate", "missing", "error"])]
-    left = list(outdated(names, profile))
+    left = outdated(names, profile)
     if not left:
         return {}
     if not dry_run:

@@ -94,7 +94,7 @@ class Experiment:
         self.n_jobs = n_jobs or (task["n_jobs"] if task else joblib.cpu_count())
         self.in_batch = task is not None
         # When it is opened: code may change while it runs.
-        self.run.about = runs.environment() | {"state": (task["state"] or state(name)) if task else None}
+        self.run.about = runs.environment() | {"state": state(name) if task else None}
         self.folder = Path(task["folder"]) if task else runs.work_folder()
         if not task:
             atexit.register(shutil.rmtree, self.folder, ignore_errors=True)

@@ -41,7 +41,6 @@ def run_experiment(
     seed: int = runs.DEFAULT_SEED,
     n_jobs: int = 1,
     overrides: dict | None = None,
-    state: str | None = None,
 ) -> Path:
     """Run an experiment's notebook in batch and publish its result.
 
@@ -55,8 +54,6 @@ def run_experiment(
     overrides : dict or None
         Parameters that replace the profile's. With any, or another seed than the default, the result goes to
         ``results/custom``.
-    state : str or None
-        Digest of code and data, by which a batch sees later whether the run is up to date; None if it is not known yet.
 
     Returns
     -------
@@ -81,7 +78,7 @@ def run_experiment(
     log, failure = (file(run.name, run.profile) for file in (runs.log_file, runs.failure_file))
     log.parent.mkdir(parents=True, exist_ok=True)
     work = runs.work_folder()
-    task, executed = {"folder": str(work), "n_jobs": n_jobs, "state": state}, work / "notebook.ipynb"
+    task, executed = {"folder": str(work), "n_jobs": n_jobs}, work / "notebook.ipynb"
     try:
         execute(specification.notebook, executed, parameters, task=task, log=log)
         return runs.publish(work)

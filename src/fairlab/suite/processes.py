@@ -29,8 +29,8 @@ if platform.machine() in ("x86_64", "AMD64"):
 KERNEL_ENVIRONMENT = WORKER_ENVIRONMENT | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 KILL_SECONDS = 5.0  # that killed processes get to go
-# Of this process, if it is the kernel of a batch's notebook: the `folder` of the run, which the batch publishes,
-# `n_jobs` for trials, and the `state` of code and data, None if the kernel is to find out.
+# Of this process, if it is the kernel of a batch's notebook: the `folder` of the run, which the batch publishes, and
+# `n_jobs` for trials.
 kernel_task: dict | None = None
 stopping = threading.Event()  # that this process ends its children: what they leave undone is no failure
 
