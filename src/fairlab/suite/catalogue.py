@@ -136,20 +136,6 @@ class Specification(Entry):
             raise KeyError(f"unknown profile {profile!r}; {self.name} has {', '.join(PROFILES)}")
         return dict(getattr(self.profiles, profile))
 
-    def changed(self, profile: str, others: dict) -> tuple[str, dict]:
-        """Return the profile of a run, `CUSTOM` if `others` are no values of `profile`, and its parameters.
-
-        Raises
-        ------
-        KeyError, TypeError
-            If there is no such profile, or no parameter of a name; the message suggests known ones.
-        """
-        parameters = self.parameters(profile)
-        if strange := [name for name in others if name not in parameters]:
-            raise TypeError(f"{self.name} has no parameter {strange[0]!r}{suggestion(strange[0], parameters)}")
-        changed = parameters | others
-        return profile if changed == parameters else CUSTOM, changed
-
     def need_gb(self, profile: str, n_cores: int) -> float:
         """Return the memory that it needs, in GB; a lower bound where the paper profile was not measured."""
         return OWN_GB + n_cores * self.gigabytes.least(profile)
@@ -174,8 +160,7 @@ class Specification(Entry):
 
     def evidence(self, artefact: str, id: str) -> str:
         """Return what a number rests on, a word of `EVIDENCE`."""
-        kinds = {f"stored {kind}": patterns for kind, patterns in self.stored.items()}
-        kinds = {EVIDENCE[3]: self.counted} | kinds
+        kinds = {EVIDENCE[3]: self.counted} | {f"stored {kind}": patterns for kind, patterns in self.stored.items()}
         return next((kind for kind, patterns in kinds.items() if _depends(patterns, artefact, id)), EVIDENCE[0])
 
     def is_drawn(self, artefact: str, id: str) -> bool:

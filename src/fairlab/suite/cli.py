@@ -46,11 +46,6 @@ class Group(click.Group):
 suite = Group()
 
 
-def short(path) -> str:
-    """Return a path as seen from the project's root, where it is below it."""
-    return project().short(path)
-
-
 # Experiments
 
 
@@ -181,11 +176,13 @@ def _report(names, failed, profile) -> None:
     surrogates = {lost for name in done for lost in Run.read(run_folder(name, profile)).missing()}
     if surrogates:
         print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
-    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(project().results / profile)}")
+    print(
+        f"\n{len(done)} of {len(names)} experiments done at {profile}: {project().short(project().results / profile)}"
+    )
     for name, reason in failed.items():
         first = (reason.splitlines() or [""])[0]
         files = (failure_file(name, profile).with_suffix(".ipynb"), log_file(name, profile))
-        where = ", ".join(short(file) for file in files if file.exists())
+        where = ", ".join(project().short(file) for file in files if file.exists())
         print(f"failed: {name}: {first}" + (f" ({where})" if where else ""), file=sys.stderr)
 
 
@@ -296,7 +293,7 @@ def scorecard(write_bars, rows, as_json, profile, write):
         if write:
             written.append(write_bars(card))
         print(scorecard.ending(card))
-        print("scorecard: " + ", ".join(map(short, written)))
+        print("scorecard: " + ", ".join(map(project().short, written)))
     return int(bool(unreadable))
 
 

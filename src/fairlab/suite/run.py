@@ -27,7 +27,7 @@ import numpy as np
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
-from fairlab.checks import check_count
+from fairlab.checks import check_count, suggestion
 from fairlab.data.project import project
 from fairlab.paths import write_text
 from fairlab.suite.catalogue import CUSTOM, Specification, specification
@@ -95,9 +95,11 @@ class Run:
         ValueError
             If the seed is no whole number of at least 0.
         """
-        stored_as, parameters = specification(name).changed(profile, others)
-        seed = check_count(seed, "seed", least=0)
-        return cls(name, stored_as if seed == DEFAULT_SEED else CUSTOM, seed, parameters)
+        usual = specification(name).parameters(profile)
+        if strange := [key for key in others if key not in usual]:
+            raise TypeError(f"{name} has no parameter {strange[0]!r}{suggestion(strange[0], usual)}")
+        parameters, seed = usual | others, check_count(seed, "seed", least=0)
+        return cls(name, profile if (parameters, seed) == (usual, DEFAULT_SEED) else CUSTOM, seed, parameters)
 
     @cached_property
     def specification(self) -> Specification:

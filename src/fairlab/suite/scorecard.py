@@ -45,7 +45,7 @@ UNSUPPORTED = "with an inferred protocol that do not differ"
 LEFT = LABELS | {"setting": "fixed parameters"}
 NOT_HAD = ("surrogate", "not run")
 WIDE = (0.25, 0.5)  # widths of our 95% intervals, relative to the published number
-ALL = "all"
+ALL = "all"  # the line of a table that is of all papers
 MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends
 
 
@@ -182,7 +182,7 @@ def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS
 
 def table(card: Comparison) -> pd.DataFrame:
     """Count the verdicts per paper and in total, with the median difference."""
-    cards = by_paper(card)
+    cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {ALL: card}
     counts = pd.DataFrame([one.counts() for one in cards.values()], index=pd.Index(cards, name="paper"))
     medians = [one.median_difference() for one in cards.values()]
     texts = ["" if median is None else f"{median:.1%}" for median in medians]
@@ -252,11 +252,6 @@ def summary(card: Comparison) -> str:
     return render("origins.md", rows=rows, off=off, what_is_counted=what_is_counted(card))
 
 
-def by_paper(card: Comparison) -> dict[str, Comparison]:
-    """Return the rows of each paper, and ``all`` of them."""
-    return {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {ALL: card}
-
-
 def chosen(card: Comparison, names: Sequence[str]) -> list[Row]:
     """Return the rows of papers, or of tables and figures as in ``adf:table-4``; a KeyError suggests a known name."""
     rows = {place: list(own) for place, own in groupby(card.rows, lambda row: ":".join(row.place[:2]))}
@@ -301,7 +296,6 @@ def to_markdown(card: Comparison, runs: dict[str, dict]) -> str:
         "reproduction.md",
         card=card,
         table=table(card),
-        papers=by_paper(card),
         artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
         runs=[{"paper": name.partition("/")[0]} | runs[name] for name in experiment_names() if name in runs],
         others=other_verdicts(card),
