@@ -29,7 +29,7 @@ from fairlab.suite.drawing import DOTS_PER_INCH, keep, with_mark
 from fairlab.suite.fingerprint import state
 from fairlab.suite.scorecard import ending_of
 from fairlab.suite.seeds import Trial
-from fairlab.suite.tables import use_tables
+from fairlab.suite.tables import only_counts, use_tables
 from fairlab.suite.trials import run_trials
 from fairlab.suite.verdicts import in_most, judge_trials
 
@@ -585,8 +585,8 @@ def _numbers_as_text(numbers) -> tuple[str, str | None]:
 
 
 def _write_csv(frame, path) -> None:
-    named = frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame)))
-    write_text(path, frame.to_csv(index=named, float_format="%.5g", lineterminator="\n"))
+    text = frame.to_csv(index=not only_counts(frame.index), float_format="%.5g", lineterminator="\n")
+    write_text(path, text)
 
 
 def _show(picture, caption) -> None:

@@ -63,17 +63,19 @@ def words(name: object) -> str:
 def to_html(frame: pd.DataFrame) -> str:
     """Return a table as HTML."""
     shown = pd.DataFrame({k: _texts(column) for k, (_, column) in enumerate(frame.head(MOST).items())})
-    shown.columns, shown.index = _in_words(frame.columns), _in_words(frame.index[:MOST])
-    parts = [_table(shown.iloc[:SHOWN])]
+    shown.columns, shown.index = frame.columns, frame.index[:MOST]
+    shown = shown.rename(columns=_label, index=_label).rename_axis(columns=_name, index=_name)
+    has_labels = not only_counts(frame.index)
+    parts = [_table(shown.iloc[:SHOWN], has_labels)]
     if len(shown) > SHOWN:
         left_out = f", of {len(frame):,}" if len(frame) > MOST else ""
         summary = f"{len(shown) - SHOWN} more rows{left_out}"
-        parts.append(f"<details><summary>{summary}</summary>{_table(shown.iloc[SHOWN:])}</details>")
+        parts.append(f"<details><summary>{summary}</summary>{_table(shown.iloc[SHOWN:], has_labels)}</details>")
     return "".join(parts)
 
 
-def _table(texts) -> str:
-    html = texts.to_html(border=0, justify="right", index=not _is_counted(texts.index))
+def _table(texts, has_labels) -> str:
+    html = texts.to_html(border=0, justify="right", index=has_labels)
     return html.replace(f"<td>{TEXT}", '<td style="text-align: left">')
 
 
@@ -96,20 +98,17 @@ def _text(value, fraction) -> str:
     return TEXT + words(value)
 
 
-def _in_words(index):
-    """Return the labels of rows or columns in words, numbers as they are shown."""
-
-    def label(value):
-        if isinstance(value, Integral) and not isinstance(value, bool) and abs(value) < 10_000:
-            return str(value)  # which may be a year
-        return number(value) if isinstance(value, Real) and not isinstance(value, bool) else words(value)
-
-    if isinstance(index, pd.MultiIndex):
-        levels = [[label(value) for value in index.get_level_values(k)] for k in range(index.nlevels)]
-        return pd.MultiIndex.from_arrays(levels, names=[name and words(name) for name in index.names])
-    return pd.Index([label(value) for value in index], name=index.name and words(index.name), dtype=object)
+def _label(value) -> str:
+    """Return the label of a row or column in words, a number as it is shown."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and abs(value) < 10_000:
+        return str(value)  # which may be a year
+    return number(value) if isinstance(value, Real) and not isinstance(value, bool) else words(value)
 
 
-def _is_counted(index) -> bool:
-    """Return whether an index only counts rows, and says nothing."""
-    return index.nlevels == 1 and index.name is None and all(str(value) == str(k) for k, value in enumerate(index))
+def _name(name):
+    return name and words(name)
+
+
+def only_counts(index: pd.Index) -> bool:
+    """Return whether an index only counts the rows, and says nothing."""
+    return index.names == [None] and index.equals(pd.RangeIndex(len(index)))
