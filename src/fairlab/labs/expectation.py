@@ -20,6 +20,9 @@ OBJECTS.maxother = 80  # letters of an object that is no value
 
 # How a wrong answer is made right, by what a student should hear of it. The first that fits is said.
 COMMON = {
+    "0 means that nothing was found; is what you compare with spelled as in the table?": lambda found, right: (
+        right if right.any() and not found.any() else found
+    ),
     "that is a percentage; return a share, between 0 and 1": lambda found, right: _of_percent(found, right),
     "that is rounded; return all digits": lambda found, right: _unrounded(found, right),
     "the sign is turned": lambda found, right: -found,
@@ -197,8 +200,6 @@ def _reason(found, expected, within) -> str:
         same = found.size == right.size and _same(found.reshape(right.shape), right, within)
         values = "the values are right, the shape is not: " if same else ""
         return f"{values}expected a {_shape(right)}, found a {_shape(found)}"
-    if right.any() and not found.any():
-        return "0 means that nothing was found; is what you compare with spelled as in the table?"
     with np.errstate(all="ignore"):
         return next((said for said, undo in COMMON.items() if _same(undo(found, right), right, within)), "")
 
