@@ -177,6 +177,16 @@ def test_people_without_a_group_are_not_what_others_are_compared_with_in_files(t
     pd.testing.assert_frame_equal(ratios.loc[["f", "m"], columns], expected.loc[["f", "m"], columns], check_names=False)
 
 
+def test_two_spellings_of_a_group_are_said_in_files(tmp_path):
+    pytest.importorskip("duckdb")
+    from fairlab.auditing.files import audit_files
+
+    case = decided({"f": (300, 1_000), "F": (100, 300), "m": (400, 1_000)})
+    case.table.assign(hired=case.decide(), town=["a", "b"] * 1_150).to_parquet(tmp_path / "a.parquet")
+    found = audit_files(tmp_path / "*.parquet", decisions="hired", sensitive_features="sex")
+    assert "sex: expected one spelling of each group, found 'F', 'f'." in str(found)
+
+
 @pytest.mark.parametrize(("copies", "is_said"), [(1, False), (10, True)])
 def test_rows_that_are_all_there_several_times_are_said(copies, is_said):
     rng = np.random.default_rng(3)
@@ -184,6 +194,23 @@ def test_rows_that_are_all_there_several_times_are_said(copies, is_said):
     rows = pd.concat([once.assign(hired=rng.random(200) < 0.4)] * copies, ignore_index=True)
     warnings = audit(Case.from_decisions(rows, "hired", sensitive_features="sex"), methods=["rates"]).warnings
     assert any(text.startswith("Each row is there 10 times") for text in warnings) is is_said
+
+
+@pytest.mark.parametrize(
+    ("selected", "within", "said"),
+    [
+        (8, 0.05, "Only 0.9% of decisions are favourable: a difference of 5 percentage points"),
+        (493, 0.05, "Only 1.3% of decisions are unfavourable: a difference of 5 percentage points"),
+        (8, 0.006, None),
+        (100, 0.05, None),
+        (0, 0.05, None),  # said by the case
+    ],
+)
+def test_decisions_that_are_too_rare_for_what_is_ruled_out_are_said(selected, within, said):
+    others = 494 if selected == 493 else selected // 8
+    report = audit(decided({"f": (others, 500), "m": (selected, 500)}), methods=["rates"], within=within)
+    rare = [text for text in report.warnings if text.startswith("Only ")]
+    assert [text[: len(said or "")] for text in rare] == ([said] if said else [])
 
 
 def test_counts_of_few_kinds_of_rows_are_no_copies():

@@ -173,7 +173,7 @@ def audit(
         case=case,
         results=tuple(results),
         warnings=(
-            *_warnings(case, chosen, pace),
+            *_warnings(case, chosen, pace, within),
             *_sampled(case, some, chosen),
             *_cut(given, budget, max_seconds),
             *(said for result in results for said in result.warnings),
@@ -333,9 +333,9 @@ def _check_methods(chosen: list[Method], confidence_level: float) -> None:
             )
 
 
-def _warnings(case, chosen, pace) -> tuple[str, ...]:
+def _warnings(case, chosen, pace, within) -> tuple[str, ...]:
     """Return what a reader must know of the model before the findings."""
-    warnings = [*case.warnings, *doubts(case)]
+    warnings = [*case.warnings, *doubts(case, within)]
     if case.unseen:
         whom = listed(case.unseen)
         warnings.append(

@@ -14,9 +14,9 @@ MOST_CODES = 30  # different whole numbers of a column that may be codes
 LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 
 
-def doubts(case: Case) -> list[str]:
-    """Return what is doubtful about true labels, rows and groups of a case."""
-    return [*_of_labels(case), *_of_copies(case), *_of_codes(case)]
+def doubts(case: Case, within: float) -> list[str]:
+    """Return what is doubtful about true labels, rows and groups of a case, and about what is to be ruled out."""
+    return [*_of_labels(case), *_of_copies(case), *_of_codes(case), *_of_rare_decisions(case, within)]
 
 
 def why_no_errors(case: Case) -> str:
@@ -110,3 +110,19 @@ def _of_codes(case: Case) -> list[str]:
                 f"{', '.join(groups.cat.categories)}. If they are codes of categories, make them texts."
             )
     return said
+
+
+def _of_rare_decisions(case: Case, within: float) -> list[str]:
+    """Return a sentence if so few are selected, or all but so few, that large differences are ruled out by that."""
+    if case.task == "numbers":
+        return []
+    share = case.decide().mean()
+    rarer = min(share, 1 - share)
+    if not 0 < rarer <= within:
+        return []
+    kind = "favourable" if share < 0.5 else "unfavourable"
+    return [
+        f"Only {100 * rarer:.2g}% of decisions are {kind}: a difference of {100 * within:.3g} percentage points would "
+        "be more than that, and says little where it is ruled out. Impact ratios say more, and within= takes the "
+        "difference that would matter here."
+    ]

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from fairlab.cases.meaning import listed, spelled_alike
 from fairlab.checks import suggestion
 from fairlab.fairtest import AssociationReport, DataSource, Investigation, impact_table
 from fairlab.paths import write_text
@@ -31,24 +32,30 @@ class FilesReport:
         Subgroups that FairTest found in one half of the rows and tested on the other.
     left_out : dict of str to str
         Columns that could not be encoded, and why.
+    warnings : tuple of str
+        What a reader must know of the rates.
     """
 
     n_rows: int
     rates: dict[str, pd.DataFrame]
     report: AssociationReport
     left_out: dict[str, str]
+    warnings: tuple[str, ...] = ()
 
     def __str__(self):
         counts = dict.fromkeys(["people", "selected"], "{:,}".format)
         look = {"formatters": counts, "float_format": "{:.4g}".format, "na_rep": ""}
         shown = [table[SHOWN].rename_axis(name).to_string(**look) for name, table in self.rates.items()]
         left_out = [f"Column {name!r} is left out: it {why}." for name, why in self.left_out.items()]
-        return "\n\n".join([f"{self.n_rows:,} decisions, all counted", *left_out, *shown, str(self.report)])
+        return "\n\n".join(
+            [f"{self.n_rows:,} decisions, all counted", *left_out, *self.warnings, *shown, str(self.report)]
+        )
 
     def to_json(self, path: str | Path) -> None:
         """Write rates, and what FairTest reports, as JSON."""
         rates = {name: json.loads(table.to_json(orient="index")) for name, table in self.rates.items()}
         content = {"n_rows": self.n_rows, "rates": rates, "fairtest": self.report.to_dict(), "left_out": self.left_out}
+        content["warnings"] = list(self.warnings)
         write_text(path, json.dumps(content, indent=1) + "\n")
 
 
@@ -115,15 +122,17 @@ def audit_files(
         if strange := [side.name for side in sides if not side.is_categorical]:
             raise ValueError(f"sensitive_features: column {strange[0]!r} holds numbers; cut them into categories first")
         counted = table.tabulate([(side.key, table.columns[decisions].key) for side in sides])
-        rates = {}
+        rates, warnings = {}, []
         for side, counts in zip(sides, counted, strict=True):
             groups = {"people": counts.sum(axis=1), "selected": counts[:, place]}
             frame = pd.DataFrame(groups, index=pd.Index(side.categories, name=side.name))
+            if alike := spelled_alike(frame.index):
+                warnings.append(f"{side.name}: expected one spelling of each group, found {listed(alike)}.")
             unknown = side.categories[:1] if None in (table.values(side.name) or ()) else ()  # a missing one is first
             rates[side.name] = impact_table(
                 frame[frame["people"] > 0], unknown=unknown, confidence_level=confidence_level
             )
-        return FilesReport(table.n_rows, rates, investigation.test(), table.left_out)
+        return FilesReport(table.n_rows, rates, investigation.test(), table.left_out, tuple(warnings))
 
 
 def _favourable(labels, decisions, pos_label) -> int:
