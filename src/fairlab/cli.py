@@ -713,7 +713,8 @@ def register(file, dtypes, from_audit, sensitive, output, true_label, look_every
         if given := [name for name, value in idle.items() if value]:
             raise click.UsageError(f"--from-audit: expected no {given[0]} beside it")
         report = json.loads(Path(from_audit).read_text(encoding="utf-8"))
-        fields = registration_of_audit(report, output=output)
+        with _warnings_as_lines():
+            fields = registration_of_audit(report, output=output)
         fields["look_every"] = {"rows": look_every or max(report["provenance"]["people"], 10)}
         names = [*report["features"], *report["sensitive_features"]]
     else:

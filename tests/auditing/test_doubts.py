@@ -160,6 +160,16 @@ def test_scores_of_the_other_label_and_labels_of_other_rows_are_said(score, said
     assert any(text.startswith("Decisions ") for text in warnings) is bool(said)
 
 
+@pytest.mark.parametrize(("wrong", "is_said"), [(0, True), (1, True), (50, False)])
+def test_labels_that_are_the_decisions_are_said(wrong, is_said):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 1_000), "good": rng.random(1_000) < 0.5})
+    labels = table["good"] ^ (np.arange(1_000) < wrong)
+    case = Case(lambda rows: rows["good"], table, sensitive_features="sex", y_true=labels.to_numpy())
+    said = f"Decisions are the true labels of {1_000 - wrong:,} of 1,000 people."
+    assert any(text.startswith(said) for text in audit(case, methods=["rates"]).warnings) is is_said
+
+
 # rows and groups
 
 

@@ -233,6 +233,14 @@ def test_the_audit_of_a_model_needs_a_name_of_its_decisions(monitor, connect):
     assert client.send(client.register(fields), pd.DataFrame(decisions(300)))["new"] == 300
 
 
+@pytest.mark.parametrize("weights", [None, np.linspace(1, 2, 300)])
+def test_that_the_audit_was_weighted_is_said(weights, recwarn):
+    registration_of_audit(json.loads(audited(pd.DataFrame(decisions(300)), pos_label=True, weights=weights)))
+    assert [str(each.message) for each in recwarn if "a monitor counts" in str(each.message)] == [
+        "The audit was of weighted rates; a monitor counts each decision as one."
+    ] * (weights is not None)
+
+
 @pytest.mark.parametrize("has_missing", [False, True])
 def test_codes_of_groups_and_labels_are_categories_as_in_an_audit(monitor, connect, has_missing):
     frame = pd.DataFrame(decisions(300)).assign(race=np.arange(300) % 3 + 1)

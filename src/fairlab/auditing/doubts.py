@@ -9,6 +9,7 @@ from fairlab.statistics import difference_bounds
 
 BY_CHANCE = 0.001  # probability of what is said, if nothing were wrong
 LEAST_KNOWN = 30  # people of each kind, below which nothing is said of their rates
+LEAST_LABELS = 100  # of which all may be right by chance
 SLIGHT = 0.05  # difference of rates
 MOST_CODES = 30  # different whole numbers of a column that may be codes
 LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
@@ -50,6 +51,11 @@ def _of_labels(case: Case) -> list[str]:
             *_shares(known, decided)
         )
         said.append(f"True labels are known of {shares}: rates of errors are not those of all people.")
+    if len(true) >= LEAST_LABELS and (decided[known] != true).mean() <= BY_CHANCE:
+        said.append(
+            f"Decisions are the true labels of {(decided[known] == true).sum():,} of {len(true):,} people. If one is a "
+            "copy of the other, or the model was fitted to these rows, error rates say nothing of other people."
+        )
     low, high = _bounds(decided[known], true)
     rates = "of people with a favourable true label {:.1%} have the favourable decision, of the others {:.1%}".format(
         *_shares(decided[known], true)

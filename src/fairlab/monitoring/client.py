@@ -6,6 +6,7 @@ import queue
 import re
 import threading
 import uuid
+import warnings
 import weakref
 from collections.abc import Callable, Container, Mapping
 from contextlib import AbstractContextManager
@@ -344,6 +345,8 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
     """
     if not isinstance(report, Mapping) or not {"columns", "outcome", "sensitive_features"} <= set(report):
         raise ValueError("report: expected what fairlab.audit wrote as JSON, found another")
+    if any(row.get("weight", row["people"]) != row["people"] for row in report.get("groups", ())):
+        warnings.warn("The audit was of weighted rates; a monitor counts each decision as one.", stacklevel=2)
     sensitive_features, outcome = list(report["sensitive_features"]), dict(report["outcome"])
     columns = {name: dict(column) for name, column in report["columns"].items()}
     for name in sensitive_features:
