@@ -162,14 +162,22 @@ def _same(found, expected, within) -> bool:
 
 
 def _aligned(*values) -> tuple:
-    """Return two values with dictionaries as Series, the first in the order of the second if they have its labels."""
+    """Return two values with dictionaries as Series, the first in the order of the second if they have its labels.
+
+    Of tables these are the columns; their rows stay in order, whatever they are called.
+    """
     found, expected = (pd.Series(each) if isinstance(each, Mapping) else each for each in values)
+    if isinstance(found, pd.DataFrame) and isinstance(expected, pd.DataFrame):
+        same = found.columns.is_unique and set(found.columns) == set(expected.columns)
+        return found[list(expected.columns)] if same else found, expected
     series = isinstance(found, pd.Series) and isinstance(expected, pd.Series)
     same = series and set(found.index) == set(expected.index)
     return found.reindex(expected.index) if same else found, expected
 
 
 def _have_other_labels(found, expected) -> bool:
+    if isinstance(found, pd.DataFrame) and isinstance(expected, pd.DataFrame):
+        return not found.columns.equals(expected.columns)
     return isinstance(found, pd.Series) and isinstance(expected, pd.Series) and not found.index.equals(expected.index)
 
 
@@ -188,7 +196,8 @@ def _reason(found, expected, within) -> str:
             return f"missing {_shown(expected - set(found))}, too many {_shown(set(found) - expected)}"
         found, right = _aligned(found, expected)
         if _have_other_labels(found, right):
-            return f"expected the labels {_shown(right.index)}, found {_shown(found.index)}"
+            labels = [each.columns if isinstance(each, pd.DataFrame) else each.index for each in (right, found)]
+            return "expected the labels {}, found {}".format(*map(_shown, labels))
         found, right = np.asarray(found, dtype=float), np.asarray(right, dtype=float)
     except (TypeError, ValueError):
         return ""
