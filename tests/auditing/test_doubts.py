@@ -1,5 +1,6 @@
 """Tables that would have an answer that is false, or says nothing: it is not given, or the doubt is said."""
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -195,6 +196,21 @@ def test_two_spellings_of_a_group_are_said_in_files(tmp_path):
     case.table.assign(hired=case.decide(), town=["a", "b"] * 1_150).to_parquet(tmp_path / "a.parquet")
     found = audit_files(tmp_path / "*.parquet", decisions="hired", sensitive_features="sex")
     assert "sex: expected one spelling of each group, found 'F', 'f'." in str(found)
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({f"town {k}": (57 if k == 0 else 18, 60) for k in range(60)}, ""),  # each is small
+        ({"a": (40, 5_000), "b": (20, 80)}, ""),  # all but one are small
+        ({"a": (400, 1_000), "b": (300, 1_000)}, "Who loses: sex: b, selected 0.75 times as often as a."),
+    ],
+)
+def test_who_loses_is_said_where_two_groups_are_large_enough(counts, said):
+    report = audit(decided(counts), methods=["rates"])
+    assert report.verdict == "difference found"
+    assert re.findall(r"Who loses: .*?\.(?= |$)", report.summary) == ([said] if said else [])
+    assert said.removeprefix("Who loses: ") in report.to_html()
 
 
 @pytest.mark.parametrize(("copies", "is_said"), [(1, False), (10, True)])

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 
 from fairlab.cases import Case, Finding
 from fairlab.cases.finding import listed
@@ -221,8 +222,8 @@ def _who_loses(report) -> str:
         who = listed(fact[0].sensitive_features)
         table = report.groups.get(who)
         flips = next((finding.by_group for finding in fact if finding.by_group is not None), None)
-        if table is not None and any(finding.measure == "selection_rate_difference" for finding in fact):
-            ratios = table["impact ratio"][~table["small"]].dropna()
+        ratios = pd.Series(dtype=float) if table is None else table["impact ratio"][~table["small"]].dropna()
+        if len(ratios) > 1 and any(finding.measure == "selection_rate_difference" for finding in fact):
             said += [f"{who}: {ratios.idxmin()}, selected {ratios.min():.2f} times as often as {ratios.idxmax()}"]
         elif flips is not None and (named := named_groups(flips))["lose"].any():
             group = (named["lose"] / named["people"]).idxmax()
