@@ -1,11 +1,14 @@
 """Tables that would have an answer that is false, or says nothing: it is not given, or the doubt is said."""
 
+import json
 import re
+from html import escape
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from scipy.stats import norm
 
 from fairlab import Case, audit, compare, impact_table
@@ -169,6 +172,51 @@ def test_labels_that_are_the_decisions_are_said(wrong, is_said):
     case = Case(lambda rows: rows["good"], table, sensitive_features="sex", y_true=labels.to_numpy())
     said = f"Decisions are the true labels of {1_000 - wrong:,} of 1,000 people."
     assert any(text.startswith(said) for text in audit(case, methods=["rates"]).warnings) is is_said
+
+
+@pytest.mark.parametrize(("dtype", "threshold", "is_said"), [("f4", 0.7, True), ("f4", 0.3, False), ("f8", 0.7, False)])
+def test_scores_that_are_the_threshold_but_for_rounding_are_said(dtype, threshold, is_said):
+    table = pd.DataFrame({"sex": ["f", "m"] * 200, "tenths": np.arange(400) % 11})
+
+    def audited(threshold):
+        model = lambda rows: (rows["tenths"].to_numpy() / 10).astype(dtype)  # noqa: E731
+        case = Case(model, table, sensitive_features="sex", decision_threshold=threshold)
+        return case, audit(case, methods=["rates"]).warnings
+
+    case, warnings = audited(threshold)
+    right = table["tenths"] >= round(10 * threshold)
+    assert (case.decide() == right).all() != is_said
+    said = [text for text in warnings if "rounding to 32 bits" in text]
+    assert [text.split(" people")[0] for text in said] == [f"{(table['tenths'] == 7).sum()} of 400"] * is_said
+    if said:
+        case, warnings = audited(float(re.search("decision_threshold=(.*) takes", said[0])[1]))
+        assert (case.decide() == right).all()
+        assert not any("rounding" in text for text in warnings)
+
+
+# exports
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda t: Case.from_decisions(t, "hired", sensitive_features="sex", pos_label="<yes>"), "hired = <yes>"),
+        (lambda t: Case.from_decisions(t, "hired", sensitive_features="sex", pos_label="no"), "hired = no"),
+        (
+            lambda t: Case.from_decisions(t, "points", sensitive_features="sex", decision_threshold=50),
+            "scores of at least 50",
+        ),
+        (lambda t: Case(lambda rows: rows["points"] > 50, t, sensitive_features="sex"), "True"),
+        (lambda t: Case(lambda rows: rows["points"] * 1.5, t, sensitive_features="sex"), "none: numbers are compared"),
+    ],
+)
+def test_every_export_says_what_counts_as_favourable(make, said):
+    table = pd.DataFrame({"sex": ["f", "m"] * 100, "hired": ["no", "<yes>"] * 100, "points": np.arange(200) % 101})
+    report = audit(make(table), methods=["rates"])
+    assert json.loads(report.to_json())["provenance"]["favourable"] == said
+    assert f"<td>{escape(said)}</td>" in report.to_html()
+    assert escape(said) in report.to_junit()
+    assert yaml.safe_load(report.to_model_card().split("---")[1])["fairlab_audit"]["favourable"] == said
 
 
 # rows and groups

@@ -296,6 +296,7 @@ class Report(Result):
             "model": self.model_name or wording.name_of(self.case),
             "model_version": self.model_version or "not stated",
             "date": self.date.isoformat(timespec="seconds") if self.date else "not stated",
+            "favourable": wording.favourable(self.case),
             "table_sha256": sha256(hashed.tobytes()).hexdigest(),
             "people": len(self.case.table),
             "people_in_table": self.case.n_given,

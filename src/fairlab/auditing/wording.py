@@ -96,6 +96,16 @@ def name_of(case: Case) -> str:
     return "model" if name == "<lambda>" else name
 
 
+def favourable(case: Case) -> str:
+    """Return which decisions count as favourable: "hired = yes", "scores of at least 0.5 for yes"."""
+    if case.task == "numbers":
+        return "none: numbers are compared"
+    name, label, threshold = case.outcome["name"], case.pos_label, case.decision_threshold
+    if threshold is not None:
+        return f"scores of at least {threshold:g}" + (f" for {label}" if label is not None else "")
+    return str(label) if name is None else f"{name} = {label}"
+
+
 def count(n: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``"1 finding"``, ``"1,200 findings"``."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
