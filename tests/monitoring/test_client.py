@@ -253,6 +253,9 @@ def test_codes_of_groups_and_labels_are_categories_as_in_an_audit(monitor, conne
     assert fields["columns"]["age"] == {"type": "number"}
     case = Case.from_decisions(frame, "offer", pos_label=1, sensitive_features="race", features=["town"])
     report = json.loads(audit(case, methods=["rates"], progress=False).to_json())
+    with pytest.raises(ValueError, match="found offer = 1 among numbers, which a report does not list"):
+        registration_of_audit(report)
+    report["outcome"]["type"] = "boolean"
     assert registration_of_audit(report)["columns"]["race"] == fields["columns"]["race"]
     client = connect()
     number = client.register(fields | {"sensitive_features": ["race"]})

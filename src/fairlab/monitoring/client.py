@@ -330,7 +330,7 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
     Raises
     ------
     ValueError
-        If the report does not name all groups, as of fewer than five people, or no outcome.
+        If the report does not name all groups, as of fewer than five people, or all labels, or no outcome.
 
     Examples
     --------
@@ -367,6 +367,12 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
     known = outcome.pop("name")
     if output is None and (output := known) is None:
         raise ValueError("output: expected the name that decisions will have: the audit was of a model")
+    favourable = report["provenance"].get("favourable", "")
+    if outcome["type"] == "number" and favourable.startswith(f"{known} = "):
+        raise ValueError(
+            f"output: expected decisions that are texts, booleans or 0 and 1, found {favourable} among numbers, which "
+            "a report does not list; register from the table"
+        )
     columns[output] = outcome
     two = [columns[name] for name in (*sensitive_features, output)]
     is_pairs = all(column["type"] == "boolean" or len(column.get("categories", ())) == 2 for column in two)
