@@ -65,17 +65,18 @@ YES, WEIGHT = {"pos_label": "yes"}, {"weights": "weight"}
 OF_SEX = {"sensitive_features": ["sex", "race"], **YES}
 
 
-@pytest.mark.parametrize("dtype", ["object", "string", "category", "str"])
-def test_labels_of_any_dtype(dtype):
-    people = table(60)
-    case = case_of(people.assign(hired=people["hired"].astype(dtype)))
-    assert case.decide().tolist() == people["hired"].eq("yes").tolist()
-
-
-@pytest.mark.parametrize("dtype", ["bool", "boolean", "Int64", "int8", "float32", "Float64", "bool[pyarrow]"])
-def test_zeros_and_ones_of_any_dtype_need_no_label(dtype):
+@pytest.mark.parametrize(
+    ("dtype", "labels"),
+    [
+        *((dtype, ("no", "yes")) for dtype in ("object", "string", "category", "str")),
+        *((dtype, (0, 1)) for dtype in ("bool", "boolean", "Int64", "int8", "float32", "Float64", "bool[pyarrow]")),
+    ],
+)
+def test_labels_of_any_dtype_and_zeros_and_ones_that_need_no_label(dtype, labels):
     hired = table(60)["hired"].eq("yes")
-    assert case_of(table(60).assign(hired=hired.astype(dtype)), pos_label=None).decide().tolist() == hired.tolist()
+    decided = pd.Series(np.where(hired, *labels[::-1]), hired.index).astype(dtype)
+    case = case_of(table(60).assign(hired=decided), pos_label="yes" if labels == ("no", "yes") else None)
+    assert case.decide().tolist() == hired.tolist()
 
 
 def test_columns_are_aligned_by_label():
@@ -279,8 +280,11 @@ def test_numbers_are_a_regression_or_decisions_by_a_threshold():
 def test_methods_that_compare_people_find_what_they_find_with_the_model(method):
     people = table().drop(columns=["weight", "hired"])
     rule = lambda rows: rows["points"] / 40 + 0.25 * (rows["sex"] == "m") > 0.5  # noqa: E731
-    options = {"sensitive_features": ["sex", "race"], "features": ["sex", "race", "points"]}
-    options["y_true"] = people["good"].eq("yes")
+    options = {
+        "sensitive_features": ["sex", "race"],
+        "features": ["sex", "race", "points"],
+        "y_true": people["good"].eq("yes"),
+    }
     cases = Case(rule, people, **options), Case.from_decisions(people, rule(people), **options)
     found, expected = (method.run(case).to_frame() for case in cases)
     pd.testing.assert_frame_equal(found, expected)
