@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 import pytest
 from toy_project import CELLS, PUBLISHED, SPECIFICATION, write_notebook
@@ -36,6 +37,15 @@ def toy(tmp_path, monkeypatch, results):
     monkeypatch.setenv("FAIRLAB_ROOT", str(root))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     return root
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The current folder, of the test's own; models may be imported from it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    sys.modules.pop("bank", None)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@ import json
 import re
 import shlex
 import shutil
-import sys
 from datetime import date
 from functools import partial
 from xml.etree import ElementTree
@@ -58,12 +57,20 @@ def test_a_rule_is_a_test_against_its_margin_not_against_zero():
 
 def decided(selected, of=100, **columns):
     """Return the audit of decisions by group: how many of `of` people are selected; more columns go by group, too."""
-    parts = [{"group": group, "decision": k < n} for group, n in selected.items() for k in range(of)]
-    table = pd.DataFrame(parts)
+    table = pd.DataFrame([{"group": group, "decision": k < n} for group, n in selected.items() for k in range(of)])
     for name, by_group in columns.items():
         table[name] = table["group"].map(by_group)
-    options = {"sensitive_features": ["group", *columns], "features": ["decision"], "pos_label": True}
-    return audit(Case(lambda rows: rows["decision"].astype(bool), table, **options), methods=["rates"], progress=False)
+    return audit(
+        Case(
+            lambda rows: rows["decision"].astype(bool),
+            table,
+            sensitive_features=["group", *columns],
+            features=["decision"],
+            pos_label=True,
+        ),
+        methods=["rates"],
+        progress=False,
+    )
 
 
 RATIOS, LARGE_GAPS = Rule.of("impact_ratio < 0.75"), Rule.of("selection_rate_difference > 0.5")
@@ -80,8 +87,7 @@ def test_impact_ratios_at_the_limit_fail_as_seldom_as_stated():
     rng, rule, runs = np.random.default_rng(0), Rule.of("impact_ratio < 0.8"), 150
     report, failing = decided(dict.fromkeys("abcdef", 30), of=60), 0
     for _ in range(runs):  # one group at the limit of five that are alike: the best of them is so by chance
-        counts = report.group_counts.assign(selected=rng.binomial(60, [0.5] * 5 + [0.4]))
-        vars(report).update(group_counts=counts)
+        vars(report).update(group_counts=report.group_counts.assign(selected=rng.binomial(60, [0.5] * 5 + [0.4])))
         vars(report).update(groups=report.impact_tables(0.95))
         failing += bool(judge(report, rules=[rule]).failing)
     assert failing <= binom.ppf(0.999, runs, 0.05)
@@ -161,8 +167,7 @@ def baseline(tmp_path):
     ],
 )
 def test_a_baseline_fails_what_is_new_worse_or_reversed(baseline, now, said):
-    failing = judge(found(now), baseline=baseline).failing
-    assert [text.split(": ")[0] for text in failing] == said
+    assert [text.split(": ")[0] for text in judge(found(now), baseline=baseline).failing] == said
 
 
 @pytest.mark.parametrize(
@@ -282,15 +287,13 @@ json = "audit.json"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """A current directory with people, a configuration and a module."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     people(1_000).to_csv("table.csv", index=False)
     rule = "rows['age'] > 45 + 25 * (rows['sex'] == 'man')"
-    (tmp_path / "bank_of_guard.py").write_text(f"def predict(rows):\n    return {rule}\n")
-    (tmp_path / "audit.toml").write_text(CONFIG)
-    return tmp_path
+    (here / "bank_of_guard.py").write_text(f"def predict(rows):\n    return {rule}\n")
+    (here / "audit.toml").write_text(CONFIG)
+    return here
 
 
 def test_a_configuration_has_the_options_and_the_command_line_comes_first(folder, capsys):
