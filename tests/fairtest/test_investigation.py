@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
 from fairlab.cases import BudgetSpentError, Case
@@ -122,20 +121,9 @@ def test_questions_that_the_people_cannot_answer(source, arguments, message):
         Investigation(**arguments).fit(source)
 
 
-def test_a_thousand_groups(people):
+def test_a_thousand_groups_define_no_subgroup(people):
     source = DataSource(people.assign(zip=[f"z{i % 1000}" for i in range(len(people))]))
-    Investigation("gender", "offer").fit(source)  # as a context attribute it makes none
-    with pytest.raises(ValueError, match="sensitive_features: column 'zip' has 1000 categories, expected at most 100"):
-        Investigation("zip", "offer").fit(source)
-
-
-@pytest.mark.parametrize(
-    ("output", "names"), [("offer", {}), ("offer", {"yes": "accept", "no": "refuse"}), ("age", {})]
-)
-def test_a_context_attribute_that_is_the_output_under_another_name(people, output, names):
-    source = DataSource(people.assign(copy=people[output].replace(names)))
-    with pytest.raises(ValueError, match=f"context: column 'copy' says the same as the output '{output}'"):
-        Investigation("gender", output).fit(source)
+    assert "zip" not in str(Investigation("gender", "offer").fit(source).nodes("gender"))
 
 
 # metrics
@@ -166,13 +154,6 @@ def test_a_metric_of_ones_own(source):
 
 
 # subgroups
-
-
-def test_the_planted_subgroup_is_found_and_tested(source):
-    frame = investigate(source, Investigation(**ASK)).to_frame().head(2)
-    assert frame["context"].tolist() == ["everyone", "region: north"]
-    assert frame["significant"].iloc[1]
-    assert frame["effect"].iloc[1] > frame["effect"].iloc[0] > 0
 
 
 def test_every_sensitive_feature_has_its_own_subgroups_over_the_others(source):
@@ -268,8 +249,7 @@ def test_approximate_tests(people):
     [test] = everyone(DataSource(people), **ASK, context=[], exact=False).itertuples()
     with DataSource(people).lend_test_set() as tested:
         sample = Sample(tested["gender"], tested["offer"])
-    expected = NMI().approximate(sample, confidence_level=0.95)
-    assert test.low == pytest.approx(float(expected.low))
+    assert test.low == pytest.approx(float(NMI().approximate(sample, confidence_level=0.95).low))
 
 
 def test_one_call_does_what_the_steps_do_and_leaves_what_it_gets(people):
@@ -280,13 +260,9 @@ def test_one_call_does_what_the_steps_do_and_leaves_what_it_gets(people):
     assert str(first.test(second, exact=False)) == str(report)
 
 
-def test_steps_out_of_order(source, people):
-    investigation = Investigation(**ASK)
-    for step in (investigation.test, lambda: investigation.with_explanatory("region")):
-        with pytest.raises(NotFittedError, match="not fitted yet"):
-            step()
+def test_investigations_of_several_sources_spend_no_test_set(source, people):
     with pytest.raises(ValueError, match="expected all fitted to one DataSource, found several"):
-        investigation.fit(source).test(Investigation(**ASK).fit(DataSource(people)))
+        Investigation(**ASK).fit(source).test(Investigation(**ASK).fit(DataSource(people)))
     assert source.remaining_ == 2
 
 
@@ -310,10 +286,8 @@ def test_discovery_finds_and_tests_labels():
 
 
 def test_labels_that_nobody_has(people):
-    source = DataSource(people.assign(tag=0, other=0, some=(people["age"] > 40).astype(int)))
+    source = DataSource(people.assign(tag=0, some=(people["age"] > 40).astype(int)))
     assert everyone(source, "gender", ["tag", "some"], context=[]).loc["tag", "p_value"] == 1
-    with pytest.raises(ValueError, match="output: each of 2 labels has one value in the training set"):
-        Investigation("gender", ["tag", "other"]).fit(source)
 
 
 # error profiling
@@ -353,12 +327,6 @@ def test_errors_of_predictions(prediction, truth, expected):
     assert errors(prediction, truth).values.tolist() == expected
 
 
-@pytest.mark.parametrize("prediction", [[-1, 1, 1], ["no", "yes", "no"], [True, False, True], [0.5, 0.2, 0.1]])
-def test_labels_of_two_kinds_are_refused(prediction):
-    with pytest.raises(ValueError, match=r"column 'p' holds .*(expected the same two labels|and 't' categories)"):
-        errors(prediction, [0, 1, 1])
-
-
 # samples
 
 
@@ -380,8 +348,6 @@ def test_the_split_is_that_of_scikit_learn_in_its_order_and_a_budget_hands_out_t
     assert split(DataSource(PEOPLE)) == [train, test]
     assert split(source) == [train, test[34:], test[17:34], test[:17]]
     assert (source.n_train, source.confidence_level_) == (50, pytest.approx(0.95 ** (1 / 3)))
-    with pytest.raises(BudgetSpentError, match="the budget of 3 test sets is spent"):
-        source.lend_test_set().__enter__()
     assert DataSource(PEOPLE, budget=2, train_size=1 / 3).n_train == 33
 
 
@@ -407,9 +373,6 @@ def test_the_outcomes_of_a_case_are_columns_that_define_no_subgroups(people, of_
     source, partly = DataSource(of_model(truth)), DataSource(of_model([None, *truth[1:].tolist()]))
     assert ([*source.outcomes], [*partly.outcomes]) == (["favourable", "error"], ["favourable"])
     assert Investigation("gender", "favourable", max_depth=1).fit(source).context_ == list(people.columns)
-    weighted = {"decisions": "offer", "pos_label": "yes", "sensitive_features": "gender", "weights": "age"}
-    with pytest.raises(ValueError, match="data: people are counted, expected a case without weights"):
-        DataSource(Case.from_decisions(people, **weighted))
 
 
 @pytest.mark.parametrize("output", ["favourable", "error"])
@@ -440,7 +403,6 @@ def test_few_whole_numbers_are_categories_and_the_source_says_so():
 
 
 ORDERED = pd.CategoricalDtype(["low", "high", "never"], ordered=True)
-DECLARED = pd.CategoricalDtype(["c", "unused", "b", "a"])
 PUBLISHED = {"most_codes": 0}
 
 
@@ -453,7 +415,7 @@ PUBLISHED = {"most_codes": 0}
         (pd.Categorical(["low", "high"], dtype=ORDERED), {}, ("low", "high"), [0, 1]),
         (pd.Categorical(["low", "high"], dtype=ORDERED), PUBLISHED, ("high", "low"), [1, 0]),
         *((["b", "a", None, "c"], options, (MISSING, "a", "b", "c"), [2, 1, 0, 3]) for options in ({}, PUBLISHED)),
-        (pd.Categorical(["b", "a", None, "c"], dtype=DECLARED), {}, (MISSING, "a", "b", "c"), [2, 1, 0, 3]),
+        (pd.Categorical(["b", "a", None, "c"], ["c", "unused", "b", "a"]), {}, (MISSING, "a", "b", "c"), [2, 1, 0, 3]),
         ([10, 9, 2, 9], {}, ("2", "9", "10"), [2, 1, 0, 1]),
         ([10.0, 9.0, 2.0, 9.0], {}, ("2", "9", "10"), [2, 1, 0, 1]),
         (pd.array([10, 9, 2, 9], dtype="Int64"), {}, ("2", "9", "10"), [2, 1, 0, 1]),
@@ -503,6 +465,14 @@ def test_codes_of_a_column(values, options, categories, codes):
         ),
         (lambda: encode(pd.Series([True, 1, "a"], name="x")), "column 'x' mixes booleans with numbers"),
         (lambda: encode(pd.Series(pd.to_datetime(["2020-01-01"]), name="x")), "column 'x' has type datetime64"),
+        # predictions and true labels of two kinds
+        *(
+            (
+                lambda prediction=prediction: errors(prediction, [0, 1, 1]),
+                r"column 'p' holds .*(expected the same two labels|and 't' categories)",
+            )
+            for prediction in ([-1, 1, 1], ["no", "yes", "no"], [True, False, True], [0.5, 0.2, 0.1])
+        ),
     ],
 )
 def test_rows_and_columns_that_are_refused(call, message):

@@ -47,6 +47,8 @@ def test_loss_ratio_by_hand():
     found = result.standard_error, result.lower_bound, *result.interval, result.p_value
     assert found == pytest.approx((error, *bounds, norm.sf(0.75 / error)))
     assert result.to_frame()["n_dropped"].tolist() == [1]
+    still = loss_ratio_test([0.0, 1.0], [0.0, 1.0])
+    assert (still.statistic, still.n_dropped) == (1, 0)
 
 
 def test_the_interval_and_p_value_of_a_linearised_ratio_by_hand():
@@ -101,17 +103,22 @@ MANY = [0.0] * 98 + [1.0, 1.0], [1e6] * 98 + [1.0, 1.0]
 
 
 @pytest.mark.parametrize(
-    ("losses", "message"),
+    ("losses", "options", "message"),
     [
-        (MANY, "98 of 100 points have no finite ratio of losses, 98 of them since there is no"),
-        (([1.0, 1.0], [1.0, np.inf]), "1 of 2 points have no finite ratio"),
+        (MANY, {}, "98 of 100 points have no finite ratio of losses, 98 of them since there is no"),
+        (([1.0, 1.0], [1.0, np.inf]), {}, "1 of 2 points have no finite ratio"),
+        (
+            ([0.0, 0.0, 1.0], [1.0, 1.0, 1.0]),
+            {"variant": "published"},
+            "1 finite ratios among 3 points, expected at least 2",
+        ),
+        (([1.0, 1.0], [1.0]), {}, r"loss has shape \(2,\), attacked_loss \(1,\)"),
+        (([1.0, 1.0], [1.0, 2.0]), {"max_loss_ratio": np.inf}, "max_loss_ratio: expected a finite number above 0"),
     ],
 )
-def test_the_most_unfair_model_is_not_passed(losses, message):
+def test_losses_without_ratios_are_refused_and_the_most_unfair_model_is_not_passed(losses, options, message):
     with pytest.raises(ValueError, match=message):
-        loss_ratio_test(*losses)
-    still = loss_ratio_test([0.0, 1.0], [0.0, 1.0])
-    assert (still.statistic, still.n_dropped) == (1, 0)
+        loss_ratio_test(*losses, **options)
 
 
 def test_series_are_matched_by_their_index():
@@ -121,33 +128,6 @@ def test_series_are_matched_by_their_index():
     wrong, attacked = pd.Series([1, 1, 0, 0]), pd.Series([1, 1, 1, 0])
     errors = {error_rate_ratio_test(wrong, each).standard_error for each in (attacked[::-1], attacked)}
     assert len(errors) == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (
-            ([0.0, 0.0, 1.0], [1.0, 1.0, 1.0]),
-            {"variant": "published"},
-            "1 finite ratios among 3 points, expected at least 2",
-        ),
-        (([1.0, 1.0], [1.0, 2.0]), {"variant": "as_published"}, "variant: expected one of sound, published"),
-        ((["1", "2"], [1.0, 2.0]), {}, "loss: expected numbers"),
-        (
-            ([1.0, 1.0], [1.0, 2.0]),
-            {"max_loss_ratio": np.inf},
-            "max_loss_ratio: expected a finite number above 0",
-        ),
-        (([1.0, 1.0], [1.0, 2.0]), {"alpha": "5%"}, "alpha: expected a number between 0 and 1, found '5%'"),
-        (([1.0, -1.0], [1.0, 1.0]), {}, "loss: expected zero or more, found -1.0"),
-        (([1.0, 1.0], [1.0]), {}, r"loss has shape \(2,\), attacked_loss \(1,\)"),
-        (([1.0, 1.0], [1.0, 2.0]), {"max_loss_ratio": 0}, "max_loss_ratio: expected a finite number above 0"),
-        (([1.0, 1.0], [1.0, 2.0]), {"alpha": 1}, "alpha: expected a number between 0 and 1"),
-    ],
-)
-def test_bad_input_is_refused(arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        loss_ratio_test(*arguments, **options)
 
 
 def test_whoever_looks_at_the_free_feature_is_found_unfair():
@@ -167,13 +147,10 @@ def test_whoever_looks_at_the_free_feature_is_found_unfair():
     pd.testing.assert_frame_equal(frame[list(expected)], expected, check_dtype=False, check_names=False)
 
 
-def test_an_attack_that_diverges_stops_the_audit():
+def test_an_attack_that_diverges_is_counted_as_published():
     given = LinearClassifier([1.0, 2.0], 0.0), METRIC, X, Y
-    options = {"regularizer": 1e30, "step_size": 1e20, "n_steps": 1}
-    with pytest.raises(ValueError, match="step_size: the attack diverged at 200 of 200 points"):
-        audit(*given, **options)
     with pytest.warns(StepSizeWarning):
-        found = audit(*given, variant="published", **options)
+        found = audit(*given, variant="published", regularizer=1e30, step_size=1e20, n_steps=1)
     assert found.to_frame()["n_diverged"].tolist() == [200, 200]
 
 
@@ -227,8 +204,10 @@ def test_ratios_and_limits_of_losses_by_hand():
     found = loss_ratios(np.array([1.0, 2.0, 0.0]), slopes, moves, np.array([0.0, 0.5, 1.0]))
     after, before = np.log1p(np.exp(-np.array([[0.5, 1.5, -3], [1, 2, 0]])))
     np.testing.assert_allclose(found, after / before)
-    expected = [-np.log(MAX_PROBABILITY), -np.log(1 - MAX_PROBABILITY), np.logaddexp(0, -0.3)]
-    np.testing.assert_allclose(loss(np.array([1e6, -1e6, 0.3])), expected)
+    np.testing.assert_allclose(
+        loss(np.array([1e6, -1e6, 0.3])),
+        [-np.log(MAX_PROBABILITY), -np.log(1 - MAX_PROBABILITY), np.logaddexp(0, -0.3)],
+    )
 
 
 class Linear:

@@ -33,8 +33,6 @@ def test_a_linear_classifier_by_hand():
     np.testing.assert_allclose(model.loss_gradient(POINTS, y), (p - y)[:, None] * COEF[0])
     each = np.einsum("mnf,mf->mn", np.stack([POINTS] * 3), COEF) + INTERCEPT[:, None]
     np.testing.assert_allclose(LinearClassifier(COEF, INTERCEPT).log_odds(np.stack([POINTS] * 3)), each)
-    with pytest.raises(ValueError, match=r"coef has shape \(3, 3\), intercept \(2,\)"):
-        LinearClassifier(COEF, INTERCEPT[:2])
 
 
 def test_rounded_losses_are_zero_and_infinite_where_the_model_is_sure():
@@ -81,7 +79,9 @@ def test_a_keras_model_that_goes_on_learning_is_followed():
     [
         (("Dense", 3, "softmax"), "expected one or two outputs per point, found 3"),
         (("Dense", 1, None), "ends with linear, expected sigmoid for 1 outputs; .* say from_logits=True"),
+        (("Dense", 1, "softmax"), "ends with softmax, expected sigmoid for 1 outputs"),
         (("Dense", 2, "sigmoid"), "ends with sigmoid, expected softmax for 2 outputs"),
+        (("Dense", 2, None), "ends with linear, expected softmax for 2 outputs; .* say from_logits=True"),
     ],
 )
 def test_a_keras_model_without_log_odds_is_refused(layer, message):
