@@ -27,15 +27,9 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def card():
-    """The scorecard that the site shows."""
-    return Comparison.read(project().root / "REPRODUCTION.json")
-
-
-@pytest.fixture(scope="session")
-def rows(card):
-    """Its rows."""
-    return card.rows
+def rows():
+    """The rows of the scorecard that the site shows."""
+    return Comparison.read(project().root / "REPRODUCTION.json").rows
 
 
 @pytest.fixture(scope="session")

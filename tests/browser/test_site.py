@@ -298,14 +298,3 @@ def test_a_visitor_has_the_answer_in_two_clicks_and_one_screen(page, site, who, 
     box = found.bounding_box()
     assert 0 <= box["y"] < 900, who
     assert 0 <= box["x"] < width, who
-
-
-@pytest.mark.parametrize(("width", "most"), [(1400, 9_000), (390, 14_000)])
-def test_pages_of_papers_begin_with_the_verdict_and_fold_the_rest(page, site, rows, width, most):
-    page.set_viewport_size({"width": width, "height": 900})
-    for paper in dict.fromkeys(row.paper for row in rows):
-        open_page(page, site, f"papers/{paper}.html")
-        order = page.eval_on_selector_all(".fl-finding, .fl-new, .fl-about, h2", "all => all.map(one => one.className)")
-        assert order[:3] == ["fl-finding", "fl-new", "fl-about"]
-        assert page.evaluate("document.documentElement.scrollHeight") <= most, paper
-        assert page.locator(".fl-fold table tr").first.is_hidden()

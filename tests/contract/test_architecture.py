@@ -1,6 +1,5 @@
-"""Import layers, one package for each method, and one vocabulary."""
+"""Import layers, and one package for each method."""
 
-import ast
 import re
 import subprocess
 import sys
@@ -32,8 +31,13 @@ def test_imports_keep_to_the_layers(tmp_path):
     # Function-level imports count.
     (tmp_path / "contracts.toml").write_text(contracts(), encoding="utf-8")
     code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
-    command = [sys.executable, "-c", code, "--no-cache", "--config", str(tmp_path / "contracts.toml")]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [sys.executable, "-c", code, "--no-cache", "--config", str(tmp_path / "contracts.toml")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
@@ -76,48 +80,3 @@ def test_an_audit_computes_every_methods_numbers_in_its_package():
         assert methods - {"fairtest"} == {package} - {"fairtest"}, title  # rates by group are in every report
         _, entered = traced(report.to_html)
         assert not {name for name in entered if name.startswith(("fairlab.statistics", "fairlab.fairtest"))}
-
-
-# One vocabulary in the library: what stands in place of a name that readers stumbled over, of a parameter or attribute.
-VOCABULARY = {
-    "sensitive_features": ("sensitive", "protected", "characteristics"),
-    "pos_label": ("positive", "favourable_label"),
-    "confidence_level": ("conf", "confidence"),
-    "decision_threshold": ("threshold",),
-    "model": ("software", "program", "classifier"),
-    "random_state": ("seed",),
-    "n_jobs": ("n_workers", "n_processes"),
-    'variant, which is "sound" or "published"': ("reading", "as_described", "as_released"),
-    "warnings, or skipped": ("notices", "remarks", "not_examined"),
-    "run": ("examine",),
-}
-IN_ANOTHER_SENSE = {
-    ("GlobalPhase", "seed"),
-    ("Trace", "seed"),
-    ("TransparencyReport", "positive"),
-    ("Flipset", "positive"),
-}
-
-
-def names_of_users(tree):
-    """Yield the owner and the name of each parameter of what is public, and of each method and field of a class."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            yield from ((node.name, each.name) for each in node.body if isinstance(each, ast.FunctionDef))
-            yield from ((node.name, each.target.id) for each in node.body if isinstance(each, ast.AnnAssign))
-        elif isinstance(node, ast.FunctionDef) and (node.name == "__init__" or node.name[0] != "_"):
-            yield from ((node.name, each.arg) for each in (*node.args.args, *node.args.kwonlyargs))
-
-
-def test_parameters_and_attributes_of_the_library_have_the_names_of_its_vocabulary():
-    instead = {name: word for word, names in VOCABULARY.items() for name in names}
-    others = {"papers", "suite", "labs", "site", "monitoring", "benchmarks", "data", "cli"}
-    paths = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).with_suffix("").parts[0] not in others]
-    assert len(paths) > 60
-    found = [
-        f"{path.relative_to(PACKAGE)}: {owner}: expected {instead[name]}, found {name}"
-        for path in paths
-        for owner, name in names_of_users(ast.parse(path.read_text(encoding="utf-8")))
-        if name in instead and (owner, name) not in IN_ANOTHER_SENSE
-    ]
-    assert not found, "\n".join(found)

@@ -2,7 +2,6 @@
 
 import re
 
-import nbformat
 import pytest
 
 from fairlab.data.project import project
@@ -15,20 +14,6 @@ from fairlab.suite.published import load_paper, paper_keys
 ROOT = project().root
 CARD = comparison.Comparison.read(ROOT / "REPRODUCTION.json")
 
-OPTIONAL = {"What came out", "Beyond the paper", "Where and why it differs", "Interpretation"}
-PARTS = [
-    "What the paper claims",
-    "What came out",
-    "Data",
-    "Worked example",
-    "Method",
-    "Results",
-    "Beyond the paper",
-    "Comparison",
-    "Where and why it differs",
-    "Interpretation",
-    "Questions",
-]
 EVERY = pytest.mark.parametrize("name", experiment_names())
 NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
 
@@ -48,17 +33,6 @@ def test_specification_is_complete(name):
 def test_a_notebook_has_the_parameters_of_the_quick_profile(name):
     expected = {"experiment": name, "profile": "quick", "seed": 0} | specification(name).parameters("quick")
     assert notebook_parameters(specification(name).notebook) == expected
-
-
-@EVERY
-def test_notebook_tells_its_story_in_the_common_order(name):
-    cells = nbformat.read(specification(name).notebook, as_version=4).cells
-    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    assert text.startswith("# ")
-    parts = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
-    assert [part for part in PARTS if part in parts or part not in OPTIONAL] == parts
-    for artefact in specification(name).artefacts:
-        assert artefact in text, f"the text names {artefact}"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT).as_posix())
