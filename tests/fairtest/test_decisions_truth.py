@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from truth import check, check_committed, main, tabulate
 
-from fairlab.auditing import audit
-from fairlab.cases import Case
+from fairlab import Case, audit
 from fairlab.fairtest import GroupRates
 
 pytestmark = pytest.mark.slow
@@ -95,8 +94,13 @@ N_PEOPLE = 2_000
 def audited(number, shift):
     """Return the report on a generated table: decisions go by points, of one sex more often by `shift`."""
     rng = np.random.default_rng([number, int(1_000 * shift)])
-    table = pd.DataFrame({"sex": rng.choice(["f", "m"], N_PEOPLE), "race": rng.choice(list("abc"), N_PEOPLE)})
-    table["points"] = rng.integers(0, 40, N_PEOPLE)
+    table = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], N_PEOPLE),
+            "race": rng.choice(list("abc"), N_PEOPLE),
+            "points": rng.integers(0, 40, N_PEOPLE),
+        }
+    )
     chance = 0.2 + table["points"] / 80 + shift * (table["sex"] == "f")
     case = Case.from_decisions(table, rng.random(N_PEOPLE) < chance, sensitive_features=["sex", "race"])
     return audit(case, progress=False)

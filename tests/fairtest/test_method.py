@@ -44,8 +44,7 @@ def by_sex(rows, values):
 
 
 def test_the_rule_is_found_where_it_is(people):
-    found = findings(rule, people, ["sex", "race"])
-    context = next(finding for finding in found if finding.who == "sex")
+    context = next(finding for finding in findings(rule, people, ["sex", "race"]) if finding.who == "sex")
     assert context.where.startswith("age <= ")
     asked = people.loc[context.evidence.index]
     expected = asked.assign(favourable=rule(asked))[["favourable", *people]]
@@ -61,8 +60,10 @@ def test_of_several_groups_the_one_that_differs_most_in_training_is_tested(peopl
         return (rows["noise"] < 0.5) & ~((rows["race"] == "b") & (rows["age"] < 40))
 
     finding = findings(refuses_b, table, "race")[0]
-    expected = "selection_rate_difference", "selection rate difference, b minus the others"
-    assert (finding.measure, finding.effect) == expected
+    assert (finding.measure, finding.effect) == (
+        "selection_rate_difference",
+        "selection rate difference, b minus the others",
+    )
     asked = table.loc[finding.evidence.index]
     rates = refuses_b(asked).groupby(asked["race"] == "b").mean()
     assert finding.estimate == pytest.approx(rates[True] - rates[False])
@@ -112,8 +113,7 @@ def test_an_age_with_missing_values_makes_a_group_of_them(people):
     ],
 )
 def test_few_people(people, n, sexes, skipped):
-    model = Case(rule, people.head(n).assign(sex=sexes[:n]), sensitive_features="sex")
-    found = run("fairtest", model, budget=0)
+    found = run("fairtest", Case(rule, people.head(n).assign(sex=sexes[:n]), sensitive_features="sex"), budget=0)
     assert found.findings == ()
     assert skipped in found.skipped
 
@@ -169,8 +169,7 @@ def test_a_difference_by_hand():
 def test_people_without_a_true_label_count_for_selection_alone():
     truth = pd.Series(np.where(PEOPLE["points"] > 50, 1.0, np.nan))  # known of those who were selected
     truth[PEOPLE["points"] > 80] = 0.0
-    found = {finding.measure: finding.n for finding in run("rates", case_of(y_true=truth)).findings}
-    assert found == {
+    assert {finding.measure: finding.n for finding in run("rates", case_of(y_true=truth)).findings} == {
         "selection_rate_difference": len(PEOPLE),
         "true_positive_rate_difference": (truth == 1).sum(),
         "false_positive_rate_difference": (truth == 0).sum(),
@@ -189,8 +188,10 @@ def test_small_groups_are_said():
 def test_who_loses_and_who_gains_by_hand():
     codes, hits, own = np.array([[0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 0], [0, 0, 1, 1, 1, 0]]).repeat(3, axis=1)
     frame = who_loses(codes, ["f", "m", "nobody"], hits.astype(bool), own.astype(bool))
-    expected = {"f": {"people": 12, "lose": 6, "gain": 3}, "m": {"people": 6, "lose": 0, "gain": 3}}
-    assert frame.to_dict("index") == expected
+    assert frame.to_dict("index") == {
+        "f": {"people": 12, "lose": 6, "gain": 3},
+        "m": {"people": 6, "lose": 0, "gain": 3},
+    }
     assert losers_in_words(frame, "their sex") == (
         "50.0% of f lose by their sex (decision unfavourable, otherwise favourable); "
         "50.0% of m gain by their sex (decision favourable, otherwise unfavourable)"

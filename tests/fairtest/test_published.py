@@ -9,8 +9,7 @@ from fairlab.fairtest import DataSource, Difference, Investigation
 
 
 def run(data, *arguments, **options):
-    source = DataSource(data, variant="published")
-    return fairtest.investigate(source, Investigation(*arguments, **options))
+    return fairtest.investigate(DataSource(data, variant="published"), Investigation(*arguments, **options))
 
 
 @pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real files: set FAIRLAB_DATA_MIRROR")
@@ -18,8 +17,7 @@ def test_adult_has_108_contexts_of_which_57_are_significant():
     people = load("adult-uci")
     data = people.features.drop(columns="fnlwgt").assign(income=people.target)
     adult = run(data, ["sex", "race"], "income")
-    found = adult.counts().set_index("sensitive_features")[["tested", "significant"]]
-    assert found.to_dict("index") == {
+    assert adult.counts().set_index("sensitive_features")[["tested", "significant"]].to_dict("index") == {
         "sex": {"tested": 71, "significant": 44}, "race": {"tested": 37, "significant": 13}
     }  # fmt: skip
     # figure 10

@@ -39,9 +39,18 @@ def row(low, high, p_value=0.5, *, node=NODE, part="", sample=SAMPLE, metric=Non
     """Return the test of one hypothesis, as `judge` takes it."""
     metric = metric or Difference()
     tests = {"low": low, "high": high, "p_value": p_value, "raw_p_value": p_value / 2}
-    about = {"output": "income", "sensitive_features": feature, "explanatory": None, "node": node}
-    about |= {"context": str(node), "depth": len(node.ancestors), "part": part, "size": len(sample)}
-    about |= {"metric": metric.name, "strength": float(metric.effect(Interval(low, high, p_value)))}
+    about = {
+        "output": "income",
+        "sensitive_features": feature,
+        "explanatory": None,
+        "node": node,
+        "context": str(node),
+        "depth": len(node.ancestors),
+        "part": part,
+        "size": len(sample),
+        "metric": metric.name,
+        "strength": float(metric.effect(Interval(low, high, p_value))),
+    }
     estimate = metric.estimate_of(sample) if isinstance(metric, TableMetric) else np.nan
     return about | tests | {"counts": sample.counts(), "estimate": estimate}
 
@@ -50,22 +59,24 @@ def report_of(*rows, **options):
     return AssociationReport(judge(list(rows), 0.05).assign(investigation=0), **options)
 
 
-def judged(*rows):
-    """Return whether a subgroup is significant, and its effect."""
+STRATUM, CART = row(0.3, 0.4, 0.001, part="region: north"), row(0.2, 0.4, 0.9, part="cart")
+DRUM = row(-0.1, 0.1, 0.9, part="drum")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # A context is judged by its own association, not by its strata.
+        ([row(-0.1, 0.1, 0.06), STRATUM], (False, 0)),
+        ([row(0.1, 0.2, 0.05), STRATUM], (True, 0.1)),
+        # A context of labels has their mean effect and is significant with any.
+        ([CART, DRUM], (True, 0.1)),
+        ([DRUM], (False, 0)),
+    ],
+)
+def test_whether_a_context_is_significant_and_its_effect(rows, expected):
     first = report_of(*rows).frame.iloc[0]
-    return bool(first["significant"]), first["effect"]
-
-
-def test_a_context_is_judged_by_its_own_association_not_by_its_strata():
-    stratum = row(0.3, 0.4, 0.001, part="region: north")
-    assert judged(row(-0.1, 0.1, 0.06), stratum) == (False, 0)
-    assert judged(row(0.1, 0.2, 0.05), stratum) == (True, 0.1)
-
-
-def test_a_context_of_labels_has_their_mean_effect_and_is_significant_with_any():
-    labels = row(0.2, 0.4, 0.9, part="cart"), row(-0.1, 0.1, 0.9, part="drum")
-    assert judged(*labels) == (True, pytest.approx(0.1))
-    assert judged(labels[1]) == (False, 0)
+    assert (bool(first["significant"]), first["effect"]) == pytest.approx(expected)
 
 
 TESTS = {
@@ -151,8 +162,11 @@ def test_contingency_table():
 def test_labels_as_rows():
     node, sample = Node(None, 0.1, 99, labels=("a", "b")), Sample(SEX, Column("a", INCOME.values, ("0", "1")))
     report = report_of(*(row(-0.1, 0.2, part=name, sample=sample, node=node) for name in "ab"))
-    columns = {"f": 1 / 3, "m": 1.0, "low": -0.1, "high": 0.2, "p_value": 0.5}
-    pd.testing.assert_frame_equal(label_table(report.frame), pd.DataFrame(columns, index=["a", "b"]), check_names=False)
+    pd.testing.assert_frame_equal(
+        label_table(report.frame),
+        pd.DataFrame({"f": 1 / 3, "m": 1.0, "low": -0.1, "high": 0.2, "p_value": 0.5}, index=["a", "b"]),
+        check_names=False,
+    )
     lines = str(report).splitlines()
     assert (lines[1], lines[6].split()) == (f"Association metric: {Regression.name}.", ["label"])
     assert lines[7].split() == ["a", "33%", "100%", "-0.1000", "0.2000", "5.00e-01"]
@@ -225,41 +239,55 @@ def test_children_of_a_split(groups, ordered, effects, sizes):
     assert found[1].tolist() == found[2].tolist() == sizes
 
 
-def test_a_categorical_split_by_hand():
-    root = tree(max_depth=1).grow(people([1, 1, 3, 3, 5, 5]), [categorical("c", [0, 0, 1, 1, 2, 2])])
-    assert shape(root) == (
-        "everyone", 3, 6, [("c: a", 1, 2, []), ("c: b", 3, 2, []), ("c: c", 5, 2, [])]
-    )  # fmt: skip
-
-
-def test_small_categories_are_dropped_and_cost_their_share():
-    # c: children with means 4 (2 of 6 people) and 2 (3 of 6), mean 3, times 5/6 is 2.5; d: 2.6 over everyone.
-    c = categorical("c", [0, 0, 1, 1, 1, 2])
-    d = categorical("d", [0, 0, 0, 1, 1, 1])  # means 10/3 and 5/3
-    lone = categorical("c", [0, 0, 0, 0, 1, 2])  # one child alone is no split
-    roots = [tree(max_depth=1).grow(people([4, 4, 2, 2, 2, 1]), columns) for columns in ([c, d], [lone])]
-    assert [[str(child) for child in root.children] for root in roots] == [["c: a", "c: b"], []]
-
-
-def test_the_best_threshold_wins_with_enough_people_on_both_sides():
-    age = Column("age", np.array([1.0, 2, 3, 4, 5, 6]))
-    # Means of the two sides: after 1: 0 / 10; after 2: 5 / 10; ... the first has too few people.
-    root = tree(max_depth=1).grow(people([0, 10, 0, 0, 0, 50]), [age])
-    assert shape(root)[3] == [("age ≤ 4.5", 2.5, 4, []), ("age > 4.5", 25, 2, [])]
+@pytest.mark.parametrize(
+    ("output", "columns", "expected"),
+    [
+        (
+            [1, 1, 3, 3, 5, 5],
+            [categorical("c", [0, 0, 1, 1, 2, 2])],
+            ("everyone", 3, 6, [("c: a", 1, 2, []), ("c: b", 3, 2, []), ("c: c", 5, 2, [])]),
+        ),
+        # Small categories are dropped and cost their share. c: children with means 4 (2 of 6 people) and 2 (3 of 6),
+        # mean 3, times 5/6 is 2.5; d: means 10/3 and 5/3, 2.6 over everyone.
+        (
+            [4, 4, 2, 2, 2, 1],
+            [categorical("c", [0, 0, 1, 1, 1, 2]), categorical("d", [0, 0, 0, 1, 1, 1])],
+            ("everyone", 2.5, 6, [("c: a", 4, 2, []), ("c: b", 2, 3, [])]),
+        ),
+        # One child alone is no split.
+        ([4, 4, 2, 2, 2, 1], [categorical("c", [0, 0, 0, 0, 1, 2])], ("everyone", 2.5, 6, [])),
+        # The best threshold wins, with enough people on both sides. Means of these: after 1: 0 / 10; after 2: 5 / 10;
+        # ... the first has too few people.
+        (
+            [0, 10, 0, 0, 0, 50],
+            [Column("age", np.array([1.0, 2, 3, 4, 5, 6]))],
+            ("everyone", 10, 6, [("age ≤ 4.5", 2.5, 4, []), ("age > 4.5", 25, 2, [])]),
+        ),
+        # The bar is the score of the split above, not the node's own effect. First split: means 8 and 2, score 5. Below
+        # the second child (own effect 2) a further split has a child of 4, which exceeds 2 but not 5; below the first
+        # one a child of 10 exceeds 5.
+        (
+            [10, 10, 6, 6, 4, 4, 0, 0],
+            [categorical("first", [0, 0, 0, 0, 1, 1, 1, 1]), categorical("second", [0, 0, 1, 1, 0, 0, 1, 1])],
+            (
+                "everyone",
+                5,
+                8,
+                [
+                    ("first: a", 8, 4, [("first: a, second: a", 10, 2, []), ("first: a, second: b", 6, 2, [])]),
+                    ("first: b", 2, 4, []),
+                ],
+            ),
+        ),
+    ],
+)
+def test_splits_by_hand(output, columns, expected):
+    assert shape(tree(max_depth=len(columns)).grow(people(output), columns)) == expected
 
 
 @pytest.mark.parametrize(("aggregation", "score"), [("avg", 6), ("weighted_avg", 4.8), ("max", 8)])
 def test_scores_by_hand(aggregation, score):
     assert tree(score_aggregation=aggregation)._aggregate(np.array([8.0, 4]), np.array([2, 8])) == pytest.approx(score)
-
-
-def test_the_bar_is_the_score_of_the_split_above_not_the_nodes_own_effect():
-    # First split: means 8 and 2, score 5. Below the second child (own effect 2) a further split has a child of 4, which
-    # exceeds 2 but not 5; below the first one a child of 10 exceeds 5.
-    columns = categorical("first", [0, 0, 0, 0, 1, 1, 1, 1]), categorical("second", [0, 0, 1, 1, 0, 0, 1, 1])
-    root = tree(max_depth=2).grow(people([10, 10, 6, 6, 4, 4, 0, 0]), columns)
-    below = {str(child): (child.effect, [str(c) for c in child.children]) for child in root.children}
-    assert below == {"first: a": (8, ["first: a, second: a", "first: a, second: b"]), "first: b": (2, [])}
 
 
 def test_a_category_is_used_once_a_number_again_with_merged_bounds():
@@ -354,7 +382,11 @@ def test_findings_are_new_gone_stronger_or_weaker():
     before = plain(([Condition("age", low=40.0)], 0.1, 0.2), (b, 0.1, 0.3), (c, 0.1, 0.3))
     now = plain(([Condition("age", low=43.0)], 0.3, 0.4), (b, 0.2, 0.4), ([Condition("age", high=9.0)], 0.1, 0.3))
     changes, back = compare_reports(before, now), compare_reports(now, before)
-    found = {kind: [one["context"] for one in some] for kind, some in changes.items()}
-    assert found == {"new": ["age ≤ 9"], "gone": ["x: C"], "stronger": ["age > 43"], "weaker": []}
+    assert {kind: [one["context"] for one in some] for kind, some in changes.items()} == {
+        "new": ["age ≤ 9"],
+        "gone": ["x: C"],
+        "stronger": ["age > 43"],
+        "weaker": [],
+    }
     assert changes["stronger"][0]["before"]["context"] == back["weaker"][0]["context"] == "age > 40"
     assert [one["context"] for one in findings(now)] == ["age > 43", "x: B", "age ≤ 9"]

@@ -108,8 +108,13 @@ def test_a_course_counts_seed_by_seed(adf):
     rows = [np.array([10, 20]), np.array([1, 2, 0])]
     course = courses.course([first, second], rows, np.array([100, 200, 300]), adf)
     # The fourth input is the second of seed 0 but for its group; the third is a neighbour, which asks for nothing more.
-    expected = [[110, 1, 1, 0], [111, 2, 2, 0], [111, 3, 3, 0], [331, 4, 3, 2], [333, 4, 3, 2]]
-    assert course.to_numpy().tolist() == expected
+    assert course.to_numpy().tolist() == [
+        [110, 1, 1, 0],
+        [111, 2, 2, 0],
+        [111, 3, 3, 0],
+        [331, 4, 3, 2],
+        [333, 4, 3, 2],
+    ]
     assert courses.course([], [], np.array([7, 9]), adf)[COLUMNS].to_numpy().tolist() == [[9, 0, 0, 1]]
 
 
@@ -219,8 +224,14 @@ def test_equal_splits_are_drawn_evenly_and_nothing_to_split_has_no_path():
 def explainer():
     """Explains by a model of two columns, of which the second takes few and far values."""
     X = np.repeat([[0, 0], [1, 7], [2, -7]], [10, 30, 60], axis=0)
-    options = {"n_neighbours": 200, "n_pool": 20_000, "rng": np.random.default_rng(0)}
-    return Explainer(lambda X: (X[:, 0] + X[:, 1] > 2).astype(int), X, [(-1, 5), (-9, 9)], **options)
+    return Explainer(
+        lambda X: (X[:, 0] + X[:, 1] > 2).astype(int),
+        X,
+        [(-1, 5), (-9, 9)],
+        n_neighbours=200,
+        n_pool=20_000,
+        rng=np.random.default_rng(0),
+    )
 
 
 def test_rows_to_pick_from_have_the_frequencies_of_each_column_and_nothing_else(explainer):

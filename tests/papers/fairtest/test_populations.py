@@ -50,17 +50,23 @@ def test_pairs_by_hand(size, pair):
 
 
 @pytest.mark.parametrize(
-    ("counts", "options", "message"),
+    ("call", "counts", "options", "message"),
     [
-        (TOY, {"size": 2000, "n_pairs": 1}, "2,000 users, expected at least 1; take more users"),
-        (TOY, {"size": 300}, "size: expected one of 100, 500, 1000, 2000, 5000, 10000, found 300"),
+        (draw_pairs, TOY, {"size": 2000, "n_pairs": 1}, "2,000 users, expected at least 1; take more users"),
+        (draw_pairs, TOY, {"size": 300}, "size: expected one of 100, 500, 1000, 2000, 5000, 10000, found 300"),
         # Of two pairs of the same size one survives.
-        (TOY | {("Y", "b"): 300, ("Y", "a"): 90}, {"size": 100, "n_pairs": 2}, "have 1 pairs of a state and a race"),
+        (draw_pairs, TOY | {("Y", "b"): 300}, {"size": 100, "n_pairs": 2}, "have 1 pairs of a state and a race"),
+        (plant_effects, TOY, {"pairs": pd.concat([ONE, ONE]), "delta": 5}, "pairs: X, b is listed twice"),
+        (plant_effects, TOY, {"pairs": ONE.assign(state="Z"), "delta": 5}, "pairs: Z, b has no users"),
+        *(
+            (plant_effects, TOY, {"pairs": ONE, "delta": delta}, f"delta: .* points from 0 to 50, found {delta}")
+            for delta in (-1, 51)
+        ),
     ],
 )
-def test_pairs_that_are_not_there(counts, options, message):
+def test_pairs_that_are_not_there_and_effects_that_are_none(call, counts, options, message):
     with pytest.raises(ValueError, match=message):
-        draw_pairs(population(counts), **options)
+        call(population(counts), **options)
 
 
 def test_counts_are_those_of_listed_users_and_as_scattered():
@@ -78,20 +84,6 @@ def test_counts_are_those_of_listed_users_and_as_scattered():
     ours, listed = drawn[..., 1].reshape(300, -1)[:, large], np.stack([low(seed) for seed in range(150)])[:, large]
     np.testing.assert_allclose(ours.mean(axis=0), listed.mean(axis=0), rtol=0.2)
     assert ours.var(axis=0).mean() == pytest.approx(listed.var(axis=0).mean(), rel=0.2)
-
-
-@pytest.mark.parametrize(
-    ("pairs", "delta", "message"),
-    [
-        (pd.concat([ONE, ONE]), 5, "pairs: X, b is listed twice"),
-        (ONE.assign(state="Z"), 5, "pairs: Z, b has no users"),
-        (ONE, -1, "delta: expected percentage points from 0 to 50, found -1"),
-        (ONE, 51, "delta: expected percentage points from 0 to 50, found 51"),
-    ],
-)
-def test_bad_pairs_and_effects(pairs, delta, message):
-    with pytest.raises(ValueError, match=message):
-        plant_effects(population(TOY), pairs, delta=delta)
 
 
 NAMES = {
@@ -202,8 +194,7 @@ def test_a_draw_says_what_table_2_and_the_figures_print():
 def test_a_row_of_table_2():
     applicants = load("berkeley")
     source, [investigation] = STUDIES["berkeley"](applicants)
-    report = investigation.fit(source).test()
-    assert studies.table_2_row(applicants, [investigation], report) == {
+    assert studies.table_2_row(applicants, [investigation], investigation.fit(source).test()) == {
         "users": 4425,
         "attributes": 2,
         "discovered": 1,
@@ -223,8 +214,11 @@ def test_days_are_also_on_the_log_scale_and_have_mean_errors_by_age_and_care():
     assert "predicted_days" not in table
     columns = {"Age": [20, 60, 70, 80], patients.CARE: [0, 2, 0, 1], "days": [1, 4, 3, 0], "true days": [2, 2, 6, 8]}
     errors = patients.mean_errors({name: Column(name, np.array(values, float)) for name, values in columns.items()})
-    expected = {"everyone": [3.5, 5.5, 1.5], "urgent care": [5, 8, 2], "no urgent care": [2, 3, 1]}
-    assert errors.T.to_dict("list") == expected
+    assert errors.T.to_dict("list") == {
+        "everyone": [3.5, 5.5, 1.5],
+        "urgent care": [5, 8, 2],
+        "no urgent care": [2, 3, 1],
+    }
 
 
 def test_genres_that_everybody_or_nobody_gets_are_left_out_and_age_is_cut_at_35():

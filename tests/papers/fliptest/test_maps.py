@@ -124,8 +124,12 @@ def test_marginals_count_everyone_and_both_flipsets():
 
 
 def test_costs_by_hand():
-    found = {name: cost(np.zeros((1, 2)), np.array([[3.0, 4.0]])).item() for name, cost in maps.COSTS.items()}
-    assert found == {"squared L1": 49, "L1": 7, "squared Euclidean": 25, "Euclidean": 5}
+    assert {name: cost(np.zeros((1, 2)), np.array([[3.0, 4.0]])).item() for name, cost in maps.COSTS.items()} == {
+        "squared L1": 49,
+        "L1": 7,
+        "squared Euclidean": 25,
+        "Euclidean": 5,
+    }
 
 
 def test_flipsets_by_cost_by_hand():

@@ -54,13 +54,15 @@ def test_shift_of_a_normal_distribution_is_recovered():
 
 
 @pytest.mark.parametrize(
-    "options", [{"regularization": 0}, {"n_dual_steps": 0}, {"batch_size": 0}, {"hidden_layers": (8, 0)}]
+    ("options", "error", "message"),
+    [
+        ({"regularization": 0}, ValueError, "regularization"),
+        ({"n_dual_steps": 0}, ValueError, "n_dual_steps"),
+        ({"batch_size": 0}, ValueError, "batch_size"),
+        ({"hidden_layers": (8, 0)}, ValueError, "hidden_layers"),
+        ({"learning_rate": 1e30, "random_state": 7}, DivergenceError, "random_state 7"),
+    ],
 )
-def test_options_out_of_range(shifted, options):
-    with pytest.raises(ValueError, match=next(iter(options))):
+def test_options_out_of_range_and_divergence_are_errors(shifted, options, error, message):
+    with pytest.raises(error, match=message):
         seguy.SeguyTransport(**SMALL | options).fit(*shifted)
-
-
-def test_divergence_is_an_error(shifted):
-    with pytest.raises(DivergenceError, match="random_state 7"):
-        seguy.SeguyTransport(random_state=7, **SMALL | {"learning_rate": 1e30}).fit(*shifted)

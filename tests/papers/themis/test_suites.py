@@ -34,32 +34,36 @@ def counts(path, names, measure="causal"):
     return count_suite(path, schema, names, measure=measure)
 
 
-def test_group_suites_by_hand(tmp_path):
-    # Women (0): 3 of 4 positive; men (1): 1 of 2. Outputs of system A are 1.0 and -1.0.
-    path = written(tmp_path, "1,0,0,1.0\n2,1,0,1.0\n3,2,0,1.0\n4,0,0,-1.0\n5,1,1,1.0\n6,2,1,-1.0\n")
-    by_gender, by_race = (counts(path, name, "group") for name in ("gender", "race"))
-    assert by_gender == SuiteCounts("group", ("gender",), 6, (4, 2), (3, 1))
-    # Race 0: one of two; 1: two of two; 2: one of two.
-    assert (score_suite(by_gender), score_suite(by_race)) == (0.25, 0.5)
-
-
 RACES = ["1,0,0,1", "1,1,0,0", "1,2,0,0", "2,0,0,1", "2,1,0,1", "2,2,0,1", "3,0,1,0", "3,1,1,0", "3,2,1,1"]
 GENDERS = ["1,0,0,1", "1,0,1,0", "2,0,0,1", "2,0,1,1", "3,0,0,0"]
 
 
+# Women (0): 3 of 4 positive; men (1): 1 of 2. Race 0: one of two; 1: two of two; 2: one of two. Outputs of system A are
+# 1.0 and -1.0.
+GROUPS = ["1,0,0,1.0", "2,1,0,1.0", "3,2,0,1.0", "4,0,0,-1.0", "5,1,1,1.0", "6,2,1,-1.0"]
+
+
 @pytest.mark.parametrize(
-    ("name", "lines", "expected", "score"),
+    ("measure", "name", "lines", "expected", "score"),
     [
-        ("race", RACES, (9, (3,), (2,), 0, 2), 2 / 3),
-        ("gender", GENDERS, (5, (2,), (1,), 1, 1), 1 / 2),  # blocks count from the top and the rest is dropped
+        ("group", "gender", GROUPS, (6, (4, 2), (3, 1)), 0.25),
+        ("group", "race", GROUPS, (6, (2, 2, 2), (1, 2, 1)), 0.5),
+        ("causal", "race", RACES, (9, (3,), (2,), 0, 2), 2 / 3),
+        (
+            "causal",
+            "gender",
+            GENDERS,
+            (5, (2,), (1,), 1, 1),
+            1 / 2,
+        ),  # blocks count from the top and the rest is dropped
         # A line too many shifts all later blocks, as in two of the stored suites.
-        ("gender", [GENDERS[0], *GENDERS], (6, (3,), (2,), 0, 1), 2 / 3),
-        ("gender", ["1,0,0,1", "1,0,1,1"], (2, (1,), (0,), 0, 0), 0),
+        ("causal", "gender", [GENDERS[0], *GENDERS], (6, (3,), (2,), 0, 1), 2 / 3),
+        ("causal", "gender", ["1,0,0,1", "1,0,1,1"], (2, (1,), (0,), 0, 0), 0),
     ],
 )
-def test_causal_suites_by_hand(tmp_path, name, lines, expected, score):
-    found = counts(written(tmp_path, "\n".join(lines)), name)
-    assert (found, score_suite(found)) == (SuiteCounts("causal", (name,), *expected), pytest.approx(score))
+def test_suites_by_hand(tmp_path, measure, name, lines, expected, score):
+    found = counts(written(tmp_path, "\n".join(lines)), name, measure)
+    assert (found, score_suite(found)) == (SuiteCounts(measure, (name,), *expected), pytest.approx(score))
 
 
 @pytest.mark.parametrize(

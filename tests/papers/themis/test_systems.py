@@ -15,7 +15,6 @@ from fairlab.papers.themis import learners, systems
 from fairlab.papers.themis.instances import INSTANCES
 
 BY_ID = {instance.id: instance for instance in INSTANCES}
-EVERY_INSTANCE = pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.id)
 
 
 def table(seed, n_rows=60, n_columns=4, n_values=3):
@@ -157,19 +156,15 @@ def people():
     }
 
 
-def inputs_of(instance, n):
-    return instance.schema.decode(instance.schema.sample_codes(n, random_state=0))
-
-
 def test_other_people_train_another_system(people):
     instance = INSTANCES[0]
     fewer = systems.sample_people(people[instance.data], 200, random_state=0)
     assert systems.train(instance, fewer) is not systems.train(instance, people[instance.data])
 
 
-@EVERY_INSTANCE
+@pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.id)
 def test_readings_differ_but_for_two_systems(people, instance):
-    inputs = inputs_of(instance, 2000)
+    inputs = instance.schema.decode(instance.schema.sample_codes(2000, random_state=0))
     published, described = (
         systems.train(instance, people[instance.data], reading=reading)(inputs) for reading in systems.READINGS
     )
