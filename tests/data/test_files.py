@@ -119,9 +119,12 @@ def test_every_source_that_fails_is_reported_with_its_reason_and_the_next_is_tri
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR", "x" * 300)
     with pytest.raises(DataUnavailableError) as caught:
         files.fetch_file(make_file(*sources, by_hand))
-    lines = [f"/{name}: {reason}" for name, (_, reason) in pages.items() if reason]
-    lines += ["mirror: OSError: [Errno 36] File name too long", "/form: a page to visit in a browser"]
-    lines += [f"put the file (12 bytes, SHA-256 {hashlib.sha256(CONTENT).hexdigest()}) at {files.cache_folder()}"]
+    lines = [
+        *(f"/{name}: {reason}" for name, (_, reason) in pages.items() if reason),
+        "mirror: OSError: [Errno 36] File name too long",
+        "/form: a page to visit in a browser",
+        f"put the file (12 bytes, SHA-256 {hashlib.sha256(CONTENT).hexdigest()}) at {files.cache_folder()}",
+    ]
     assert [line for line in lines if line not in str(caught.value)] == []
     assert files.fetch_file(make_file(*sources, good)).read_bytes() == CONTENT
     assert leftovers() == []

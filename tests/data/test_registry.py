@@ -47,12 +47,6 @@ REGISTRY = {
 }
 
 
-def read(tmp_path, content):
-    path = tmp_path / "registry.yaml"
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
-    return read_registry(path)
-
-
 FILE = ("groups", "toy", "files", "toy/a.csv")
 TOY = ("variants", "toy")
 
@@ -121,8 +115,10 @@ def test_mistakes_are_errors_that_name_the_entry(tmp_path, place, value, message
     for key in place[:-1]:
         entry = entry[key]
     entry[place[-1]] = value
+    path = tmp_path / "registry.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
     with pytest.raises(RegistryError) as caught:
-        read(tmp_path, content)
+        read_registry(path)
     assert message in str(caught.value)
     assert re.match(r".*registry\.yaml:\d+: ", str(caught.value))
 
@@ -180,22 +176,20 @@ def test_verify_finds_what_was_altered():
 # dataset
 
 
-@pytest.fixture
-def parts():
-    return {
-        "features": pd.DataFrame({"x": [1.0, 2.0], "sex": ["f", "m"]}),
-        "target": pd.Series(["no", "yes"], name="y"),
-        "sensitive_features": pd.DataFrame({"sex": ["f", "m"]}),
-        "positive_label": "yes",
-        "privileged_group": {"sex": "m"},
-        "encoding": {"sex": ("f", "m")},
-        "provenance": Provenance("toy", "real", "0" * 64, 2, {"toy/a.csv": "1" * 64}, "Anon <1999>"),
-    }
+PARTS = {
+    "features": pd.DataFrame({"x": [1.0, 2.0], "sex": ["f", "m"]}),
+    "target": pd.Series(["no", "yes"], name="y"),
+    "sensitive_features": pd.DataFrame({"sex": ["f", "m"]}),
+    "positive_label": "yes",
+    "privileged_group": {"sex": "m"},
+    "encoding": {"sex": ("f", "m")},
+    "provenance": Provenance("toy", "real", "0" * 64, 2, {"toy/a.csv": "1" * 64}, "Anon <1999>"),
+}
 
 
-def test_a_surrogate_says_so_in_one_line(parts):
-    parts["provenance"] = dataclasses.replace(parts["provenance"], source="surrogate", caveat="no <b> is kept")
-    dataset = Dataset(**parts)
+def test_a_surrogate_says_so_in_one_line():
+    surrogate = dataclasses.replace(PARTS["provenance"], source="surrogate", caveat="no <b> is kept")
+    dataset = Dataset(**PARTS | {"provenance": surrogate})
     assert repr(dataset).splitlines()[-1].strip() == dataset.warning == "surrogate: fallback data, not real people"
     assert "Inaccurate: no &lt;b&gt; is kept." in dataset._repr_html_()
 
@@ -209,9 +203,9 @@ def test_a_surrogate_says_so_in_one_line(parts):
         ({"privileged_group": {"race": "a"}}, "privileged groups for race, sensitive features are sex"),
     ],
 )
-def test_parts_that_do_not_fit(parts, change, message):
+def test_parts_that_do_not_fit(change, message):
     with pytest.raises(DataError, match=message):
-        Dataset(**parts | change)
+        Dataset(**PARTS | change)
 
 
 def test_a_document_of_the_project_is_read_as_pyyaml_does():

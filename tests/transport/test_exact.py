@@ -16,7 +16,6 @@ from fairlab.transport.cost import check_mixed, cost_matrix
 from fairlab.transport.maps import TransportMap
 from fairlab.transport.solvers import MARGINAL_TOLERANCE, Problem, hungarian, linear_program, network_simplex, solve
 
-for_weights = pytest.mark.parametrize("solver", ["network_simplex", "lp"])
 small_pairs = st.tuples(st.integers(1, 6), st.integers(1, 2)).flatmap(
     lambda shape: st.tuples(*[arrays(float, shape, elements=st.floats(-50, 50, width=16))] * 2)
 )
@@ -44,7 +43,7 @@ def test_equals_the_best_permutation(solver, pair):
     assert sorted(map(tuple, image)) == sorted(map(tuple, target))
 
 
-@for_weights
+@pytest.mark.parametrize("solver", ["network_simplex", "lp"])
 def test_weights_stand_for_repeated_rows(solver):
     (source, target), counts = draw_groups(12, 20), np.arange(1, 13) % 4 + 1
     repeated = exact("network_simplex").fit(np.repeat(source, counts, axis=0), target)
@@ -113,22 +112,6 @@ def test_weights_by_row_labels():
     pd.testing.assert_frame_equal(*found)
 
 
-@pytest.mark.parametrize(
-    ("options", "sizes", "weights", "message"),
-    [
-        ({"solver": "hungarian"}, (3, 2), {}, "equally many rows, found 3 and 2"),
-        ({"solver": "hungarian"}, (2, 2), {"source_weight": [1, 2]}, "uniform source_weight"),
-        ({"solver": "lp"}, (501, 500), {}, "501 x 500; subsample"),
-        ({}, (3, 3), {"source_weight": [1, -1, 1]}, "source_weight: .*row 1 has weight -1"),
-        ({}, (3, 3), {"target_weight": [0, 0, 0]}, "target_weight: .*sums to 0"),
-        ({}, (3, 3), {"target_weight": [1, 1]}, "target_weight: .*expected 3 values"),
-    ],
-)
-def test_what_a_solver_or_a_weight_does_not_allow(options, sizes, weights, message):
-    with pytest.raises(ValueError, match=message):
-        ExactTransport(**options).fit(*draw_groups(*sizes), **weights)
-
-
 # cost
 
 PEOPLE = pd.DataFrame(
@@ -180,6 +163,18 @@ ONLY_AGE = {"job": 0, "member": 0, "income": 0}
             PEOPLE[2:],
             [[0, 7]] * 2,
         ),
+        (  # constants
+            ColumnCosts(),
+            pd.DataFrame({"one": [1.0], "none": [np.nan]}),
+            pd.DataFrame({"one": [1.0, 1.0], "none": [np.nan] * 2}),
+            [[0, 0]],
+        ),
+        (  # categories go by value
+            ColumnCosts(),
+            pd.DataFrame({"job": pd.Categorical(["a", "b"], ["a", "b"])}),
+            pd.DataFrame({"job": pd.Categorical(["b", "a"], ["b", "a"])}),
+            [[1, 0], [0, 1]],
+        ),
     ],
 )
 def test_kinds_and_weights(costs, source, target, expected):
@@ -191,21 +186,6 @@ def test_units_do_not_matter(unit):
     X = np.random.default_rng(0).normal(size=(30, 2)) * [unit, 1]
     scaled = X / X.std(axis=0)
     np.testing.assert_allclose(ColumnCosts()(X[:10], X[10:]), squared_l1(scaled[:10], scaled[10:]))
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "expected"),
-    [
-        ({"one": [1.0], "none": [np.nan]}, {"one": [1.0, 1.0], "none": [np.nan] * 2}, [[0, 0]]),  # constants
-        (  # categories go by value
-            {"job": pd.Categorical(["a", "b"], ["a", "b"])},
-            {"job": pd.Categorical(["b", "a"], ["b", "a"])},
-            [[1, 0], [0, 1]],
-        ),
-    ],
-)
-def test_constants_and_categories(source, target, expected):
-    np.testing.assert_array_equal(ColumnCosts()(pd.DataFrame(source), pd.DataFrame(target)), expected)
 
 
 @pytest.mark.parametrize(
@@ -254,8 +234,9 @@ def test_arrays_stay_arrays_unless_told_otherwise_and_frames_frames():
     shift, by_name = Shift().fit(source, TARGET.to_numpy()), Shift().fit(SOURCE, TARGET)
     np.testing.assert_array_equal(shift.transform(source), [[4, 0], [6, 0]])
     assert shift.set_output(transform="pandas").transform(source).columns.tolist() == ["x0", "x1"]
-    expected = pd.DataFrame({"a": [4.0, 6], "b": [0.0, 0]}, index=["x", "y"])
-    pd.testing.assert_frame_equal(by_name.transform(SOURCE), expected)
+    pd.testing.assert_frame_equal(
+        by_name.transform(SOURCE), pd.DataFrame({"a": [4.0, 6], "b": [0.0, 0]}, index=["x", "y"])
+    )
 
 
 POINTS = np.zeros((2, 1)), np.zeros((3, 1))
@@ -271,6 +252,21 @@ POINTS = np.zeros((2, 1)), np.zeros((3, 1))
         (
             lambda: check_mixed(PEOPLE, PEOPLE.assign(age=list("abcd"))),
             "column 'age' has type int64 in X_source and .* in X_target",
+        ),
+        # what a solver or a weight does not allow
+        (lambda: ExactTransport("hungarian").fit(*draw_groups(3, 2)), "equally many rows, found 3 and 2"),
+        (
+            lambda: ExactTransport("hungarian").fit(*draw_groups(2, 2), source_weight=[1, 2]),
+            "uniform source_weight",
+        ),
+        (lambda: ExactTransport("lp").fit(*draw_groups(501, 500)), "501 x 500; subsample"),
+        *(
+            (lambda weight=weight: ExactTransport().fit(*draw_groups(3, 3), **weight), message)
+            for weight, message in (
+                ({"source_weight": [1, -1, 1]}, "source_weight: .*row 1 has weight -1"),
+                ({"target_weight": [0, 0, 0]}, "target_weight: .*sums to 0"),
+                ({"target_weight": [1, 1]}, "target_weight: .*expected 3 values"),
+            )
         ),
         # costs
         (
@@ -296,7 +292,7 @@ POINTS = np.zeros((2, 1)), np.zeros((3, 1))
         (lambda: Shift().fit(SOURCE, TARGET).transform(SOURCE.assign(a=["u", "v"])), "X: column 'a' has type"),
     ],
 )
-def test_tables_costs_and_columns_that_are_refused(call, message):
+def test_tables_weights_costs_and_columns_that_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 

@@ -85,8 +85,9 @@ del sys.modules["numba"], sys.modules["fairlab.transport.gan_training"]
 GANTransport(n_steps=1).fit(X, X + 1)
 print({"tensorflow", "torch", "jax", "cupy", "keras"} & set(sys.modules))
 """
-    command = [sys.executable, "-c", code, tmp_path / "map.pickle"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    answer = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "map.pickle"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     assert json.loads(answer[0]) == ensemble[0].transform(rows).tolist()
     assert "this needs numba, which is not installed; the extra 'networks' brings it" in answer[2]
     assert (answer[1], answer[3]) == ("False True", "set()")
@@ -208,8 +209,17 @@ def plain_map(source, target, widths, recipe):
 @pytest.mark.parametrize("n_features", [1, 7])
 @pytest.mark.parametrize("hidden_layers", [(8,), (16, 16), (12, 10, 8, 6), ()])
 def test_the_compiled_loop_takes_the_steps_of_the_plain_one(hidden_layers, n_features):
-    recipe = {"hidden_layers": hidden_layers, "random_state": 7, "penalty": 0.3, "n_steps": 3, "log_every": 1}
-    recipe |= {"batch_size": 16, "critic_steps": 2, "learning_rate": 1e-3, "clip": 0.05}
+    recipe = {
+        "hidden_layers": hidden_layers,
+        "random_state": 7,
+        "penalty": 0.3,
+        "n_steps": 3,
+        "log_every": 1,
+        "batch_size": 16,
+        "critic_steps": 2,
+        "learning_rate": 1e-3,
+        "clip": 0.05,
+    }
     network, losses = train_map(*samples(n_features), **recipe)
     expected, expected_losses = plain_map(*samples(n_features), (n_features, *hidden_layers, n_features), recipe)
     for ours, theirs in zip(network, expected, strict=True):
