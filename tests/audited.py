@@ -12,18 +12,28 @@ from fairlab.cases import Finding, MethodResult
 def people(n=400, seed=0):
     """Return `n` people: a number, a word with a rare value, a sensitive column; half of them of each sex."""
     rng = np.random.default_rng(seed)
-    columns = {
-        "age": rng.integers(18, 90, n),
-        "job": np.where(np.arange(n) == 3, "astronaut", rng.choice(["clerk", "miner"], n)),
-        "sex": np.where(np.arange(n) % 2, "man", "woman"),
-    }
-    return pd.DataFrame(columns, index=[f"p{i}" for i in range(n)])
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "job": np.where(np.arange(n) == 3, "astronaut", rng.choice(["clerk", "miner"], n)),
+            "sex": np.where(np.arange(n) % 2, "man", "woman"),
+        },
+        index=[f"p{i}" for i in range(n)],
+    )
 
 
 def finding(table, p_value=0.001, estimate=0.2, **changes):
     """Return a finding about the first ten people."""
-    parts = {"method": "FlipTest", "sensitive_features": ("sex",), "where": "everyone", "effect": "share that flips"}
-    parts |= {"estimate": estimate, "low": estimate - 0.05, "high": estimate + 0.05, "p_value": p_value}
+    parts = {
+        "method": "FlipTest",
+        "sensitive_features": ("sex",),
+        "where": "everyone",
+        "effect": "share that flips",
+        "estimate": estimate,
+        "low": estimate - 0.05,
+        "high": estimate + 0.05,
+        "p_value": p_value,
+    }
     parts["test"] = lambda margin: p_value
     return Finding(**(parts | {"evidence": table.head(10), "n": len(table)} | changes))
 

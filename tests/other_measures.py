@@ -61,8 +61,13 @@ def fairlab(people: pd.DataFrame, privileged: dict) -> dict[str, float]:
     """Differences of the audit's group rates, the largest of a feature, and the smallest impact ratio."""
     from fairlab import Case, audit
 
-    options = {"sensitive_features": ["sex", "race"], "y_true": "label", "features": ["sex", "race"]}
-    report = audit(Case.from_decisions(people, "decided", **options), methods=["rates"], progress=False)
+    report = audit(
+        Case.from_decisions(
+            people, "decided", sensitive_features=["sex", "race"], y_true="label", features=["sex", "race"]
+        ),
+        methods=["rates"],
+        progress=False,
+    )
     frame = report.frame[report.frame["who"].isin(["sex", "race"])]
     largest = {
         key: rows.loc[rows["estimate"].abs().idxmax(), "estimate"] for key, rows in frame.groupby(["measure", "who"])

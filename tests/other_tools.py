@@ -134,9 +134,14 @@ def answers(tool: str) -> list[dict]:
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Return by tool how many biases it found and missed, how many fair models it accused, and its median seconds."""
     biased, fair = (rows[rows["biased"] == which].groupby("tool", sort=False)["flagged"] for which in (True, False))
-    columns = {"found": biased.sum(), "missed": biased.size() - biased.sum(), "accused": fair.sum()}
-    columns["seconds"] = rows.groupby("tool")["seconds"].median().round(2)
-    return pd.DataFrame(columns).loc[rows["tool"].unique()]
+    return pd.DataFrame(
+        {
+            "found": biased.sum(),
+            "missed": biased.size() - biased.sum(),
+            "accused": fair.sum(),
+            "seconds": rows.groupby("tool")["seconds"].median().round(2),
+        }
+    ).loc[rows["tool"].unique()]
 
 
 def asked(script: str, pinned: tuple[str, ...], tools: list[str], *arguments: str) -> list[dict]:

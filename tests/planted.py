@@ -47,15 +47,16 @@ class Planted:
 
 def people(rng: np.random.Generator, n: int = N_PEOPLE) -> pd.DataFrame:
     """Return people whose sensitive features have to do with nothing."""
-    columns = {
-        "sex": rng.choice(["f", "m"], n),
-        "race": rng.choice(["A", "B", "C"], n, p=[0.55, 0.35, 0.1]),
-        "income": rng.gamma(4, 8_000, n).round(),
-        "debt": rng.gamma(2, 3_000, n).round(),
-        "years": rng.integers(0, 40, n),
-        "job": rng.choice(JOBS, n),
-    }
-    return pd.DataFrame(columns)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "race": rng.choice(["A", "B", "C"], n, p=[0.55, 0.35, 0.1]),
+            "income": rng.gamma(4, 8_000, n).round(),
+            "debt": rng.gamma(2, 3_000, n).round(),
+            "years": rng.integers(0, 40, n),
+            "job": rng.choice(JOBS, n),
+        }
+    )
 
 
 def merit(rows: pd.DataFrame) -> np.ndarray:

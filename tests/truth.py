@@ -15,8 +15,7 @@ FOLDER = project().docs / "truth"
 
 def tabulate(answers):
     """Return counts by statement, from triples: a statement, whether it held of a model, the share that is stated."""
-    frame = pd.DataFrame(answers, columns=["statement", "held", "stated"])
-    groups = frame.groupby("statement", sort=False)
+    groups = pd.DataFrame(answers, columns=["statement", "held", "stated"]).groupby("statement", sort=False)
     table = groups.agg(models=("held", "size"), held=("held", "sum"), stated=("stated", "first")).astype({"held": int})
     table.insert(2, "share", (table["held"] / table["models"]).round(4))
     return table.reset_index()

@@ -12,12 +12,14 @@ from small_network import check_every_instance
 from fairlab.adf import (
     ADF,
     Aequitas,
+    FiniteDifferences,
     SearchResult,
     discriminatory,
     estimate_unfairness,
 )
 from fairlab.adf.aequitas import Odds
 from fairlab.adf.answers import Answers, Slopes
+from fairlab.adf.compiled import total_of
 from fairlab.adf.discrimination import Trace, repeated
 from fairlab.adf.generation import (
     GlobalPhase,
@@ -29,7 +31,6 @@ from fairlab.adf.generation import (
     truncated_neighbours,
     with_partner,
 )
-from fairlab.adf.gradients import FiniteDifferences
 from fairlab.cases import Case, Schema
 from fairlab.networks import FeedForward
 from fairlab.papers.adf.searches import AequitasAsReleased
@@ -176,8 +177,7 @@ def test_leaving_for_what_is_not_discriminatory(variant, stayed):
     starts, *steps = search.steps(phase)
     assert (starts.partner >= 0).all()
     # Whoever was turned back tries a neighbour of 5 again; whoever left is an even number away.
-    near = [(np.abs(step.inputs[:, 0] - 5) == 1).mean() for step in steps]
-    assert near == [1, pytest.approx(stayed, abs=0.03)]
+    assert [(np.abs(step.inputs[:, 0] - 5) == 1).mean() for step in steps] == [1, pytest.approx(stayed, abs=0.03)]
 
 
 class Counting(OnlyAtFive):
@@ -267,8 +267,7 @@ def test_a_networks_own_gradients_are_the_differences_of_a_line_and_rows_of_the_
     with case.queries.limit(10_000):
         margin, slope = Slopes(answers, "sex").log_odds_gradient(X)
         assert (case.has_gradients, answers.left <= 10_000 - 50) == (True, True)
-    by_differences = FiniteDifferences(answers.lead, answers.domain, "sex", decision_threshold=0.0)
-    expected = by_differences.log_odds_gradient(X)
+    expected = FiniteDifferences(answers.lead, answers.domain, "sex", decision_threshold=0.0).log_odds_gradient(X)
     np.testing.assert_allclose(margin, expected[0], atol=1e-4)
     np.testing.assert_allclose(slope, expected[1], atol=1e-4)
     np.testing.assert_allclose(np.abs(slope[0]), [0.3, 0.5, 0, 0.1], atol=1e-5)
@@ -365,8 +364,16 @@ def test_runs_together_are_as_each_alone(network, schema, variant, in_flight):
 @READINGS
 def test_the_compiled_walk_is_the_plain_one(weights, schema, variant, method, strategy, monkeypatch):
     pytest.importorskip("numba")
-    options = {"strategy": strategy, "n_local": 30, "in_flight": 3, "n_walks": 2, "variant": variant}
-    search = method(FeedForward(weights), schema, ["sex", "group"], **options)
+    search = method(
+        FeedForward(weights),
+        schema,
+        ["sex", "group"],
+        strategy=strategy,
+        n_local=30,
+        in_flight=3,
+        n_walks=2,
+        variant=variant,
+    )
     starts = [schema.sample(n, random_state=n) for n in (9, 1, 25)]
     monkeypatch.setattr("fairlab.adf.aequitas.STEPS_DRAWN", 20)
     compiled = list(search.steps_of_runs(starts, [1, 2, 3]))
@@ -381,13 +388,10 @@ def test_the_compiled_walk_is_the_plain_one(weights, schema, variant, method, st
         np.testing.assert_array_equal(one.trace.inputs, other.trace.inputs)
 
 
-def test_odds_are_summed_as_numpy_does():
-    pytest.importorskip("numba")
-    from fairlab.adf.compiled import total_of
-
-    for n in (1, 7, 8, 9, 13, 16, 20, 127, 128, 129, 300, 1000):
-        odds = np.random.default_rng(n).random((4, n))
-        assert list(map(total_of, odds)) == odds.sum(axis=1).tolist()
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 13, 16, 20, 127, 128, 129, 300, 1000])
+def test_odds_are_summed_as_numpy_does(n):
+    odds = np.random.default_rng(n).random((4, n))
+    assert list(map(total_of, odds)) == odds.sum(axis=1).tolist()
 
 
 @pytest.mark.filterwarnings("ignore:overflow")

@@ -40,8 +40,7 @@ def test_findings_of_both_methods(both):
     assert (both.method, both.skipped) == ("ADF and AEQUITAS", ())
     at_random = both.findings[0].random_per_1000  # one sample for both
     for name, finding in zip(("ADF", "AEQUITAS"), both.findings, strict=True):
-        found = finding.method, finding.population, finding.random_per_1000
-        assert found == (name, "generated inputs", at_random)
+        assert (finding.method, finding.population, finding.random_per_1000) == (name, "generated inputs", at_random)
         assert finding.estimate > at_random > 0
         assert finding.n_asked > finding.n
         assert np.isnan([finding.low, finding.high, finding.p_value]).all(), "a search is no test"

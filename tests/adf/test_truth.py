@@ -104,7 +104,7 @@ def examined(number):
     found = run("adf", case, budget=2 * BUDGET, random_state=number)
     by_adf, by_walks = found.findings
     fairness = estimate_unfairness(
-        case_free(model), schema=CODES, sensitive_features="group", n=1000, random_state=number
+        lambda X: decisions(model, X), schema=CODES, sensitive_features="group", n=1000, random_state=number
     )
     low, high = fairness.interval()
     yield "estimate_unfairness: the interval holds the truth", low <= matters.mean() <= high, 0.95
@@ -132,10 +132,6 @@ def examined(number):
 
 
 CODES = Schema.from_bounds({name: (0, size - 1) for name, size in SIZES.items()})
-
-
-def case_free(model):
-    return lambda X: decisions(model, X)
 
 
 def decisions(model, codes):

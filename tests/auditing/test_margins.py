@@ -38,11 +38,8 @@ def place(rows):
 
 def deciding(places, difference, **options):
     """Return a case in which selection rates of groups, and decisions on people of another group, differ so much."""
-
-    def model(rows):
-        return place(rows) > 0.5 + difference * ((rows["group"] == "b") - 0.5)
-
-    return Case(model, people(places), sensitive_features="group", pos_label=True, **options)
+    options |= {"sensitive_features": "group", "pos_label": True}
+    return Case(lambda rows: place(rows) > 0.5 + difference * ((rows["group"] == "b") - 0.5), people(places), **options)
 
 
 def numbered(places, correlation):

@@ -24,8 +24,7 @@ def test_the_table_beside_other_tools_holds_what_the_audit_says():
     rows = pd.read_csv(other_tools.TABLE)
     assert (rows.groupby("tool").size() == len(MODELS) + planted.N_FAIR).all()
     ours = rows[rows["tool"] == "fairlab"].drop(columns="seconds").reset_index(drop=True)
-    again = pd.DataFrame(other_tools.answers("fairlab"))[list(ours)]
-    pd.testing.assert_frame_equal(again, ours)
+    pd.testing.assert_frame_equal(pd.DataFrame(other_tools.answers("fairlab"))[list(ours)], ours)
     committed = pd.read_csv(other_tools.SUMMARY, index_col="tool")
     pd.testing.assert_frame_equal(other_tools.summary(rows), committed, check_dtype=False)
 

@@ -17,13 +17,14 @@ BUDGET = 4_000
 
 def people(rng):
     """Return people whose sensitive column has to do with nothing: numbers in raw units, a word, and the group."""
-    columns = {
-        "income": rng.gamma(4, 8_000, N_PEOPLE).round(),
-        "years": rng.integers(0, 40, N_PEOPLE),
-        "job": rng.choice(["clerk", "miner", "nurse"], N_PEOPLE),
-        "group": rng.choice(["a", "b"], N_PEOPLE),
-    }
-    return pd.DataFrame(columns)
+    return pd.DataFrame(
+        {
+            "income": rng.gamma(4, 8_000, N_PEOPLE).round(),
+            "years": rng.integers(0, 40, N_PEOPLE),
+            "job": rng.choice(["clerk", "miner", "nurse"], N_PEOPLE),
+            "group": rng.choice(["a", "b"], N_PEOPLE),
+        }
+    )
 
 
 def generated_case(number, effect):

@@ -111,8 +111,13 @@ class Cluster:
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
-        files = {"key-file": key, "socket": self.folder / "munge.socket", "pid-file": self.folder / "munge.pid"}
-        files |= {"seed-file": self.folder / "munge.seed", "log-file": self.folder / "munge.log"}
+        files = {
+            "key-file": key,
+            "socket": self.folder / "munge.socket",
+            "pid-file": self.folder / "munge.pid",
+            "seed-file": self.folder / "munge.seed",
+            "log-file": self.folder / "munge.log",
+        }
         arguments = [f"--{name}={file}" for name, file in files.items()]
         self._start("munged", "munged", "--foreground", "--force", *arguments)
         _until(files["socket"].exists)

@@ -36,8 +36,10 @@ def cluster(monkeypatch):
 def four(toy):
     """The toy project with four experiments: of slow trials, `third` of which waits for `second`, and `bad` fails."""
     write_slow(toy, (*NAMES, "bad"), N_TRIALS, 2)
-    cells = [CELLS[0].replace("toy/mean", "toy/bad"), "raise OSError('no such luck')"]
-    write_notebook(toy / "notebooks" / "toy" / "bad.ipynb", cells)
+    write_notebook(
+        toy / "notebooks" / "toy" / "bad.ipynb",
+        [CELLS[0].replace("toy/mean", "toy/bad"), "raise OSError('no such luck')"],
+    )
     for name in (*NAMES, "bad"):
         with (toy / "experiments" / "toy" / f"{name}.yaml").open("a") as file:
             file.write("minutes: {smoke: 1, quick: 1, paper: 1}\n")

@@ -15,10 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from fairlab import audit
-from fairlab.auditing import run
+from fairlab.auditing import audit, run
 from fairlab.auditing.audits import METHODS as KNOWN
-from fairlab.cases import Case, MethodResult
+from fairlab.cases import Case
 
 METHODS = list(KNOWN)
 BUDGET = 3000
@@ -103,10 +102,6 @@ def probabilities(rows):
     return expit(points(rows) / 10)
 
 
-def matrix_of_probabilities(rows):
-    return np.column_stack([1 - probabilities(rows), probabilities(rows)])
-
-
 class Form(NamedTuple):
     """One form of the rule: how to make the model, whether it has scores, the two labels, what else a case is told."""
 
@@ -130,7 +125,11 @@ FORMS = {
         lambda kind: lambda rows: expit(points(rows) / 10), True, options={"decision_threshold": 0.5}
     ),
     "log odds": Form(lambda kind: lambda rows: points(rows) / 10, True, options={"decision_threshold": 0}),
-    "columns of probabilities": Form(lambda kind: matrix_of_probabilities, True, options={"decision_threshold": 0.5}),
+    "columns of probabilities": Form(
+        lambda kind: lambda rows: np.column_stack([1 - probabilities(rows), probabilities(rows)]),
+        True,
+        options={"decision_threshold": 0.5},
+    ),
     "keras": Form(keras_network, True),
     "keras logits": Form(keras_logits, True),
     "torch": Form(torch_network, True),
@@ -171,8 +170,6 @@ def test_a_case_decides_as_the_rule_does(kind, name):
 @pytest.mark.parametrize(("kind", "name"), PAIRS)
 def test_every_method_finds_the_same_in_every_form(method, kind, name):
     result = examined(method, kind, name)
-    assert isinstance(result, MethodResult)
-    assert result.n_queries <= BUDGET
     reference = examined(method, kind, "probabilities" if FORMS[name].scores else "labels")
     found, expected = table_of(result), table_of(reference)
     if method == "individual_fairness" and name == "log odds":  # a score of no known unit has another loss
@@ -207,13 +204,13 @@ def test_what_a_method_cannot_examine_it_says_and_does_not_raise(method):
     assert not table_of(run(method, noisy, budget=600))["p_value"].le(0.001).any()
 
 
+@pytest.mark.parametrize("budget", [0, 1, 17, 500])
 @pytest.mark.parametrize("method", METHODS)
-def test_a_method_asks_no_more_than_it_may(method):
-    for budget in (0, 1, 17, 500):
-        case = Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features=["sex", "race"])
-        asked = case.queries.n_queries
-        result = run(method, case, budget=budget)
-        assert case.queries.n_queries - asked == result.n_queries <= budget
+def test_a_method_asks_no_more_than_it_may(method, budget):
+    case = Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features=["sex", "race"])
+    asked = case.queries.n_queries
+    result = run(method, case, budget=budget)
+    assert case.queries.n_queries - asked == result.n_queries <= budget
 
 
 # Every dtype with every kind of missing value.
@@ -236,8 +233,7 @@ def categories(values, **options):
 
 
 def arrow(values, make):
-    pyarrow = pytest.importorskip("pyarrow")
-    return repeated(values, None, pd.ArrowDtype(make(pyarrow)))
+    return repeated(values, None, pd.ArrowDtype(make(pytest.importorskip("pyarrow"))))
 
 
 KINDS = {
@@ -323,8 +319,7 @@ def examined_with(people, sensitive_features, methods):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_dtype_may_have_missing_values(kind):
-    people = people_with(some=KINDS[kind]())
-    examined_with(people, ["sex", "some"], [name for name in METHODS if name != "adf"])
+    examined_with(people_with(some=KINDS[kind]()), ["sex", "some"], [name for name in METHODS if name != "adf"])
 
 
 def test_a_search_gets_through_every_dtype_with_missing_values():

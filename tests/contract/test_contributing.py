@@ -19,8 +19,7 @@ COPIED = ("src", "experiments", "notebooks", "data_scripts", "figures", "tests",
 
 def files_of_the_text(section):
     """Return the files that a section prints, by name."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = text.split(f"## {section}\n")[1].split("\n## ")[0]
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split(f"## {section}\n")[1].split("\n## ")[0]
     blocks = re.findall(r"^ +`([\w/.]+)`:\n\n +```\w+\n(.*?)^ +```$", section, flags=re.MULTILINE | re.DOTALL)
     return {name: textwrap.dedent(body) for name, body in blocks}
 
@@ -46,8 +45,9 @@ def call(root, *command):
     """Run Python on the copied project and return what it printed; a failure fails the test."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("FAIRLAB_RESULTS")}
     environment |= {"PYTHONPATH": str(root / "src"), "FAIRLAB_ROOT": str(root)}
-    options = {"cwd": root, "env": environment, "capture_output": True, "text": True}
-    ran = subprocess.run([sys.executable, *command], check=False, **options)
+    ran = subprocess.run(
+        [sys.executable, *command], check=False, cwd=root, env=environment, capture_output=True, text=True
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
 

@@ -42,6 +42,13 @@ LIBRARY = [
     and (parts[0] != "monitoring" or (path.stem in STATISTICS and len(parts) == 2))
 ]
 
+# The whole example of the page on models.
+EXAMPLE = re.search(
+    r"^## A whole example\n.*?^```python\n(.*?)^```",
+    (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8"),
+    flags=re.MULTILINE | re.DOTALL,
+)[1]
+
 # A finder that lets the packages of the extras be absent.
 BLOCK = f"""
 import sys
@@ -115,10 +122,8 @@ def test_commands_of_the_monitor_name_the_extra_that_is_missing():
 
 
 def test_the_whole_example_of_the_page_on_models_runs_without_the_extras_and_without_a_clone(tmp_path):
-    page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
-    example = re.search(r"^## A whole example\n.*?^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
     asked = 'assert report.significant and report.budget == 20_000 and list(case.sensitive_features) == ["sex", "race"]'
-    answer = run(f"{BLOCK}\n{example}\n{asked}", cwd=tmp_path, env=os.environ | {"FAIRLAB_ROOT": str(tmp_path)})
+    answer = run(f"{BLOCK}\n{EXAMPLE}\n{asked}", cwd=tmp_path, env=os.environ | {"FAIRLAB_ROOT": str(tmp_path)})
     assert (answer.returncode, answer.stderr) == (0, "")
     verdict, *_ = answer.stdout.splitlines()
     assert verdict.startswith(
@@ -235,9 +240,6 @@ def test_an_empty_environment_audits_a_file_on_every_python(version, tmp_path):
         pytest.skip(f"there is no python{version} that runs")
     made = tmp_path / "environment"
     subprocess.run([python, "-m", "venv", made], check=True)
-    install = [made / "bin/python", "-m", "pip", "install", "--quiet", "--prefer-binary", ROOT]
-    subprocess.run(install, check=True)
-    page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
-    example = re.search(r"^## A whole example\n.*?^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
-    subprocess.run([made / "bin/python", "-c", f"{example}\nassert report.significant"], cwd=tmp_path, check=True)
+    subprocess.run([made / "bin/python", "-m", "pip", "install", "--quiet", "--prefer-binary", ROOT], check=True)
+    subprocess.run([made / "bin/python", "-c", f"{EXAMPLE}\nassert report.significant"], cwd=tmp_path, check=True)
     subprocess.run([made / "bin/python", "-c", SOLVERS], cwd=tmp_path, check=True)

@@ -23,15 +23,16 @@ NOTEBOOKS = [path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_c
 # Links work on a code host as they stand: they lead to files of the repository, and to headings of pages. The site
 # rewrites them to its pages.
 
-PAGES = [path for place in ("", ".github", "src/fairlab/data/files") for path in (ROOT / place).glob("*.md")]
-PAGES += (ROOT / "docs").rglob("*.md")
+PAGES = [
+    *(path for place in ("", ".github", "src/fairlab/data/files") for path in (ROOT / place).glob("*.md")),
+    *(ROOT / "docs").rglob("*.md"),
+]
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
 def tokens_of(text):
     """Return all tokens of Markdown; code has no links."""
-    blocks = MARKDOWN.parse(text)
-    return [token for block in blocks for token in (block, *(block.children or ()))]
+    return [token for block in MARKDOWN.parse(text) for token in (block, *(block.children or ()))]
 
 
 def links_of(text):

@@ -17,7 +17,6 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 3))
 Y = np.arange(12) % 2
 METRIC = FairMetric.from_directions([[1.0, 0.5, 0.0]])
-NAMED = FairMetric.from_directions([[1.0, 0.5, 0.0]], feature_names=["a", "b", "c"])
 LINEAR = LinearClassifier([1.0, -0.4, 0.3], 0.2)
 VOTE = EqualizedOddsMixture().with_fitted(
     {"coef_": RNG.normal(size=(4, 3)), "intercept_": RNG.normal(size=4), "weight_": np.array([0.1, 0.2, 0.0, 0.7])}
@@ -56,8 +55,9 @@ def test_linear_model_against_its_closed_form(seed):
     # s * logit after the flow along w inside the sensitive subspace for one unit of time: du/dt = -|w|² / (1 + e^u).
     c, errors = margin + np.exp(margin) - speed, []
     for n_steps in (200, 400):
-        options = {"regularizer": 5, "step_size": 1 / n_steps, "n_steps": n_steps, "dtype": "float64"}
-        attack = gradient_flow_attack(LinearClassifier(w, b), metric, X, Y, **options)
+        attack = gradient_flow_attack(
+            LinearClassifier(w, b), metric, X, Y, regularizer=5, step_size=1 / n_steps, n_steps=n_steps, dtype="float64"
+        )
         errors.append(np.abs(sign * (attack.X @ w + b) - (c - wrightomega(c))).max())
         np.testing.assert_allclose(metric.squared_distance(attack.X, X), 0, atol=1e-12)
     assert errors[0] < 0.02 * speed**2 + 1e-9
@@ -67,8 +67,9 @@ def test_linear_model_against_its_closed_form(seed):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", MODELS)
 def test_the_objective_never_falls_along_small_steps(name):
-    options = {"regularizer": 5, "step_size": 0.01, "n_steps": 300, "trajectory": True}
-    attack = gradient_flow_attack(MODELS[name](), METRIC, X, Y, **options)
+    attack = gradient_flow_attack(
+        MODELS[name](), METRIC, X, Y, regularizer=5, step_size=0.01, n_steps=300, trajectory=True
+    )
     losses = attack.loss_trajectory
     assert losses.shape == (301, 12)
     np.testing.assert_array_equal(losses[[0, -1]], [attack.loss, attack.attacked_loss])
@@ -123,7 +124,13 @@ CALL = {"model": LINEAR, "metric": METRIC, "X": X, "y": Y, "regularizer": 1.0, "
             {"X": pd.DataFrame(X), "y": pd.Series(Y, index=np.arange(12) + 1)},
             "y: has the row label .*12.*, which the table has not",
         ),
-        ({"metric": NAMED, "X": pd.DataFrame(X, columns=list("acb"))}, "X and metric differ in columns"),
+        (
+            {
+                "metric": FairMetric.from_directions([[1.0, 0.5, 0.0]], feature_names=["a", "b", "c"]),
+                "X": pd.DataFrame(X, columns=list("acb")),
+            },
+            "X and metric differ in columns",
+        ),
         ({"dtype": "float16"}, "dtype: expected one of float32, float64"),
     ],
 )
@@ -226,8 +233,19 @@ def euler(model, metric, sizes, regularizer):
 @pytest.mark.parametrize(("schedule", "regularizer"), [("constant", 4.0), ("decaying", 1.0)])
 def test_following_units_is_eulers_scheme(name, metric, schedule, regularizer):
     model, metric = SEVERAL[name], METRICS[metric]
-    options = {"step_size": 0.05, "n_steps": 80, "schedule": schedule, "regularizer": regularizer, "dtype": "float64"}
-    found = gradient_flow_attack(model, metric, POINTS, CLASSES, trajectory=True, variant="published", **options)
+    found = gradient_flow_attack(
+        model,
+        metric,
+        POINTS,
+        CLASSES,
+        trajectory=True,
+        variant="published",
+        step_size=0.05,
+        n_steps=80,
+        schedule=schedule,
+        regularizer=regularizer,
+        dtype="float64",
+    )
     sizes = 0.05 / np.arange(1, 81) ** (2 / 3 if schedule == "decaying" else 0)
     image, losses = euler(model, metric, sizes, regularizer)
     np.testing.assert_allclose(found.X, image, atol=1e-9)
@@ -251,8 +269,9 @@ def test_models_that_are_sure_move_no_one_or_everyone(sure):
 @pytest.mark.parametrize("kind", [LinearClassifier, FollowedLinear])
 def test_each_of_several_models_has_its_own_points(kind):
     def attacked(coef, intercept, points):
-        options = {"regularizer": 2.0, "step_size": 0.1, "n_steps": 20}
-        return gradient_flow_attack(kind(coef, intercept), METRICS["units"], points, CLASSES, **options).X
+        return gradient_flow_attack(
+            kind(coef, intercept), METRICS["units"], points, CLASSES, regularizer=2.0, step_size=0.1, n_steps=20
+        ).X
 
     several = RNG.normal(size=(3, 4)), RNG.normal(size=3), RNG.normal(size=(3, 12, 4))
     np.testing.assert_array_equal(attacked(*several), [attacked(*each) for each in zip(*several, strict=True)])

@@ -119,9 +119,15 @@ def test_a_network_without_a_feature_that_could_be_moved(weights, ratio):
 
 
 def test_numbers_and_more_than_two_groups():
-    options = {"table": PEOPLE.assign(race=RNG.choice(["x", "y", "z"], N)), "features": ["age", "income"]}
-    options |= {"sensitive_features": ["age", "race"], "decision_threshold": 0.5, "y_true": None, "pos_label": None}
-    by_age, by_race = examined(lambda rows: expit((rows["age"] - 45) / 8.0).to_numpy(), **options).findings
+    by_age, by_race = examined(
+        lambda rows: expit((rows["age"] - 45) / 8.0).to_numpy(),
+        table=PEOPLE.assign(race=RNG.choice(["x", "y", "z"], N)),
+        features=["age", "income"],
+        sensitive_features=["age", "race"],
+        decision_threshold=0.5,
+        y_true=None,
+        pos_label=None,
+    ).findings
     assert by_age.p_value < 0.001
     assert (by_race.p_value > 0.05, by_race.low) == (True, 1)
 

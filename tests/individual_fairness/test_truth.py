@@ -99,8 +99,7 @@ def examined(seed, **kind):
     rng = np.random.default_rng(seed)
     joint, model, sees, truth = draw_world(rng, **kind)
     cells = rng.choice(joint.size, size=N_PEOPLE, p=joint.ravel())
-    table = DOMAIN.iloc[cells // 2].reset_index(drop=True)
-    table["group"] = np.array(["a", "b"])[cells % 2]
+    table = DOMAIN.iloc[cells // 2].reset_index(drop=True).assign(group=np.array(["a", "b"])[cells % 2])
     odds = np.asarray(model.log_odds(table if sees else table.drop(columns="group")), dtype=float)
     label = rng.random(N_PEOPLE) < chance_of_label(odds)
     features = [*LEVELS, "group"] if sees else list(LEVELS)

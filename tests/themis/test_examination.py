@@ -31,11 +31,11 @@ def people(n=600):
     )
 
 
-def unfair(rows):
-    return (rows["income"] > 30_000) & ~((rows["sex"] == "f") & (rows["job"] == "x"))
-
-
-CASE = Case(unfair, people(), sensitive_features=["sex", "race"])
+CASE = Case(
+    lambda rows: (rows["income"] > 30_000) & ~((rows["sex"] == "f") & (rows["job"] == "x")),
+    people(),
+    sensitive_features=["sex", "race"],
+)
 
 
 def examined(model, table=None, budget=20_000, sensitive_features=("sex", "race"), features=None, **options):
@@ -124,8 +124,7 @@ def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
 
 
 def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked_for():
-    table = people()
-    table["height"] = 165 + 20 * (table["sex"] == "m") + np.arange(len(table)) % 7
+    table = people().assign(height=lambda rows: 165 + 20 * (rows["sex"] == "m") + np.arange(len(rows)) % 7)
     plain, found, named = (
         examined(lambda rows: rows["height"] > 175, table, 5_000, features=["height", "job"], proxies=proxies)
         for proxies in (False, True, {"race": ["job"]})
@@ -238,8 +237,13 @@ def test_evidence_is_pairs_of_rows():
 
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float64"])
 def test_inputs_are_drawn_column_by_column_from_the_table(dtype):
-    table = pd.DataFrame({"sex": list("fffm") * 250, "income": pd.Series(np.arange(1000) ** 2).astype(dtype)})
-    table["double"] = 2 * np.arange(1000)
+    table = pd.DataFrame(
+        {
+            "sex": list("fffm") * 250,
+            "income": pd.Series(np.arange(1000) ** 2).astype(dtype),
+            "double": 2 * np.arange(1000),
+        }
+    )
     if dtype != "int64":
         table.loc[:99, "income"] = pd.NA
     drawn_case = Case(lambda rows: rows["income"].fillna(0) > 250_000, table, sensitive_features="sex")
