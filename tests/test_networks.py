@@ -38,13 +38,6 @@ def test_a_network_starts_as_glorot_uniform_with_constant_biases():
     assert (network[1] == np.float32(0.1)).all()
 
 
-def test_forward_by_hand():
-    network = [np.array([[1.0, -1], [2, 0]]), np.array([0, 0.5]), np.array([[1.0], [10]]), np.array([-1.0])]
-    # Hidden: (1 + 2, -1 + 0.5) and (-2, 2.5), of which ReLU leaves (3, 0) and (0, 2.5).
-    np.testing.assert_array_equal(forward(network, np.array([[1.0, 1], [-2, 0]])), [[2], [24]])
-    np.testing.assert_array_equal(forward(network[2:], np.array([[3.0, 0]])), [[2]])
-
-
 def test_members_and_leading_axes_are_computed_apart():
     X = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
     networks = [initial_network(np.random.default_rng(k), (5, 6, 6, 2), bias=0.3) for k in range(3)]

@@ -154,11 +154,6 @@ def test_each_sensitive_feature_is_counted_and_rows_of_a_report_are_a_report():
     assert str(whole) == f"{report_of(*rows_of(TESTS))}\n\n{part}"
 
 
-def test_contingency_table():
-    assert SAMPLE.counts().to_dict("list") == {"f": [2, 1, 3], "m": [0, 2, 2], "Total": [2, 3, 5]}
-    np.testing.assert_allclose(SAMPLE.shares(), [[2 / 3, 0, 0.4], [1 / 3, 1, 0.6]])
-
-
 def test_labels_as_rows():
     node, sample = Node(None, 0.1, 99, labels=("a", "b")), Sample(SEX, Column("a", INCOME.values, ("0", "1")))
     report = report_of(*(row(-0.1, 0.2, part=name, sample=sample, node=node) for name in "ab"))
