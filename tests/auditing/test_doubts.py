@@ -247,6 +247,21 @@ def test_two_spellings_of_a_group_are_said_in_files(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("group", "is_said"), [("Unknown", True), ("", True), ("n/a", True), (None, False), ("x", False)]
+)
+def test_groups_that_may_be_missing_values_are_said(group, is_said, tmp_path):
+    pytest.importorskip("duckdb")
+    from fairlab.auditing.files import audit_files
+
+    case = decided({"f": (300, 1_000), "m": (400, 1_000), group: (450, 500)})
+    said = f"sex: {group!r} may stand for missing values. As they are texts"
+    assert any(text.startswith(said) for text in audit(case, methods=["rates"]).warnings) is is_said
+    case.table.assign(hired=case.decide(), town=["a", "b"] * 1_250).to_parquet(tmp_path / "a.parquet")
+    found = audit_files(tmp_path / "*.parquet", decisions="hired", sensitive_features="sex")
+    assert (said in str(found)) is is_said
+
+
+@pytest.mark.parametrize(
     ("counts", "said"),
     [
         ({f"town {k}": (57 if k == 0 else 18, 60) for k in range(60)}, ""),  # each is small

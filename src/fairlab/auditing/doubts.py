@@ -1,5 +1,7 @@
 """What may be wrong with the people of a case, for a reader of its report to judge: one sentence each."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -12,12 +14,29 @@ LEAST_KNOWN = 30  # people of each kind, below which nothing is said of their ra
 LEAST_LABELS = 100  # of which all may be right by chance
 SLIGHT = 0.05  # difference of rates
 MOST_CODES = 30  # different whole numbers of a column that may be codes
+UNKNOWN: tuple[str, ...] = (
+    "",
+    "?",
+    "-",
+    "n/a",
+    "na",
+    "<na>",
+    "nan",
+    "none",
+    "null",
+    "missing",
+    "unknown",
+    "unspecified",
+    "not known",
+)
+UNKNOWN += ("not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a.")
 LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 
 
 def doubts(case: Case, within: float) -> list[str]:
     """Return what is doubtful about true labels, rows and groups of a case, and about what is to be ruled out."""
-    return [*_of_labels(case), *_of_copies(case), *_of_codes(case), *_of_rare_decisions(case, within), *_of_ties(case)]
+    about_people = [*_of_labels(case), *_of_copies(case), *_of_codes(case), *_of_unknown(case)]
+    return [*about_people, *_of_rare_decisions(case, within), *_of_ties(case)]
 
 
 def why_no_errors(case: Case) -> str:
@@ -116,6 +135,22 @@ def _of_codes(case: Case) -> list[str]:
                 f"{', '.join(groups.cat.categories)}. If they are codes of categories, make them texts."
             )
     return said
+
+
+def _of_unknown(case: Case) -> list[str]:
+    groups = {name: case.groups(name).cat.categories for name in case.sensitive_features}
+    return [said for name, names in groups.items() for said in unknown_groups(name, names)]
+
+
+def unknown_groups(name: str, groups: Iterable[str]) -> list[str]:
+    """Return a sentence if groups of a sensitive feature are named as if nobody knew whose they are."""
+    found = [group for group in groups if group.strip().casefold() in UNKNOWN]
+    if not found:
+        return []
+    return [
+        f"{name}: {', '.join(map(repr, found))} may stand for missing values. As they are texts, these people are a "
+        "group like others, with whose selection rate the others may be compared; missing values would not be."
+    ]
 
 
 def _of_rare_decisions(case: Case, within: float) -> list[str]:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from fairlab.auditing.doubts import unknown_groups
 from fairlab.cases.meaning import listed, spelled_alike
 from fairlab.checks import suggestion
 from fairlab.fairtest import AssociationReport, DataSource, Investigation, impact_table
@@ -128,7 +129,10 @@ def audit_files(
             frame = pd.DataFrame(groups, index=pd.Index(side.categories, name=side.name))
             if alike := spelled_alike(frame.index):
                 warnings.append(f"{side.name}: expected one spelling of each group, found {listed(alike)}.")
-            unknown = side.categories[:1] if None in (table.values(side.name) or ()) else ()  # a missing one is first
+            warnings += unknown_groups(side.name, frame.index)
+            unknown = (
+                (side.categories or ())[:1] if None in (table.values(side.name) or ()) else ()
+            )  # a missing one is first
             rates[side.name] = impact_table(
                 frame[frame["people"] > 0], unknown=unknown, confidence_level=confidence_level
             )
