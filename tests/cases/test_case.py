@@ -339,22 +339,16 @@ def test_probabilities_get_one_half_with_a_notice():
     np.testing.assert_allclose(against.score(), 1 - SCORE)
 
 
-class Named:
-    """Probabilities of the labels in some order, with or without the names of the classes."""
-
-    def __init__(self, labels, chance, *, is_named):
-        self.labels, self.chance = labels, chance
-        if is_named:
-            self.classes_ = np.array(labels)
-
-    def predict_proba(self, rows):
-        return np.column_stack([1 - self.chance[rows["x"]], self.chance[rows["x"]]])
-
-    def predict(self, rows):
-        return np.array(self.labels)[(self.chance[rows["x"]] >= 0.5).astype(int)]
-
-
 PROBABILITY = np.random.default_rng(5).permutation(60) / 60
+
+
+def of_labels(labels, **more):
+    """Return a model with probabilities of the labels in this order."""
+    return SimpleNamespace(
+        predict_proba=lambda rows: np.column_stack([1 - PROBABILITY[rows["x"]], PROBABILITY[rows["x"]]]),
+        predict=lambda rows: np.array(labels)[(PROBABILITY[rows["x"]] >= 0.5).astype(int)],
+        **more,
+    )
 
 
 @pytest.mark.parametrize("with_truth", [True, False])
@@ -366,7 +360,7 @@ PROBABILITY = np.random.default_rng(5).permutation(60) / 60
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_probabilities_are_those_of_the_favourable_label(form, labels, place, with_truth):
     """Each is right, or refused where nothing names the columns and they have no order that goes without saying."""
-    named = Named(labels, PROBABILITY, is_named=form == "object")
+    named = of_labels(labels, **({"classes_": np.array(labels)} if form == "object" else {}))
     frame = lambda rows: pd.DataFrame(named.predict_proba(rows), rows.index, labels)  # noqa: E731
     models = {
         "array": named.predict_proba,
@@ -568,16 +562,14 @@ def test_answers_that_cannot_be_read(answer, options, message):
         case_of(answer, **options)
 
 
-class Changing:
-    """An estimator of some classes that gives another answer about people of 60 and above."""
-
-    def __init__(self, classes, then):
-        self.classes_, self.then = np.array(classes), then
-
-    def predict(self, rows):
-        if (rows["x"] >= 60).any():
-            return np.full(len(rows), self.then)
-        return self.classes_[rows["x"] % len(self.classes_)]
+def changing(classes, then):
+    """Return an estimator of some classes that gives another answer about people of 60 and above."""
+    return SimpleNamespace(
+        classes_=np.array(classes),
+        predict=lambda rows: (
+            np.full(len(rows), then) if (rows["x"] >= 60).any() else np.array(classes)[rows["x"] % len(classes)]
+        ),
+    )
 
 
 def later(first, then):
@@ -593,7 +585,7 @@ def later(first, then):
         (later(SCORE, 1.5), {"decision_threshold": 0.5}, ""),
         (later(SCORE, np.nan), {"decision_threshold": 0.5}, ""),
         *(
-            (Changing(classes, then), {"pos_label": classes[1]}, f"answers '?{then}'?; its classes are ")
+            (changing(classes, then), {"pos_label": classes[1]}, f"answers '?{then}'?; its classes are ")
             for classes, then in ((["no", "yes"], 1), ([2, 3, 4], 0), ([0, 1], 2))
         ),
     ],
