@@ -64,17 +64,20 @@ def test_find_fault(tmp_path, make_file, checks, right, wrong, reason):
     assert reason in files.find_fault(file, put(tmp_path, wrong))
 
 
-def test_mirror_comes_before_the_network_and_ends_in_the_cache(make_file, mirror_copy, server):
-    put(mirror_copy)
-    path = files.fetch_file(make_file(f"{server.url}/table.csv"))
-    assert (path, path.read_bytes(), server.asked) == (files.cache_folder() / "toy/table.csv", CONTENT, [])
-
-
-@pytest.mark.parametrize("place", ["mirror", "cache"])
-def test_an_altered_copy_is_passed_over_and_replaced(make_file, mirror_copy, server, place):
-    put(mirror_copy if place == "mirror" else files.cache_folder(), ALTERED)
+@pytest.mark.parametrize(
+    ("copy", "asked"),
+    [
+        (lambda mirror: put(mirror), []),
+        (lambda mirror: put(mirror, ALTERED), ["/table.csv"]),
+        (lambda mirror: put(files.cache_folder(), ALTERED), ["/table.csv"]),
+    ],
+    ids=["mirror", "altered mirror", "altered cache"],
+)
+def test_mirror_comes_before_the_network_and_an_altered_copy_is_replaced(make_file, mirror_copy, server, copy, asked):
+    copy(mirror_copy)
     server.pages["/table.csv"] = (200, CONTENT, 0)
-    assert files.fetch_file(make_file(f"{server.url}/table.csv")).read_bytes() == CONTENT
+    path = files.fetch_file(make_file(f"{server.url}/table.csv"))
+    assert (path, path.read_bytes(), server.asked) == (files.cache_folder() / "toy/table.csv", CONTENT, asked)
 
 
 def test_an_altered_cache_without_another_source_is_an_error_and_stays(make_file):
