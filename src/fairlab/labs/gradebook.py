@@ -65,10 +65,13 @@ class Platforms(ExportPlugin):
                 if notebooks:
                     score, seconds = graded[who].score, max(0, graded[who].total_seconds_late)
                     texts[who] = " ".join(own_text(*each) for each in notebooks)
-                    row["points"] = score - late.late_submission_penalty(who, score, seconds)
-                    row |= {"of": lab.max_score, "late_days": ceil(seconds / DAY)}
-                    row["to_grade_by_hand"] = graded[who].needs_manual_grade
-                    row["warnings"] = " ".join(said for own, _ in notebooks for said in own.metadata[WARNINGS])
+                    row |= {
+                        "points": score - late.late_submission_penalty(who, score, seconds),
+                        "of": lab.max_score,
+                        "late_days": ceil(seconds / DAY),
+                        "to_grade_by_hand": graded[who].needs_manual_grade,
+                        "warnings": " ".join(said for own, _ in notebooks for said in own.metadata[WARNINGS]),
+                    }
                 rows.append(row)
             alike += [{"lab": title, **pair} for pair in pairs_alike(texts)]
         columns = ["lab", "student", "points", "of", "late_days", "to_grade_by_hand", "warnings"]

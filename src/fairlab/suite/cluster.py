@@ -93,10 +93,14 @@ def run_on_cluster(
     # A file of this batch alone: jobs read it when they start.
     with tempfile.NamedTemporaryFile("w", suffix=".json", dir=folder, delete=False) as file:
         json.dump(_jobs(left, profile, cores or CORES), file)
-    command = [snakemake, *(str(marker(name, profile)) for name in left)]
-    command += ["--snakefile", str(project().experiments / "Snakefile"), "--directory", str(project().results)]
-    command += ["--workflow-profile", str(project().experiments / "profiles" / scheduler), "--forceall"]
-    command += [*["--jobs", str(jobs)] * bool(jobs), *["--dry-run"] * dry_run, *arguments, "--configfile", file.name]
+    command = [
+        *(snakemake, *(str(marker(name, profile)) for name in left)),
+        *("--snakefile", str(project().experiments / "Snakefile"), "--directory", str(project().results)),
+        *("--workflow-profile", str(project().experiments / "profiles" / scheduler), "--forceall"),
+        *(["--jobs", str(jobs)] * bool(jobs)),
+        *(["--dry-run"] * dry_run),
+        *(*arguments, "--configfile", file.name),
+    ]
     process = subprocess.Popen(command, env=os.environ | {REAL_DATA_VARIABLE: ",".join(real)})
     try:
         process.wait()

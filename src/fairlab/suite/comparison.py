@@ -425,8 +425,13 @@ def published_row(paper: str, artefact: Artefact, item: Value | Claim, **found) 
     if isinstance(item, Claim):
         published = {"kind": "claim", "published": item.text}
     else:
-        published = {"kind": "number", "published": item.number, "printed": item.printed, "source": item.source}
-        published["derived"] = artefact.is_derived(item.id)
+        published = {
+            "kind": "number",
+            "published": item.number,
+            "printed": item.printed,
+            "source": item.source,
+            "derived": artefact.is_derived(item.id),
+        }
     return Row(paper=paper, artefact=artefact.id, id=item.id, **published, **found)
 
 

@@ -282,9 +282,16 @@ class Experiment:
             raise ValueError(f"{artefact}:{id}: trial {trial} is {values[trial]}; omit failed trials and report them")
         if self.run.record(artefact, id, reading) is not None:
             raise ValueError(f"{artefact}:{id}: recorded twice ({reading})")
-        entry = {"artefact": artefact, "id": id, "reading": reading, "values": values.tolist()}
-        entry["note"] = self._note if note is None else note
-        self.run.records.append(entry | {"data": self._variants(data)})
+        self.run.records.append(
+            {
+                "artefact": artefact,
+                "id": id,
+                "reading": reading,
+                "values": values.tolist(),
+                "note": self._note if note is None else note,
+                "data": self._variants(data),
+            }
+        )
 
     def record_frame(
         self,
@@ -392,8 +399,8 @@ class Experiment:
             if any((claim["artefact"], claim["id"]) == (artefact, id) for claim in self.run.claims):
                 raise ValueError(f"{artefact}:{id}: claimed twice")
             entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail}
-            entry |= {} if unsettled is None else {"unsettled": unsettled}
-            self.run.claims.append(entry | {"data": self._variants(data)})
+            drawn = {} if unsettled is None else {"unsettled": unsettled}
+            self.run.claims.append(entry | drawn | {"data": self._variants(data)})
 
     def beside(self, artefact: str, id: str = "{id}", *, reading: str = "as_published") -> pd.DataFrame:
         """Return the published numbers of a table or figure beside those that this run has recorded so far.
@@ -568,12 +575,9 @@ def _sides(value, ours) -> dict:
     """Return a published number and our result, with their intervals, as a row."""
     spread = np.nan if value.std is None else value.std
     ends = (value.low, value.high) if value.kind == "interval" else (value.value - spread, value.value + spread)
-    row = dict(zip(("published", "published_low", "published_high"), (value.centre, *ends), strict=True))
-    row |= dict.fromkeys(("ours", "low", "high", "n_trials"), np.nan)
-    if ours is not None:
-        low, high = ours.interval or (np.nan, np.nan)
-        row |= {"ours": float(ours.centre), "low": low, "high": high, "n_trials": ours.n}
-    return {name: float(number) for name, number in row.items()}
+    own = [np.nan] * 4 if ours is None else [ours.centre, *(ours.interval or (np.nan, np.nan)), ours.n]
+    names = ("published", "published_low", "published_high", "ours", "low", "high", "n_trials")
+    return {name: float(number) for name, number in zip(names, (value.centre, *ends, *own), strict=True)}
 
 
 def _numbers_as_text(numbers) -> tuple[str, str | None]:
