@@ -32,12 +32,11 @@ from fairlab.suite.comparison import (
 from fairlab.suite.links import changed_notebooks
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, run_folder
-from fairlab.suite.verdicts import AGREES, JUDGED, LABELS, OPEN, label_of
+from fairlab.suite.verdicts import AGREES, CLAIM_VERDICTS, JUDGED, LABELS, OPEN, label_of
 
 RANKED_PROFILES = PROFILES[::-1]  # the best first
 NAME = "REPRODUCTION"
 RUNS = "runs.json"  # among the figures: what is known of the runs behind the committed rows
-SETTLED = (*JUDGED, "holds", "fails")
 MEDIAN = "median difference"
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(\n<!-- /summary -->)", re.DOTALL)  # in README
 FOLLOWING = "that follow from others of their paper (percentages, totals, components of a vector, printed twice)"
@@ -318,7 +317,9 @@ def to_markdown(card: Comparison, runs: dict[str, dict]) -> str:
 def other_verdicts(card: Comparison) -> tuple[list[tuple[Row, Row]], int]:
     """Return rows that another verdict at ``quick`` stands against, each with that one, and how many both judge."""
     both = [(row, row.of_profile(QUICK)) for row in card.rows if row.at_quick]
-    both = [pair for pair in both if all(row.verdict in SETTLED and not row.is_unsettled for row in pair)]
+    both = [
+        pair for pair in both if all(row.verdict in JUDGED + CLAIM_VERDICTS and not row.is_unsettled for row in pair)
+    ]
     return [pair for pair in both if pair[0].verdict != pair[1].verdict], len(both)
 
 
