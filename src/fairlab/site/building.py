@@ -222,15 +222,13 @@ def run_others(names: Sequence[str], n_jobs: int = 1) -> list[tuple[Path | None,
         file = project().notebooks / f"{name}.ipynb"
         text = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
         kept = project().results / "site" / f"{file.stem}_{text}.ipynb"
-        if kept.exists():
-            return kept, ""
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                execute(file, Path(folder, file.name), {})
+        if not kept.exists():
+            try:
                 kept.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(Path(folder, file.name), kept)
-        except (NotebookError, OSError) as error:
-            return None, str(error).splitlines()[0]
+                execute(file, kept, {})
+            except (NotebookError, OSError) as error:
+                kept.unlink(missing_ok=True)
+                return None, str(error).splitlines()[0]
         return kept, ""
 
     with ThreadPoolExecutor(n_jobs) as pool:
