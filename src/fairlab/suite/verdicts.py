@@ -112,7 +112,7 @@ def judge(
     Returns
     -------
     verdict : str
-        One of `VERDICTS`.
+        One of `JUDGED`, or ``surrogate``, ``setting``, ``not comparable`` or ``impossible``.
     reason : str
     """
     used = f"published {published.printed}, used {ours.centre:g}"
@@ -286,7 +286,6 @@ def _is_compatible(published, ours) -> np.ndarray:
     return (low <= published.value) & (published.value <= high)
 
 
-VERDICTS = ("not run", "surrogate", "setting", "not comparable", "impossible", *JUDGED)
 CLAIM_VERDICTS = ("holds", "fails")
 AGREEING = ("exact", "agrees")
 OPEN = ("differs", "fails")
