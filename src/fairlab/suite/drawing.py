@@ -89,8 +89,8 @@ def save(
     marks: Sequence[str] = (),
     title: str = "",
     formats: Sequence[str] = FORMATS[1:],
-) -> list[Path]:
-    """Write ``<stem>.png`` and ``<stem>.svg``, the same bytes for a figure drawn in the same way, and return both.
+) -> None:
+    """Write ``<stem>.png`` and ``<stem>.svg``, the same bytes for a figure drawn in the same way.
 
     Parameters
     ----------
@@ -110,7 +110,6 @@ def save(
     ValueError
         If the figure is wider than 7 inches or has text below 7 points.
     """
-    files = []
     with mpl.rc_context({"svg.hashsalt": salt}):
         figure.draw_without_rendering()  # which makes the layout, and gives ticks their labels
         figure.set_layout_engine("none")  # or each format makes it anew, which takes longer than to draw
@@ -125,11 +124,10 @@ def save(
         for suffix in formats:
             metadata = {"Date": None} if suffix == "svg" else {"Software": None}
             metadata |= {"Title": title} if title else {}
-            files.append(stem.with_name(f"{stem.name}.{suffix}"))
-            figure.savefig(files[-1], dpi=DOTS_PER_INCH, bbox_inches=box.padded(MARGIN), metadata=metadata)
+            file = stem.with_name(f"{stem.name}.{suffix}")
+            figure.savefig(file, dpi=DOTS_PER_INCH, bbox_inches=box.padded(MARGIN), metadata=metadata)
             if suffix == "png":
-                _reduce(files[-1])
-    return files
+                _reduce(file)
 
 
 def _reduce(file: Path) -> None:
