@@ -187,8 +187,8 @@ def test_methods_with_other_numbers_of_runs_are_resampled_each_on_its_own():
 
 def test_resamples_are_judged_as_each_by_itself():
     published, own = value(value=100, single_run=True), ours(*spread(120, 9, 25))
-    draws = own.resampled(400).values
-    alone = np.array([verdict(published, *draws[:, k]) for k in range(400)])
+    draws = own.resampled().values
+    alone = np.array([verdict(published, *draws[:, k]) for k in range(draws.shape[1])])
     own_verdict = verdict(published, *own.values)
     assert unsettled(published, own) == np.mean(alone != own_verdict) > 0
 

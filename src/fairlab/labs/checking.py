@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 
 from fairlab.labs.expectation import explained
-from fairlab.labs.masters import CELL_SECONDS, MOST_LETTERS, QUIET, marks, plain, read
+from fairlab.labs.masters import MOST_LETTERS, QUIET, marks, plain, read
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Line:
     message: str = ""
 
 
-def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
+def check(notebook: Path | str) -> list[Line]:
     """Run a copy of a notebook from the first cell to the last, and return the results of its tests.
 
     A cell that takes too long is stopped; the others are run. Where no kernel can be started, as in a browser, the
@@ -40,8 +40,6 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
     ----------
     notebook : Path or str
         Of a student, or any other with cells that nbgrader grades. It is left as it is.
-    seconds : int
-        For one cell.
 
     Raises
     ------
@@ -57,7 +55,7 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
     copies = Counter(filter(None, names))
     if not copies:
         raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
-    messages = _messages(content, Path(notebook), seconds) if find_spec("nbconvert") else _messages_here(content)
+    messages = _messages(content, Path(notebook)) if find_spec("nbconvert") else _messages_here(content)
     lines = {}
     for number, (cell, name, message) in enumerate(zip(content.cells, names, messages, strict=True), start=1):
         state = "not yet" if message else "ok"
@@ -114,11 +112,11 @@ def as_text(lines: list[Line]) -> str:
     return "\n".join([*rows, closing])
 
 
-def _messages(content, notebook: Path, seconds: int) -> list[str]:
+def _messages(content, notebook: Path) -> list[str]:
     """Run a copy of the cells in a kernel, and return the message of each cell's first error, "" if it has none."""
     from fairlab.labs.running import ResilientExecute
 
-    runner = ResilientExecute(timeout=seconds, kernel_name="python3", extra_arguments=QUIET, skip_cells_with_tag="")
+    runner = ResilientExecute(kernel_name="python3", extra_arguments=QUIET, skip_cells_with_tag="")
     runner.log.setLevel("CRITICAL")  # what is logged stands in the lines
     done, _ = runner.preprocess(content, {"metadata": {"path": str(notebook.resolve().parent)}})
     errors = [[out for out in cell.get("outputs", ()) if out.output_type == "error"] for cell in done.cells]

@@ -81,14 +81,14 @@ class Ours:
         half = stdtrit(self.n - 1, 0.975) * self.error
         return float(self.number - half), float(self.number + half)
 
-    def resampled(self, n_resamples: int) -> "Ours":
+    def resampled(self) -> "Ours":
         """Return bootstrap samples of the trials, the same every time."""
-        return replace(self, values=self.values[_resamples(self.n, n_resamples)])
+        return replace(self, values=self.values[_resamples(self.n)])
 
 
-def _resamples(n: int, n_resamples: int = RESAMPLES) -> np.ndarray:
-    """Return the trials of each resample, shape (n, n_resamples)."""
-    return np.random.default_rng(0).integers(n, size=(n, n_resamples))
+def _resamples(n: int) -> np.ndarray:
+    """Return the trials of each resample, shape (n, RESAMPLES)."""
+    return np.random.default_rng(0).integers(n, size=(n, RESAMPLES))
 
 
 def judge(
@@ -151,7 +151,7 @@ def unsettled(published: Value, ours: Ours, *, claims_hold: bool = False) -> flo
     """
     verdict, others = (
         np.where(np.isin(found, AGREEING), AGREEING[0], found)
-        for found in (_by_number(published, each, claims_hold) for each in (ours, ours.resampled(RESAMPLES)))
+        for found in (_by_number(published, each, claims_hold) for each in (ours, ours.resampled()))
     )
     return float(np.mean(others != verdict))
 
