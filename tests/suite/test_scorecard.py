@@ -262,8 +262,6 @@ def test_rows_of_another_size_are_counted_where_only_some_are():
     ours, theirs = zip(*pairs, strict=True)
     [line] = beside(ours, theirs)
     assert line.endswith("committed scorecard; 1 there are of another size (profile paper; here quick)")
-    [line] = beside(ours[1:], theirs[1:])
-    assert line.endswith("committed scorecard, which is of another size (profile paper; here quick)")
 
 
 def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_path, monkeypatch):
