@@ -4,7 +4,6 @@ import pytest
 
 from fairlab.data.project import project
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
-from fairlab.suite.fingerprint import state
 from fairlab.suite.notebook import execute, run_experiment
 from fairlab.suite.run import Run
 
@@ -27,7 +26,7 @@ WITHOUT_TENSORFLOW.remove("fliptest/stability")
 @pytest.mark.parametrize("name", experiment_names())
 def test_experiment(name, results):
     spec = specification(name)
-    run = Run.read(run_experiment(spec, "smoke", state=state(name)))  # as in a batch
+    run = Run.read(run_experiment(spec, "smoke"))
     recorded = {(entry["artefact"], entry["id"]) for entry in run.records + run.claims + run.skipped}
     published = [spec.published.artefact(id) for id in spec.artefacts]
     expected = {(artefact.id, id) for artefact in published for id in [*artefact.values, *artefact.claims]}
