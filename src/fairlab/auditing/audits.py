@@ -297,7 +297,8 @@ def run(
     """
     [name] = _chosen(method)
     options |= {"confidence_level": confidence_level, "random_state": random_state}
-    return METHODS[str(name)](**options).run(case, budget=budget)
+    found = METHODS[str(name)](**options).run(case, budget=budget)
+    return _without_empty_rates(found, why_no_errors(case))
 
 
 def _chosen(methods) -> list[str | Method]:
