@@ -363,7 +363,7 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         Whether to write to the project instead, with what is known of the runs, the numbers that notebooks link to,
         and the table in README.
     """
-    about = about_runs(published_runs(profile).values())
+    about, card = about_runs(published_runs(profile).values()), Comparison.from_json(card.to_json())  # one rounding
     written, folder = {}, project().results
     if publish:
         about, folder, readme = committed_runs() | about, project().root, project().root / "README.md"
