@@ -116,6 +116,10 @@ def differ(first, second):
             lambda: align(pd.Series([1, 2, 3], index=[10, 10, 20]), INDEX, "y"),
             "y: row labels occur twice, so that its order cannot be told",
         ),
+        (
+            lambda: align(pd.Series([1, 2, 3]), pd.Index([2, 0, 1]), "y"),
+            "y: its row labels count from 0, and the table's stand in another order; hand in an array",
+        ),
         (lambda: align(np.zeros((3, 2)), INDEX, "y"), r"y: expected one value for each row, found shape \(3, 2\)"),
         (lambda: align(pd.DataFrame(np.zeros((3, 2)), index=INDEX), INDEX, "y"), "y: expected one column, found 2"),
         (lambda: align("abc", INDEX, "y"), "y: expected one value for each row, found str"),

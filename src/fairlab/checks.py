@@ -546,7 +546,7 @@ def align(values, index: pd.Index, name: str) -> pd.Series:
     ------
     ValueError
         If there is not one value for each row; if a Series has other row labels than the table, or they occur twice and
-        stand in another order.
+        stand in another order; if they count from 0 and the table's do not, so that either order may be meant.
     """
     import pandas as pd
 
@@ -567,6 +567,11 @@ def align(values, index: pd.Index, name: str) -> pd.Series:
         raise ValueError(f"{name}: row labels occur twice, so that its order cannot be told; reset the index of both")
     if len(strange := values.index.difference(index)):
         raise ValueError(f"{name}: has the row label {strange[0]!r}, which the table has not; expected the same index")
+    if isinstance(values.index, pd.RangeIndex):  # as of values that were computed row by row, or whose index was reset
+        raise ValueError(
+            f"{name}: its row labels count from 0, and the table's stand in another order; hand in an array in the "
+            f"order of the table, or {name}.loc[table.index] if they name its rows"
+        )
     return values.reindex(index)
 
 

@@ -167,8 +167,7 @@ def test_a_difference_by_hand():
 
 
 def test_people_without_a_true_label_count_for_selection_alone():
-    truth = pd.Series(np.where(PEOPLE["points"] > 50, 1.0, np.nan))  # known of those who were selected
-    truth[PEOPLE["points"] > 80] = 0.0
+    truth = (PEOPLE["points"] > 30).astype(float).where(PEOPLE.index % 3 > 0)
     assert {finding.measure: finding.n for finding in run("rates", case_of(y_true=truth)).findings} == {
         "selection_rate_difference": len(PEOPLE),
         "true_positive_rate_difference": (truth == 1).sum(),
@@ -183,6 +182,8 @@ def test_small_groups_are_said():
     assert found.skipped == ("race: fewer than 30 people are z (3).",)
     compared = [finding.effect.split(", ")[1] for finding in found.findings]
     assert compared == ["a minus everyone else", "b minus everyone else"]
+    named = run("rates", case_of("race", PEOPLE.assign(race=["everyone else"] * 400 + ["a"] * 400 + ["b"] * 400)))
+    assert named.findings[0].effect.split(", ")[1] in {f"{one} minus all others" for one in ("everyone else", "a", "b")}
 
 
 def test_who_loses_and_who_gains_by_hand():

@@ -102,12 +102,14 @@ def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memo
     from fairlab.auditing.loading import read_table
 
     file = tmp_path / "x.csv"
-    file.write_text("zip,n,day,ok,word\n" + "01234,1,2020-01-01,true,None\n" * 2 + "11234,NA,2020-01-02,false,\n")
+    rows = "01234,1,2020-01-01,true,None,yes,F\n" * 2 + "11234,NA,2020-01-02,false,,no,T\n"
+    file.write_text("zip,n,day,ok,word,said,letter\n" + rows)
     with pytest.warns(UserWarning):
         expected = read_table(str(file))
     found = decoded(encode(file, tmp_path / "codes"))
     same(found, expected)
     assert found["zip"].tolist() == ["01234", "01234", "11234"]
+    assert found["said"].tolist() == ["yes", "yes", "no"]
     assert decoded(encode(file, tmp_path / "texts", texts=["n"]))["n"].tolist() == ["1", "1", "NA"]
 
 

@@ -1,5 +1,6 @@
 """Impact ratios: how often the people of each group are selected, against the group that is selected most often."""
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.finding import listed
 from fairlab.cases.groups import SMALLEST_SHARE
+from fairlab.cases.meaning import spelled_alike
 from fairlab.checks import FRACTION, check_count, check_number, checked
 from fairlab.fairtest.rates import KINDS
 from fairlab.fairtest.sample import column_names, described, encode
@@ -169,6 +172,9 @@ def count_decisions(
         for label, truth in enumerate(favourable[y_true] if y_true else [None]):
             kinds[:, 4 * (truth is not None) + 2 * bool(truth) + own] += counted[:, decision, label]
     missing = {name: codes[name].get(None) for name in named["sensitive_features"]}
+    for name in missing:
+        if alike := spelled_alike([value for value in codes[name] if value is not None]):
+            warnings.warn(f"{name}: expected one spelling of each group, found {listed(alike)}.", stacklevel=3)
     labels = [
         [np.nan if code == unknown else label for code, label in enumerate(table.columns[name].categories)]
         for name, unknown in missing.items()

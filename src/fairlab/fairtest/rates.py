@@ -213,5 +213,6 @@ def pairs_of_groups(groups: pd.DataFrame, names: list[str]) -> Iterator[tuple[st
     if len(groups) == 2 and len(names) == 2:
         yield names[0], names[1], groups.loc[names[0]], groups.loc[names[1]]
         return
+    others = "everyone else" if "everyone else" not in groups.index else "all others"
     for name in names:
-        yield name, "everyone else", groups.loc[name], everyone - groups.loc[name]
+        yield name, others, groups.loc[name], everyone - groups.loc[name]

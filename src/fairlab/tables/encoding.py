@@ -24,6 +24,7 @@ BATCHES = 16  # between two saved states
 KEYS_AT_ONCE = 2**23
 MOST_REPEATED = 1_000  # digests of which it is looked whether their texts are different
 ZERO = r"\s*[+-]?0[0-9]"  # the beginning of an identifier
+WORDS = r"(?i)^\s*(yes|no|[yntf])\s*$"  # which DuckDB takes for true and false
 # What stands for no value in a CSV, beside nothing.
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
 NULLS = ", ".join(f"'{text}'" for text in MISSING)
@@ -233,21 +234,29 @@ def _kinds(connection, files, key, columns, texts) -> dict[str, str]:
         if name not in kinds:
             raise FilesError(f"column {name!r}: not in the files{suggestion(name, kinds)}")
     kinds = {name: kind for name, kind in kinds.items() if columns is None or name in (*columns, key)}
-    texts = {*texts} | {name for file in files for name in _zeros(connection, file, kinds)} - {key}
+    texts = {*texts} | {name for file in files for name in _no_values(connection, file, kinds)} - {key}
     if key is not None and kinds[key] not in ("integers", "text"):
         raise FilesError(f"column {key!r}: expected integers or text as the key, found {kinds[key]}")
     return kinds | dict.fromkeys(kinds.keys() & texts, "text")
 
 
-def _zeros(connection, file, kinds) -> list[str]:
-    """Return the columns of a CSV whose numbers begin with a zero: such are identifiers, as of places."""
-    names = [name for name, kind in kinds.items() if kind == "integers"]
-    if file.endswith(".parquet") or not names:
+def _no_values(connection, file, kinds) -> list[str]:
+    """Return the columns of a CSV that hold texts although DuckDB finds values in them.
+
+    They are numbers that begin with a zero, such as identifiers of places, and words other than true and false, such as
+    yes and no, which pandas reads as texts.
+    """
+    texts = {"integers": f"^{ZERO}", "booleans": WORDS}
+    patterns = {name: texts[kind] for name, kind in kinds.items() if kind in texts}
+    if file.endswith(".parquet") or not patterns:
         return []
-    found = ", ".join(f"coalesce(bool_or(regexp_matches({quoted(name)}, '^{ZERO}')), false)" for name in names)
+    found = ", ".join(
+        f"coalesce(bool_or(regexp_matches({quoted(name)}, {_text(pattern)})), false)"
+        for name, pattern in patterns.items()
+    )
     with _reading(file):
         [begin] = connection.sql(f"select {found} from {_as_found(file, 'all_varchar = true')}").fetchall()
-    return [name for name, is_so in zip(names, begin, strict=True) if is_so]
+    return [name for name, is_so in zip(patterns, begin, strict=True) if is_so]
 
 
 def _wide(connection, rows, names) -> list[str]:

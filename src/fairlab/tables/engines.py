@@ -10,6 +10,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
 from fairlab.tables.encoding import FilesError, all_rows, connected, is_folder, quoted, source_files
 from fairlab.tables.keys import (
@@ -402,8 +403,8 @@ def _about(columns: str):
 
 
 def _with_none(values: Sequence) -> list:
-    """Return values with None for a missing one, which pandas has as nan."""
-    return [None if value != value else value for value in values]
+    """Return values with None for a missing one, which pandas has as nan or NA."""
+    return [None if pd.isna(value) else value for value in values]
 
 
 def _chosen(code: nw.Expr, values: Sequence, first: int = 0) -> nw.Expr:
