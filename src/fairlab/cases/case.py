@@ -75,7 +75,8 @@ class Case:
         but `y_true`.
     y_true : str, Series, array-like of shape (n_rows,), or None
         True labels: a column of the table, which the model then does not get; values in the order of the rows; or a
-        Series, aligned by its index. Those of some rows may be missing, as of applicants who were rejected.
+        Series, aligned by its index, which must not just count from 0 if the table stands in another order. Those of
+        some rows may be missing, as of applicants who were rejected.
     pos_label : object or None
         The favourable label, or class of a network (counted from 0). It goes without saying for 0 and 1, -1 and 1, and
         booleans. With more than two classes it is held against all others.
