@@ -567,7 +567,7 @@ def align(values, index: pd.Index, name: str) -> pd.Series:
         raise ValueError(f"{name}: row labels occur twice, so that its order cannot be told; reset the index of both")
     if len(strange := values.index.difference(index)):
         raise ValueError(f"{name}: has the row label {strange[0]!r}, which the table has not; expected the same index")
-    if values.index.equals(pd.RangeIndex(len(index))):  # as of values whose index was reset
+    if isinstance(values.index, pd.RangeIndex) and values.index[0] == 0:  # as of values whose index was reset
         raise ValueError(
             f"{name}: its row labels count from 0, and the table's stand in another order; hand in an array in the "
             f"order of the table, or {name}.loc[table.index] if they name its rows"
