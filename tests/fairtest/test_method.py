@@ -7,6 +7,7 @@ import pytest
 from fairlab.auditing import run
 from fairlab.cases import Case
 from fairlab.cases.groups import group_codes, losers_in_words, who_loses
+from fairlab.fairtest import GroupRates
 from fairlab.fairtest.rates import group_counts
 from fairlab.statistics import difference_bounds
 
@@ -173,6 +174,9 @@ def test_people_without_a_true_label_count_for_selection_alone():
         "true_positive_rate_difference": (truth == 1).sum(),
         "false_positive_rate_difference": (truth == 0).sum(),
     }
+    of_selected = GroupRates().run(case_of(y_true=pd.Series(np.where(PEOPLE["points"] > 50, 1.0, np.nan))))
+    assert [finding.measure for finding in of_selected.findings] == ["selection_rate_difference"]
+    assert "true labels are known only where the decision is favourable" in of_selected.skipped[0]
     none = run("rates", case_of())
     assert ([finding.measure for finding in none.findings], none.skipped) == (["selection_rate_difference"], ())
 

@@ -175,6 +175,11 @@ def figure():
         (lambda figure: figure.set_size_inches(7.3, 3), r"at most 7 inches wide, found 7\.\d\d"),
         (lambda figure: figure.axes[1].set_title("tiny", fontsize=6.5), r"at least 7 points, found 'tiny' with 6\.5"),
         (lambda figure: figure.axes[2].tick_params(labelsize="x-small"), "at least 7 points"),
+        (lambda figure: figure.supylabel(""), "the y axis has no label"),
+        (
+            lambda figure: [axis.set(xlabel="", title="A") for axis in figure.axes[::3]],
+            "the x axis of 'A' has no label",
+        ),
     ],
 )
 def test_a_figure_that_breaks_a_rule_is_refused(figure, tmp_path, change, message):

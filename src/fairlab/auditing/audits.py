@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from fairlab.adf import DirectedSearch
-from fairlab.auditing.doubts import doubts, why_no_errors
+from fairlab.auditing.doubts import doubts
 from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, WITHIN_MARGIN, Report
 from fairlab.cases import Case, Method, MethodResult
@@ -40,7 +39,6 @@ METHODS: dict[str, type[Method]] = {
     "themis": Themis,
     "adf": DirectedSearch,
 }
-EMPTY_RATES = ("true_positive_rate_difference", "false_positive_rate_difference")  # where labels follow from decisions
 MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
 SLOW = 1e-3  # seconds a row from which on a model is called slow
 
@@ -166,8 +164,7 @@ def audit(
             if time.perf_counter() > until:
                 results.append(MethodResult(method.title, (), (LATE,), 0, 0.0))
                 continue
-            found = method.run(case if method.takes_weights else some, budget=int(left * share))
-            results.append(_without_empty_rates(found, why_no_errors(case)))
+            results.append(method.run(case if method.takes_weights else some, budget=int(left * share)))
             bar.add(len(results[-1].findings))
     return Report(
         case=case,
@@ -223,15 +220,6 @@ def forecast(case: Case, *, budget: int = 200_000) -> float:
     if case.model is None:
         return 0.0
     return max(budget - min(len(case.table), budget // 2), 0) * case.queries.seconds_per_row
-
-
-def _without_empty_rates(result: MethodResult, why: str) -> MethodResult:
-    """Return a result without true and false positive rates, if there is a reason why they say nothing."""
-    kept = tuple(finding for finding in result.findings if finding.measure not in EMPTY_RATES)
-    if not why or len(kept) == len(result.findings):
-        return result
-    reason = f"True and false positive rates were not compared: {why}."
-    return replace(result, findings=kept, skipped=(*result.skipped, reason))
 
 
 def _sampled(case: Case, some: Case, chosen: list[Method]) -> list[str]:
@@ -297,8 +285,7 @@ def run(
     """
     [name] = _chosen(method)
     options |= {"confidence_level": confidence_level, "random_state": random_state}
-    found = METHODS[str(name)](**options).run(case, budget=budget)
-    return _without_empty_rates(found, why_no_errors(case))
+    return METHODS[str(name)](**options).run(case, budget=budget)
 
 
 def _chosen(methods) -> list[str | Method]:

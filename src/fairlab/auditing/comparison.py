@@ -18,11 +18,11 @@ from scipy.special import ndtri
 from scipy.stats import norm
 
 from fairlab.auditing import figures, page
-from fairlab.auditing.doubts import why_no_errors
 from fairlab.auditing.exports import as_json
 from fairlab.auditing.report import FOUND, RULED_OUT, UNDECIDED, WITHIN_MARGIN, answers, plain, written
 from fairlab.auditing.wording import count, name_of, number, points
 from fairlab.cases import Case, Feature, Result
+from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import few, listed
 from fairlab.cases.method import CASE
 from fairlab.checks import FRACTION, checked, is_number
@@ -244,7 +244,7 @@ def compare(
     for name in common:
         if only := sorted(set.symmetric_difference(*(set(each[f"by {name}"]) for each in people))):
             not_compared.append(f"{name}: {few(only)}, in one of the tables only.")
-    if why := next(filter(None, map(why_no_errors, (case_a, case_b))), ""):
+    if why := next(filter(None, map(why_no_error_rates, (case_a, case_b))), ""):
         people = [each.assign(known=False) for each in people]
     if not all(each["known"].any() for each in people):
         not_compared.append(f"Errors, since {why or 'y_true is not known in both cases'}.")
@@ -366,8 +366,7 @@ def _equal(first: pd.Series, second: pd.Series) -> bool:
 
 def _groups(people: list[pd.DataFrame], name: str) -> Iterator[tuple[str, list[pd.Series]]]:
     """Yield each group that both tables have, with the masks of its members."""
-    groups = [set(each[f"by {name}"]) for each in people]
-    for group in sorted(set.intersection(*groups)):
+    for group in sorted(set.intersection(*(set(each[f"by {name}"]) for each in people))):
         yield group, [each[f"by {name}"] == group for each in people]
 
 

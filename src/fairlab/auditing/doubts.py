@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import Case, Feature
+from fairlab.cases.decisions import why_no_error_rates
 from fairlab.checks import is_number
 from fairlab.statistics import difference_bounds
 
@@ -14,22 +15,11 @@ LEAST_KNOWN = 30  # people of each kind, below which nothing is said of their ra
 LEAST_LABELS = 100  # of which all may be right by chance
 SLIGHT = 0.05  # difference of rates
 MOST_CODES = 30  # different whole numbers of a column that may be codes
-UNKNOWN: tuple[str, ...] = (
-    "",
-    "?",
-    "-",
-    "n/a",
-    "na",
-    "<na>",
-    "nan",
-    "none",
-    "null",
-    "missing",
-    "unknown",
-    "unspecified",
-    "not known",
-)
-UNKNOWN += ("not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a.")
+# Names of groups as of people whose group nobody knows.
+UNKNOWN = {
+    *("", "?", "-", "n/a", "na", "<na>", "nan", "none", "null", "missing", "unknown", "unspecified", "not known"),
+    *("not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a."),
+}
 LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 
 
@@ -39,25 +29,10 @@ def doubts(case: Case, within: float) -> list[str]:
     return [*about_people, *_of_rare_decisions(case, within), *_of_ties(case)]
 
 
-def why_no_errors(case: Case) -> str:
-    """Return why true and false positive rates say nothing of the decisions, "" if they do.
-
-    Of a loan that was refused nobody knows whether it would have been repaid: of those that were granted, every rate is
-    1, or 0, whoever decided how.
-    """
-    if case.y_true is None or case.task == "numbers" or not case.labelled.any():
-        return ""
-    decided = case.decide()
-    of = decided[case.labelled][0]
-    share = (decided == of).mean()
-    is_only = (decided[case.labelled] == of).all() and share ** case.labelled.sum() < BY_CHANCE
-    return f"true labels are known only where the decision is {'' if of else 'un'}favourable" if is_only else ""
-
-
 def _of_labels(case: Case) -> list[str]:
     if case.y_true is None or case.task == "numbers":
         return []
-    if why := why_no_errors(case):
+    if why := why_no_error_rates(case):
         return [
             f"{why[0].upper()}{why[1:]}: true and false positive rates are the same in every group, however it was "
             "decided, and are not compared; errors are those of these people alone."

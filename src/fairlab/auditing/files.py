@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from fairlab.auditing.doubts import unknown_groups
-from fairlab.cases.meaning import listed, spelled_alike
+from fairlab.cases.meaning import two_spellings
 from fairlab.checks import suggestion
 from fairlab.fairtest import AssociationReport, DataSource, Investigation, impact_table
 from fairlab.paths import write_text
@@ -127,15 +127,12 @@ def audit_files(
         for side, counts in zip(sides, counted, strict=True):
             groups = {"people": counts.sum(axis=1), "selected": counts[:, place]}
             frame = pd.DataFrame(groups, index=pd.Index(side.categories, name=side.name))
-            if alike := spelled_alike(frame.index):
-                warnings.append(f"{side.name}: expected one spelling of each group, found {listed(alike)}.")
+            if alike := two_spellings(side.name, frame.index):
+                warnings.append(alike)
             warnings += unknown_groups(side.name, frame.index)
-            unknown = (
-                (side.categories or ())[:1] if None in (table.values(side.name) or ()) else ()
-            )  # a missing one is first
-            rates[side.name] = impact_table(
-                frame[frame["people"] > 0], unknown=unknown, confidence_level=confidence_level
-            )
+            unknown = frame.index[: None in (table.values(side.name) or ())]  # missing ones come first
+            options = {"unknown": unknown, "confidence_level": confidence_level}
+            rates[side.name] = impact_table(frame[frame["people"] > 0], **options)
         return FilesReport(table.n_rows, rates, investigation.test(), table.left_out, tuple(warnings))
 
 

@@ -13,11 +13,11 @@ from math import comb, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairlab.auditing.audits import EMPTY_RATES, run
-from fairlab.auditing.doubts import why_no_errors
+from fairlab.auditing.audits import run
 from fairlab.auditing.report import UNDECIDED, Report
 from fairlab.auditing.wording import line, people_needed
 from fairlab.cases import Finding
+from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import listed
 from fairlab.checks import check_number, suggestion
 from fairlab.statistics import bonferroni_level, holm
@@ -38,7 +38,8 @@ MEASURES = {
     "correlation": "FairTest",
 }
 ERRORS = "error_rate_difference"  # tested in subgroups by an audit, and of everyone where a rule asks for it
-OF_LABELS = ("true_positive_rate_difference", "false_positive_rate_difference", "calibration_difference", ERRORS)
+OF_TRUTH = ("true_positive_rate_difference", "false_positive_rate_difference", ERRORS)
+OF_LABELS = (*OF_TRUTH, "calibration_difference")
 OF_NUMBERS = ("correlation", "mean_difference")
 DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 of a feature that the model does not get
 PATTERN = re.compile(r"\s*(\w+)\s*([<>])\s*([0-9.eE+-]+)\s*")
@@ -148,8 +149,6 @@ def _compared(table) -> list[str]:
 
 def _tested(report: Report, measure: str) -> list[Finding]:
     """Return the findings of a measure that have a test and decide the verdict, and tests of everyone's error rates."""
-    if measure in (*EMPTY_RATES, ERRORS) and why_no_errors(report.case):
-        return []
     found = list(report.frame.loc[report.frame["decides"] & report.frame["measure"].eq(measure), "finding"])
     if measure == ERRORS and report.case.y_true is not None and report.case.task != "numbers":
         found += run("rates", report.case, confidence_level=report.confidence_level, rates=["error rate"]).findings
@@ -166,7 +165,7 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
     known |= set(case.unseen) if measure in DIRECT else set()
     if measure in OF_LABELS and case.y_true is None:
         why = "there are no true labels"
-    elif measure in (*EMPTY_RATES, ERRORS) and (known_only := why_no_errors(case)):
+    elif measure in OF_TRUTH and (known_only := why_no_error_rates(case)):
         why = known_only
     elif measure in DIRECT[1:] and report.verdict_on != "all":
         why = "it is tested on generated inputs, which decide nothing but with verdict_on='all'"

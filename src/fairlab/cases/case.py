@@ -28,7 +28,7 @@ from fairlab.cases.foreign import (
     plain_table,
     with_originals,
 )
-from fairlab.cases.meaning import listed, spelled_alike
+from fairlab.cases.meaning import two_spellings
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
@@ -174,8 +174,8 @@ class Case:
             if self.table[name].nunique(dropna=False) < 2:
                 raise CaseError(f"sensitive_features: column {name!r} has one value only, expected at least two groups")
             values = self.table[name].dropna().unique() if self.table[name].dtype.kind not in "iufb" else ()
-            if len(values) < MOST_VALUES and (alike := spelled_alike(values)):
-                self._model._warn(f"{name}: expected one spelling of each group, found {listed(alike)}.")
+            if len(values) < MOST_VALUES and (said := two_spellings(name, values)):
+                self._model._warn(said)
         self.n_given = len(table)
         decision_threshold = unless_none(decision_threshold, "decision_threshold", check_number)
         max_rows = unless_none(max_rows, "max_rows", partial(check_count, least=2))

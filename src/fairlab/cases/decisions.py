@@ -177,9 +177,9 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
                 f"{name} has {len(values):,} values in {n:,} rows. If it tells people apart, give it as person=, or "
                 "leave out rows that are there twice."
             )
-        if (only := _known_only(column, favourable)) is not None:
+        if favourable is not None and (only := _known_where(column.notna().to_numpy(), favourable)):
             yield (
-                f"{name} is known only where the decision is {'' if only else 'un'}favourable. If it follows from the "
+                f"{name} is {only}. If it follows from the "
                 "decision, leave it out of the features: people who are matched on it are decided alike."
             )
         if len(values) == 2 and favourable is not None:
@@ -195,15 +195,26 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
             yield f"{name}: expected {kind}, found {found}."
 
 
-def _known_only(column: pd.Series, favourable: np.ndarray | None) -> bool | None:
-    """Return the one decision for which a column has values, if it has none for the other and that is not by chance."""
-    known = column.notna().to_numpy()
-    if favourable is None or known.all() or not known.any():
-        return None
+def why_no_error_rates(case) -> str:
+    """Return why true and false positive rates of a case say nothing of its decisions, "" if they do.
+
+    Of a loan that was refused nobody knows whether it would have been repaid: of those that were granted, every rate is
+    1, or 0, whoever decided how.
+    """
+    if case.y_true is None or case.task == "numbers" or case.labelled.all():
+        return ""
+    only = _known_where(case.labelled, case.decide())
+    return f"true labels are {only}" if only else ""
+
+
+def _known_where(known: np.ndarray, favourable: np.ndarray) -> str:
+    """Return in words the one decision for which values are known, if that is not by chance; "" if there is none."""
+    if known.all() or not known.any():
+        return ""
     decisions = favourable[known]
     share = (favourable == decisions[0]).mean()
     is_only = (decisions == decisions[0]).all() and share ** known.sum() < np.exp(-MOST_BY_CHANCE)
-    return bool(decisions[0]) if is_only else None
+    return f"known only where the decision is {'' if decisions[0] else 'un'}favourable" if is_only else ""
 
 
 def _kind_of_texts(values: pd.Series) -> str:

@@ -369,6 +369,12 @@ def spelled_alike(labels) -> list:
     return next((alike for alike in groups.values() if len(alike) > 1), [])
 
 
+def two_spellings(name: str, groups) -> str:
+    """Return a sentence if groups of a sensitive feature may be one in several spellings, "" if not."""
+    alike = spelled_alike(groups)
+    return f"{name}: expected one spelling of each group, found {listed(alike)}." if alike else ""
+
+
 def listed(labels) -> str:
     """Return the first labels as they are written."""
     written = sorted(map(repr, labels))

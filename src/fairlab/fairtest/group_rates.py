@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import Finding
+from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import few, listed
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import check_number
@@ -33,7 +34,7 @@ SAID = {  # of rates whose names not everyone knows
     "true positive rate": "Of people whose true label is favourable, the selection rate",
     "false positive rate": "Of people whose true label is not favourable, the selection rate",
 }
-MEANS = {
+MEANS = {  # of people whom a rate is of, by their true label
     "positives": "true label is favourable",
     "negatives": "true label is not favourable",
     "labelled": "true label is known",
@@ -106,6 +107,10 @@ class GroupRates(Method):
             if self.rates is not None and examination.lacks("decisions"):
                 return
             rates = [MEAN]
+        if why := why_no_error_rates(case):
+            rates, given = [rate for rate in rates if rate not in RATES or RATES[rate][1] not in MEANS], rates
+            if len(rates) < len(given):
+                examination.skip(f"True and false positive rates were not compared: {why}.")
         counts = group_counts(case, [rate for rate in rates if rate in RATES])
         for features in feature_sets(case):
             groups = counts.loc[BETWEEN.join(features)]

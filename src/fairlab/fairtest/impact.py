@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.finding import listed
 from fairlab.cases.groups import SMALLEST_SHARE
-from fairlab.cases.meaning import spelled_alike
+from fairlab.cases.meaning import two_spellings
 from fairlab.checks import FRACTION, check_count, check_number, checked
 from fairlab.fairtest.rates import KINDS
 from fairlab.fairtest.sample import column_names, described, encode
@@ -173,8 +172,8 @@ def count_decisions(
             kinds[:, 4 * (truth is not None) + 2 * bool(truth) + own] += counted[:, decision, label]
     missing = {name: codes[name].get(None) for name in named["sensitive_features"]}
     for name in missing:
-        if alike := spelled_alike([value for value in codes[name] if value is not None]):
-            warnings.warn(f"{name}: expected one spelling of each group, found {listed(alike)}.", stacklevel=3)
+        if said := two_spellings(name, [value for value in codes[name] if value is not None]):
+            warnings.warn(said, stacklevel=3)
     labels = [
         [np.nan if code == unknown else label for code, label in enumerate(table.columns[name].categories)]
         for name, unknown in missing.items()

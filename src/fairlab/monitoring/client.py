@@ -21,7 +21,6 @@ from fairlab.monitoring.registration import EVENT, PERSON
 
 httpx, tenacity = optional("httpx"), optional("tenacity")
 
-GROUPS = 10  # different numbers of a sensitive feature, up to which an audit takes each for a group
 WHOLE = re.compile(r"-?[0-9]+(\.0)?")  # the name of a group by a number
 TINY = re.compile(r"\([0-9,]+ of fewer than [0-9]+ people\)")  # the groups that a report does not name
 _SENDERS = weakref.WeakSet()  # they have threads, which a child has not
@@ -290,6 +289,7 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     >>> fields["columns"]["sex"], fields["columns"]["age"]
     ({'type': 'category', 'categories': ['f', 'm']}, {'type': 'number'})
     """
+    from fairlab.cases.schema import GROUPS
     from fairlab.cases.table import column_types
 
     columns = column_types(

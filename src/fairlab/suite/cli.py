@@ -100,8 +100,8 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
     """Run experiments: one directly, several in parallel."""
     if bool(names) == everything:
         raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
-    papers = paper_keys()
-    names = [one for name in names for one in (experiment_names(name) if name in papers else [name])]
+    of_papers = {key: experiment_names(key) for key in paper_keys()}
+    names = list(dict.fromkeys(one for name in names for one in of_papers.get(name, [name])))
     on_cluster = scheduler != "local"
     if snakemake and not on_cluster:
         raise ValueError("--snakemake is for a cluster: --scheduler slurm")
@@ -292,7 +292,7 @@ def scorecard(write_bars, rows, as_json, profile, write):
         written = scorecard.write(card, profile, publish=write)
         if write:
             written.append(write_bars(card))
-        print(scorecard.ending(card))
+        print(scorecard.ending(card, project().root if write else None))
         print("scorecard: " + ", ".join(map(project().short, written)))
     return int(bool(unreadable))
 

@@ -1,8 +1,8 @@
 """Figures of runs: saved with the numbers that they draw, and the committed ones (``fairlab figures``).
 
-A figure is saved as PNG and SVG, with marks on data that is not real. It is at most 7 inches wide and has no text below
-7 points. Its entry is a dictionary: ``data`` (provenance of the numbers, one of `fairlab.data.dataset.SOURCES`),
-``caption`` (in Markdown) and ``alternative`` (alternative text).
+A figure is saved as PNG and SVG, with marks on data that is not real. It is at most 7 inches wide, has no text below 7
+points, and says on every axis of numbers what they are. Its entry is a dictionary: ``data`` (provenance of the numbers,
+one of `fairlab.data.dataset.SOURCES`), ``caption`` (in Markdown) and ``alternative`` (alternative text).
 """
 
 import json
@@ -43,6 +43,7 @@ SURROGATE_MARK = SOURCE_MARKS["surrogate"]
 MARK_COLUMN = "data"  # column of tables from surrogates
 MARK_GREY = "#666666"  # readable as a line of text
 AFTER_SENTENCE = r"(?<=[.!?])\s"
+NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 
 
 def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd.DataFrame) -> dict:
@@ -108,7 +109,7 @@ def save(
     Raises
     ------
     ValueError
-        If the figure is wider than 7 inches or has text below 7 points.
+        If the figure is wider than 7 inches, has text below 7 points, or an axis of numbers without a label.
     """
     with mpl.rc_context({"svg.hashsalt": salt}):
         figure.draw_without_rendering()  # which makes the layout, and gives ticks their labels
@@ -146,11 +147,39 @@ def _check(figure, box) -> None:
     width = box.width + 2 * MARGIN
     if width > WIDEST:
         raise ValueError(f"a figure is at most {WIDEST} inches wide, found {width:.2f}")
-    for text in figure.findobj(Text):
-        is_seen = text.axes is None or (text.axes.get_visible() and text.axes.axison)
-        if is_seen and text.get_visible() and text.get_text().strip() and text.get_fontsize() < SMALLEST_TEXT:
-            found = f"{text.get_text()!r} with {text.get_fontsize():.3g}"
-            raise ValueError(f"text in a figure has at least {SMALLEST_TEXT} points, found {found}")
+    small = [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < SMALLEST_TEXT]
+    if small:
+        found = f"{small[0].get_text()!r} with {small[0].get_fontsize():.3g}"
+        raise ValueError(f"text in a figure has at least {SMALLEST_TEXT} points, found {found}")
+    for axes in figure.axes:
+        for name in ("x", "y"):
+            numbers = [text.get_text() for text in _shown(getattr(axes, f"get_{name}ticklabels")())]
+            if any(map(NUMBER.fullmatch, numbers)) and not _label(figure, axes, name):
+                title = f" of {axes.get_title()!r}" if axes.get_title() else ""
+                raise ValueError(f"an axis of numbers says what they are: the {name} axis{title} has no label")
+
+
+def _shown(texts) -> list[Text]:
+    """Return those of the texts that can be seen."""
+    return [
+        text
+        for text in texts
+        if text.get_visible()
+        and text.get_text().strip()
+        and (text.axes is None or (text.axes.get_visible() and text.axes.axison))
+    ]
+
+
+def _label(figure, axes, name) -> str:
+    """Return what an axis is called: its own label, that of another panel of its row or column, or the figure's."""
+    place, span = axes.get_subplotspec(), {"x": "colspan", "y": "rowspan"}[name]
+    kin = [axes]
+    if place is not None:
+        own = set(getattr(place, span))
+        places = [(other, other.get_subplotspec()) for other in figure.axes]
+        kin += [other for other, spot in places if spot is not None and own & set(getattr(spot, span))]
+    labels = [getattr(other, f"get_{name}label")() for other in kin] + [getattr(figure, f"get_sup{name}label")()]
+    return next((label for label in labels if label.strip()), "")
 
 
 def _write_below(figure, mark) -> None:

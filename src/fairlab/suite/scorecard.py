@@ -257,15 +257,23 @@ def chosen(card: Comparison, names: Sequence[str]) -> list[Row]:
     return [row for name in selected(names, list(rows), ":") for row in rows[name]]
 
 
-def ending(card: Comparison) -> str:
-    """Return the summary that ends a batch or the command: table of verdicts, next steps."""
+def ending(card: Comparison, folder: Path | None = None) -> str:
+    """Return the summary that ends a batch or the command: table of verdicts, next steps.
+
+    Parameters
+    ----------
+    card : Comparison
+    folder : Path, optional
+        Where it is written; by default the results folder.
+    """
     frame = table(card)
     frame = frame.loc[:, frame.astype(bool).any()].rename(columns=label_of)
     parts = [frame.replace(0, "·").to_string()]
     if lost := len(unexplained(card)):
         parts.append(f"{lost} rows differ or fail without a reason in experiments/<paper>/published.yaml (`differs`).")
+    where = folder or project().results
     parts.append(
-        f"Next: see all rows in {NAME}.json, reasons for differences in {NAME}.md (both in {project().results}); "
+        f"Next: see all rows in {NAME}.json, reasons for differences in {NAME}.md (both in {where}); "
         "`fairlab scorecard PAPER` shows the rows of a paper; executed notebooks are in the results folder."
     )
     return "\n\n".join(parts)
