@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fairlab.networks import initial_network
-from fairlab.papers.fliptest import maps
-from fairlab.papers.fliptest.maps import arrays_of, fit_gans, gan_of
+from fairlab.papers.fliptest import training
+from fairlab.papers.fliptest.training import arrays_of, fit_gans, gan_of
 from fairlab.suite import trials
 from fairlab.transport import DivergenceError, ExactTransport, GANTransport, gan_training
 from fairlab.transport.gan_training import train_map
@@ -70,7 +70,7 @@ import numpy as np
 import sklearn.base  # its threadpoolctl sets variables of its own
 before = dict(os.environ)
 from fairlab.checks import MissingExtraError
-from fairlab.papers.fliptest.maps import gan_of
+from fairlab.papers.fliptest.training import gan_of
 from fairlab.transport import ExactTransport, GANTransport
 arrays, rows = pickle.load(open(sys.argv[1], "rb"))
 print(json.dumps(gan_of(arrays).transform(rows).tolist()))
@@ -116,7 +116,7 @@ def test_short_memory_trains_fewer_at_once_with_the_same_result(monkeypatch):
     monkeypatch.setattr(GANTransport, "training_bytes", lambda _: 1_000)
     for n_maps in (2, 1):
         memory.available = 1_000 * n_maps + 500
-        with mock.patch.object(maps, "ThreadPoolExecutor", wraps=maps.ThreadPoolExecutor) as pool:
+        with mock.patch.object(training, "ThreadPoolExecutor", wraps=training.ThreadPoolExecutor) as pool:
             images.append(several(range(6), *GROUPS, n_threads=2, **SMALL))
         pool.assert_called_once_with(n_maps)
     np.testing.assert_array_equal(*images)

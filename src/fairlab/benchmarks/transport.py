@@ -66,7 +66,7 @@ def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> lis
 
 def seconds_per_step(hidden_layers, groups, n_maps: int, n_steps: int) -> float:
     """Return the seconds of one generator step of an ensemble, compilation left out."""
-    from fairlab.papers.fliptest.maps import fit_gans
+    from fairlab.papers.fliptest.training import fit_gans
     from fairlab.transport import GANTransport
 
     def fit(n_steps):

@@ -11,7 +11,7 @@ from sklearn.metrics import mean_squared_error
 from sklearn.svm import SVC
 
 from fairlab.fliptest import flipset
-from fairlab.papers.fliptest import figures, maps, noise
+from fairlab.papers.fliptest import figures, maps, noise, training
 from fairlab.papers.fliptest.merged import MergedTransport, solve_merged
 from fairlab.suite.seeds import Trial
 from fairlab.transport import ColumnCosts, DivergenceError, ExactTransport, GANTransport, squared_l1
@@ -70,7 +70,7 @@ def test_a_penalty_with_which_a_map_diverges_has_no_images():
     gan, source = GANTransport(**SMALL), IMAGE * 10
     study = {"gan": gan, "source": source, "target": TARGET, "people": IMAGE, "penalties": [1e-4, 1e38]}
     with pytest.warns(ConvergenceWarning, match="1 of 2 maps"):
-        image, missing = maps.images_by_penalty(TRIALS[0], **study)
+        image, missing = training.images_by_penalty(TRIALS[0], **study)
     seed = TRIALS[0].seed("gan by penalty")
     pd.testing.assert_frame_equal(image, gan.set_params(random_state=seed).fit(source, TARGET).transform(IMAGE))
     assert missing.isna().all(axis=None)
@@ -83,7 +83,7 @@ def test_a_map_depends_on_its_trial_and_its_stream_only():
     options = {"source": IMAGE, "target": TARGET, "gan": GANTransport(**SMALL)}
 
     def images(trials, **own):
-        return [maps.gan_of(a).transform(IMAGE) for a in maps.train_maps(trials, **options | own)]
+        return [training.gan_of(a).transform(IMAGE) for a in training.train_maps(trials, **options | own)]
 
     first, second = images(TRIALS)
     [alone], [other] = images(TRIALS[1:]), images(TRIALS[1:], stream="other")
