@@ -22,11 +22,10 @@ import pandas as pd
 from fairlab.cases.meaning import PrintedLabel
 from fairlab.checks import required
 from fairlab.models import CommandModel
+from fairlab.tables.encoding import IDENTIFIER, MISSING
 
-ZERO = r"\s*[+-]?0[0-9]"  # the beginning of an identifier
 BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}  # where booleans are asked for
-MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
 DATES = ("date", "datetime64")  # types of columns
 KERAS, PICKLES = (".keras", ".h5"), (".pkl", ".pickle", ".joblib")
 SAFE_KERAS = (
@@ -288,7 +287,7 @@ def _no_number(texts: pd.Series, numbers: pd.Series, *, has_missing: bool) -> st
         return f"{texts[lost].iloc[0].strip()} is too large"
     if not (numbers % 1 == 0).all():
         return ""
-    if (zero := texts.str.match(ZERO)).any():
+    if (zero := texts.str.match(IDENTIFIER)).any():
         return f"{texts[zero].iloc[0].strip()} begins with a zero, as identifiers do"
     sizes = numbers.astype(float).abs()
     largest = texts[sizes.idxmax()].strip()

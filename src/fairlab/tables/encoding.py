@@ -23,7 +23,7 @@ ROWS = 2**18  # of a batch
 BATCHES = 16  # between two saved states
 KEYS_AT_ONCE = 2**23
 MOST_REPEATED = 1_000  # digests of which it is looked whether their texts are different
-ZERO = r"\s*[+-]?0[0-9]"  # the beginning of an identifier
+IDENTIFIER = r"\s*[+-]?0[0-9]"  # how one begins that is no number
 WORDS = r"(?i)^\s*(yes|no|[yntf])\s*$"  # which DuckDB takes for true and false
 # What stands for no value in a CSV, beside nothing.
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
@@ -246,7 +246,7 @@ def _no_values(connection, file, kinds) -> list[str]:
     They are numbers that begin with a zero, such as identifiers of places, and words other than true and false, such as
     yes and no, which pandas reads as texts.
     """
-    texts = {"integers": f"^{ZERO}", "booleans": WORDS}
+    texts = {"integers": f"^{IDENTIFIER}", "booleans": WORDS}
     patterns = {name: texts[kind] for name, kind in kinds.items() if kind in texts}
     if file.endswith(".parquet") or not patterns:
         return []
