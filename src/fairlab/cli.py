@@ -578,7 +578,7 @@ class MonitorGroup(Group):
 
 @fairlab.group(cls=MonitorGroup)
 def monitor():
-    """Watch the decisions of a model: FairTest as a service."""
+    """Monitor the decisions of a model: FairTest as a service."""
 
 
 database = click.option(
