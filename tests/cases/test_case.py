@@ -144,8 +144,10 @@ def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
         case("age", schema={"age": {"edges": edges}}, **features)
         for edges, features in (([30, 60], {}), ([30], {"features": ["member"]}))
     )
-    assert seen.groups("age").cat.categories.tolist() == ["up to 30", "30 to 60", "above 60"]
-    assert blind.groups("age").cat.categories.tolist() == ["up to 30", "above 30"]
+    assert [each.groups("age").cat.categories.tolist() for each in (seen, blind)] == [
+        ["up to 30", "30 to 60", "above 60"],
+        ["up to 30", "above 30"],
+    ]
     assert (blind.schema.names, blind.unseen) == (["member"], ("age",))
 
 
@@ -183,13 +185,12 @@ class Asking:
 
 def test_a_row_is_asked_once_and_rows_are_sent_in_their_order():
     ask = Asking()
-    assert ask(ROWS).tolist() == [6, 2, 6, 4]
-    pd.testing.assert_frame_equal(ask.sent[0], ROWS.iloc[[0, 1, 3]].reset_index(drop=True))
-    assert (ask.queries.n_queries, ask.queries.n_cached) == (3, 1)
-    assert ask(pd.concat([ROWS, ROWS.assign(x=9)])).tolist() == [6, 2, 6, 4, 18, 18, 18, 18]
-    pd.testing.assert_frame_equal(ask.sent[1], ROWS.iloc[[0, 1, 3]].assign(x=9).reset_index(drop=True))
-    assert (ask.queries.n_queries, ask.queries.n_cached) == (6, 6)
-    assert (ask(ROWS, "other").tolist(), ask.queries.n_queries) == ([6, 2, 6, 4], 9), "another question"
+    several, doubled = pd.concat([ROWS, ROWS.assign(x=9)]), [6, 2, 6, 4]
+    for rows, answers, n_queries, n_cached in ((ROWS, doubled, 3, 1), (several, [*doubled, *[18] * 4], 6, 6)):
+        found = ask(rows).tolist(), ask.queries.n_queries, ask.queries.n_cached
+        assert found == (answers, n_queries, n_cached)
+        pd.testing.assert_frame_equal(ask.sent[-1], rows.iloc[-4:].iloc[[0, 1, 3]].reset_index(drop=True))
+    assert (ask(ROWS, "other").tolist(), ask.queries.n_queries) == (doubled, 9), "another question"
 
 
 def test_a_limit_is_never_exceeded_and_inner_ones_count_for_outer_ones():
@@ -237,8 +238,7 @@ def test_large_questions_come_in_batches():
 def test_different_values_have_different_keys_and_the_same_have_the_same(values):
     column = pd.Series(values)
     first, again = (row_keys(pd.DataFrame({"a": part, "b": 1})).tolist() for part in (column, column.iloc[::-1]))
-    assert len(set(first)) == len(column)
-    assert again == first[::-1]
+    assert (len(set(first)), again) == (len(column), first[::-1])
 
 
 def test_keys_spread_over_all_bits():
@@ -252,8 +252,8 @@ def test_keys_spread_over_all_bits():
 
 def gap(n_rows=1, **changes):
     names = {"method": "Gaps", "sensitive_features": ("sex",), "where": "age < 30", "effect": "difference of rates"}
-    numbers = {"estimate": 0.12345, "low": 0.05, "high": 0.2, "p_value": 0.01, "n": 40}
-    return Finding(**names | numbers | {"evidence": pd.DataFrame({"id": range(n_rows)})} | changes)
+    names |= {"estimate": 0.12345, "low": 0.05, "high": 0.2, "p_value": 0.01, "n": 40}
+    return Finding(**names | {"evidence": pd.DataFrame({"id": range(n_rows)})} | changes)
 
 
 def test_findings_are_compared_and_hashed_by_their_numbers():
@@ -282,8 +282,10 @@ def test_a_result_lists_what_was_found_and_what_was_skipped():
     frame = result.to_frame()
     pd.testing.assert_frame_equal(frame, pd.concat([finding.to_frame() for finding in found], ignore_index=True))
     row = {"sensitive_features": ("race",), "estimate": 0.12345, "p_value": 0.01, "n": 40}
-    assert frame.loc[1, list(row)].to_dict() == row
-    assert nothing.to_frame().to_dict("list") == {name: [] for name in frame}
+    assert (frame.loc[1, list(row)].to_dict(), nothing.to_frame().to_dict("list")) == (
+        row,
+        {name: [] for name in frame},
+    )
     html = MethodResult("Gaps", [gap()] * 25, [], 0, 0.0)._repr_html_()
     assert (html.count("<tr"), "15 more rows" in html, "age &lt; 30" in html) == (1 + 10, True, True)
 
@@ -395,12 +397,12 @@ SHARES = np.column_stack([PROBABILITY / 2, (1 - PROBABILITY) / 2, np.full(60, 0.
 
 def of_classes(names, labels, pos_label):
     """Return a case of three probabilities, in columns of these names or as an array."""
-
-    def answer(rows):
-        return SHARES[rows["x"]] if names is None else pd.DataFrame(SHARES[rows["x"]], columns=names)
-
-    y_true = None if labels is None else np.resize(labels, 60)
-    return case_of(answer, decision_threshold=0.25, pos_label=pos_label, y_true=y_true)
+    return case_of(
+        lambda rows: SHARES[rows["x"]] if names is None else pd.DataFrame(SHARES[rows["x"]], columns=names),
+        decision_threshold=0.25,
+        pos_label=pos_label,
+        y_true=None if labels is None else np.resize(labels, 60),
+    )
 
 
 @pytest.mark.parametrize(
@@ -457,8 +459,8 @@ def test_classes_of_a_network_are_numbers(labels, pos_label):
     ],
 )
 def test_a_printed_label_is_the_one_that_looks_so(text, labels, expected, with_truth):
-    options = {"y_true": np.resize(labels, 60)} if with_truth else {}
-    asked = case_of(np.array(labels)[HIGH.astype(int)], pos_label=PrintedLabel(text), **options)
+    truth = np.resize(labels, 60) if with_truth else None
+    asked = case_of(np.array(labels)[HIGH.astype(int)], pos_label=PrintedLabel(text), y_true=truth)
     assert (asked.pos_label, type(asked.pos_label)) == (expected, type(expected))
 
 
@@ -610,8 +612,7 @@ def indexes_in_place(rows):
 def test_what_a_model_does_to_its_rows_in_place_changes_nothing(model):
     table = SIXTY.assign(x=np.random.default_rng(3).permutation(60))
     case = Case(model, table, sensitive_features="sex")
-    assert case.decide().tolist() == (table["x"] > 30).tolist()
-    assert case.queries.is_deterministic
+    assert (case.decide().tolist(), case.queries.is_deterministic) == ((table["x"] > 30).tolist(), True)
 
 
 def test_decisions_that_are_all_alike_are_said():
@@ -671,8 +672,7 @@ ODDS = (POINTS.to_numpy() @ KERNEL + BIAS)[:, 0]
 
 def logistic(*, names=True, labels=(0, 1)):
     """A logistic regression with the weights above."""
-    y = np.asarray(labels)[(ODDS > 0).astype(int)]
-    model = LogisticRegression().fit(POINTS if names else POINTS.to_numpy(), y)
+    model = LogisticRegression().fit(POINTS if names else POINTS.to_numpy(), np.where(ODDS > 0, *labels[::-1]))
     model.coef_, model.intercept_ = KERNEL.T.copy(), BIAS.copy()
     return model
 
@@ -707,8 +707,7 @@ def test_every_end_of_a_keras_network_gives_the_same_log_odds(given, label):
     form, sign = wrap_model(given), 2 * label - 1
     assert (form.unit, form.classes, form.answer) == ("log odds", (0, 1), None)
     odds, slope = form.gradient(POINTS.to_numpy(), label)
-    for found in (form.scorer(POINTS, label), odds):
-        np.testing.assert_allclose(found, sign * ODDS, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose([form.scorer(POINTS, label), odds], [sign * ODDS] * 2, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(slope, np.tile(sign * KERNEL[:, 0], (40, 1)), rtol=1e-4)
 
 
@@ -732,8 +731,8 @@ def test_estimators_give_labels_and_scores_of_a_class():
     np.testing.assert_allclose(form.scorer(POINTS, 1), 1 / (1 + np.exp(-ODDS)))
     assert (margin.unit, margin.classes) == ("score", (False, True))
     np.testing.assert_allclose(margin.scorer(POINTS, 0), -margin.scorer(POINTS, 1))
-    for labels_only in (IsolationForest(n_estimators=5).fit(POINTS), LinearRegression().fit(POINTS, ODDS)):
-        assert wrap_model(labels_only).scorer is None
+    labels_only = IsolationForest(n_estimators=5).fit(POINTS), LinearRegression().fit(POINTS, ODDS)
+    assert [wrap_model(model).scorer for model in labels_only] == [None, None]
 
 
 @pytest.mark.filterwarnings("error")
@@ -854,8 +853,8 @@ def test_dates_durations_and_decimals(values, numbers):
     np.testing.assert_allclose(found, numbers, rtol=1e-15)
     assert seen.dtype == values.dtype
     assert [value for value in seen if not pd.isna(value)] == [value for value in values if not pd.isna(value)]
-    shown = case.rows(case.table.assign(value=case.table["value"] // 2))  # what the table does not have
-    assert (case.decide(shown) == case.decide()).all()
+    # Of values that the table does not have.
+    assert (case.decide(case.rows(case.table.assign(value=case.table["value"] // 2))) == case.decide()).all()
 
 
 @pytest.mark.parametrize("make", [lambda days: days, lambda days: days.dt.date])

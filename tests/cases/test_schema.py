@@ -56,8 +56,8 @@ def test_wide_numbers_are_binned_by_quantiles():
     assert set(binned.values) <= set(column), "values that stand for bins occur"
     assert binned.find(pd.Series([*binned.values, -5, 10**6])).tolist() == [*range(10), 0, 9]
     assert feature(column, bins=None).values == range(0, 6994)
-    gains = pd.Series([0] * 920 + list(range(1000, 1120)) + [99_999] + [None] * 5)
-    assert feature(gains).edges[0] == 0, "a mass at one number is a bin of its own"
+    # A mass at one number is a bin of its own.
+    assert feature([0] * 920 + list(range(1000, 1120)) + [99_999] + [None] * 5).edges[0] == 0
 
 
 def test_edges_of_ones_own():
@@ -142,12 +142,14 @@ MIXED = Schema.from_dict(LOAN)
 
 
 def test_descriptions_of_one_domain():
-    assert Schema.from_dict({"sex": ("Male", "Female"), "age": [18, 19, 20]}) == MIXED
-    assert Schema((Feature("sex", ["Male", "Female"]), Feature.between("age", 18, np.int64(20)))) == MIXED
+    described = (
+        Schema.from_dict({"sex": ("Male", "Female"), "age": [18, 19, 20]}),
+        Schema((Feature("sex", ["Male", "Female"]), Feature.between("age", 18, np.int64(20)))),
+        Schema.from_dict(MIXED.to_dict()),
+    )
+    assert described == (MIXED,) * 3
     assert Schema.from_bounds({"age": (18, 20)}) == Schema.from_dict({"age": range(18, 21)})
-    assert MIXED.to_dict() == LOAN
-    assert Schema.from_dict(MIXED.to_dict()) == MIXED
-    assert (MIXED.names, MIXED.sizes, MIXED.n_inputs) == (["sex", "age"], (2, 3), 6)
+    assert (MIXED.to_dict(), MIXED.names, MIXED.sizes, MIXED.n_inputs) == (LOAN, ["sex", "age"], (2, 3), 6)
 
 
 def test_yaml(tmp_path):
@@ -170,8 +172,7 @@ def test_bad_yaml(tmp_path, text, message):
 def test_wide_numbers_of_a_frame_are_binned_and_the_rest_is_not():
     table = pd.DataFrame({"income": np.arange(200) * 100, "age": np.arange(200) % 80, "code": [7, 5000] * 100})
     schemas = {bins: Schema.from_frame(table, bins=bins) for bins in (10, 4, None)}
-    sizes = {10: (10, 80, 2), 4: (4, 80, 2), None: (19_901, 80, 4994)}
-    assert {bins: schema.sizes for bins, schema in schemas.items()} == sizes
+    assert [schema.sizes for schema in schemas.values()] == [(10, 80, 2), (4, 80, 2), (19_901, 80, 4994)]
     assert Schema.from_dict(schemas[10].to_dict()) == schemas[10]
     codes = schemas[10].encode(table)
     assert (schemas[10].encode(schemas[10].decode(codes)) == codes).all()
@@ -320,8 +321,7 @@ def test_encoding_undoes_decoding():
 
 def test_inputs_as_integers_are_codes_where_values_are_none():
     assert MIXED.bounds == {"sex": (0, 1), "age": (18, 20)}
-    drawn = MIXED.sample(100, random_state=0)
-    assert (drawn - MIXED.low == MIXED.sample_codes(100, random_state=0)).all()
+    assert (MIXED.sample(100, random_state=0) - MIXED.low == MIXED.sample_codes(100, random_state=0)).all()
     assert MIXED.clip([[2, 17.9]]).tolist() == [[1, 18]]
     assert MIXED.outside([[0, 17], [1, 18], [2, 21]]).to_dict() == {"sex": 1, "age": 2}
     whole = Schema.from_bounds({"group": (1, 3), "b": (-5, 5), "sex": (0, 1)})
@@ -438,9 +438,8 @@ def test_keys_of_wide_domains_are_different_and_lead_back(n_features):
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint64])
 def test_narrow_codes_do_not_wrap(dtype):
     whole = Schema.from_dict({"a": range(100, 200), "b": range(2**31 - 10, 2**31 + 90)})
-    mixed = Schema((*whole.features, Feature("c", ["x", "y"])))
     codes = np.array([[0, 0, 0], [99, 99, 1]], dtype=dtype)
-    for schema in (whole, mixed):
+    for schema in (whole, Schema((*whole.features, Feature("c", ["x", "y"])))):
         decoded = schema.decode(codes[:, : len(schema.features)])
         assert decoded[["a", "b"]].to_numpy().tolist() == [[100, 2**31 - 10], [199, 2**31 + 89]]
 
