@@ -33,8 +33,8 @@ def finding(table, p_value=0.001, estimate=0.2, **changes):
         "low": estimate - 0.05,
         "high": estimate + 0.05,
         "p_value": p_value,
+        "test": lambda margin: p_value,
     }
-    parts["test"] = lambda margin: p_value
     return Finding(**(parts | {"evidence": table.head(10), "n": len(table)} | changes))
 
 
@@ -44,8 +44,8 @@ def report(*results, table=None, model=people, **changes):
     if not results:
         flips = (finding(table, 0.02), finding(table, 0.9, 0.01, where="age < 30"))
         trees = [finding(table, 0.001, -0.3, method="FairTest"), finding(table, np.nan, 0.4, method="FairTest")]
-        reasons = ("Ages above 90: too few people.",)
-        results = (MethodResult("FlipTest", flips, (), 400, 1.0), MethodResult("FairTest", trees, reasons, 500, 1.5))
+        skipped = MethodResult("FairTest", trees, ("Ages above 90: too few people.",), 500, 1.5)
+        results = (MethodResult("FlipTest", flips, (), 400, 1.0), skipped)
     case = SimpleNamespace(
         model=model,
         table=table,

@@ -193,8 +193,7 @@ def drawing(table):
     for axis, share in zip(axes, (0.0, 0.5), strict=True):
         for (within, rows), line in zip(table.groupby("within"), LINES, strict=False):
             some = rows[np.isclose(rows["largest difference"], share * within)]
-            label = f"{100 * within:g} points"
-            axis.plot(some["people"], some["all ruled out"], label=label, markersize=4, **line)
+            axis.plot(some["people"], some["all ruled out"], label=f"{100 * within:g} points", markersize=4, **line)
         axis.axhline(0.8, color=BLACK, linewidth=0.8, linestyle=":")
         axis.set(xscale="log", xlabel="people", title="no difference" if share == 0 else "a difference of half of it")
     axes[0].set_ylabel("audits that rule it out")
@@ -234,15 +233,16 @@ def test_a_p_value_of_a_small_share_is_that_of_the_one_sided_binomial_test():
     assert [each.p_value_within(0.05) for each in found] == pytest.approx(
         [0.95**100, binom.cdf(3, 200, 0.05), 1, binom.cdf(30, 200, 0.2)]
     )
-    untested = finding(people(), 0.9), shares(0, 100, p_value=np.nan)  # without bounds, and without a test
-    assert np.isnan([each.p_value_within(0.05) for each in untested]).all()
+    without_bounds, without_test = finding(people(), 0.9), shares(0, 100, p_value=np.nan)
+    assert np.isnan([each.p_value_within(0.05) for each in (without_bounds, without_test)]).all()
 
 
 def test_people_needed_by_hand_and_by_the_test_itself():
     # Nobody of 40 flips: to be at most 5%, and that from above, it takes 1.645 and 1.282 errors.
     one = shares(0, 40)
-    by_hand = (2.9264 * one.high / ndtri(0.975) / 0.05) ** 2
-    assert one.times_as_many(0.005, 0.05, 0.05, 4) == pytest.approx(by_hand, 1e-3)
+    assert one.times_as_many(0.005, 0.05, 0.05, 4) == pytest.approx(
+        (2.9264 * one.high / ndtri(0.975) / 0.05) ** 2, 1e-3
+    )
     [row] = report(MethodResult("Themis", (shares(4, 100),), (), 0, 0)).frame.itertuples()
     assert (row.answer, row.people_needed > 400) == ("undecided", True)
     k = row.people_needed / 400
@@ -257,9 +257,11 @@ def test_verdicts_and_what_is_required_of_them():
         return made.verdict, made.answers, len(judge(made, require_within=True).failing), len(judge(made).failing)
 
     small, unclear, large = shares(0, 400), shares(16, 400), shares(80, 400, p_value=1e-9, test=lambda margin: 1e-9)
-    assert judged(small, small) == ("large differences ruled out", {"found": 0, "ruled out": 2, "undecided": 0}, 0, 0)
-    assert judged(small, unclear) == ("undecided", {"found": 0, "ruled out": 1, "undecided": 1}, 1, 0)
-    assert judged(small, unclear, large) == ("difference found", {"found": 1, "ruled out": 1, "undecided": 1}, 2, 1)
+    assert [judged(*some) for some in ((small, small), (small, unclear), (small, unclear, large))] == [
+        ("large differences ruled out", {"found": 0, "ruled out": 2, "undecided": 0}, 0, 0),
+        ("undecided", {"found": 0, "ruled out": 1, "undecided": 1}, 1, 0),
+        ("difference found", {"found": 1, "ruled out": 1, "undecided": 1}, 2, 1),
+    ]
     said = report(MethodResult("Themis", (small,), (), 0, 0)).summary
     assert (
         "differences as large as 5 percentage points are ruled out in every comparison made, with a chance of" in said

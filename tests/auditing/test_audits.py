@@ -1,4 +1,5 @@
 import io
+import re
 import sys
 import time
 from types import SimpleNamespace
@@ -42,8 +43,7 @@ def methods(monkeypatch):
 def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
     report = audit(case, budget=2400, confidence_level=0.9, random_state=7, proxies={"sex": ["job"]})
     given = {name: (method.confidence_level, method.random_state) for name, (method, _) in methods[0].items()}
-    assert given == dict.fromkeys(METHODS, (0.9, 7))
-    assert methods[0]["themis"][0].proxies == {"sex": ["job"]}
+    assert (given, methods[0]["themis"][0].proxies) == (dict.fromkeys(METHODS, (0.9, 7)), {"sex": ["job"]})
     assert [result.method for result in report.results] == [method.title for method in KNOWN.values()]
     assert (report.budget, report.confidence_level, report.random_state) == (2400, 0.9, 7)
 
@@ -71,8 +71,7 @@ def test_what_is_reported_is_what_the_model_was_asked(methods):
     table = people().assign(age=np.arange(400) / 10)
     report = asked(table, budget=800)
     assert report.n_queries == sum(seen) == 800
-    said = "with 400 rows (at most 800 were allowed), and 400 rows again for the determinism check"
-    assert said in report.to_html()
+    assert "with 400 rows (at most 800 were allowed), and 400 rows again for the determinism check" in report.to_html()
     methods[1]["themis"] = 30
     report = asked(pd.concat([table[:100]] * 4, ignore_index=True), budget=2400)
     assert (report.n_queries, report.n_repeated) == (sum(seen) - 800, 100) == (230, 100)
@@ -101,9 +100,9 @@ def test_some_methods_by_name(case, methods):
 
 def test_a_report_states_one_level_and_has_each_method_once(case, methods):
     own = KNOWN["themis"](confidence_level=0.9, random_state=3)
-    assert len(audit(case, methods=["rates", own], confidence_level=0.9).results) == 2
+    several = ["rates", own], ["fliptest", "FlipTest"]
+    assert [len(audit(case, methods=some, confidence_level=0.9).results) for some in several] == [2, 1]
     assert methods[0]["themis"][0] is own
-    assert len(audit(case, methods=["fliptest", "FlipTest"]).results) == 1
 
 
 def test_a_method_that_spends_its_share_is_listed_not_hidden(case, methods):
@@ -131,8 +130,7 @@ def test_an_audit_says_how_long_it_takes_and_ends_in_time_with_what_it_has(monke
     seconds = forecast(case, budget=50_000)
     report = audit(case, budget=50_000, max_seconds=2)
     assert report.n_queries < 20_000, "of 50,000, which would take ten seconds"
-    for said in ("The model is slow, ", "In 2 seconds the model can be queried with "):
-        assert said in " ".join(report.warnings)
+    assert re.search("The model is slow, .*In 2 seconds the model can be queried with ", " ".join(report.warnings))
     assert {"selection_rate_difference", "counterfactual_flip_rate"} <= {each.measure for each in report.significant}
     assert seconds > 0.9 * (50_000 - 400) * 2e-4  # more on a busy machine, never less
 

@@ -97,19 +97,14 @@ def test_a_file_that_cannot_be_opened_is_a_sentence(folder, name, content):
     assert ("define it in a module" in str(caught.value)) == (name == "of_a_script.pkl")
 
 
-def values(table):
-    """Return the columns as lists, None for a missing value."""
-    return {name: [None if pd.isna(value) else value for value in column] for name, column in table.items()}
-
-
 @pytest.fixture
 def read(tmp_path, recwarn):
-    """Return a function of a CSV's text that gives the columns of its table and what was warned of."""
+    """Return a function of a CSV's text: its columns, None for a missing value, and what was warned of."""
 
     def of_text(text, dtype=None, name="t.csv", **options):
         (tmp_path / name).write_text(text)
-        table = read_table(tmp_path / name, dtype, **options)
-        return values(table), [str(recwarn.pop().message) for _ in list(recwarn)]
+        table = read_table(tmp_path / name, dtype, **options).astype(object)
+        return table.where(table.notna(), None).to_dict("list"), [str(recwarn.pop().message) for _ in list(recwarn)]
 
     return of_text
 
@@ -161,7 +156,6 @@ def test_a_table_that_would_be_read_askew_is_refused(tmp_path, text, message):
 
 TEXTS = 'country,status,none\nNA,None,\n,null,\n"",n/a,\nZA,x,\n'
 AS_TEXT = {"country": ["NA", None, None, "ZA"], "status": ["None", "null", "n/a", "x"], "none": [None] * 4}
-LONG = "0.1,9223372036854775807\n0.3333333333333333,-9223372036854775808\n123456.789012345,0\n"
 READ = {  # the file, types that are asked for, the columns, and how each warning begins
     "text is missing only where a field is empty": (
         TEXTS,
@@ -211,7 +205,7 @@ READ = {  # the file, types that are asked for, the columns, and how each warnin
         ],
     ),
     "numbers are read to the last bit": (
-        f"a,b\n{LONG}",
+        "a,b\n0.1,9223372036854775807\n0.3333333333333333,-9223372036854775808\n123456.789012345,0\n",
         {},
         {"a": [0.1, 1 / 3, 123456.789012345], "b": [2**63 - 1, -(2**63), 0]},
         [],

@@ -50,11 +50,8 @@ def test_findings_are_few_facts_by_what_they_are_about():
     about = [("sex",), ("race",), ("sex", "race"), ("age",), ("race",)]
     found = [finding(people(), 0.001, 0.5 - k / 10, sensitive_features=names) for k, names in enumerate(about)]
     facts = report(MethodResult("Themis", found, (), 0, 0)).facts
-    assert [[each.sensitive_features for each in fact] for fact in facts] == [
-        [("sex",), ("sex", "race")],
-        [("race",), ("race",)],
-        [("age",)],
-    ]
+    by_fact = [[("sex",), ("sex", "race")], [("race",), ("race",)], [("age",)]]
+    assert [[each.sensitive_features for each in fact] for fact in facts] == by_fact
 
 
 def test_a_report_without_findings_or_without_a_test_claims_no_certainty():
@@ -123,11 +120,14 @@ def test_people_decide_the_verdict_and_generated_inputs_on_request():
     both = MethodResult("Themis", (inputs, finding(people(), 0.03), finding(people(), 0.6)), (), 0, 0)
     apart, together = report(both), report(both, verdict_on="all")
     # Holm by hand in families of two and one, or of three.
-    assert apart.frame["p_value"].tolist() == pytest.approx([0.06, 0.6, 0.001])
-    assert together.frame["p_value"].tolist() == pytest.approx([0.06, 0.6, 0.003])
+    assert [each.frame["p_value"].tolist() for each in (apart, together)] == [
+        pytest.approx([0.06, 0.6, last]) for last in (0.001, 0.003)
+    ]
     assert [finding.population for finding in apart.findings] == ["people", "people", "generated inputs"]
-    assert (apart.verdict, apart.n_tests, apart.significant) == ("undecided", 2, ())
-    assert (together.verdict, together.n_tests, len(together.significant)) == ("difference found", 3, 1)
+    assert [(each.verdict, each.n_tests, len(each.significant)) for each in (apart, together)] == [
+        ("undecided", 2, 0),
+        ("difference found", 3, 1),
+    ]
     assert "Generated inputs: 1 difference is found on inputs made up, which do not" in apart.summary
     assert "<failure" not in apart.to_junit()
 
@@ -246,8 +246,8 @@ def verdicts(found):
     jsonschema.validate(content, SCHEMA)
     suite = ElementTree.fromstring(found.to_junit()).find("testsuite")
     failed, errors = (len(suite.findall(f"testcase/{kind}")) for kind in ("failure", "error"))
-    assert (int(suite.get("failures")), int(suite.get("errors"))) == (failed, errors)
-    assert int(suite.get("tests")) == len(suite.findall("testcase"))
+    counts = [int(suite.get(name)) for name in ("failures", "errors", "tests")]
+    assert counts == [failed, errors, len(suite.findall("testcase"))]
     text = found.to_html()
     said_in = {each.get("name"): each.get("value") for each in suite.iter("property")}
     answers = [case.findtext("system-out") for case in suite.findall("testcase") if case.find("system-out") is not None]
@@ -295,8 +295,8 @@ def test_by_default_no_label_no_exact_number_and_no_rare_value_is_shown():
     shown = shown_rows(of, table, "binned")
     assert (shown.index.tolist(), shown["sex"].tolist()) == ([*range(6)], of.evidence["sex"].head(6).tolist())
     assert not set(map(str, table["age"])) & set(shown["age"])
-    rare = shown_rows(finding(table), table, "binned")
-    assert list(rare) == ["age", "sex"], "one astronaut: the job of six people is not shown"
+    # One astronaut: the job of six people is not shown.
+    assert list(shown_rows(finding(table), table, "binned")) == ["age", "sex"]
 
 
 @settings(max_examples=40, deadline=None)
@@ -311,8 +311,7 @@ def test_each_row_that_is_shown_is_like_five_people_in_the_columns_that_are_show
         assert (table["sex"].iloc[:6].map(table["sex"].value_counts()) < 10).any()
         return
     everyone = pd.DataFrame({name: binned(table[name], table[name]) for name in shown})
-    for row in shown.itertuples(index=False):
-        assert (everyone == list(row)).all(axis=1).sum() >= 5
+    assert all((everyone == list(row)).all(axis=1).sum() >= 5 for row in shown.itertuples(index=False))
 
 
 @pytest.mark.parametrize("where", ["everyone", "age < 30"])
@@ -378,8 +377,8 @@ def old(rows):
 def test_a_gap_that_is_closed_is_better_and_one_that_opens_is_worse():
     men, women = fair(people()).groupby(people()["sex"]).mean()[["man", "woman"]]
     [row] = rows_of(case(old), case(fair))
-    assert (row["where"], row["verdict"]) == ("sex: man minus woman", "better")
-    assert (row["before"], row["after"]) == pytest.approx((men, men - women))
+    found = row["where"], row["verdict"], (row["before"], row["after"])
+    assert found == ("sex: man minus woman", "better", pytest.approx((men, men - women)))
     assert row["low"] <= row["change"] <= row["high"] < 0
     assert rows_of(case(fair), case(old))[0]["verdict"] == "worse"
     assert repr(compare(case(old), case(old))) == "ModelComparison: 0 better, 0 worse, 1 ruled out and 0 undecided"
@@ -410,8 +409,7 @@ def test_every_interval_holds_its_estimate_within_the_range(is_paired):
         cases = case(lambda t: t["first"], table, y_true=truth), case(lambda t: t["second"], other, y_true=truth)
         seen.append(compare(*cases).to_frame())
     rows = pd.concat(seen)
-    assert (rows["low"] <= rows["change"]).all()
-    assert (rows["change"] <= rows["high"]).all()
+    assert rows.eval("low <= change <= high").all()
     assert rows[["low", "change", "high"]].abs().max().max() <= 1
     assert rows["change"].min() < -0.8, "changes that the plain interval would not hold"
 
@@ -437,8 +435,8 @@ def test_other_labels_of_the_same_people_are_refused_and_missing_ones_left_out()
 
 def labelled(labels):
     """Return a case of a model that gives the second label to people above 40, its favourable one."""
-    decide = lambda rows: np.where(rows["age"] > 40, *np.array(labels)[::-1])  # noqa: E731
-    return case(decide, pos_label=np.array(labels).tolist()[1])
+    labels = np.array(labels)
+    return case(lambda rows: np.where(rows["age"] > 40, *labels[::-1]), pos_label=labels.tolist()[1])
 
 
 @pytest.mark.parametrize(
@@ -475,8 +473,7 @@ def gaps(first, second, *, is_paired, share_draws):
     for _ in range(400):
         draws = rng.random((2, 120))
         decisions = [draws[0] < np.where(inside, *first), draws[0 if share_draws else 1] < np.where(inside, *second)]
-        parts = ([each[some] for each in decisions] for some in (inside, ~inside))
-        rows.append(gap(*parts, is_paired=is_paired))
+        rows.append(gap(*([each[some] for each in decisions] for some in (inside, ~inside)), is_paired=is_paired))
     return pd.DataFrame(rows)
 
 
@@ -505,12 +502,13 @@ def test_a_gap_is_called_different_where_its_interval_leaves_out_no_change(secon
     assert (is_other == ((found["low"] > 0) | (found["high"] < 0))).all()
 
 
-PAIRS = 6 / 10 - 3 / 10, (6 / 10 + 3 / 10 - (6 / 10 - 3 / 10) ** 2) / 10  # 5 of 8 gain and 2 lose, and 2 more
-APART = 7 / 12 - 4 / 10, 4 / 10 * 6 / 10 / 10 + 7 / 12 * 5 / 12 / 12
-
-
 @pytest.mark.parametrize(
-    ("second", "is_paired", "expected"), [(np.arange(8) >= 2, True, PAIRS), (np.arange(10) < 6, False, APART)]
+    ("second", "is_paired", "expected"),
+    [
+        # 5 of 8 gain and 2 lose, and 2 more.
+        (np.arange(8) >= 2, True, (6 / 10 - 3 / 10, (6 / 10 + 3 / 10 - (6 / 10 - 3 / 10) ** 2) / 10)),
+        (np.arange(10) < 6, False, (7 / 12 - 4 / 10, 4 / 10 * 6 / 10 / 10 + 7 / 12 * 5 / 12 / 12)),
+    ],
 )
 def test_a_difference_by_hand(second, is_paired, expected):
     assert difference(np.arange(8) < 3, second, is_paired=is_paired) == pytest.approx(expected)
@@ -595,8 +593,8 @@ def test_unknown_groups_labels_and_groups_of_nobody(given, options, expected):
 def test_a_missing_name_in_one_of_several_levels_is_unknown_too():
     names = pd.MultiIndex.from_tuples([("f", "a"), ("m", "a"), ("m", np.nan), ("m", "declined")])
     table = impact_table(counts([100] * 4, [40, 50, 90, 80]).set_axis(names), unknown=["declined"])
-    assert table["impact ratio"].tolist() == pytest.approx([0.8, 1, np.nan, np.nan], nan_ok=True)
-    assert table.index.tolist() == ["f, a", "m, a", "m, (unknown)", "m, declined"]
+    expected = {"f, a": 0.8, "m, a": 1, "m, (unknown)": np.nan, "m, declined": np.nan}
+    assert table["impact ratio"].to_dict() == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "Int64", "Float64", "float32"])
@@ -604,9 +602,6 @@ def test_counts_of_any_type_of_number(dtype):
     frame = impact_table(counts([100, 120], [40, 90]).astype(dtype))
     assert frame["impact ratio"].tolist() == pytest.approx([0.4 / 0.75, 1])
     pd.testing.assert_frame_equal(frame, impact_table(counts([100, 120], [40, 90])), check_dtype=False)
-
-
-BAD = (-1, np.nan, np.inf, -np.inf, None, pd.NA, True, "5", 5j, pd.Timestamp("2026-01-01"))
 
 
 @pytest.mark.parametrize(
@@ -617,7 +612,7 @@ BAD = (-1, np.nan, np.inf, -np.inf, None, pd.NA, True, "5", 5j, pd.Timestamp("20
         (counts([10], [11]), "expected at most as many selected as people, found 11 of 10 in 'a'"),
         *(
             (counts([10, 10], [5, bad]), "expected counts, finite and of at least 0, in column 'selected'")
-            for bad in BAD
+            for bad in (-1, np.nan, np.inf, -np.inf, None, pd.NA, True, "5", 5j, pd.Timestamp("2026-01-01"))
         ),
         (counts(pd.array([10, None], "Int64"), [5, 5]), "expected counts, .*, in column 'people'"),
         (counts([10, np.inf], [5, 5]), "expected counts, .*, in column 'people'"),
@@ -658,10 +653,12 @@ def test_a_report_names_no_group_of_fewer_than_five_people():
         methods=["rates"],
         progress=False,
     )
-    assert report.groups["name"]["people"].to_dict() == {"(200 of fewer than 5 people)": 200}
-    assert report.groups["town"]["people"].to_dict() == {"a": 150, "b": 47, "(1 of fewer than 5 people)": 3}
-    for text in (report.to_html(rows="none"), report.to_json(rows="none")):
-        assert sum(name in text for name in names) <= 3, "in what was not assessed"
+    assert {name: report.groups[name]["people"].to_dict() for name in ("name", "town")} == {
+        "name": {"(200 of fewer than 5 people)": 200},
+        "town": {"a": 150, "b": 47, "(1 of fewer than 5 people)": 3},
+    }
+    named = [sum(name in text for name in names) for text in (report.to_html(rows="none"), report.to_json(rows="none"))]
+    assert max(named) <= 3, "in what was not assessed"
 
 
 def test_no_sentence_says_what_became_of_fewer_than_five_people():
