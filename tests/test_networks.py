@@ -6,6 +6,7 @@ import tensorflow as tf
 from scipy.special import log_softmax, logsumexp
 
 from fairlab.benchmarks.adf import dense_network
+from fairlab.cases import wrap_model
 from fairlab.networks import (
     FeedForward,
     Network,
@@ -144,6 +145,22 @@ def test_networks_that_differ_in_their_normalisation_do_not_share_it(adapted):
         np.testing.assert_allclose(network.probabilities(X), model(X.astype(np.float32)), atol=1e-6)
         assert (network.predict(X) == (mean == 0)).all()
         assert (network.log_odds_gradient(X)[1] > 0).all() == (mean == 0)
+
+
+def test_an_operation_after_the_last_layer_is_no_softmax_or_sigmoid():
+    inputs = keras.Input((2,))
+    model = keras.Model(inputs, 1 - keras.layers.Dense(1, "sigmoid")(inputs))
+    with pytest.raises(ValueError, match="ends with Subtract, expected sigmoid for 1 outputs"):
+        Network(model)
+    X = np.array([[1.0, 2.0], [-1.0, 0.5]], dtype=np.float32)
+    np.testing.assert_allclose(wrap_model(model).scores_of(X), model(X)[:, 0], rtol=1e-6)
+
+
+def test_a_last_layer_that_occurs_twice_is_taken_where_it_is_last():
+    inputs, layer = keras.Input((2,)), keras.layers.Dense(2, "softmax")
+    model = keras.Model(inputs, layer(layer(inputs)))
+    X = np.array([[1.0, 2.0], [-1.0, 0.5]], dtype=np.float32)
+    np.testing.assert_allclose(Network(model).probabilities(X), model(X), rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["predict", "probabilities", "logits"])

@@ -372,7 +372,9 @@ def logits_model(model, from_logits: bool | None = None):
         raise ValueError(f"model: expected one input and one output of shape (n_rows, n), found {shapes}")
     if from_logits is None:
         from_logits = getattr(getattr(model, "loss", None), "from_logits", False)
-    last, n_outputs = model.layers[-1], model.output_shape[-1]
+    # What gives the output: an operation such as ``1 - outputs`` is no layer, and a layer may occur several times.
+    last, node, _ = model.outputs[0]._keras_history
+    entering, n_outputs = last._inbound_nodes[node].input_tensors[0], model.output_shape[-1]
     activation = keras.activations.softmax if isinstance(last, keras.layers.Softmax) else None
     activation = getattr(last, "activation", activation)
     if check_flag(from_logits, "from_logits") and activation not in (
@@ -388,9 +390,9 @@ def logits_model(model, from_logits: bool | None = None):
             "logits, say from_logits=True"
         )
     if type(last).call is keras.layers.Dense.call:
-        return keras.Model(model.inputs[0], _linear(last)(last.input), name="logits")
+        return keras.Model(model.inputs[0], _linear(last)(entering), name="logits")
     if isinstance(last, keras.layers.Activation | keras.layers.Softmax):
-        return keras.Model(model.inputs[0], last.input, name="logits")
+        return keras.Model(model.inputs[0], entering, name="logits")
     raise ValueError(f"model: ends with {type(last).__name__}, expected a Dense, Activation or Softmax layer")
 
 
