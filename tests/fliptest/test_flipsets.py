@@ -126,6 +126,16 @@ def test_a_report_by_hand(image, options, expected):
     np.testing.assert_allclose(report[list(expected)].astype(float), pd.DataFrame(expected))
 
 
+def test_a_report_goes_by_the_labels_of_people_in_another_order():
+    people, images = (table.set_axis(list("xyz")) for table in (FEW, FEW_IMAGE))
+    flips = flipset(hire, people, images)
+    expected = transparency_report(FLIPS, FEW, FEW_IMAGE).to_frame()
+    for shuffled in (people, people.iloc[[2, 0, 1]]):
+        pd.testing.assert_frame_equal(transparency_report(flips, shuffled, images).to_frame(), expected)
+    with pytest.raises(ValueError, match="flipset: has the row label 'x', which the table has not"):
+        transparency_report(flips, FEW, FEW_IMAGE)
+
+
 def test_an_empty_flipset_gives_missing_rows():
     report = transparency_report(FLIPS, FEW, FEW_IMAGE)
     assert (report.n_negative, report.negative.index.tolist()) == (0, ["a", "b", "c"])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count, check_features, check_kind, checked, is_number
+from fairlab.checks import align, check_count, check_features, check_kind, checked, is_number
 from fairlab.fliptest.flipsets import Flipset, check_same_length, checked_images
 from fairlab.transport.cost import as_table, check_mixed, codes_of
 
@@ -59,7 +59,7 @@ def transparency_report(flipset: Flipset, X: Any, X_image: Any, *, scale: Any = 
     Parameters
     ----------
     flipset : Flipset
-        Of the same rows as `X`.
+        Of the same rows as `X`: of a DataFrame by the row labels, of an array in the same order.
     X, X_image : DataFrame or array of shape (n_rows, n_features)
         People and their images. Leave out the columns that always change, such as the group itself.
     scale : Series indexed by feature, or array-like of shape (n_features,), optional
@@ -82,13 +82,15 @@ def transparency_report(flipset: Flipset, X: Any, X_image: Any, *, scale: Any = 
     >>> transparency_report(flip, women, women + [1, 0]).negative["mean_difference"].to_dict()
     {'skill': -1.0, 'hair': 0.0}
     """
+    is_array = not isinstance(X, pd.DataFrame)
     X, X_image = as_table(X), as_table(checked_images(X, X_image))
     if len(flipset.prediction) != len(X):
         raise ValueError(f"flipset has {len(flipset.prediction)} rows, X has {len(X)}")
+    rows = align(pd.Series(np.arange(len(X)), X.index if is_array else flipset.index), X.index, "flipset").to_numpy()
     names = list(map(str, X.columns))
     differences = [_difference(X.iloc[:, j], X_image.iloc[:, j]) for j in range(len(names))]
     difference = np.column_stack(differences) / _check_scale(scale, names)
-    positive, negative = (_rank(difference[mask], names) for mask in (flipset.positive, flipset.negative))
+    positive, negative = (_rank(difference[mask[rows]], names) for mask in (flipset.positive, flipset.negative))
     return TransparencyReport(positive, negative, flipset.n_positive, flipset.n_negative)
 
 
