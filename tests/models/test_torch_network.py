@@ -54,6 +54,36 @@ def test_all_ends_give_the_same_logits_and_slopes(model, label, sign):
     np.testing.assert_allclose(network.log_odds_gradient(X, label)[1], np.tile(sign * KERNEL, (50, 1)), rtol=1e-3)
 
 
+class Within(torch.nn.Module):
+    """A module whose last layer is not its end."""
+
+    def __init__(self, layer, end, **weights):
+        super().__init__()
+        self.inner, self.outer = module(**weights), torch.nn.Linear(len(weights.get("bias", BIAS)), 1)
+        self.layer, self.end = layer, end
+
+    def forward(self, X):
+        return self.end(self, self.layer(self.inner(X)))
+
+
+@pytest.mark.parametrize(
+    ("model", "is_logit"),
+    [
+        (Within(torch.nn.Sigmoid(), lambda _, chance: 1 - chance), False),
+        (Within(torch.nn.Sigmoid(), lambda _, chance: chance.clamp(0.3, 0.6)), False),
+        (Within(torch.nn.Sigmoid(), lambda model, hidden: model.outer(hidden)), True),
+        (Within(torch.nn.Softmax(1), lambda model, hidden: model.outer(hidden), **TWO), True),
+        (Within(torch.nn.Softmax(1), lambda _, chances: chances.flip(1)[:, 1:], **TWO), False),
+    ],
+    ids=["one less", "clamped", "sigmoid hidden", "softmax hidden", "turned round"],
+)
+def test_what_follows_the_layer_that_was_defined_last_counts(model, is_logit):
+    with torch.no_grad():
+        answer = model(torch.tensor(X, dtype=torch.float32)).numpy()[:, 0]
+    chance = 1 / (1 + np.exp(-answer)) if is_logit else answer
+    np.testing.assert_allclose(TorchNetwork(model).probabilities(X)[:, 1], chance, rtol=1e-4)
+
+
 def test_a_module_is_asked_as_it_is_in_use_and_left_as_it_was():
     model = module(torch.nn.Dropout(0.5), torch.nn.Linear(1, 1), torch.nn.Sigmoid())
     model.train()

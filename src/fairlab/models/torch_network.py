@@ -37,7 +37,11 @@ class TorchNetwork(BaseNetwork):
         sizes = np.repeat([1, 10, 1000], 64)[:, None]
         probe = sizes * np.random.default_rng(0).normal(size=(len(sizes), self.n_features))
         with _InUse(model), torch.no_grad():
-            outputs = self._outputs(self._tensor(probe)).cpu().numpy()
+            X, ends = self._tensor(probe), torch.nn.Sigmoid | torch.nn.Softmax | torch.nn.LogSoftmax
+            answer, _, ended = self._passed(X)
+            # The layer that was defined last need not be what the module ends with.
+            self._is_cut = isinstance(self._end, ends) and ended is not None and torch.equal(ended, answer)
+            outputs = self._outputs(X).cpu().numpy()
         self.n_classes = max(outputs.shape[1], 2)
         within = ((outputs >= 0) & (outputs <= 1)).all()
         self._are_probabilities = within and (outputs.shape[1] == 1 or np.allclose(outputs.sum(axis=1), 1, atol=1e-4))
@@ -67,23 +71,31 @@ class TorchNetwork(BaseNetwork):
 
     def _outputs(self, X):
         """Return what the module gives, or what enters a sigmoid or softmax at its end, shape (n_rows, n_outputs)."""
-        caught = []
+        answer, entering, _ = self._passed(X)
+        if not self._is_cut:
+            return answer
         # What enters the last layer keeps what a sigmoid or softmax would round to 0 or 1.
-        hook = self._end.register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0]))
+        if isinstance(self._end, torch.nn.Sigmoid) and answer.shape[1] > 1:
+            raise ValueError(f"model: ends with {answer.shape[1]} sigmoids, expected one, or a softmax")
+        return entering
+
+    def _passed(self, X):
+        """Return what the module gives, shape (n_rows, n_outputs); what enters its last layer, and what leaves it."""
+        caught = [(None, None)]
+        hook = self._end.register_forward_hook(lambda _, inputs, output: caught.append((inputs[0], output)))
         try:
             answer = self._model(X)
         finally:
             hook.remove()
-        one_sided = isinstance(self._end, torch.nn.Sigmoid)
-        if one_sided or isinstance(self._end, torch.nn.Softmax | torch.nn.LogSoftmax):
-            answer = caught[-1]
-        if answer.ndim == 1:
-            answer = answer[:, None]
+        answer, *parts = (_in_rows(part) for part in (answer, *caught[-1]))
         if answer.ndim != 2 or len(answer) != len(X):
             raise ValueError(f"model: returned shape {tuple(answer.shape)} for {len(X)} rows, expected one row each")
-        if one_sided and answer.shape[1] > 1:
-            raise ValueError(f"model: ends with {answer.shape[1]} sigmoids, expected one, or a softmax")
-        return answer
+        return answer, *parts
+
+
+def _in_rows(values):
+    """Return one number a row as a column."""
+    return values[:, None] if getattr(values, "ndim", 2) == 1 else values
 
 
 class _InUse:
