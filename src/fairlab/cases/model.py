@@ -141,10 +141,12 @@ class ModelAdapter:
         Raises
         ------
         CaseError
-            If there is not one finite number for each row.
+            If there is not one finite number for each row, or the model has other than two classes.
         """
         if self.scorer is None:
             answer = self.predict(X)
+        elif len(self.classes or (0, 1)) != 2:
+            raise CaseError(f"model: expected two classes, the second with the score, found {len(self.classes)}")
         else:
             answer = expit(self.scorer(X, 1)) if self.unit == "log odds" else self.scorer(X, 1)
         if answer.dtype.kind not in "biuf":
@@ -478,8 +480,10 @@ def _shaped(values, shape: tuple[int, ...], what: str) -> np.ndarray:
 
 
 def _of_own_rows(function: Callable, rows, *more):
-    """Hand on a frame of its own: what a model sorts or drops there is not asked about."""
-    return function(rows.copy(deep=False) if isinstance(rows, pd.DataFrame) else rows, *more)
+    """Hand on rows of its own: what a model sorts, drops or scales there is not asked about."""
+    if isinstance(rows, pd.DataFrame):
+        return function(rows.copy(deep=False), *more)
+    return function(rows.copy() if isinstance(rows, np.ndarray) else rows, *more)
 
 
 @contextmanager
