@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
 
 from fairlab.cases import BudgetSpentError, Case, CaseError, Finding, MethodResult, Queries, Schema, wrap_model
-from fairlab.cases.meaning import PrintedLabel
+from fairlab.cases.meaning import PrintedLabel, reach
 from fairlab.cases.queries import BATCH, row_keys
 from fairlab.networks import Network
 
@@ -743,6 +743,20 @@ def test_what_was_fitted_to_an_array_gets_one():
     mixed = pd.DataFrame({"flag": [True, False], "n": pd.array([1, None], dtype="Int64")})
     forest = RandomForestClassifier(n_estimators=2).fit(np.array([[1.0, 1.0], [0.0, np.nan]]), [0, 1])
     assert wrap_model(forest).answer(mixed).shape == (2,)
+
+
+@pytest.mark.parametrize("threshold", [0.7, 0.3, 0.5])
+def test_scores_in_single_precision_reach_a_threshold_as_their_own_comparison_says(threshold):
+    scores = np.array([0.1, 0.3, 0.5, 0.7], dtype=np.float32)
+    table = pd.DataFrame({"sex": ["f", "m"] * 4, "x": np.arange(8) % 4})
+    case = Case(lambda rows: scores[rows["x"]], table, sensitive_features="sex", decision_threshold=threshold)
+    assert case.decide().tolist() == (scores >= threshold)[table["x"]].tolist()
+
+
+@pytest.mark.parametrize("threshold", [0.7, 1e-50, 1e300])
+def test_other_scores_below_a_threshold_do_not_reach_it(threshold):
+    scores = np.array([0.0, 0.69999999, np.nextafter(0.7, 0), 0.7, 1.0])
+    assert reach(scores, threshold).tolist() == (scores >= threshold).tolist()
 
 
 def test_a_model_of_scores_alone_has_no_classes():

@@ -82,7 +82,7 @@ class Meaning:
         """Return a sentence if values, in `unit`, are all favourable decisions or none is; else ""."""
         if self.kind == "numbers":
             return ""
-        favourable = values.astype(bool) if self.kind == "labels" else values >= self.decision_threshold
+        favourable = values.astype(bool) if self.kind == "labels" else reach(values, self.decision_threshold)
         if favourable.any() != favourable.all():
             return ""
         who = "favourable" if favourable[0] else "unfavourable"
@@ -345,6 +345,14 @@ def _warned(meaning: Meaning, text: str) -> Meaning:
 def are_probabilities(values) -> bool:
     """Return whether all values are within 0 and 1."""
     return bool(((values >= 0) & (values <= 1)).all())
+
+
+def reach(scores: np.ndarray, threshold: float) -> np.ndarray:
+    """Return which scores are at least a threshold: 0.7 in single precision, which is 0.69999999, is at least 0.7."""
+    with np.errstate(over="ignore"):
+        single = float(np.float32(threshold))
+    is_rounded = abs(single - threshold) < np.finfo(np.float32).eps * abs(threshold)  # or it is infinite, or 0
+    return (scores >= threshold) | ((scores == single) & is_rounded)
 
 
 def default_pos_label(labels: set):

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from fairlab.cases.finding import few
 from fairlab.cases.foreign import from_other_library
-from fairlab.cases.meaning import are_probabilities, interpret
+from fairlab.cases.meaning import are_probabilities, interpret, reach
 from fairlab.cases.queries import Queries
 from fairlab.cases.schema import CaseError, case_errors, check_values
 from fairlab.checks import align, check_number
@@ -158,7 +158,7 @@ class ModelAdapter:
         if decision_threshold is None:
             return self.classes_of
         threshold = check_number(decision_threshold, "decision_threshold")
-        return lambda X: self.scores_of(X) >= threshold
+        return lambda X: reach(self.scores_of(X), threshold)
 
     def settle(
         self, rows: pd.DataFrame, y: pd.Series | None, pos_label: object, decision_threshold: float | None
@@ -223,7 +223,9 @@ class ModelAdapter:
             )
         name, answer = self._question
         answers = self.queries.send(answer, rows) if anew else self._known(name, answer, rows)
-        return answers.astype(bool) if name == "label" else self._in_unit(answers) >= self.meaning.decision_threshold
+        if name == "label":
+            return answers.astype(bool)
+        return reach(self._in_unit(answers), self.meaning.decision_threshold)
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the score of the favourable class, shape (n_rows,)."""
