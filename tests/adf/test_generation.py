@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
 from small_network import check_every_instance
 
 from fairlab.adf import (
@@ -453,6 +454,48 @@ def test_a_score_is_held_against_its_threshold(threshold, expected):
     expected = pytest.approx(0.1, abs=0.03), pytest.approx(np.sqrt(0.1 * 0.9 / 1_000), rel=0.15)  # one value of ten
     assert (found.share, found.standard_error) == expected
     assert found.interval() == pytest.approx(tuple(binomtest(round(1_000 * found.share), 1_000).proportion_ci(0.95)))
+
+
+def test_a_score_in_single_precision_is_held_against_its_threshold():
+    options = {"schema": TWO, "sensitive_features": "sex", "decision_threshold": 0.7}
+    score = lambda X: ((X[:, 0] + X[:, 1]) / 10).astype(np.float32)  # noqa: E731
+    assert discriminatory(score, np.array([[6, 0], [7, 0]]), **options).tolist() == [True, False]
+    differences = FiniteDifferences(score, TWO, "sex", decision_threshold=0.7)
+    assert differences.predict(np.array([[6, 0], [7, 0], [6, 1]])).tolist() == [0, 1, 1]
+
+
+def test_a_tree_gets_the_columns_that_it_was_fitted_to_or_none():
+    table = pd.DataFrame(TWO.sample(500, random_state=0), columns=TWO.names)
+    label, X = table["a"] + 2 * table["sex"] >= 5, np.array([[4, 0], [9, 0]])
+    options = {"schema": TWO, "sensitive_features": "sex"}
+    tree = DecisionTreeClassifier().fit(table, label)
+    assert discriminatory(tree, X, **options).tolist() == [True, False]
+    turned = DecisionTreeClassifier().fit(table[["sex", "a"]], label)
+    for call in (
+        lambda: discriminatory(turned, X, **options),
+        lambda: Aequitas(turned, TWO, "sex").generate(n_samples=5),
+        lambda: ADF(turned, TWO, "sex", decision_threshold=0.5).generate(X),
+    ):
+        with pytest.raises(ValueError, match="schema and the model's fit differ in columns: their order differs"):
+            call()
+
+
+def test_a_score_is_that_of_one_class_against_another():
+    three = DecisionTreeClassifier().fit(np.arange(20).reshape(10, 2), np.arange(10) % 3)
+    with pytest.raises(ValueError, match="model: expected two classes, the second with the score, found 3"):
+        discriminatory(three, np.array([[4, 0]]), "sex", schema=TWO, decision_threshold=0.5)
+
+
+def test_a_model_that_writes_into_its_input_changes_no_search():
+    def scaled(X):
+        X *= 2
+        return X[:, 0] + 2 * X[:, 1]
+
+    def found(score):
+        search = ADF(score, TWO, "sex", decision_threshold=9, n_local=20)
+        return search.generate(TWO.sample(20, random_state=0)).trace.inputs.tolist()
+
+    assert found(scaled) == found(lambda X: scaled(X.copy()))
 
 
 def counted(trace, iterations, successful):

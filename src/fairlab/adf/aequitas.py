@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from fairlab.adf.discrimination import Partners, SearchMethod, SearchResult, Trace, collect, repeated
 from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
-from fairlab.cases.model import wrap_model
+from fairlab.adf.gradients import model_over
 from fairlab.cases.schema import Schema
 from fairlab.checks import FRACTION, check_count, checked, one_of
 from fairlab.networks import FeedForward
@@ -179,7 +179,7 @@ class Aequitas(SearchMethod):
 
     def _validate(self) -> None:
         self._check()
-        classify = wrap_model(self.model).deciding(self.decision_threshold)
+        classify = model_over(self.model, self.schema).deciding(self.decision_threshold)
         self._partners = Partners(classify, self.sensitive_features, schema=self.schema)
 
     def _steps(self, draws, successful, rngs, *, in_blocks: bool = False) -> Iterator[Trace]:

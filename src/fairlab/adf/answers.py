@@ -133,7 +133,7 @@ class Slopes(FiniteDifferences):
             matrix[:, columns] = self._values[position][X[:, position]]
         return matrix
 
-    def _is_positive(self, X, lead):
+    def _is_positive(self, X, score):
         return self._answers.favourable(X)  # labels may decide otherwise than the score
 
     def _slopes(self, X) -> np.ndarray:

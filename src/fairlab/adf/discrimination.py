@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from fairlab.cases.model import wrap_model
+from fairlab.adf.gradients import model_over
 from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_parameters, check_seed, checked, one_of
 from fairlab.statistics import exact_interval
@@ -155,8 +155,8 @@ def discriminatory(
     Raises
     ------
     ValueError
-        If a sensitive feature is not in the schema, `X` or the model has other columns, or what the model returns is
-        no class, as probabilities are not.
+        If a sensitive feature is not in the schema, `X` or the model has other columns, or the same in another order,
+        or what the model returns is no class, as probabilities are not.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def discriminatory(
     >>> discriminatory(model, np.array([[4, 0], [4, 1], [9, 0]]), "sex", schema=schema).tolist()
     [True, True, False]
     """
-    X, classify = check_schema(schema).check(X), wrap_model(model).deciding(decision_threshold)
+    X, classify = check_schema(schema).check(X), model_over(model, schema).deciding(decision_threshold)
     partners = Partners(classify, sensitive_features, schema=schema)
     rows = max(1, INPUTS_AT_ONCE // len(partners.values))
     return np.concatenate([partners(X[start : start + rows]) >= 0 for start in range(0, len(X), rows)])

@@ -6,12 +6,33 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from fairlab.cases.model import wrap_model
+from fairlab.cases.meaning import reach
+from fairlab.cases.model import ModelAdapter, wrap_model
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import check_number
+from fairlab.checks import check_number, check_same_columns
 
 NEIGHBOURS_AT_ONCE = 1 << 18  # rows in one query
 LEAST = 1e-12  # margin of a score that is just its threshold, so that it has a side
+
+
+def model_over(model: Any, schema: Schema) -> ModelAdapter:
+    """Return the adapter of a model that gets inputs without names, in the order of a schema.
+
+    Parameters
+    ----------
+    model : object
+        See `fairlab.cases.wrap_model`.
+    schema : Schema
+
+    Raises
+    ------
+    ValueError
+        If the model knows the columns that it was fitted to, and they are others, or in another order.
+    """
+    adapter = wrap_model(model)
+    if adapter.columns is not None:
+        check_same_columns(schema.names, list(adapter.columns), "schema", "the model's fit")
+    return adapter
 
 
 def with_side(lead: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
@@ -60,7 +81,7 @@ class FiniteDifferences:
         decision_threshold: float,
     ):
         columns = check_schema(schema).positions(sensitive_features)
-        self._score = wrap_model(score).scores_of
+        self._score = model_over(score, schema).scores_of
         self.decision_threshold = check_number(decision_threshold, "decision_threshold")
         self.low, self.high = schema.low, schema.high
         self.n_features = len(schema.names)
@@ -80,8 +101,8 @@ class FiniteDifferences:
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X: expected {self.n_features} columns, found shape {X.shape}")
-        lead = self._score(X) - self.decision_threshold
-        return with_side(lead, self._is_positive(X, lead))
+        score = self._score(X)
+        return with_side(score - self.decision_threshold, self._is_positive(X, score))
 
     def log_odds_gradient(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the lead of every row's class, shape (n_rows,), and its slope along every attribute."""
@@ -97,9 +118,9 @@ class FiniteDifferences:
         lead, gradient = self.log_odds_gradient(X)
         return -expit(-lead)[:, None] * gradient
 
-    def _is_positive(self, X, lead) -> np.ndarray:
+    def _is_positive(self, X, score) -> np.ndarray:
         """Return which rows have class 1."""
-        return lead >= 0
+        return reach(score, self.decision_threshold)
 
     def _slopes(self, X) -> np.ndarray:
         """Return the slopes of the score, shape (n_rows, n_features)."""
