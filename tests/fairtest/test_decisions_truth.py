@@ -71,11 +71,11 @@ def count():
             rng = np.random.default_rng([number, n, len(design), int(100 * rates[0])])
             case = case_of(design, decisions(rng, design, rates, n))
             for found in GroupRates(rates=["selection rate"]).run(case).findings:
+                where = f"{design}, {n} people, {kind} rates"
                 holds = found.low <= rates[0] - rates[1] <= found.high
-                answers.append((f"{design}, {n} people, {kind} rates: the interval holds the truth", holds, 0.95))
+                answers.append((f"{where}: the interval holds the truth", holds, 0.95))
                 if rates[0] == rates[1]:
-                    said = f"{design}, {n} people, {kind} rates: the p-value is above 0.05"
-                    answers.append((said, found.p_value > 0.05, 0.95))
+                    answers.append((f"{where}: the p-value is above 0.05", found.p_value > 0.05, 0.95))
     for design, shift, n in product(DESIGNS, (0.0, 0.1), SIZES):
         for number in range(N_TABLES):
             rng = np.random.default_rng([number, n, len(design), int(100 * shift)])

@@ -74,7 +74,6 @@ def test_counts_and_sums_give_the_children_that_one_by_one_gives(metric, ordered
 
 
 TABLE = np.array([[30, 10], [20, 40]])
-TABLES = arrays(int, st.tuples(st.integers(2, 4), st.integers(2, 4)), elements=st.integers(0, 60))
 
 
 def people(table):
@@ -91,7 +90,7 @@ def people(table):
 # NMI
 
 
-@given(TABLES)
+@given(arrays(int, st.tuples(st.integers(2, 4), st.integers(2, 4)), elements=st.integers(0, 60)))
 def test_published_nmi_is_mutual_information_of_the_smoothed_table_over_the_smaller_entropy(table):
     rows, columns = np.indices(table.shape).reshape(2, -1).repeat((table + 1).ravel(), axis=1)
     information = mutual_info_score(rows, columns)
@@ -101,8 +100,8 @@ def test_published_nmi_is_mutual_information_of_the_smoothed_table_over_the_smal
 
 def test_published_nmi_interval_is_where_the_noncentral_distribution_has_the_statistic_in_its_tails():
     g, p_value, df, _ = chi2_contingency(TABLE, correction=False, lambda_="log-likelihood")
-    padded = np.vstack([TABLE, [0, 0]])  # an empty row is no degree of freedom
-    assert NMI().interval(padded, confidence_level=0.9).p_value == pytest.approx(p_value)
+    # An empty row is no degree of freedom.
+    assert NMI().interval(np.vstack([TABLE, [0, 0]]), confidence_level=0.9).p_value == pytest.approx(p_value)
     interval, smoothed = NMI(variant="published").interval(TABLE, confidence_level=0.9), TABLE + 1
     smaller = min(entropy(smoothed.sum(axis=axis)) for axis in (0, 1))
     noncentrality = np.array([interval.low, interval.high]) * smaller * 2 * smoothed.sum() - df
@@ -112,8 +111,8 @@ def test_published_nmi_interval_is_where_the_noncentral_distribution_has_the_sta
 def test_small_tables_of_two_groups_are_tested_exactly_and_only_as_published_by_drawn_tables():
     table = np.array([[12, 4], [9, 17]])  # probabilities order such tables as chi-square does
     expected = fisher_exact(table).pvalue
-    for padded in (table, np.insert(table, 1, 0, axis=0)):
-        assert exact(NMI(), people(padded)).p_value == pytest.approx(expected, rel=1e-9)
+    found = [exact(NMI(), people(padded)).p_value for padded in (table, np.insert(table, 1, 0, axis=0))]
+    assert found == pytest.approx([expected] * 2, rel=1e-9)
     assert exact(NMI(variant="published"), people(table)).p_value == table_p_value(table, rng()) != expected
 
 
@@ -140,9 +139,8 @@ ERRORS = np.sqrt(0.25 * 0.75 / 40 + (2 / 3) * (1 / 3) / 60), np.sqrt(1 / 10 + 1 
 def test_normal_intervals_by_hand(metric, center, error, scale):
     interval = metric.interval(TABLE, confidence_level=0.95)
     low, high = center + error * norm.ppf([0.025, 0.975])
-    assert metric.estimate(TABLE) == pytest.approx(scale(center))
-    assert numbers(interval) == pytest.approx((*scale([low, high]), 2 * norm.sf(-center / error)))
-    assert metric.effect(interval) == pytest.approx(-high)
+    found = metric.estimate(TABLE), *numbers(interval), metric.effect(interval)
+    assert found == pytest.approx((scale(center), *scale([low, high]), 2 * norm.sf(-center / error), -high))
 
 
 NOTHING = {NMI: [(0, 1, 1), (0, 1, 1)], Difference: [(0, 1, 1), (-1, 1, 1)], Ratio: [(1, 1, 1), (0, np.inf, 1)]}
@@ -153,14 +151,13 @@ NOTHING = {NMI: [(0, 1, 1), (0, 1, 1)], Difference: [(0, 1, 1), (-1, 1, 1)], Rat
 def test_of_one_value_nothing_is_known(metric, table):
     published = metric(variant="published").interval(np.array(table), confidence_level=0.95)
     known = [published] + [metric().sound(np.array(table), confidence_level=0.95)] * (0 in np.sum(table, axis=1))
-    assert list(map(numbers, known)) == NOTHING[metric][: len(known)]
-    assert [metric().effect(interval) for interval in known] == [0] * len(known)
+    expected = [(numbers, 0) for numbers in NOTHING[metric][: len(known)]]
+    assert [(numbers(interval), metric().effect(interval)) for interval in known] == expected
 
 
 def test_bounds_of_rates_at_the_edge():
     assert Difference(smoothing=0).interval(np.array([[1, 30], [3, 0]]), confidence_level=0.95).high == 1
-    ratio = Ratio(smoothing=0).interval(np.array([[9, 0], [5, 4]]), confidence_level=0.95)
-    assert numbers(ratio) == (0, np.inf, 1)
+    assert numbers(Ratio(smoothing=0).interval(np.array([[9, 0], [5, 4]]), confidence_level=0.95)) == (0, np.inf, 1)
 
 
 @pytest.mark.parametrize("metric", [NMI(), Difference(), Ratio()], ids=lambda m: m.name)
@@ -275,8 +272,8 @@ def test_strata_that_do_not_occur_change_nothing_but_are_hypotheses():
     one, other = (exact(Difference(), stratified(STRATA, n_empty=n)) for n in (0, 2))
     assert one == other
     some = stratified(STRATA, n_empty=1)
-    names = [name for name, _, _ in Difference().hypotheses(some, ())]
-    assert names == ["", "department: e0", "department: e1", "department: e2"]
+    hypotheses = Difference().hypotheses(some, ())
+    assert [name for name, *_ in hypotheses] == ["", "department: e0", "department: e1", "department: e2"]
     _, *sizes = NMI().children(some, np.zeros(160, dtype=int), 2, ordered=False, confidence_level=0.95)
     assert np.array(sizes).tolist() == [[160, 0], [60, 0]], "and of the smallest stratum that occurs"
 
@@ -285,9 +282,8 @@ def test_difference_within_strata_by_hand():
     interval = Difference().sound_given(STRATA, confidence_level=0.9)
     parts = [Difference().sound(table, confidence_level=0.9) for table in STRATA]
     gaps = [-gap for gap in (30 / 40 - 20 / 60, 5 / 30 - 10 / 30)]
-    mean = np.average(gaps, weights=[100, 60])
     below = np.sqrt(sum((n / 160 * (part.low - gap)) ** 2 for n, part, gap in zip((100, 60), parts, gaps, strict=True)))
-    assert interval.low == pytest.approx(mean - below)
+    assert interval.low == pytest.approx(np.average(gaps, weights=[100, 60]) - below)
 
 
 def test_a_sound_p_value_of_strata_is_no_mere_mean():
@@ -298,8 +294,7 @@ def test_a_sound_p_value_of_strata_is_no_mere_mean():
 
 def test_sound_conditional_correlation_adds_up_the_strata():
     x, noise = CORRELATED_IN_STRATA.sensitive_features, CORRELATED_IN_STRATA.output.values
-    y = Column("y", 0.3 * x.values + noise)
-    sample = Sample(x, y, Column("part", STRATA_OF_PAIRS, ("a", "b")))
+    sample = Sample(x, Column("y", 0.3 * x.values + noise), Column("part", STRATA_OF_PAIRS, ("a", "b")))
     parts = [Correlation().approximate(part, confidence_level=0.9) for part in sample.strata().values()]
     interval = exact(Correlation(), sample, 0.9)
     assert interval.low == pytest.approx(np.average([part.low for part in parts], weights=[200, 100]))
@@ -331,8 +326,8 @@ def test_of_one_number_or_three_people_nothing_is_known(sample):
 def test_published_permutation_p_value_against_all_permutations():
     x, y = [1, 5, 2, 8, 9, 4], [2.0, 3, 1, 9, 4, 7]
     r = np.array([abs(np.corrcoef(x, shuffled)[0, 1]) for shuffled in permutations(y)])
-    tested = exact(Correlation(variant="published"), pairs(x, y))
-    assert tested.p_value == pytest.approx(np.mean(r >= r[0] - 1e-9), abs=0.02)
+    expected = pytest.approx(np.mean(r >= r[0] - 1e-9), abs=0.02)
+    assert exact(Correlation(variant="published"), pairs(x, y)).p_value == expected
 
 
 def tagged(n=2_000, n_labels=6):

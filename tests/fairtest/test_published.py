@@ -15,8 +15,7 @@ def run(data, *arguments, **options):
 @pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real files: set FAIRLAB_DATA_MIRROR")
 def test_adult_has_108_contexts_of_which_57_are_significant():
     people = load("adult-uci")
-    data = people.features.drop(columns="fnlwgt").assign(income=people.target)
-    adult = run(data, ["sex", "race"], "income")
+    adult = run(people.features.drop(columns="fnlwgt").assign(income=people.target), ["sex", "race"], "income")
     assert adult.counts().set_index("sensitive_features")[["tested", "significant"]].to_dict("index") == {
         "sex": {"tested": 71, "significant": 44}, "race": {"tested": 37, "significant": 13}
     }  # fmt: skip
@@ -31,8 +30,8 @@ def test_adult_has_108_contexts_of_which_57_are_significant():
 
 def test_berkeley_given_the_department():
     applicants = load("berkeley")
-    data = applicants.features.assign(accepted=applicants.target)
-    frame = run(data, "gender", "accepted", metric=Difference(smoothing=0), explanatory="department").frame
+    options = {"metric": Difference(smoothing=0), "explanatory": "department"}
+    frame = run(applicants.features.assign(accepted=applicants.target), "gender", "accepted", **options).frame
     assert frame["counts"].iloc[0].to_numpy().tolist() == [
         [615, 680, 1295], [295, 623, 918], [910, 1303, 2213]
     ]  # fmt: skip

@@ -95,8 +95,8 @@ def rows_of(tests, feature="sex"):
     nodes = {"root": Node(None, 0.1, 99)}
     for name, (parent, *_) in list(tests.items())[1:]:
         nodes[name] = Node(Condition("x", category=name), 0.1, 9, parent=nodes[parent])
-    options = {"metric": NMI(), "feature": feature}
-    return [row(effect, effect + 0.1, p, node=nodes[name], **options) for name, (_, effect, p) in tests.items()]
+    own = {name: {"node": node, "metric": NMI(), "feature": feature} for name, node in nodes.items()}
+    return [row(effect, effect + 0.1, p_value, **own[name]) for name, (_, effect, p_value) in tests.items()]
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,9 @@ def test_strongest_of_a_tree_with_and_without_ties():
     first = Node(Condition("x", category="A"), 0.1, 9, parent=root)
     second = Node(Condition("y", category="B"), 0.1, 9, parent=first)
     effects = {root: 0.2, first: 0.2, second: 0.3}
-    assert (strongest(effects), strongest(effects, ties=False)) == ([second, first], [second])
-    assert strongest({root: -0.2, first: 0.0, second: 0.1}) == [second]
+    negative = {root: -0.2, first: 0.0, second: 0.1}
+    found = strongest(effects), strongest(effects, ties=False), strongest(negative)
+    assert found == ([second, first], [second], [second])
 
 
 def test_text_is_like_the_papers():
@@ -188,8 +189,8 @@ def walked_thresholds(values, max_bins):
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=200), st.integers(1, 12))
 def test_thresholds_are_those_of_a_walk(values, max_bins):
-    found = find_thresholds(np.array(values, dtype=float), max_bins)
-    np.testing.assert_allclose(found, walked_thresholds(values, max_bins))
+    expected = walked_thresholds(values, max_bins)
+    np.testing.assert_allclose(find_thresholds(np.array(values, dtype=float), max_bins), expected)
 
 
 class Mean(Metric):
@@ -288,8 +289,7 @@ def test_scores_by_hand(aggregation, score):
 def test_a_category_is_used_once_a_number_again_with_merged_bounds():
     rng = np.random.default_rng(1)
     columns = {"x": Column("x", rng.normal(size=800)), "c": categorical("c", rng.integers(3, size=800))}
-    grown = tree(min_leaf_size=10).grow(people(rng.exponential(size=800)), list(columns.values()))
-    nodes = list(grown.walk())
+    nodes = list(tree(min_leaf_size=10).grow(people(rng.exponential(size=800)), list(columns.values())).walk())
     paths = [[n.condition.attribute for n in [node, *node.ancestors[:-1]]] for node in nodes if node.parent]
     assert max(path.count("c") for path in paths) == 1 < max(path.count("x") for path in paths)
     for node in nodes:
@@ -334,8 +334,9 @@ def test_a_report_as_plain_data():
     assert (everyone["context"], everyone["significant"], context["context"]) == ("everyone", False, "x: A")
     (test,) = context["tests"]
     assert (context["size"], context["effect"], test["low"], test["high"]) == (5, 0.2, 0.2, 0.4)
-    assert (test["table"]["counts"], test["estimate"]) == ([[2, 0], [1, 2]], pytest.approx(1 / 3 - 1))
-    assert test["direction"] == "high less often among f (33.3%) than among m (100.0%)"
+    found = test["table"]["counts"], test["estimate"], test["direction"]
+    said = "high less often among f (33.3%) than among m (100.0%)"
+    assert found == ([[2, 0], [1, 2]], pytest.approx(1 / 3 - 1), said)
 
 
 @pytest.mark.parametrize(
@@ -352,9 +353,8 @@ def test_a_report_as_plain_data():
     ],
 )
 def test_a_group_that_is_not_shown_is_not_passed_over(hired_of_black, said):
-    hired = {"white": 40, "asian": 50, "black": hired_of_black}
     people = pd.DataFrame({"white": 100, "asian": 100, "black": 280}, index=["no", "yes"]).astype(int)
-    people.loc["yes"] = pd.Series(hired)
+    people.loc["yes"] = pd.Series({"white": 40, "asian": 50, "black": hired_of_black})
     people.loc["no"] -= people.loc["yes"]
     counts = people.assign(Total=people.sum(axis=1))
     counts.loc["Total"] = counts.sum()

@@ -52,8 +52,8 @@ class World:
 
     def draw(self, rng, n):
         """Return people as a table."""
-        rows = rng.choice(len(self.people), n, p=self.chance)
-        return self.people.drop(columns="answer").iloc[rows].reset_index(drop=True)
+        people = self.people.drop(columns="answer")
+        return people.iloc[rng.choice(len(people), n, p=self.chance)].reset_index(drop=True)
 
 
 def world(number: int) -> World:
@@ -147,12 +147,14 @@ def shown(world: World, number: int) -> pd.DataFrame:
     """Return the findings about a table drawn from a world, with the truth of each."""
     rng = np.random.default_rng([15, number])
     table = world.draw(rng, int(rng.choice([200, 500, 1_000, 4_000])) if not world.has_rule else 1_000)
-    y_true = target(table) if world.kind == "regression" else table["good"]
-    features = ["group", *FEATURES] if world.sees_group else FEATURES
     case = Case(
-        world.answers, table.drop(columns="good"), sensitive_features="group", features=features, y_true=y_true,
+        world.answers,
+        table.drop(columns="good"),
+        sensitive_features="group",
+        features=["group", *FEATURES] if world.sees_group else FEATURES,
+        y_true=target(table) if world.kind == "regression" else table["good"],
         pos_label=None if world.kind == "regression" else True,
-    )  # fmt: skip
+    )
     found = run("fairtest", case, budget=0, confidence_level=CONFIDENCE).to_frame()
     if found.empty:
         return found.assign(truth=[], significant=[])
@@ -166,8 +168,7 @@ def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
     rng = np.random.default_rng([16, number])
     table = world.draw(rng, int(rng.choice([500, 2_000])))
     table["answer"] = world.answers(table)
-    source = DataSource(table.drop(columns="good"))
-    tests = investigate(source, Investigation("group", "answer", metric=metric)).frame
+    tests = investigate(DataSource(table.drop(columns="good")), Investigation("group", "answer", metric=metric)).frame
     everyone = {name: encode(world.people[name]) for name in FEATURES}
     all_hold = True
     for test in tests.itertuples():
@@ -200,8 +201,7 @@ def checked(number: int):
         one = rng.integers(len(found))
         yield "audit: any interval of a model holds the truth", held.iloc[one], CONFIDENCE
         if here.is_fair:
-            above = found["p_value"].iloc[one] > 1 - CONFIDENCE
-            yield "audit: fair model, a p-value is above 0.05", above, CONFIDENCE
+            yield "audit: fair model, a p-value is above 0.05", found["p_value"].iloc[one] > 1 - CONFIDENCE, CONFIDENCE
             nothing = not found["significant"].any()
             yield "audit: fair model, nothing is significant after correction", nothing, CONFIDENCE
     if here.has_rule:
@@ -267,8 +267,7 @@ def strata(rng, n):
     """Return people whose group and output both go with their stratum; in each, the rates differ by 0.2."""
     stratum = rng.integers(2, size=n)
     group = rng.random(n) < 0.3 + 0.4 * stratum
-    output = rng.random(n) < 0.5 + 0.3 * stratum - 0.2 * group
-    return sample_of(group=group, output=output, stratum=stratum)
+    return sample_of(group=group, output=rng.random(n) < 0.5 + 0.3 * stratum - 0.2 * group, stratum=stratum)
 
 
 def numbers(rng, n):
