@@ -240,9 +240,8 @@ def test_a_p_value_of_a_small_share_is_that_of_the_one_sided_binomial_test():
 def test_people_needed_by_hand_and_by_the_test_itself():
     # Nobody of 40 flips: to be at most 5%, and that from above, it takes 1.645 and 1.282 errors.
     one = shares(0, 40)
-    assert one.times_as_many(0.005, 0.05, 0.05, 4) == pytest.approx(
-        (2.9264 * one.high / ndtri(0.975) / 0.05) ** 2, 1e-3
-    )
+    by_hand = (2.9264 * one.high / ndtri(0.975) / 0.05) ** 2
+    assert one.times_as_many(0.005, 0.05, 0.05, 4) == pytest.approx(by_hand, 1e-3)
     [row] = report(MethodResult("Themis", (shares(4, 100),), (), 0, 0)).frame.itertuples()
     assert (row.answer, row.people_needed > 400) == ("undecided", True)
     k = row.people_needed / 400

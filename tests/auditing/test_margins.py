@@ -18,10 +18,10 @@ from fairlab.fairtest import GroupRates
 from fairlab.statistics import exact_interval
 
 N_PEOPLE, BUDGET, N_MODELS = 400, 3_000, 150
+MARGINS = (0.005, 0.05, 0.2, 0.5)
 METHODS = ["rates", "fliptest", "fairtest", "themis"]
 # How large all effects are, and the margin of the audit.
-WORLDS = {"fair, margin 0.005": (0.0, 0.005)}
-WORLDS |= {f"at the margin, {margin}": (margin, margin) for margin in (0.005, 0.05, 0.2, 0.5)}
+WORLDS = {"fair, margin 0.005": (0.0, 0.005)} | {f"at the margin, {margin}": (margin, margin) for margin in MARGINS}
 
 
 def people(places):
@@ -44,14 +44,19 @@ def deciding(places, difference, **options):
 
 def numbered(places, correlation):
     """Return a case of a regression whose numbers have this correlation with the group."""
-    slope = 2 * correlation / np.sqrt(1 - correlation**2)
-    model = lambda rows: slope * (rows["group"] == "b") + np.sqrt(12) * place(rows)  # noqa: E731
+
+    def model(rows):
+        return 2 * correlation / np.sqrt(1 - correlation**2) * (rows["group"] == "b") + np.sqrt(12) * place(rows)
+
     return Case(model, people(places), sensitive_features="group")
 
 
 def noisy(rng, places, flips):
     """Return a case of a model that draws each answer, with chances whose squared difference is that flip rate."""
-    model = lambda rows: rng.random(len(rows)) < 0.5 + np.sqrt(flips) * ((rows["group"] == "b") - 0.5)  # noqa: E731
+
+    def model(rows):
+        return rng.random(len(rows)) < 0.5 + np.sqrt(flips) * ((rows["group"] == "b") - 0.5)
+
     return Case(model, people(places), sensitive_features="group", pos_label=True)
 
 
@@ -91,8 +96,9 @@ def checked(number, world):
         by_measure.setdefault(measure, []).append(found)
     for measure, found in by_measure.items():
         one = found[rng.integers(len(found))]
-        is_accused = one.significant if "a whole audit" in measure else one.p_value_beyond(one.against(margin)) <= 0.05
-        yield f"{world}: not accused by {measure}", not is_accused, 0.95
+        is_whole = measure.startswith("a whole audit")
+        accused = bool(one.significant) if is_whole else one.p_value_beyond(one.against(margin)) <= 0.05
+        yield f"{world}: not accused by {measure}", not accused, 0.95
 
 
 def counts(numbers=range(N_MODELS)):
@@ -266,10 +272,10 @@ def said_within(number, make, design):
     for measure, is_at in AT_MARGIN[make][1].items():
         at = report.frame[[is_at(each) for each in report.findings]]
         if len(at):
-            of_one = at["p_value_within"].iloc[rng.integers(len(at))] > 0.05
-            yield f"{measure}, {design}: a comparison at the margin is not ruled out by itself", of_one, 0.95
-            of_all = not (report.is_within or (at["answer"] == "ruled out").any())
-            yield f"{measure}, {design}: an audit does not rule out one at the margin", of_all, 0.95
+            one = at["p_value_within"].iloc[rng.integers(len(at))]
+            yield f"{measure}, {design}: a comparison at the margin is not ruled out by itself", one > 0.05, 0.95
+            wrong = report.is_within or (at["answer"] == "ruled out").any()
+            yield f"{measure}, {design}: an audit does not rule out one at the margin", not wrong, 0.95
 
 
 def count_within(n_audits=N_AUDITS):

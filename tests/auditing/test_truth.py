@@ -41,14 +41,15 @@ def generated_case(number, effect):
     def probability(rows):
         return 1 / (1 + np.exp(-odds(rows).to_numpy()))
 
+    def labels(rows):
+        return odds(rows).to_numpy() > 0
+
+    truth = rng.random(N_PEOPLE) < probability(table)
+    takes_all = effect or number % 2
+    features = None if takes_all else ["income", "years", "job"]
+    model, options = (labels, {"pos_label": True}) if number % 4 < 2 else (probability, {"decision_threshold": 0.5})
     return Case(
-        probability if number % 4 >= 2 else lambda rows: odds(rows).to_numpy() > 0,
-        table,
-        sensitive_features="group",
-        features=None if effect or number % 2 else ["income", "years", "job"],
-        y_true=rng.random(N_PEOPLE) < probability(table),
-        pos_label=True,
-        decision_threshold=0.5 if number % 4 >= 2 else None,
+        model, table, sensitive_features="group", features=features, y_true=truth, **({"pos_label": True} | options)
     )
 
 
@@ -99,11 +100,12 @@ def noisy_case(number, *, effect):
     if effect:
         chances[:, 1] = rng.random(10)
     table = pd.DataFrame({"district": rng.integers(0, 10, N_PEOPLE), "group": rng.choice(["a", "b"], N_PEOPLE)})
-    chance = lambda rows: chances[rows["district"].astype(int), (rows["group"] == "b").astype(int)]  # noqa: E731
+
+    def model(rows):
+        return rng.random(len(rows)) < chances[rows["district"].astype(int), (rows["group"] == "b").astype(int)]
+
     with warnings.catch_warnings(action="ignore"):  # that it is not deterministic
-        case = Case(
-            lambda rows: rng.random(len(rows)) < chance(rows), table, sensitive_features="group", pos_label=True
-        )
+        case = Case(model, table, sensitive_features="group", pos_label=True)
     return case, (np.diff(chances, axis=1)[:, 0] ** 2 @ np.bincount(table["district"], minlength=10)) / N_PEOPLE
 
 

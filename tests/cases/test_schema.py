@@ -172,7 +172,8 @@ def test_bad_yaml(tmp_path, text, message):
 def test_wide_numbers_of_a_frame_are_binned_and_the_rest_is_not():
     table = pd.DataFrame({"income": np.arange(200) * 100, "age": np.arange(200) % 80, "code": [7, 5000] * 100})
     schemas = {bins: Schema.from_frame(table, bins=bins) for bins in (10, 4, None)}
-    assert [schema.sizes for schema in schemas.values()] == [(10, 80, 2), (4, 80, 2), (19_901, 80, 4994)]
+    sizes = {10: (10, 80, 2), 4: (4, 80, 2), None: (19_901, 80, 4994)}
+    assert {bins: schema.sizes for bins, schema in schemas.items()} == sizes
     assert Schema.from_dict(schemas[10].to_dict()) == schemas[10]
     codes = schemas[10].encode(table)
     assert (schemas[10].encode(schemas[10].decode(codes)) == codes).all()
@@ -438,8 +439,9 @@ def test_keys_of_wide_domains_are_different_and_lead_back(n_features):
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint64])
 def test_narrow_codes_do_not_wrap(dtype):
     whole = Schema.from_dict({"a": range(100, 200), "b": range(2**31 - 10, 2**31 + 90)})
+    mixed = Schema((*whole.features, Feature("c", ["x", "y"])))
     codes = np.array([[0, 0, 0], [99, 99, 1]], dtype=dtype)
-    for schema in (whole, Schema((*whole.features, Feature("c", ["x", "y"])))):
+    for schema in (whole, mixed):
         decoded = schema.decode(codes[:, : len(schema.features)])
         assert decoded[["a", "b"]].to_numpy().tolist() == [[100, 2**31 - 10], [199, 2**31 + 89]]
 
