@@ -53,8 +53,7 @@ class Grading:
     def grade(self, card, student, notebook, seconds=NOTEBOOK_SECONDS):
         """Return points by name of graded cells, and the notebook as it was run; a busy machine is no mistake."""
         write_text(self.place(student, card), nbformat.writes(notebook))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of nbgrader's own use of its database
+        with warnings.catch_warnings(action="ignore"):  # of nbgrader's own use of its database
             self.api.config.ExecutePreprocessor.timeout = seconds
             answer = self.api.autograde(card.assignment, student, force=True)
             assert answer["success"], answer.get("log")
