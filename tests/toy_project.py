@@ -111,10 +111,11 @@ def add_experiment(toy: Path, name: str, cells=CELLS, more: str = "", specificat
 
 
 def fill(experiment):
-    """Record what the toy experiment declares."""
+    """Record what the toy experiment declares; returns the experiment."""
     experiment.load("berkeley")
     figure = Figure(figsize=(3, 2), layout="constrained")
     figure.subplots().set(xlabel="x", ylabel="y", title="Two numbers")
     experiment.figure("figure-1", figure, data=pd.DataFrame({"x": [0, 1], "y": [0, 1]}))
     experiment.record("table-1", "mean", [0.5, 0.6])
     experiment.claims("table-1", {"positive": (True, "0.5 and 0.6")})
+    return experiment

@@ -103,7 +103,6 @@ def test_a_size_may_matter_to_some_rows_only(toy, patterns, dependent):
 )
 def test_bad_specifications_are_refused(toy, change, message):
     content = {key: value for key, value in (yaml.safe_load(SPECIFICATION) | change).items() if value is not None}
-    file = toy / "experiments" / "toy" / "bad.yaml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    (toy / "experiments" / "toy" / "bad.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
     with pytest.raises((ValueError, KeyError), match=message):
         specification("toy/bad")

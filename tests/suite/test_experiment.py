@@ -38,16 +38,14 @@ def experiment(toy):
     ],
 )
 def test_a_session_publishes_a_complete_run_of_its_profile_or_else_a_custom_one(toy, given, published, other):
-    experiment = Experiment("toy/mean", **given)
-    fill(experiment)
-    experiment.compare()
+    fill(Experiment("toy/mean", **given)).compare()
     folder = run_folder("toy/mean", published)
     run = Run.read(folder)
     found = (run.parameters, run.seed, run.sources()["berkeley"], run.ours("table-1", "mean").number)
     assert found == ({"n": given.get("n", 10), "n_trials": 2}, given.get("seed", 0), "real", pytest.approx(0.55))
     assert {"commit", "libraries", "core_seconds", "peak_memory_gb", "python"} <= set(run.about)
-    names = {path.name for path in (folder / "figures").iterdir()}
-    assert names == {f"figure-1.{suffix}" for suffix in ("png", "svg", "csv", "json")}
+    drawn = {f"figure-1.{suffix}" for suffix in ("png", "svg", "csv", "json")}
+    assert {path.name for path in (folder / "figures").iterdir()} == drawn
     assert not run_folder("toy/mean", other).exists()
 
 
@@ -69,8 +67,8 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
     experiment.record("table-1", "lost", 1, data=[])
     experiment.record("table-1", "mean", 0.5)
     rows = {row.id: row for row in experiment.compare().rows}
-    assert [rows[id].data for id in ("rows", "lost", "mean")] == ["real", "generated", "surrogate"]
-    assert rows["mean"].verdict == "surrogate"
+    sources = [rows[id].data for id in ("rows", "lost", "mean")]
+    assert (sources, rows["mean"].verdict) == (["real", "generated", "surrogate"], "surrogate")
     assert "fairlab data fetch a/file gets the real" in rows["mean"].reason
 
 
@@ -160,24 +158,31 @@ def test_a_results_folder_that_cannot_be_written_is_named(toy, monkeypatch, tmp_
 
 def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_paper(toy):
     add_experiment(toy, "other")
-    calls, found = toy / "calls", []
-    for name, n_trials, seed in (("mean", 2, 0), ("mean", 3, 0), ("other", 3, 0), ("mean", 2, 1)):
-        found.append(Experiment(f"toy/{name}", n_jobs=1, seed=seed).trials(draw, n_trials, calls=calls))
-    first, second, other, other_seed = found
+    calls = toy / "calls"
+    first, second, other, other_seed = (
+        Experiment(f"toy/{name}", n_jobs=1, seed=seed).trials(draw, n_trials, calls=calls)
+        for name, n_trials, seed in (("mean", 2, 0), ("mean", 3, 0), ("other", 3, 0), ("mean", 2, 1))
+    )
     assert (second[:2], other) == (first, second)
     assert first != other_seed
     assert len(calls.read_text()) == 5
 
 
+def judged(claim):
+    """Return the row of a claim."""
+    experiment = Experiment("toy/mean")
+    experiment.claims("table-1", {"positive": claim})
+    return next(row for row in experiment.compare().rows if row.id == "positive")
+
+
 def test_trials_without_a_value_are_left_out_and_a_number_without_any_is_skipped(experiment):
     experiment.note("one map of three")
     experiment.record("table-1", "mean", [0.5, np.nan, 0.7], missing="nobody flips")
-    lost = pd.DataFrame({"lost": [np.nan] * 3})
-    experiment.record_frame("table-1", lost, id="{column}", missing="nobody flips")
+    experiment.record_frame("table-1", pd.DataFrame({"lost": [np.nan] * 3}), id="{column}", missing="nobody flips")
     rows = {row.id: row for row in experiment.compare().rows}
-    assert (rows["mean"].ours, rows["mean"].n_trials) == (pytest.approx(0.6), 2)
-    assert "one map of three" in rows["mean"].reason
-    assert (rows["lost"].verdict, rows["lost"].reason) == ("not run", "nobody flips")
+    mean, lost = rows["mean"], rows["lost"]
+    assert (mean.ours, mean.n_trials, lost.verdict, lost.reason) == (pytest.approx(0.6), 2, "not run", "nobody flips")
+    assert "one map of three" in mean.reason
 
 
 @pytest.mark.parametrize(
@@ -189,37 +194,30 @@ def test_trials_without_a_value_are_left_out_and_a_number_without_any_is_skipped
     ],
 )
 def test_a_claim_with_a_missing_number_is_not_judged(toy, numbers, verdict, reason):
-    experiment = Experiment("toy/mean")
-    experiment.claims("table-1", {"positive": (True, numbers)})
-    [row] = [row for row in experiment.compare().rows if row.id == "positive"]
+    row = judged((True, numbers))
     assert (row.verdict, row.reason) == (verdict, reason)
 
 
 @pytest.mark.parametrize("as_frame", [False, True])
 def test_a_claim_that_other_trials_would_turn_is_unsettled(toy, as_frame):
-    experiment = Experiment("toy/mean")
     held = np.arange(20) < 11
-    trials = pd.DataFrame({"held": held, "other": 1.0}) if as_frame else held
-    judged = (lambda drawn: drawn["held"].mean() > 0.5, "11 of 20", trials) if as_frame else (held, "11 of 20")
-    experiment.claims("table-1", {"positive": judged})
-    [row] = [row for row in experiment.compare().rows if row.id == "positive"]
-    assert (row.verdict, row.column) == ("holds", "unsettled")
-    assert row.unsettled == pytest.approx(scipy.stats.binom.cdf(10, 20, 11 / 20), abs=0.07)
+    trials = pd.DataFrame({"held": held, "other": 1.0})
+    row = judged((lambda drawn: drawn["held"].mean() > 0.5, "11 of 20", trials) if as_frame else (held, "11 of 20"))
+    chance = pytest.approx(scipy.stats.binom.cdf(10, 20, 11 / 20), abs=0.07)
+    assert (row.verdict, row.column, row.unsettled) == ("holds", "unsettled", chance)
 
 
 @pytest.mark.parametrize(
     ("trials", "column", "share"), [([3.0, 4.0, 5.0], "holds", 0.0), ([3.0], "holds", None), ([-1.0, -2.0], "fails", 0)]
 )
 def test_a_claim_that_trials_settle(toy, trials, column, share):
-    experiment = Experiment("toy/mean")
-    experiment.claims("table-1", {"positive": (lambda drawn: drawn.mean() > 0, {"mean": trials}, trials)})
-    [row] = [row for row in experiment.compare().rows if row.id == "positive"]
+    row = judged((lambda drawn: drawn.mean() > 0, {"mean": trials}, trials))
     assert (row.column, row.unsettled) == (column, share)
 
 
 def test_published_numbers_beside_recorded_ones(experiment):
     experiment.record("table-1", "mean", [0.4, 0.6])
     beside = experiment.beside("table-1").loc["mean"]
-    assert (beside["ours"], beside["n_trials"]) == (0.5, 2)
-    assert beside["low"] == pytest.approx(0.5 - 12.706 * 0.1, abs=1e-3)
+    low = pytest.approx(0.5 - 12.706 * 0.1, abs=1e-3)
+    assert (beside["ours"], beside["n_trials"], beside["low"]) == (0.5, 2, low)
     assert beside[["published_low", "published", "published_high"]].tolist() == pytest.approx([0.4, 0.5, 0.6])

@@ -85,8 +85,7 @@ NOTHING, PRINTED = pd.DataFrame({"y": [0]}), pd.DataFrame({"y": [0], "published"
     ],
 )
 def test_captions_say_which_sizes_are_smaller_and_what_was_not_published(toy, profile, n, n_trials, numbers, remarks):
-    run = Run("toy/mean", profile, 0, {"n": n, "n_trials": n_trials})
-    assert remarks_of(run, "real", numbers) == remarks
+    assert remarks_of(Run("toy/mean", profile, 0, {"n": n, "n_trials": n_trials}), "real", numbers) == remarks
 
 
 # Committed figures

@@ -38,8 +38,7 @@ def test_the_word_for_several_loads_is_the_weakest(run):
     for source in ("surrogate", "real", "real"):
         run.note_load({"variant": "adult-uci", "source": source}, {"label": source})
     sources = {word: word for word in ("real", "generated", "reconstructed")} | {"adult-uci": "surrogate"}
-    assert run.sources() == sources
-    assert (run.source(), run.source(["real", "generated"])) == ("surrogate", "generated")
+    assert (run.sources(), run.source(), run.source(["real", "generated"])) == (sources, "surrogate", "generated")
     assert (run.missing(), run.missing(["real"])) == (["adult-uci"], [])
     assert len(run.data) == 5, "the same rows loaded in the same way are recorded once"
     run.note_load({"variant": "real", "source": "surrogate", "missing": ["a/file"]}, {})
@@ -62,8 +61,7 @@ def published_word():
     folder = run_folder("toy/mean", "quick")
     run = Run.read(folder)
     word = run.parameters["word"]
-    assert run.records[0]["values"] == [float(word)]
-    assert (folder / "tables" / "table-1.csv").read_text() == word
+    assert (run.records[0]["values"], (folder / "tables" / "table-1.csv").read_text()) == ([float(word)], word)
     return word
 
 
@@ -85,9 +83,8 @@ def test_what_is_a_week_old_is_deleted_but_for_the_last_two_runs(toy):
         for each in (*path.rglob("*"), path):
             os.utime(each, (old + second, old + second))
     last = [publish(finished(str(k))) for k in (4, 5)]
-    assert [folder.exists() for folder in (*folders, *last)] == [False] * 4 + [True] * 2
-    assert mine.exists()
-    assert [folder.exists() for folder in left] == [False, True]
+    kept = [folder.exists() for folder in (*folders, *last, mine, *left)]
+    assert kept == [False] * 4 + [True] * 2 + [True, False, True]
     assert published_word() == "5"
 
 
@@ -101,8 +98,7 @@ def test_killed_at_any_step_of_publishing_a_complete_run_is_there(toy):
     seen, instant, status = set(), 0, None
     while status != 0:
         before, instant = published_word(), instant + 1
-        folder = finished(str(instant))
-        status = in_fork(publish_and_die, folder, instant)
+        status = in_fork(publish_and_die, finished(str(instant)), instant)
         assert published_word() in (before, str(instant))
         seen.add(published_word() == before)
     assert seen == {True, False}

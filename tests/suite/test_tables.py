@@ -62,8 +62,7 @@ def test_counts_are_whole_text_is_left_and_nothing_is_nan():
 
 
 def test_a_long_table_is_folded_and_a_longer_one_says_how_long_it_is():
-    html = to_html(pd.DataFrame({"x": range(SHOWN + 3)}))
-    first, rest = html.split("<details>")
+    first, rest = to_html(pd.DataFrame({"x": range(SHOWN + 3)})).split("<details>")
     assert (first.count("<td>"), rest.count("<td>")) == (SHOWN, 3)
     assert "3 more rows</summary>" in rest
     longest = to_html(pd.DataFrame({"x": range(1_000)}))

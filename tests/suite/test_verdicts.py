@@ -36,6 +36,16 @@ def verdict(published, *values, **about):
     return judge(published, ours(*values, kind=published.kind), **about)[0]
 
 
+def spread(mean, error, n):
+    """Return n values with the given mean and standard error."""
+    values = np.arange(n) - (n - 1) / 2
+    return mean + values * error * math.sqrt(n) / values.std(ddof=1)
+
+
+WITHIN = 3 * math.hypot(0.3 / 3, 0.1)  # three combined standard errors of a std of 0.3 of 9, and of 0.9 and 1.1
+TO_200 = np.linspace(0, 200, 20)  # the central 95% run from 5 to 195
+
+
 @pytest.mark.parametrize(
     ("published", "own", "expected"),
     [
@@ -61,6 +71,23 @@ def verdict(published, *values, **about):
         (value(value=1.0, std=0.5, n=100), [1.51], "differs"),
         (value(value=1.0, std=0.5, n=4), [1.75], "agrees"),
         (value(value=1.0, std=0.5, n=4), [1.76], "differs"),
+        # combined standard errors use both spreads
+        (value(value=0.0, std=0.3, n=9), [0.9, 1.1], "differs"),
+        (value(value=1 - WITHIN + 1e-6, std=0.3, n=9), [0.9, 1.1], "agrees"),
+        (value(value=1 - WITHIN - 1e-6, std=0.3, n=9), [0.9, 1.1], "differs"),
+        # our errors count from five trials on, and up to a quarter
+        (value(value=100), spread(124, 8.3, 5), "agrees"),  # three errors are 24.9
+        (value(value=100), spread(126, 8.3, 5), "differs"),
+        (value(value=100), spread(124, 8.3, 4), "near"),  # too few trials
+        (value(value=100), spread(124, 8.4, 50), "near"),  # three errors are wider than 25%
+        (value(value=100), spread(109.5, 3.0, 5), "agrees"),  # narrow errors take nothing away from the 10%
+        (value(value=100), spread(110.5, 3.0, 5), "near"),
+        (value(value=100), spread(110.5, 0.0, 5), "near"),
+        # a single run is held against the spread of twenty of ours
+        (value(value=180, kind="count", single_run=True), TO_200, "compatible"),
+        (value(value=180, kind="count"), TO_200, "differs"),
+        (value(value=180, kind="count", single_run=True), TO_200[:19], "differs"),
+        (value(value=196, kind="count", single_run=True), TO_200, "differs"),
         # agrees, without: 10%
         (value(value=100, kind="count"), [110], "agrees"),
         (value(value=100, kind="count"), [89.9], "near"),
@@ -91,37 +118,6 @@ def test_judge(published, own, expected):
     assert verdict(published, *own) == expected
 
 
-def spread(mean, error, n):
-    """Return n values with the given mean and standard error."""
-    values = np.arange(n) - (n - 1) / 2
-    return mean + values * error * math.sqrt(n) / values.std(ddof=1)
-
-
-@pytest.mark.parametrize(
-    ("error", "n", "mean", "expected"),
-    [
-        (8.3, 5, 124, "agrees"),  # three errors are 24.9
-        (8.3, 5, 126, "differs"),
-        (8.3, 4, 124, "near"),  # too few trials
-        (8.4, 50, 124, "near"),  # three errors are wider than 25%
-        (3.0, 5, 109.5, "agrees"),  # narrow errors take nothing away from the 10%
-        (3.0, 5, 110.5, "near"),
-        (0.0, 5, 110.5, "near"),
-    ],
-)
-def test_our_errors_count_from_five_trials_on_and_up_to_a_quarter(error, n, mean, expected):
-    assert verdict(value(value=100), *spread(mean, error, n)) == expected
-
-
-def test_combined_standard_errors_use_both_spreads():
-    own = ours(0.9, 1.1)  # mean 1.0, std 0.1414, standard error 0.1
-    within = 3 * math.hypot(0.3 / 3, 0.1)
-    assert verdict(value(value=0.0, std=0.3, n=9), 0.9, 1.1) == "differs"
-    assert verdict(value(value=1 - within + 1e-6, std=0.3, n=9), 0.9, 1.1) == "agrees"
-    assert verdict(value(value=1 - within - 1e-6, std=0.3, n=9), 0.9, 1.1) == "differs"
-    assert own.error == pytest.approx(0.1)
-
-
 @given(*[st.tuples(st.floats(-10, 10), st.floats(0.01, 10))] * 2)
 def test_the_rule_of_intervals_is_about_their_overlap(one, other):
     (low, high), (own_low, own_high) = ((start, start + length) for start, length in (one, other))
@@ -129,15 +125,6 @@ def test_the_rule_of_intervals_is_about_their_overlap(one, other):
     if abs(overlap - shorter / 2) > 1e-6:
         agrees = verdict(value(low=low, high=high, kind="interval"), (own_low, own_high)) in ("exact", "agrees")
         assert agrees == (overlap > shorter / 2)
-
-
-def test_a_single_run_is_held_against_the_spread_of_twenty_of_ours():
-    runs = np.linspace(0, 200, 20)  # the central 95% run from 5 to 195
-    single = value(value=180, kind="count", single_run=True)
-    assert verdict(single, *runs) == "compatible"
-    assert verdict(value(value=180, kind="count"), *runs) == "differs"
-    assert verdict(single, *runs[:19]) == "differs"
-    assert verdict(value(value=196, kind="count", single_run=True), *runs) == "differs"
 
 
 @pytest.mark.parametrize(
@@ -180,17 +167,15 @@ def test_a_row_is_unsettled_if_other_draws_of_our_trials_say_otherwise():
 
 def test_methods_with_other_numbers_of_runs_are_resampled_each_on_its_own():
     runs = pd.DataFrame({"many": np.full(40, 1.0), "few": [0.5, 1.4] + [np.nan] * 38})
-    holds, unsettled = judge_trials(lambda runs: runs["many"].mean() > runs["few"].mean(), runs)
-    assert holds
-    assert unsettled == pytest.approx(0.25, abs=0.05)  # both draws are the larger one
+    judged = judge_trials(lambda runs: runs["many"].mean() > runs["few"].mean(), runs)
+    assert judged == (True, pytest.approx(0.25, abs=0.05))  # both draws are the larger one
 
 
 def test_resamples_are_judged_as_each_by_itself():
     published, own = value(value=100, single_run=True), ours(*spread(120, 9, 25))
     draws = own.resampled().values
     alone = np.array([verdict(published, *draws[:, k]) for k in range(draws.shape[1])])
-    own_verdict = verdict(published, *own.values)
-    assert unsettled(published, own) == np.mean(alone != own_verdict) > 0
+    assert unsettled(published, own) == np.mean(alone != verdict(published, *own.values)) > 0
 
 
 RUNS = [*np.linspace(20, 180, 19), 100]
@@ -281,4 +266,4 @@ def test_interval_of_the_mean_over_trials():
     own = ours(1.0, 2.0, 3.0)
     half = 4.302653 / math.sqrt(3)  # t quantile at 2 degrees of freedom
     assert (own.number, own.std, *own.interval) == pytest.approx((2, 1, 2 - half, 2 + half), rel=1e-6)
-    assert (ours(1.0).interval, ours(1.0).error) == (None, 0)
+    assert (ours(1.0).interval, ours(1.0).error, ours(0.9, 1.1).error) == (None, 0, pytest.approx(0.1))
