@@ -255,6 +255,9 @@ def one_of(*known) -> Callable:
     return partial(check_choice, known=known)
 
 
+VARIANT = one_of("sound", "published")  # what is statistically right, or what is behind a paper's numbers
+
+
 def checked(**constraints: Callable) -> Callable[[Function], Function]:
     """Return a decorator of functions whose arguments are checked before each call.
 

@@ -15,10 +15,10 @@ from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, ndtr, ndtri, rel
 
 ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
 HALVINGS = 60
-TINY = np.finfo(float).tiny
+SMALLEST_FLOAT = np.finfo(float).tiny
 SMALLEST_LEVEL = 1e-15  # of a p-value that is the level of an interval
-STEPS = 1000  # of differences that are tried, a tenth of a percentage point each
-COARSE = 25  # of them, which are tried first
+N_DIFFERENCES = 1000  # of differences that are tried, a tenth of a percentage point each
+COARSE_STEP = 25  # of them, which are tried first
 LARGEST_QUANTILE = 38.0  # of the standard normal distribution, beyond which tail probabilities are zero
 
 
@@ -92,8 +92,8 @@ def exact_interval(count, n_samples, *, alpha, binary: bool = True) -> tuple[np.
     count, n_samples, alpha = 1.0 * np.asarray(count), np.asarray(n_samples), np.asarray(alpha)
     if binary:
         rest = n_samples - count
-        low = np.where(count > 0, betaincinv(np.maximum(count, TINY), rest + 1, alpha / 2), 0.0)
-        high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, TINY), 1 - alpha / 2), 1.0)
+        low = np.where(count > 0, betaincinv(np.maximum(count, SMALLEST_FLOAT), rest + 1, alpha / 2), 0.0)
+        high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, SMALLEST_FLOAT), 1 - alpha / 2), 1.0)
         return low, high
     share, surprise = count / n_samples, np.log(2 / alpha) / n_samples
     return _unlikely(share, np.zeros_like(share), surprise), _unlikely(share, np.ones_like(share), surprise)
@@ -266,7 +266,7 @@ def smallest_difference(hits, totals, alpha: float, margin: float = 0.0, *, powe
         reach = low if sign > 0 else -high
         return reach - z * np.sqrt((rates * (1 - rates) / totals).sum(axis=-1)) > margin
 
-    sizes, steps = [], np.linspace(0, 1, STEPS + 1)[1:].reshape(-1, STEPS // COARSE)
+    sizes, steps = [], np.linspace(0, 1, N_DIFFERENCES + 1)[1:].reshape(-1, N_DIFFERENCES // COARSE_STEP)
     for sign in (1, -1):
         found = is_found(steps[:, -1], sign)  # what is found of some size is found of all larger ones
         row = steps[found.argmax()]

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 
 from fairlab.cases import BudgetSpentError, Case, CaseError, Finding, MethodResult, Queries, Schema, wrap_model
 from fairlab.cases.meaning import PrintedLabel, reach
-from fairlab.cases.queries import BATCH, row_keys
+from fairlab.cases.queries import BATCH_ROWS, row_keys
 from fairlab.networks import Network
 
 N = 300
@@ -214,10 +214,10 @@ def test_a_limit_is_never_exceeded_and_inner_ones_count_for_outer_ones():
 
 
 def test_large_questions_come_in_batches():
-    ask, rows = Asking(), pd.DataFrame({"x": np.arange(BATCH + 5)})
+    ask, rows = Asking(), pd.DataFrame({"x": np.arange(BATCH_ROWS + 5)})
     assert ask(rows[:1]).tolist() == [0]
     assert (ask(rows) == 2 * rows["x"]).all()
-    assert [len(sent) for sent in ask.sent] == [1, BATCH, 4]
+    assert [len(sent) for sent in ask.sent] == [1, BATCH_ROWS, 4]
 
 
 @pytest.mark.parametrize(

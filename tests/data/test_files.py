@@ -166,7 +166,7 @@ def test_a_server_that_drips_is_given_up_and_not_tried_again(make_file, server, 
         while not ended.wait(0.01):
             handler.wfile.write(b"x")
 
-    monkeypatch.setattr(files, "PATIENCE", 0.3)
+    monkeypatch.setattr(files, "SPEED_CHECK_SECONDS", 0.3)
     server.pages |= {"/drip": drip, "/other": (200, CONTENT, 0)}
     try:
         with pytest.raises(DataUnavailableError) as caught:

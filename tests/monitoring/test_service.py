@@ -425,7 +425,7 @@ PATHS += ["/pages/investigations/1/looks/1", "/investigations/1/looks/1"]
 
 
 def test_investigations_are_listed_in_pages(monitor, monkeypatch):
-    monkeypatch.setattr("fairlab.monitoring.service.PAGE", 2)
+    monkeypatch.setattr("fairlab.monitoring.service.PAGE_SIZE", 2)
     for k in range(5):
         monitor.register(name=f"name{k}")
     path, seen = "/", []

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.suite.tables import MOST, SHOWN, number, to_html, words
+from fairlab.suite.tables import MAX_ROWS, ROWS_SHOWN, number, to_html, words
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_counts_are_whole_text_is_left_and_nothing_is_nan():
 
 
 def test_a_long_table_is_folded_and_a_longer_one_says_how_long_it_is():
-    first, rest = to_html(pd.DataFrame({"x": range(SHOWN + 3)})).split("<details>")
-    assert (first.count("<td>"), rest.count("<td>")) == (SHOWN, 3)
+    first, rest = to_html(pd.DataFrame({"x": range(ROWS_SHOWN + 3)})).split("<details>")
+    assert (first.count("<td>"), rest.count("<td>")) == (ROWS_SHOWN, 3)
     assert "3 more rows</summary>" in rest
     longest = to_html(pd.DataFrame({"x": range(1_000)}))
-    assert longest.count("<td>") == MOST
+    assert longest.count("<td>") == MAX_ROWS
     assert "180 more rows, of 1,000" in longest

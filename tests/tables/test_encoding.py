@@ -72,7 +72,7 @@ def same(found, expected):
 
 @pytest.fixture(autouse=True)
 def _small_steps(monkeypatch):
-    monkeypatch.setattr(encoding, "ROWS", 1_000)
+    monkeypatch.setattr(encoding, "BATCH_ROWS", 1_000)
     monkeypatch.setattr(encoding, "BATCHES", 1)
 
 
@@ -116,7 +116,7 @@ def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memo
 KILLED = """
     import os, signal
     from fairlab.tables import encoding
-    encoding.ROWS, encoding.BATCHES = 1_000, 1
+    encoding.BATCH_ROWS, encoding.BATCHES = 1_000, 1
     save, saved = encoding._save, []
     def save_and_die(*arguments):
         save(*arguments)
@@ -168,7 +168,7 @@ def test_a_full_disk_is_named_and_the_rest_is_encoded_later(tmp_path):
     code = f"""
         import resource
         from fairlab.tables import encoding
-        encoding.ROWS, encoding.BATCHES = 1_000, 1
+        encoding.BATCH_ROWS, encoding.BATCHES = 1_000, 1
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
         try:
             encoding.encode({files!r}, {str(folder)!r}, key="id", columns=["sex", "age"])
@@ -327,7 +327,7 @@ def codes(tmp_path):
 def test_parts_of_any_size_give_the_same_counts_and_thresholds(codes, loops, monkeypatch):
     frame, place = codes
     monkeypatch.setattr(encoding, "MOST_CODES", 1_000)  # so that pay is kept as numbers
-    monkeypatch.setattr(of_codes, "ROWS", 77)
+    monkeypatch.setattr(of_codes, "ROWS_AT_ONCE", 77)
     monkeypatch.setattr(of_codes, "N_BINS", 5)
     for loop in of_codes.LOOPS[loops]:
         monkeypatch.setattr(of_codes, loop.__name__.split("_")[-1], loop)

@@ -306,7 +306,7 @@ def test_inputs_are_compared_together_as_by_the_plain_loop(table, is_binary, cel
     sets = [list(positions) for positions in subsets(range(table.ndim))]
     inputs = schema.sample_codes(4 * len(sets), random_state=seed)
     owner = np.sort(np.random.default_rng(seed).integers(len(sets), size=len(inputs)))
-    with mock.patch.object(draws, "CELLS", cells):
+    with mock.patch.object(draws, "INPUTS_AT_ONCE", cells):
         found = UniformDraw(program, schema, apart).compare(inputs, sets, owner)
     expected = [plain_loop(program, schema, row, sets[k], apart) for row, k in zip(inputs, owner, strict=True)]
     for name, values in zip(("own", "changed", "partner", "tests"), zip(*expected, strict=True), strict=True):
@@ -319,7 +319,7 @@ def test_scores_of_a_search_are_those_of_the_sets_alone(monkeypatch, stop):
     table = np.random.default_rng(0).random((3, 4, 2, 5)) < np.linspace(0, 1, 3)[:, None, None, None]
     schema, program = as_program(table)
     options, seen = {"stop": stop, "min_samples": 5, "max_samples": 60, "error_bound": 0.2}, []
-    for sizes in ({}, {"draws.CELLS": 7, "themis.SETS_AT_ONCE": 3, "stopping.SAMPLES_AT_ONCE": 50}):
+    for sizes in ({}, {"draws.INPUTS_AT_ONCE": 7, "themis.SETS_AT_ONCE": 3, "stopping.SAMPLES_AT_ONCE": 50}):
         for name, size in sizes.items():
             monkeypatch.setattr(f"fairlab.themis.{name}", size)
         themis = Themis(program, schema, **options)

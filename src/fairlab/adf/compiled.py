@@ -10,7 +10,7 @@ import numpy as np
 from fairlab.models.loops import compiled, compiling
 
 summing = compiling(fastmath={"contract"})  # as products of matrices are summed
-ROWS = 64  # that go through a network at once
+ROWS_AT_ONCE = 64  # that go through a network at once
 
 
 @summing
@@ -122,7 +122,7 @@ def walk(weights, widths, X, is_0, run, chance, attribute, down, rates, domain, 
     n_runs, n_attributes = attribute.shape
     moved = np.empty((n_steps, n_walks, n_attributes), dtype=np.int64)
     partner = np.empty((n_steps, n_walks), dtype=np.int64)
-    layers = np.empty((len(widths), widths.max(), ROWS), dtype=np.float32)
+    layers = np.empty((len(widths), widths.max(), ROWS_AT_ONCE), dtype=np.float32)
     classes = np.empty(n_walks * len(values), dtype=np.int64)
     summed, changes = np.empty((n_runs, n_attributes)), np.empty((2, n_runs, n_attributes))
     along, steps = np.empty(n_walks, dtype=np.int64), np.empty(n_walks, dtype=np.int64)
@@ -146,8 +146,8 @@ def walk(weights, widths, X, is_0, run, chance, attribute, down, rates, domain, 
             for a in range(n_attributes):
                 moved[number, i, a] = min(max(X[i, a] + (step if a == column else 0), low[a]), high[a])
             along[i], steps[i] = column, step
-        for start in range(0, len(classes), ROWS):
-            n = min(ROWS, len(classes) - start)
+        for start in range(0, len(classes), ROWS_AT_ONCE):
+            n = min(ROWS_AT_ONCE, len(classes) - start)
             for r in range(n):
                 i, v = divmod(start + r, len(values))
                 for a in range(n_attributes):

@@ -16,11 +16,10 @@ from sklearn.base import BaseEstimator
 
 from fairlab.adf.gradients import model_over
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, check_parameters, check_seed, checked, one_of
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, VARIANT, check_count, check_parameters, check_seed, checked
 from fairlab.statistics import exact_interval
 
 INPUTS_AT_ONCE = 1 << 18  # inputs, counterparts included, that are held at once
-VARIANTS = ("sound", "published")
 
 
 @dataclass(frozen=True)
@@ -441,7 +440,7 @@ def collect(steps: Iterable[Trace], schema: Schema, sensitive_features, max_foun
 
 @checked(
     n_local=COUNT_OR_ZERO,
-    variant=one_of(*VARIANTS),
+    variant=VARIANT,
     random_state=check_seed,
 )
 class SearchMethod(BaseEstimator):

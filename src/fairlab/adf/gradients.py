@@ -12,7 +12,7 @@ from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import check_number, check_same_columns
 
 NEIGHBOURS_AT_ONCE = 1 << 18  # rows in one query
-LEAST = 1e-12  # margin of a score that is just its threshold, so that it has a side
+MIN_MARGIN = 1e-12  # margin of a score that is just its threshold, so that it has a side
 
 
 def model_over(model: Any, schema: Schema) -> ModelAdapter:
@@ -37,7 +37,7 @@ def model_over(model: Any, schema: Schema) -> ModelAdapter:
 
 def with_side(lead: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
     """Return leads of which each lies on the side of its decision, by a little at least."""
-    return np.where(is_positive, np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
+    return np.where(is_positive, np.maximum(lead, MIN_MARGIN), np.minimum(lead, -MIN_MARGIN))
 
 
 class FiniteDifferences:

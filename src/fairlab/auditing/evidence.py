@@ -7,11 +7,11 @@ from fairlab.cases import Feature, Finding
 from fairlab.cases.finding import OTHER
 from fairlab.checks import is_number
 
-ROWS = ("none", "binned", "all")
+ROW_FORMATS = ("none", "binned", "all")
 ROWS_SHOWN = 6  # of each finding, but for "all"
 # Columns that methods add and that tell nothing of a person: the number of a match, a part in it, the decision.
 HARMLESS = ("match", "role", "favourable", "error", "its label")
-FEW = 5  # numbers with at most so many values are shown as categories
+MAX_CATEGORIES = 5  # numbers with at most so many values are shown as categories
 RARE_SHARE, RARE_PEOPLE = 0.02, 10  # a category below either is merged with the other rare ones
 LEAST_ALIKE = 5  # people of the table who are like a row that is shown, in all columns that are shown
 RARE, MISSING = "(rare)", "(missing)"
@@ -94,7 +94,7 @@ def binned(column: pd.Series, everyone: pd.Series) -> pd.Series:
     missing = column.isna().to_numpy()
     if not is_number(everyone):  # row labels may be anything
         column, everyone = column.astype(str), everyone.astype(str)
-    feature = Feature.groups("everyone", everyone, most=FEW, n_groups=5)
+    feature = Feature.groups("everyone", everyone, most=MAX_CATEGORIES, n_groups=5)
     names = np.array([*feature.labels, RARE], dtype=object)  # the last one is for values that nobody has
     if feature.edges is None:
         sizes = np.bincount(feature.find(everyone), minlength=len(names))

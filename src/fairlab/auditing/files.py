@@ -17,7 +17,7 @@ from fairlab.paths import write_text
 from fairlab.tables import Folder, encode
 from fairlab.tables.encoding import is_folder
 
-SHOWN = ["people", "share", "selected", "selection rate", "impact ratio", "ratio low", "ratio high"]
+COLUMNS_SHOWN = ["people", "share", "selected", "selection rate", "impact ratio", "ratio low", "ratio high"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class FilesReport:
     def __str__(self):
         counts = dict.fromkeys(["people", "selected"], "{:,}".format)
         look = {"formatters": counts, "float_format": "{:.4g}".format, "na_rep": ""}
-        shown = [table[SHOWN].rename_axis(name).to_string(**look) for name, table in self.rates.items()]
+        shown = [table[COLUMNS_SHOWN].rename_axis(name).to_string(**look) for name, table in self.rates.items()]
         left_out = [f"Column {name!r} is left out: it {why}." for name, why in self.left_out.items()]
         return "\n\n".join(
             [f"{self.n_rows:,} decisions, all counted", *left_out, *self.warnings, *shown, str(self.report)]

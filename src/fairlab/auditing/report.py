@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from fairlab.auditing import exports, figures, page, wording
-from fairlab.auditing.evidence import MISSING, ROWS, shown_rows
+from fairlab.auditing.evidence import MISSING, ROW_FORMATS, shown_rows
 from fairlab.cases import Case, Finding, MethodResult, Result
-from fairlab.cases.groups import LEAST_SHOWN, TINY, WITHIN
+from fairlab.cases.groups import LEAST_SHOWN, SMALL_GROUPS, WITHIN
 from fairlab.cases.schema import is_missing
 from fairlab.cases.table import column_types
 from fairlab.checks import checked, one_of
@@ -259,8 +259,8 @@ class Report(Result):
         tables, unlabelled = {}, [] if self.case.y_true is not None else ["labelled", "positives", "negatives"]
         for features, counts in self.group_counts.drop(columns=unlabelled).groupby(level=0, sort=False):
             counts = counts.droplevel(0)
-            unknown = [group for group in counts.index if MISSING in group.split(WITHIN) or group.endswith(TINY)]
-            tables[features] = impact_table(counts, unknown=unknown, confidence_level=confidence_level)
+            is_unknown = [MISSING in group.split(WITHIN) or group.endswith(SMALL_GROUPS) for group in counts.index]
+            tables[features] = impact_table(counts, unknown=counts.index[is_unknown], confidence_level=confidence_level)
         return tables
 
     @property
@@ -346,7 +346,7 @@ class Report(Result):
         """Return a forest plot: one line for each finding with its interval, one panel for each method."""
         return figures.forest(self)
 
-    @checked(rows=one_of(*ROWS))
+    @checked(rows=one_of(*ROW_FORMATS))
     def to_html(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as one page that needs no other file, and write it to `path`.
 
@@ -364,7 +364,7 @@ class Report(Result):
         """
         return written(page.document(self, rows), path)
 
-    @checked(rows=one_of(*ROWS))
+    @checked(rows=one_of(*ROW_FORMATS))
     def to_json(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as JSON, and write it to `path`; the parameters are those of `to_html`."""
         named = {"sensitive_features": self.frame["who"], "through": self.frame["through"].map(list)}

@@ -11,7 +11,7 @@ import numpy as np
 from fairlab.benchmarks import GB, Measurement, benchmark, in_fresh_process, missing, processes
 from fairlab.checks import required
 
-ROWS, ROWS_OF_FILE = 100_000_000, 10_000_000
+N_ROWS, ROWS_OF_FILE = 100_000_000, 10_000_000
 SIZES = {10**6: "million", 10**7: "ten_million", 10**8: "hundred_million"}
 CONTEXT = {"race": 5, "region": 20, "education": 6, "job": 40, "remote": 2, "level": 10}  # and age, income
 PLANTED = "region = 7 and sex = 'f' and age > 50"  # who are hired less often
@@ -19,7 +19,7 @@ PEER_SIZES, PEER_SECONDS, PEER_GB = (10**5, 10**6, 10**7), 120, 8
 
 
 @benchmark
-def fairtest_hundred_million(*, quick: bool, rows: int = ROWS) -> Iterator[Measurement]:
+def fairtest_hundred_million(*, quick: bool, rows: int = N_ROWS) -> Iterator[Measurement]:
     """Encode and test 100 million decisions in Parquet files, a tenth and a hundredth; what peers reach."""
     rows, found = min(rows, 3 * 10**5) if quick else rows, {}
     with TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from fairlab.benchmarks import Measurement, measure, missing, speed_up
 
 MOST_CONDITIONS = 3
 LEAST_SUPPORT = 0.05  # of all rows
-SHOWN = 10  # patterns of a search for the best
+PATTERNS_SHOWN = 10  # patterns of a search for the best
 PARTS = 5  # that a column of numbers is cut into
 INSTALL = "pip install 'fairlab[peers]'"
 
@@ -61,7 +61,7 @@ def slices(table: pd.DataFrame, hits: np.ndarray) -> int:
     from sliceline.slicefinder import Slicefinder
 
     support = int(LEAST_SUPPORT * len(table))
-    finder = Slicefinder(alpha=0.95, k=SHOWN, max_l=MOST_CONDITIONS, min_sup=support, verbose=False)
+    finder = Slicefinder(alpha=0.95, k=PATTERNS_SHOWN, max_l=MOST_CONDITIONS, min_sup=support, verbose=False)
     finder.fit(table.to_numpy(), np.abs(hits - hits.mean()))
     return len(finder.top_slices_)
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from fairlab.benchmarks import Measurement, benchmark, measure, speed_up
 
-SMALL = (128, 128)
-BIG = (512,) * 4
+SMALL_LAYERS = (128, 128)
+LARGE_LAYERS = (512,) * 4
 PENALTY = 1e-4
 ENSEMBLES = (1, 10, 100)
 
@@ -33,7 +33,7 @@ def gan_small(*, quick: bool) -> list[Measurement]:
     """Lipton's networks: ensembles of 1, 10 and 100 against a per-step Keras loop and against matrix products."""
     groups = lipton_like(500 if quick else 10_000)
     n_steps = dict.fromkeys(ENSEMBLES, 5) if quick else {1: 1_000, 10: 1_000, 100: 100}
-    return ensemble_rows("gan_small", SMALL, groups, n_steps, n_keras_steps=1 if quick else 5)
+    return ensemble_rows("gan_small", SMALL_LAYERS, groups, n_steps, n_keras_steps=1 if quick else 5)
 
 
 @benchmark
@@ -41,7 +41,7 @@ def gan_big(*, quick: bool) -> list[Measurement]:
     """Networks of the Strategic Subject List: ensembles of 1, 10 and 100 against a per-step Keras loop."""
     n_steps = dict.fromkeys(ENSEMBLES, 1) if quick else {1: 200, 10: 20, 100: 4}
     groups = eight_features(500 if quick else 10_000)
-    layers = (16,) * len(BIG) if quick else BIG
+    layers = (16,) * len(LARGE_LAYERS) if quick else LARGE_LAYERS
     return ensemble_rows("gan_big", layers, groups, n_steps, n_keras_steps=1 if quick else 3)
 
 

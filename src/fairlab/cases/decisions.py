@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairlab.cases.meaning import interpret, listed, spelled_alike
 from fairlab.cases.model import ModelAdapter
-from fairlab.cases.schema import GROUPS, CaseError, case_errors, check_values
+from fairlab.cases.schema import MAX_GROUP_VALUES, CaseError, case_errors, check_values
 from fairlab.cases.table import column_types
 from fairlab.checks import align
 
@@ -61,7 +61,8 @@ class DecisionRecord(ModelAdapter):
         codes, values = pd.factorize(rows.pop("decision"))
         values = np.asarray(values)
         values = values.astype(object) if values.dtype.kind in "US" else values
-        if values.dtype.kind in "iu" and len(values) > GROUPS and pos_label is None and decision_threshold is None:
+        is_stated = pos_label is not None or decision_threshold is not None
+        if values.dtype.kind in "iu" and len(values) > MAX_GROUP_VALUES and not is_stated:
             values = values.astype(float)  # a regression: nobody has as many labels
         try:
             labels = set() if y is None else set(y.dropna().unique().tolist())
@@ -170,9 +171,9 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
                 f"table: expected one row for each decision, found {total.iloc[0]!r} in column {name!r} of row "
                 f"{place:,}; leave out rows that sum others"
             )
-        if len(values) == n > GROUPS and not pd.api.types.is_float_dtype(column):
+        if len(values) == n > MAX_GROUP_VALUES and not pd.api.types.is_float_dtype(column):
             yield f"{name} has another value in every row. If it is an identifier, leave it out of the features."
-        elif GROUPS < len(values) < n and not has_person and re.fullmatch(IDENTIFIER, str(name)):
+        elif MAX_GROUP_VALUES < len(values) < n and not has_person and re.fullmatch(IDENTIFIER, str(name)):
             yield (
                 f"{name} has {len(values):,} values in {n:,} rows. If it tells people apart, give it as person=, or "
                 "leave out rows that are there twice."

@@ -10,7 +10,7 @@ from fairlab.cases.case import Case
 WITHIN = ", "  # names of groups
 SMALLEST_SHARE = 0.02  # of the people, below which a group is small
 LEAST_SHOWN = 5  # people of a group that a report names
-TINY = f" of fewer than {LEAST_SHOWN} people)"  # the name of the others, after their number
+SMALL_GROUPS = f" of fewer than {LEAST_SHOWN} people)"  # the name of the others, after their number
 
 
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:
@@ -67,14 +67,14 @@ def tiny_as_one(counts: pd.DataFrame, people: pd.Series) -> pd.DataFrame:
     is_tiny = people < LEAST_SHOWN
     if not is_tiny.any():
         return counts
-    name = f"({int(is_tiny.sum()):,}{TINY}"
+    name = f"({int(is_tiny.sum()):,}{SMALL_GROUPS}"
     return pd.concat([counts[~is_tiny], counts[is_tiny].sum().to_frame(name).T])
 
 
 def named_groups(by_group: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of groups that a sentence names: of those of `who_loses`, no small part of the people."""
     large = by_group["people"] >= SMALLEST_SHARE * by_group["people"].sum()
-    return by_group[large & ~by_group.index.str.endswith(TINY)]
+    return by_group[large & ~by_group.index.str.endswith(SMALL_GROUPS)]
 
 
 def losers_in_words(by_group: pd.DataFrame, cause: str) -> str:

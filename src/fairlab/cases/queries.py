@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-BATCH = 100_000  # rows in one call of the model
-REPEATED = 1000  # rows that are sent a second time
+BATCH_ROWS = 100_000  # rows in one call of the model
+ROWS_REPEATED = 1000  # rows that are sent a second time
 FEWEST_REPEATED = 100  # of these; where there are fewer rows, each is sent several times
-PATIENCE = 2.0  # seconds that this may take
+REPEAT_SECONDS = 2.0  # seconds that this may take
 MAX_SECONDS = 1e8  # of a timer
 KEYS_AT_ONCE = 200_000  # that are put into new slots
 MOST_FULL = 0.55  # share of the slots
@@ -232,7 +232,8 @@ class Queries:
         rows : DataFrame
             Distinct ones.
         """
-        n = min(REPEATED, max(len(rows), FEWEST_REPEATED), max(10, int(PATIENCE / max(self.seconds_per_row, 1e-9))))
+        in_time = int(REPEAT_SECONDS / max(self.seconds_per_row, 1e-9))
+        n = min(ROWS_REPEATED, max(len(rows), FEWEST_REPEATED), max(10, in_time))
         some = np.resize(np.random.default_rng(0).permutation(len(rows)), n)
         first = self.answers(question, answer, rows.iloc[some])
         order = np.argsort(first, kind="stable")
@@ -298,7 +299,7 @@ class Queries:
 
 
 def _batches(rows: pd.DataFrame) -> list[pd.DataFrame]:
-    return [rows.iloc[k : k + BATCH].reset_index(drop=True) for k in range(0, len(rows), BATCH)]
+    return [rows.iloc[k : k + BATCH_ROWS].reset_index(drop=True) for k in range(0, len(rows), BATCH_ROWS)]
 
 
 class AnswerCache:

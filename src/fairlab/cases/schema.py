@@ -28,9 +28,9 @@ from fairlab.checks import (
     is_number,
 )
 
-LARGEST = 2**62  # so that sums of two values fit into 64 bits
-BINS = 10
-WIDE = 100  # numbers with more different values than this are binned
+LARGEST_INTEGER = 2**62  # so that sums of two values fit into 64 bits
+N_BINS = 10
+MAX_VALUES = 100  # numbers with more different values than this are binned
 PLAIN_TYPES = (str, bytes, Real, np.bool_)  # of values
 PLAIN = ("string", "boolean", "empty", "integer", "floating", "mixed-integer-float")  # what pandas infers of values
 # Types of columns that no model is given, and what to do about them.
@@ -46,8 +46,8 @@ UNFIT = (
     (lambda dtype: dtype.kind == "c", "make it real numbers"),
     (lambda dtype: dtype == np.float16, "make it wider, as .astype('float32') does"),
 )
-GROUPS = 10  # numbers with more different values than this make four groups
-KEPT = 0.8  # of the size of a group, when its edges are rounded
+MAX_GROUP_VALUES = 10  # numbers with more different values than this make four groups
+MIN_SIZE_KEPT = 0.8  # of the size of a group, when its edges are rounded
 
 
 class CaseError(ValueError):
@@ -128,7 +128,7 @@ class Feature:
         if not isinstance(values, range):
             values = _as_range(values)
         if isinstance(values, range) and not _fits(values):
-            if abs(values[-1] - values[0]) >= WIDE:
+            if abs(values[-1] - values[0]) >= MAX_VALUES:
                 raise CaseError(f"feature {self.name!r}: {values[0]} to {values[-1]} does not fit into 64 bits")
             values = tuple(values)
         object.__setattr__(self, "values", values)
@@ -185,7 +185,7 @@ class Feature:
         name: str,
         column: pd.Series,
         *,
-        bins: int | None = BINS,
+        bins: int | None = N_BINS,
         edges: Sequence[float] | None = None,
     ) -> "Feature":
         """Return the domain of a column: values that occur, all integers between, or bins; see `Schema.from_frame`.
@@ -209,13 +209,13 @@ class Feature:
         if edges is not None and not is_number(column):
             raise CaseError(f"edges: column {name!r} has type {column.dtype}, expected numbers")
         numbers = np.sort(column.dropna().to_numpy()) if is_number(column) else np.empty(0)
-        if edges is None and bins is not None and len(numbers) and len(values) > WIDE:
+        if edges is None and bins is not None and len(numbers) and len(values) > MAX_VALUES:
             inner = np.unique(np.quantile(numbers, np.arange(1, bins) / bins, method="inverted_cdf"))
             edges = inner[inner < values[-1]].tolist()
         if edges is not None:
             return cls(name, [*_representatives(name, numbers, edges), *missing], edges)
         is_whole = numbers.dtype.kind in "iu" and not missing
-        if is_whole and values and (bins is None or values[-1] - values[0] < WIDE):
+        if is_whole and values and (bins is None or values[-1] - values[0] < MAX_VALUES):
             return cls(name, range(values[0], values[-1] + 1))
         return cls(name, [*values, *missing])
 
@@ -225,7 +225,7 @@ class Feature:
         name: str,
         column: pd.Series,
         *,
-        most: int = GROUPS,
+        most: int = MAX_GROUP_VALUES,
         n_groups: int = 4,
         edges: Sequence[float] | None = None,
     ) -> "Feature":
@@ -426,7 +426,7 @@ def _as_range(values: tuple) -> tuple | range:
 
 def _fits(values: range) -> bool:
     """Return whether the values, their number, and sums of two values fit into 64 bits."""
-    return max(abs(values[0]), abs(values[-1]), abs(values[-1] - values[0]) + 1) <= LARGEST
+    return max(abs(values[0]), abs(values[-1]), abs(values[-1] - values[0]) + 1) <= LARGEST_INTEGER
 
 
 def _checked_edges(name: str, edges) -> tuple[float, ...]:
@@ -458,14 +458,14 @@ def _rounded_quantiles(numbers: np.ndarray, n_groups: int) -> list[float]:
     """Return edges between groups, in the fewest significant digits, three or more, that keep them about their size.
 
     Edges are rounded before anything is put between them, so that their names are true. How far depends on how the
-    numbers are spread, not on how large they are: `KEPT` of each group stays.
+    numbers are spread, not on how large they are: `MIN_SIZE_KEPT` of each group stays.
     """
     exact = np.unique(np.quantile(numbers, np.arange(1, n_groups) / n_groups, method="inverted_cdf"))
     exact = exact[exact < numbers.max()]
     sizes = _sizes(exact, numbers)
     for digits in range(3, 17):
         edges = np.array([float(f"{edge:.{digits - 1}e}") for edge in exact])
-        if (np.diff(edges) > 0).all() and (_sizes(edges, numbers) >= KEPT * sizes).all():
+        if (np.diff(edges) > 0).all() and (_sizes(edges, numbers) >= MIN_SIZE_KEPT * sizes).all():
             return edges.tolist()
     return exact.tolist()
 
@@ -564,7 +564,7 @@ class Schema:
         return cls.from_dict(read_schema(path))
 
     @classmethod
-    def from_frame(cls, table: pd.DataFrame, *, bins: int | None = BINS) -> "Schema":
+    def from_frame(cls, table: pd.DataFrame, *, bins: int | None = N_BINS) -> "Schema":
         """Return the values that occur in a table.
 
         Texts are sorted, categories keep their order, missing values are a value of their own, the last. Whole numbers

@@ -26,10 +26,10 @@ from fairlab.paths import atomic_path
 # Data variants and files that were available when a job was submitted, with commas: no surrogate may replace them.
 REAL_DATA_VARIABLE = "FAIRLAB_REAL_DATA"
 TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
-BLOCK = 1 << 16
+BLOCK_BYTES = 1 << 16
 MAX_BYTES = 1 << 29  # of a download, or of a member of a zip, whose size the registry does not state
 MIN_SPEED = 10_000  # bytes a second, on average
-PATIENCE = 60  # seconds between two checks of the speed
+SPEED_CHECK_SECONDS = 60  # seconds between two checks of the speed
 PACKAGE_SECONDS = 1800  # for the download of a wheel
 # Real files whose terms allow passing on, each as the registry's path names it and packed by xz.
 BOX = Path(__file__).with_name("files")
@@ -268,7 +268,7 @@ def _download(url: str, path: Path, most: int) -> None:
     if host in _unreachable:
         raise AbsentError(f"not retried, {host} could not be reached, or was too slow, before")
     # Nothing is asked for in packed form: a file that is packed itself must come as it is.
-    fetch = pooch.HTTPDownloader(chunk_size=BLOCK, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"})
+    fetch = pooch.HTTPDownloader(chunk_size=BLOCK_BYTES, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"})
     try:
         with path.open("wb") as stream:
             is_whole = _watch(fetch, url, _Limited(stream, most))
@@ -302,14 +302,14 @@ def _watch(fetch, url: str, target: _Limited) -> bool:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(PATIENCE)
+    thread.join(SPEED_CHECK_SECONDS)
     least = 0
     while thread.is_alive():
-        least += PATIENCE * MIN_SPEED
+        least += SPEED_CHECK_SECONDS * MIN_SPEED
         if target.n_bytes < least:
             target.most = -1  # the next block ends the thread
             return False
-        thread.join(PATIENCE)
+        thread.join(SPEED_CHECK_SECONDS)
     if failures:
         raise failures[0]
     return True

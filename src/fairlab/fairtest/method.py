@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 
 from fairlab.cases import Finding
 from fairlab.cases.method import Examination, Method
-from fairlab.cases.schema import GROUPS, Feature
+from fairlab.cases.schema import MAX_GROUP_VALUES, Feature
 from fairlab.fairtest.investigation import MOST_CATEGORIES
 from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
 from fairlab.fairtest.sample import Column, Sample, encode, outcomes
@@ -117,7 +117,7 @@ def _goes_by_levels(values: pd.Series) -> bool:
     """Whether a column is of fractions or wide numbers, some missing, of missing values only, or of numbers as text."""
     known = values.dropna()
     if pd.api.types.is_numeric_dtype(values):
-        is_continuous = values.nunique() > GROUPS or (known.to_numpy(dtype=float) % 1).any()
+        is_continuous = values.nunique() > MAX_GROUP_VALUES or (known.to_numpy(dtype=float) % 1).any()
         return len(known) == 0 or (len(known) < len(values) and is_continuous)
     return not len(known) or bool(pd.to_numeric(pd.Series(known.astype(str).unique()), errors="coerce").notna().all())
 
@@ -125,7 +125,7 @@ def _goes_by_levels(values: pd.Series) -> bool:
 def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterator[_Question]:
     """Yield the associations of one sensitive feature with an outcome that is known of some people."""
     values, what = examination.case.table[name], NAMES.get(outcome.name, outcome.name)
-    if not outcome.is_categorical and pd.api.types.is_numeric_dtype(values) and values.nunique() > GROUPS:
+    if not outcome.is_categorical and pd.api.types.is_numeric_dtype(values) and values.nunique() > MAX_GROUP_VALUES:
         if n_missing := int(values.isna().sum()):
             examination.skip(f"FairTest left out {n_missing:,} people without a value of {name}.")
         rows = np.flatnonzero(values.notna() & known)

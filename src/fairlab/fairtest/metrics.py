@@ -15,7 +15,7 @@ from scipy.special import chndtrinc, ndtr, ndtri
 from scipy.stats import fisher_exact
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import check_count, checked, one_of
+from fairlab.checks import VARIANT, check_count, checked
 from fairlab.fairtest.resampling import (
     EXACT_LIMIT,
     RESAMPLES,
@@ -26,7 +26,7 @@ from fairlab.fairtest.resampling import (
     permute_tables,
     table_p_value,
 )
-from fairlab.fairtest.sample import PUBLISHED, SOUND, VARIANTS, Column, Sample, tabulate
+from fairlab.fairtest.sample import PUBLISHED, SOUND, Column, Sample, tabulate
 from fairlab.statistics import (
     correlation_bounds,
     correlation_bounds_by_sums,
@@ -341,7 +341,7 @@ class NMI(TableMetric):
     name = "NMI"
     needs = "categories"
 
-    @checked(variant=one_of(*VARIANTS))
+    @checked(variant=VARIANT)
     def __init__(self, *, variant: str = SOUND):
         self.variant = variant
 
@@ -421,7 +421,7 @@ class RateMetric(TableMetric):
 
     needs = "two categories"
 
-    @checked(variant=one_of(*VARIANTS))
+    @checked(variant=VARIANT)
     def __init__(self, *, smoothing: float | None = None, variant: str = SOUND):
         if variant == PUBLISHED and smoothing is None:
             smoothing = LATER_SMOOTHING
@@ -602,7 +602,7 @@ class Correlation(AdditiveMetric):
     name = "CORR"
     needs = "numbers or two categories"
 
-    @checked(variant=one_of(*VARIANTS))
+    @checked(variant=VARIANT)
     def __init__(self, *, variant: str = SOUND):
         self.variant = variant
 

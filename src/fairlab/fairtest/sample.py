@@ -15,14 +15,14 @@ from sklearn.model_selection import train_test_split
 from fairlab.cases import Case
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
-from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_count, checked, one_of
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, VARIANT, check_count, checked, one_of
 from fairlab.tables import Column, Cut, Hash, InMemory, Table, engine_table, tabulate
 from fairlab.tables.keys import PRIME, key_numbers
 from fairlab.tables.table import StoredTable
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
-SOUND, PUBLISHED = VARIANTS = ("sound", "published")
+SOUND, PUBLISHED = "sound", "published"  # variants
 RANDOM, HASH = SPLITS = ("random", "hash")
 MOST_IN_MEMORY = 100_000  # people of a set of a table of an engine, for what counts are not enough for
 
@@ -239,7 +239,7 @@ class DataSource:
         train_size=FRACTION,
         random_state=COUNT_OR_ZERO,
         split=one_of(*SPLITS),
-        variant=one_of(*VARIANTS),
+        variant=VARIANT,
     )
     def __init__(
         self,

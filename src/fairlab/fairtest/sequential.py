@@ -11,7 +11,7 @@ from fairlab.statistics import bonferroni_level
 BETS = np.geomspace(1e-3, 8, 32) * np.array([[-1], [1]])  # on few hits, on many
 ODDS = np.expm1(BETS)
 STAKES = np.log(BETS.size)
-STEPS, HALVINGS = 40, 24  # of searches for an end
+MAX_STEPS, HALVINGS = 40, 24  # of searches for an end
 MOMENTS_AT_ONCE = 2_000
 ROUNDING = 1e-9  # of sums of numbers, relative to the number of decisions
 SPARED = 0.25  # A look whose p-values are all at most this spends no level.
@@ -201,7 +201,7 @@ def _end(hits, totals, end: int, limit, beyond=0) -> np.ndarray:
     alone = np.expm1(gain) / odds
     alone = np.maximum(alone.max(axis=-1), beyond) if end == 0 else alone.min(axis=-1)
     found = np.where(totals > 0, np.clip(alone, 0, 1), end)
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         log, slope = evidence(hits, totals, found)
         is_beyond = (log > limit) & (slope < 0 if end == 0 else slope > 0)
         step = np.divide(log - limit, slope, out=np.zeros(found.shape), where=is_beyond)
@@ -214,7 +214,7 @@ def _end(hits, totals, end: int, limit, beyond=0) -> np.ndarray:
 def _best_rate(hits, totals) -> np.ndarray:
     """Return the rate with the least evidence against it."""
     left, right = np.zeros(hits.shape), np.ones(hits.shape)
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         middle = (left + right) / 2
         is_left = evidence(hits, totals, middle)[1] < 0
         left, right = np.where(is_left, middle, left), np.where(is_left, right, middle)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from fairlab.checks import (
     POSITIVE,
+    VARIANT,
     ZERO_OR_MORE,
     align,
     check_array,
@@ -26,7 +27,6 @@ from fairlab.fair_metric import FairMetric, check_over_metric
 
 tf = optional("tensorflow")
 
-VARIANTS = ("sound", "published")
 SCHEDULES = {"constant": 0.0, "decaying": 2 / 3}  # powers of 1/k in the size of step k
 
 # What rounding may take from an objective that cannot fall, relative to the loss and absolutely.
@@ -98,7 +98,7 @@ class Attack:
         return pd.DataFrame({name: getattr(self, name).ravel() for name in columns})
 
 
-@checked(regularizer=ZERO_OR_MORE, trajectory=check_flag, dtype=one_of(*_ROUNDING), variant=one_of(*VARIANTS))
+@checked(regularizer=ZERO_OR_MORE, trajectory=check_flag, dtype=one_of(*_ROUNDING), variant=VARIANT)
 def gradient_flow_attack(
     model: Any,
     metric: FairMetric,

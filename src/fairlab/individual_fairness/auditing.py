@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from fairlab.checks import FRACTION, POSITIVE, align, check_array, checked, one_of
+from fairlab.checks import FRACTION, POSITIVE, VARIANT, align, check_array, checked
 from fairlab.fair_metric import FairMetric
-from fairlab.individual_fairness.attack import VARIANTS, Attack, StepSizeWarning, gradient_flow_attack
+from fairlab.individual_fairness.attack import Attack, StepSizeWarning, gradient_flow_attack
 from fairlab.statistics import PairedErrors
 
 FOUR_FIFTHS = 5 / 4  # the four-fifths rule of US labour law, as a ratio of losses (section 3.2)
@@ -97,7 +97,7 @@ class RatioTest:
         return self.statistic - half, self.statistic + half
 
 
-@checked(max_loss_ratio=POSITIVE, alpha=FRACTION, variant=one_of(*VARIANTS))
+@checked(max_loss_ratio=POSITIVE, alpha=FRACTION, variant=VARIANT)
 def loss_ratio_test(
     loss: ArrayLike,
     attacked_loss: ArrayLike,
@@ -164,7 +164,7 @@ def loss_ratio_test(
     return RatioTest(mean, error, n, ratio.shape[-1] - n, max_loss_ratio, alpha)
 
 
-@checked(max_loss_ratio=POSITIVE, alpha=FRACTION, variant=one_of(*VARIANTS))
+@checked(max_loss_ratio=POSITIVE, alpha=FRACTION, variant=VARIANT)
 def error_rate_ratio_test(
     wrong: ArrayLike,
     attacked_wrong: ArrayLike,

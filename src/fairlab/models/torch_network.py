@@ -7,7 +7,7 @@ from fairlab.networks import BaseNetwork
 
 torch = optional("torch")
 
-TINY = 1e-7  # least probability
+MIN_PROBABILITY = 1e-7  # least probability
 
 
 class TorchNetwork(BaseNetwork):
@@ -66,7 +66,11 @@ class TorchNetwork(BaseNetwork):
     def _logits(self, X):
         answer = self._outputs(X)
         if self._are_probabilities:
-            answer = torch.logit(answer, eps=TINY) if answer.shape[1] == 1 else torch.log(answer.clamp_min(TINY))
+            answer = (
+                torch.logit(answer, eps=MIN_PROBABILITY)
+                if answer.shape[1] == 1
+                else torch.log(answer.clamp_min(MIN_PROBABILITY))
+            )
         return torch.cat([torch.zeros_like(answer), answer], dim=1) if answer.shape[1] == 1 else answer
 
     def _outputs(self, X):

@@ -22,7 +22,7 @@ from fairlab.monitoring.registration import EVENT, PERSON
 httpx, tenacity = optional("httpx"), optional("tenacity")
 
 WHOLE = re.compile(r"-?[0-9]+(\.0)?")  # the name of a group by a number
-TINY = re.compile(r"\([0-9,]+ of fewer than [0-9]+ people\)")  # the groups that a report does not name
+UNNAMED_GROUPS = re.compile(r"\([0-9,]+ of fewer than [0-9]+ people\)")  # the groups that a report does not name
 _SENDERS = weakref.WeakSet()  # they have threads, which a child has not
 getattr(os, "register_at_fork", dict)(after_in_child=lambda: [each.begin() for each in _SENDERS])
 
@@ -289,14 +289,14 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     >>> fields["columns"]["sex"], fields["columns"]["age"]
     ({'type': 'category', 'categories': ['f', 'm']}, {'type': 'number'})
     """
-    from fairlab.cases.schema import GROUPS
+    from fairlab.cases.schema import MAX_GROUP_VALUES
     from fairlab.cases.table import column_types
 
     columns = column_types(
         frame.drop(columns=[EVENT, PERSON], errors="ignore"), {*sensitive_features, output, fields.get("true_label")}
     )
     outcomes = [name for name in (output, fields.get("true_label")) if name in columns]
-    for names, most in (*(([name], GROUPS) for name in sensitive_features), (outcomes, 2)):
+    for names, most in (*(([name], MAX_GROUP_VALUES) for name in sensitive_features), (outcomes, 2)):
         if all(columns.get(name, {}).get("type") == "number" for name in names):
             values = pd.concat([frame[name].dropna() for name in names]).unique()
             if 2 <= len(values) <= most and all(value == int(value) for value in values):
@@ -358,7 +358,7 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
         groups = [row["group"] for row in report.get("groups", ()) if row["sensitive_features"] == name]
         codes = [group for group in groups if not group.startswith("(")]
         if columns[name]["type"] == "number" and codes and all(map(WHOLE.fullmatch, codes)):
-            if hidden := [group for group in groups if TINY.fullmatch(group)]:
+            if hidden := [group for group in groups if UNNAMED_GROUPS.fullmatch(group)]:
                 raise ValueError(
                     f"report: expected all groups of {name}, found {hidden[0][1:-1]}, whom a report does not name; "
                     "register from the table"

@@ -12,14 +12,14 @@ from pydantic_core import SchemaValidator, core_schema
 
 MOST_COLUMNS, MOST_CATEGORIES, LONGEST_TEXT = 100, 1_000, 200
 MOST_ROWS = 30_000  # of a batch: a query of SQLite takes 32,766 values
-LARGEST, LEAST_WIDTH = 1e15, 1e-9  # of a number, and of its bounds: fourth powers and sums stay finite
+LARGEST_NUMBER, MIN_WIDTH = 1e15, 1e-9  # of a number, and of its bounds: fourth powers and sums stay finite
 EVENT, PERSON = "event_id", "person"
 MOST_ERRORS = 20  # of an answer
 MISFIT = "rows do not fit what is registered; nothing of the batch is kept"
 STORABLE = r"^[^\x00]*$"  # PostgreSQL stores no NUL
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=STORABLE)]
-Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER, allow_inf_nan=False)]
 STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
@@ -70,8 +70,8 @@ class ColumnType(BaseModel):
                 f"low and high: expected for a column of type number, found {self.type}",
             ),
             (
-                self.width is not None and self.width < LEAST_WIDTH,
-                f"high: expected at least {LEAST_WIDTH:g} more than low={self.low}, found {self.high}",
+                self.width is not None and self.width < MIN_WIDTH,
+                f"high: expected at least {MIN_WIDTH:g} more than low={self.low}, found {self.high}",
             ),
         )
         return self
@@ -94,8 +94,8 @@ class ColumnType(BaseModel):
             "number": Annotated[
                 float,
                 Field(
-                    ge=-LARGEST if self.low is None else self.low,
-                    le=LARGEST if self.high is None else self.high,
+                    ge=-LARGEST_NUMBER if self.low is None else self.low,
+                    le=LARGEST_NUMBER if self.high is None else self.high,
                     allow_inf_nan=False,
                 ),
             ],

@@ -50,8 +50,8 @@ from fairlab.monitoring.webhooks import is_internal
 MOST_BYTES = 16 * 2**20  # of a body
 MOST_EFFECTS = 30  # of groups on outputs over time
 MOST_POINTS, USUAL_POINTS = 2_000, 300  # of all effects over time: that may be wanted, and that are shown
-PAGE = 500  # investigations
-LATEST = 32_503_680_000_000  # milliseconds: the year 3000
+PAGE_SIZE = 500  # investigations
+LATEST_TIME = 32_503_680_000_000  # milliseconds: the year 3000
 # A time of ISO 8601 as people and browsers write it, or nothing, as a form sends what is not filled in.
 TIME = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?$"
 SAFE = ("GET", "HEAD")
@@ -84,7 +84,7 @@ PROBLEM = {
     },
 }
 # Rows of decisions or labels.
-ROWS = {
+ROWS_SCHEMA = {
     "type": "array",
     "items": {
         "type": "object",
@@ -186,7 +186,7 @@ def _milliseconds(text: str) -> int | None:
         return None
     moment = datetime.fromisoformat(text)
     since = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    return min(max(since // timedelta(milliseconds=1), 0), LATEST)
+    return min(max(since // timedelta(milliseconds=1), 0), LATEST_TIME)
 
 
 TheStore = Annotated[Store, Depends(_store)]
@@ -312,8 +312,8 @@ def list_investigations(store: TheStore, after: After = 0) -> dict:
 
 def _page(store: Store, after: int) -> tuple[list[sa.Row], int | None]:
     """Return investigations after a number, and after which one the next page begins if there is one."""
-    found = store.overview(after=after, limit=PAGE + 1)
-    return found[:PAGE], found[PAGE - 1].id if len(found) > PAGE else None
+    found = store.overview(after=after, limit=PAGE_SIZE + 1)
+    return found[:PAGE_SIZE], found[PAGE_SIZE - 1].id if len(found) > PAGE_SIZE else None
 
 
 @router.get("/investigations/{number}", dependencies=allowed("reader", "writer"))
@@ -359,8 +359,8 @@ def delete_person(store: TheStore, number: Number, body: Body) -> dict[str, int]
     return {"deleted": store.delete_person(number, Deletion.model_validate(read_json(body)).person)}
 
 
-@router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=described(ROWS))
-@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=described(ROWS))
+@router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=described(ROWS_SCHEMA))
+@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=described(ROWS_SCHEMA))
 def add_rows(store: TheStore, number: Number, request: Request, body: Body, key: Key = None) -> dict[str, int]:
     """Store decisions, or true labels of decisions; the answer comes when they are on disk."""
     kind = request.url.path.rpartition("/")[2]

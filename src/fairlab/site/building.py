@@ -43,7 +43,7 @@ SAMPLE = (
     '<a style="color: inherit" href="your_model.html#a-whole-example">a hiring model</a>, made up for this page.</p>'
 )
 FIRST = re.compile('<p class="word">(.*?)</p>\n<p class="summary">(.*?)</p>')  # verdict and sentence of a report
-SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
+SHOWN_OUTPUTS = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
 CAPTION = re.compile(r"\*\*([\w.-]+)\.\*\* ")  # its beginning: table or figure, and part
 
 
@@ -281,7 +281,7 @@ def arrange(notebook, drawn: Sequence[dict]) -> None:
         here = (one for one in drawn if shown_by.get(one["stem"], cell if one["code"] == cell.source else None) is cell)
         own = [HTML.figure(picture, 2 * UP) for picture in here]
         if own:
-            cell.outputs = [out for out in cell.outputs if not SHOWN.intersection(out.get("data", ()))]
+            cell.outputs = [out for out in cell.outputs if not SHOWN_OUTPUTS.intersection(out.get("data", ()))]
         cells += [cell, *map(nbformat.v4.new_markdown_cell, own)]
     notebook.cells = cells
 

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from fairlab import __version__, plotting
 from fairlab.data.project import project
 from fairlab.paths import write_text
-from fairlab.site.places import ADDRESSES, LEAST
+from fairlab.site.places import ADDRESSES, MIN_FIGURE_WIDTH
 from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.comparison import BY_CHANCE, INFERRED, Comparison, Row, off_most, short_line
 from fairlab.suite.published import load_paper, paper_keys
@@ -153,7 +153,7 @@ ENVIRONMENT.globals |= {
     "colours": plotting.COLOURS,
     "filters": FILTERS,
     "label": label_of,
-    "least": LEAST,
+    "least": MIN_FIGURE_WIDTH,
     "labels": json.dumps(LABELS | FILTER_LABELS),
     "load_paper": load_paper,
     "looks": LOOKS,

@@ -64,7 +64,7 @@ ORIGINS = {
 }
 
 # What an interval of a mean is cut at.
-LEAST, ROUNDED = 1e-12, 1e-5  # of what a change is relative to; of a number in ``REPRODUCTION.json``
+SMALLEST_BASE, ROUNDING_ERROR = 1e-12, 1e-5  # of what a change is relative to; of a number in ``REPRODUCTION.json``
 RANGES = {"count": (0, np.inf), "seconds": (0, np.inf), "proportion": (0, 1)}
 
 
@@ -414,9 +414,9 @@ def _moved(row, old) -> tuple[bool, float]:
     change = 0.0 if row.ours == old.ours else np.inf
     if change and {type(row.ours), type(old.ours)} in ({float}, {tuple}):
         ours, before = np.asarray(row.ours), np.asarray(old.ours)
-        change = float((np.abs(ours - before) / np.maximum(np.abs(before), LEAST)).max())
+        change = float((np.abs(ours - before) / np.maximum(np.abs(before), SMALLEST_BASE)).max())
     is_other = row.verdict not in (old.verdict, "not comparable")
-    return is_other, change if change > ROUNDED else 0.0  # the committed ones are rounded
+    return is_other, change if change > ROUNDING_ERROR else 0.0  # the committed ones are rounded
 
 
 def compare(run: Run) -> Comparison:

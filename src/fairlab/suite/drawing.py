@@ -29,8 +29,8 @@ from fairlab.suite.scorecard import published_runs
 FORMATS = ("csv", "png", "svg")
 INDEX = "index.json"
 DOTS_PER_INCH = 150
-WIDEST = 7  # inches, of a saved figure with its margin
-SMALLEST_TEXT = 7  # points
+MAX_WIDTH = 7  # inches, of a saved figure with its margin
+MIN_FONT_SIZE = 7  # points
 MARGIN = 0.1  # inches
 MARKED = ("reconstructed", "surrogate")  # data whose provenance is written into the picture
 # What a picture says of data that is not real, by its provenance.
@@ -145,12 +145,12 @@ def _reduce(file: Path) -> None:
 
 def _check(figure, box) -> None:
     width = box.width + 2 * MARGIN
-    if width > WIDEST:
-        raise ValueError(f"a figure is at most {WIDEST} inches wide, found {width:.2f}")
-    small = [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < SMALLEST_TEXT]
+    if width > MAX_WIDTH:
+        raise ValueError(f"a figure is at most {MAX_WIDTH} inches wide, found {width:.2f}")
+    small = [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < MIN_FONT_SIZE]
     if small:
         found = f"{small[0].get_text()!r} with {small[0].get_fontsize():.3g}"
-        raise ValueError(f"text in a figure has at least {SMALLEST_TEXT} points, found {found}")
+        raise ValueError(f"text in a figure has at least {MIN_FONT_SIZE} points, found {found}")
     for axes in figure.axes:
         for name in ("x", "y"):
             numbers = [text.get_text() for text in _shown(getattr(axes, f"get_{name}ticklabels")())]

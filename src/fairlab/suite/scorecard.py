@@ -20,7 +20,7 @@ from fairlab.suite.comparison import (
     MULTIPLES,
     ORIGINS,
     QUICK,
-    ROUNDED,
+    ROUNDING_ERROR,
     Comparison,
     Row,
     beside,
@@ -43,7 +43,7 @@ FOLLOWING = "that follow from others of their paper (percentages, totals, compon
 UNSUPPORTED = "with an inferred protocol that do not differ"
 LEFT = LABELS | {"setting": "fixed parameters"}
 NOT_HAD = ("surrogate", "not run")
-WIDE = (0.25, 0.5)  # widths of our 95% intervals, relative to the published number
+INTERVAL_WIDTHS = (0.25, 0.5)  # widths of our 95% intervals, relative to the published number
 ALL = "all"  # the line of a table that is of all papers
 MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends
 
@@ -223,9 +223,9 @@ def what_is_counted(card: Comparison) -> str:
         for reason, papers in sorted(reasons.items(), key=lambda item: -len(item[1]))
     ]
     agreeing = [row for row in counted if row.column == "agrees"]
-    off = sum(abs(row.relative_difference or 0) > AGREES + ROUNDED for row in agreeing)
+    off = sum(abs(row.relative_difference or 0) > AGREES + ROUNDING_ERROR for row in agreeing)
     sides = sum(row.relative_difference is None and row.published != 0 for row in agreeing)
-    wide, wider = (sum(row.relative_width > width for row in agreeing) for width in WIDE)
+    wide, wider = (sum(row.relative_width > width for row in agreeing) for width in INTERVAL_WIDTHS)
     claims = Counter(row.column for row in card.rows if row.kind == "claim")
     return (
         f"Counted are {len(counted)} of {len(numbers):,} numbers. Left out: {', '.join(parts)}. Near are also those "

@@ -19,16 +19,16 @@ from fairlab.tables.keys import DIGEST_IN_DUCKDB
 META, PROGRESS, LOCK = "meta.json", "progress.json", ".lock"
 MOST_CODES = 2**16
 MEMORY_GB = 0.4  # of DuckDB
-ROWS = 2**18  # of a batch
+BATCH_ROWS = 2**18  # of a batch
 BATCHES = 16  # between two saved states
 KEYS_AT_ONCE = 2**23
 MOST_REPEATED = 1_000  # digests of which it is looked whether their texts are different
 IDENTIFIER = r"\s*[+-]?0[0-9]"  # how one begins that is no number
-WORDS = r"(?i)^\s*(yes|no|[yntf])\s*$"  # which DuckDB takes for true and false
+BOOLEAN_WORDS = r"(?i)^\s*(yes|no|[yntf])\s*$"  # which DuckDB takes for true and false
 # What stands for no value in a CSV, beside nothing.
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
 NULLS = ", ".join(f"'{text}'" for text in MISSING)
-CSV = {"integers": "bigint", "numbers": "double", "booleans": "boolean"}
+CSV_TYPES = {"integers": "bigint", "numbers": "double", "booleans": "boolean"}
 KINDS = {
     **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), "text"),
     "BOOLEAN": "booleans",
@@ -246,7 +246,7 @@ def _no_values(connection, file, kinds) -> list[str]:
     They are numbers that begin with a zero, such as identifiers of places, and words other than true and false, such as
     yes and no, which pandas reads as texts.
     """
-    texts = {"integers": f"^{IDENTIFIER}", "booleans": WORDS}
+    texts = {"integers": f"^{IDENTIFIER}", "booleans": BOOLEAN_WORDS}
     patterns = {name: texts[kind] for name, kind in kinds.items() if kind in texts}
     if file.endswith(".parquet") or not patterns:
         return []
@@ -309,7 +309,7 @@ def _write_codes(connection, files, folder, state):
             with _reading(file):
                 reader = connection.sql(
                     f"select {selected} from {_rows(file, state['kinds'], state['rows_of_file'])}"
-                ).to_arrow_reader(ROWS)
+                ).to_arrow_reader(BATCH_ROWS)
                 for i, batch in enumerate(reader, start=1):
                     for values, output, (name, about) in zip(batch.columns, outputs, columns.items(), strict=True):
                         _write(output, _codes(values, about, f"{file}: column {name!r}"))
@@ -374,7 +374,7 @@ def _repeated(path, n_rows) -> Iterator[np.ndarray]:
     for part in range(n_parts):
         found = []
         with path.open("rb") as content:
-            while len(values := np.fromfile(content, dtype="<i8", count=ROWS)):
+            while len(values := np.fromfile(content, dtype="<i8", count=BATCH_ROWS)):
                 mixed = values.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
                 found.append(values[mixed % np.uint64(n_parts) == part])
         values = np.sort(np.concatenate(found))
@@ -414,7 +414,7 @@ def _rows(file, kinds, after=0) -> str:
         column = value = quoted(name)
         if kind != "text":
             said = f"error(concat({_text(f'column {name!r} holds ')}, {column}, ', expected {kind}'))"
-            value = f"coalesce(try_cast({column} as {CSV[kind]}), {said})"
+            value = f"coalesce(try_cast({column} as {CSV_TYPES[kind]}), {said})"
             value = f"case when {column} is null or {column} in ({NULLS}) then null else {value} end"
         columns.append(f"{value} as {column}")
     texts = _as_found(file, "all_varchar = true")

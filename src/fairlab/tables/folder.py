@@ -15,12 +15,12 @@ import numpy as np
 from fairlab.models.loops import IS_COMPILED, compiled
 from fairlab.tables.encoding import META, FilesError, check_sources
 from fairlab.tables.keys import OTHER_PRIME, PRIME, Code, Cut, Distance, Hash, Key, Split, Sums
-from fairlab.tables.table import MOST_CATEGORIES, ROWS, Column, StoredTable
+from fairlab.tables.table import MOST_CATEGORIES, ROWS_AT_ONCE, Column, StoredTable
 from fairlab.tables.thresholds import N_BINS, choose_thresholds, refine_thresholds
 
-ROW = "number of the row"  # the key of a folder that was encoded without one
+ROW_NUMBER = "number of the row"  # the key of a folder that was encoded without one
 EVERYONE = np.array([[-np.inf, np.inf]])  # the interval of all numbers
-FEW = 32  # thresholds, each of which is compared with
+MAX_COMPARED = 32  # thresholds, each of which is compared with
 
 
 class Folder(StoredTable):
@@ -58,7 +58,7 @@ class Folder(StoredTable):
             if not file.exists() or (size := file.stat().st_size) != expected:
                 found = f"{size:,}" if file.exists() else "none"
                 raise FilesError(f"{file}: expected {expected:,} bytes of column {name!r}, found {found}")
-        self.key = meta["asked"]["key"] or ROW
+        self.key = meta["asked"]["key"] or ROW_NUMBER
         self._about.setdefault(self.key, {"kind": "key"})
         self.columns: dict[object, Column] = {}
         self._tables: dict[object, np.ndarray | None] = {}  # of the codes in a file, those of the column
@@ -177,8 +177,8 @@ class Folder(StoredTable):
 
     def _parts(self, number, n_parts) -> Iterator["_Rows"]:
         """Yield every n-th part of the people."""
-        for start in range(number * ROWS, self._n_rows, n_parts * ROWS):
-            rows = _Rows(self, start, min(start + ROWS, self._n_rows))
+        for start in range(number * ROWS_AT_ONCE, self._n_rows, n_parts * ROWS_AT_ONCE):
+            rows = _Rows(self, start, min(start + ROWS_AT_ONCE, self._n_rows))
             if self._member is not None:
                 if start not in self._inside:  # a bit for each row, as hashing takes longer than all the rest
                     self._inside[start] = np.packbits(rows.codes(self._member) >= 0)
@@ -382,7 +382,7 @@ def _compiled_hashed(keys, coefficients):
 
 @compiled
 def _compiled_cut(numbers, thresholds):
-    if len(thresholds) > FEW:
+    if len(thresholds) > MAX_COMPARED:
         return np.searchsorted(thresholds, numbers)
     found = np.zeros(len(numbers), np.int64)
     for i in range(len(numbers)):

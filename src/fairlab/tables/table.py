@@ -13,7 +13,7 @@ from fairlab.tables.keys import Code, Cut, Distance, Hash, Key, Split, Sums
 from fairlab.tables.thresholds import find_thresholds
 
 MOST_CATEGORIES = 255  # of a column of an engine, or of codes
-ROWS = 2**17  # whose terms are summed at once: they fit into a cache
+ROWS_AT_ONCE = 2**17  # whose terms are summed at once: they fit into a cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,11 +226,11 @@ class InMemory(Table):
         found = np.zeros((n_kinds, sums.size - 1))
         x, y = (self.numbers(each) for each in (sums.x, sums.y))
         codes = None if sums.cell is None else self.codes(sums.cell)
-        for start in range(0, len(kinds), ROWS):
-            some = slice(start, start + ROWS) if rows is None else rows[start : start + ROWS]
+        for start in range(0, len(kinds), ROWS_AT_ONCE):
+            some = slice(start, start + ROWS_AT_ONCE) if rows is None else rows[start : start + ROWS_AT_ONCE]
             standards = sums.standards if codes is None else np.array(sums.standards)[:, codes[some]]
             for place, term in enumerate(sums.terms(x[some], y[some], standards)):
-                found[:, place] += np.bincount(kinds[start : start + ROWS], term, n_kinds)
+                found[:, place] += np.bincount(kinds[start : start + ROWS_AT_ONCE], term, n_kinds)
         return found
 
     def _kinds(self, keys, rows, kinds) -> tuple:

@@ -11,8 +11,8 @@ from fairlab.cases.model import ModelAdapter, wrap_model
 from fairlab.cases.queries import AnswerCache
 from fairlab.cases.schema import Schema, check_schema
 
-BATCH = 200_000  # inputs in one call of the model
-CELLS = 50_000  # inputs that are looked at in one go
+BATCH_INPUTS = 200_000  # inputs in one call of the model
+INPUTS_AT_ONCE = 50_000  # inputs that are looked at in one go
 INPUTS = "generated inputs"
 
 
@@ -63,7 +63,7 @@ def outputs_of(model: ModelAdapter, schema: Schema, codes: np.ndarray, *, binary
     CaseError
         If it does not return one output for each input, or something else than false and true.
     """
-    batches = np.split(codes, range(BATCH, len(codes), BATCH))
+    batches = np.split(codes, range(BATCH_INPUTS, len(codes), BATCH_INPUTS))
     outputs = model.binary_of if binary else model.predict
     return np.concatenate([outputs(schema.decode(batch)) for batch in batches])
 
@@ -164,7 +164,7 @@ class UniformDraw:
                 if some.stop < n_values[k]:
                     left.append(part)
             active, start = np.concatenate(left), start + width
-            width = min(2 * width, max(1, CELLS // max(1, len(active))))
+            width = min(2 * width, max(1, INPUTS_AT_ONCE // max(1, len(active))))
         for k, part in of_each(np.arange(len(inputs)), owner):  # the input itself is looked at once
             sizes = [self.schema.sizes[position] for position in sets[k]]
             tests[part] += np.ravel_multi_index(tuple(inputs[part][:, sets[k]].T), sizes) >= tests[part]

@@ -10,7 +10,7 @@ from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema, check_schema
 from fairlab.themis.draws import outputs_of
 
-LARGEST = 10_000_000  # inputs
+MAX_INPUTS = 10_000_000  # inputs
 
 
 class DomainTooLargeError(ValueError):
@@ -55,8 +55,8 @@ def output_table(model: Any, schema: Schema) -> np.ndarray:
     [[False, False], [True, False]]
     """
     adapter = wrap_model(model)
-    if check_schema(schema).n_inputs > LARGEST:
-        raise DomainTooLargeError(f"{schema.n_inputs:,} inputs, more than {LARGEST:,}: estimate scores with Themis")
+    if check_schema(schema).n_inputs > MAX_INPUTS:
+        raise DomainTooLargeError(f"{schema.n_inputs:,} inputs, more than {MAX_INPUTS:,}: estimate scores with Themis")
     return outputs_of(adapter, schema, schema.assignments(range(len(schema.sizes)))).reshape(schema.sizes)
 
 
