@@ -156,8 +156,7 @@ def test_an_estimator_is_held_to_the_columns_of_its_fit():
         (frame.to_numpy()[:, :1], "X has 1 features, but BaseEstimator is expecting 2"),
         (frame.to_numpy()[0], "Reshape your data"),
     ):
-        with pytest.raises(ValueError, match=message), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match=message), warnings.catch_warnings(action="ignore"):
             estimator_features(estimator, other, fitting=False, name="Y", min_rows=2)
     with pytest.raises(TypeError, match="Sparse data was passed"):
         estimator_features(estimator, csr_array(frame.to_numpy()), fitting=False)

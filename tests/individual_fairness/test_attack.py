@@ -1,3 +1,5 @@
+from operator import attrgetter
+
 import keras
 import numpy as np
 import pandas as pd
@@ -94,9 +96,8 @@ def test_steps_that_overshoot_are_halved():
     )
     assert not again.diverged.any()
     assert again.stopping_time == pytest.approx(fine.stopping_time)
-    for name in ("X", "attacked_loss", "squared_distance"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(fine, name))
-    np.testing.assert_array_equal(again.loss_trajectory, fine.loss_trajectory[::2])
+    parts = attrgetter("X", "attacked_loss", "squared_distance")
+    np.testing.assert_equal([*parts(again), again.loss_trajectory], [*parts(fine), fine.loss_trajectory[::2]])
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
