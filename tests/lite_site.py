@@ -1,12 +1,9 @@
 """The program that makes the labs' site for a browser, which is no module of the package."""
 
-import importlib.util
-
 import pytest
 
 from fairlab.data.project import project
+from fairlab.data.tables import load_script
 
 pytest.importorskip("jupyterlite_pyodide_kernel")
-_spec = importlib.util.spec_from_file_location("lite", project().labs / "lite" / "build.py")
-lite = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(lite)
+lite = load_script(project().labs / "lite" / "build.py")
