@@ -176,8 +176,7 @@ def test_parts_are_disjoint_shares_of_the_shoppers(budget, size):
     train, test = halves["income"]
     assert train.sum() == test.sum() == size
     assert (train + test <= whole.to_numpy().reshape(train.shape)).all()  # the axes are in the order of the counts
-    for part, by_race in zip((train, test), halves["race"], strict=True):
-        np.testing.assert_array_equal(by_race, part.swapaxes(2, 3))
+    np.testing.assert_array_equal(halves["race"], [part.swapaxes(2, 3) for part in (train, test)])
 
 
 def test_a_draw_says_what_table_2_and_the_figures_print():

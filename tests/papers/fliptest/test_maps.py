@@ -52,8 +52,7 @@ def test_maps_that_miss_their_target_or_diverged_are_left_out_and_counted(names,
     people = pd.DataFrame({"a": np.linspace(0, 1, 100)})
     images = {k: people + {"good": 0, "shifted": 1, "diverged": np.nan}[name] for k, name in enumerate(names)}
     found, fits, said = maps.select_maps(images, people, people, beside={"shifted": people + 1})
-    assert (list(found), said) == (used, note)
-    assert list(fits.index) == [*images, "shifted"]
+    assert (list(found), said, list(fits.index)) == (used, note, [*images, "shifted"])
     assert all(found[k] is images[k] for k in used)
 
 

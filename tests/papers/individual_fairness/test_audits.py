@@ -67,8 +67,7 @@ def test_the_split_of_adult():
     np.testing.assert_allclose(split.X_train[numbers].agg(["mean", "var"]), [[0] * 5, [1] * 5], atol=1e-4)
     assert (split.X_test[one_hot].sum(axis=1) == 4).all()
     order = np.random.RandomState(98539).permutation(45222)
-    truth = (adult.target == ">50K").to_numpy().astype(int)
-    assert [*split.y_train, *split.y_test] == truth[order].tolist()
+    assert [*split.y_train, *split.y_test] == (adult.target == ">50K").to_numpy().astype(int)[order].tolist()
 
 
 def test_the_split_of_compas(split):

@@ -180,8 +180,8 @@ def test_changed_labels_by_hand():
 
     # No white person keeps a positive label.
     no_white = [0] * 20 + [1, 1] + [0] * 38
-    assert [labels("c.census.race", "race", 0, behind) for behind in systems.BEHIND] == [no_white] * 3
-    assert labels("d.census.race", "race", 0, "figure-1 causal") == no_white
+    changes = [("c.census.race", behind) for behind in systems.BEHIND] + [("d.census.race", "figure-1 causal")]
+    assert [labels(id, "race", 0, behind) for id, behind in changes] == [no_white] * 4
     # Twelve of either side change.
     changed = labels("d.census.race", "race", 0, "figure-2") != y
     assert changed[:20].sum() == changed[20:].sum() == 12
