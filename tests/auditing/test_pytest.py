@@ -76,7 +76,7 @@ def test_audits_fail_by_what_was_found_by_their_rules_and_by_what_is_undecided(s
     said = [
         "Difference found: points, tested on 1,000",
         "\nThe selection rate of f is 22.",
-        "\nNext: Ask whether the gro",
+        "\nNext: Check whether the g",
     ]
     assert sorted(said, key=shown.index) == said
     assert not re.search(r"Traceback|fairlab_pytest\.py", shown)

@@ -79,8 +79,8 @@ def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_
         "race": ("FlipTest: race: fewer than 30 people are c (7).", "Themis: No score."),
         "age": ("Themis: No score.",),
     }
-    assert " Not assessed: race and age, of which no statistical test was possible. Comparisons:" in found.summary
-    said = ("Undecided", "<dt>Not assessed</dt><dd>race and age,", "race was not assessed. FlipTest: race: few")
+    assert " Not assessed: no statistical test was possible for race and age. Comparisons:" in found.summary
+    said = ("Undecided", "<dt>Not assessed</dt><dd>no statistical", "race was not assessed. FlipTest: race: few")
     assert sorted(said, key=found.to_html().index) == list(said)
     stands_for = ("Themis", finding(table, 0.5, sensitive_features=("age",), through=("job",)), ())
     assert of(("sex", "age"), stands_for).not_assessed == {"sex": ()}
@@ -98,17 +98,17 @@ def test_json_holds_everything_and_no_more_than_was_asked_for(tmp_path):
 def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
     assert report(model_name="scoring").summary == (
         "Difference found: scoring, tested on 400 people for differences by sex: 1 finding, sex (seen by 2 methods). "
-        "sex: sex, everyone: share that flips -0.3 (interval -0.35 to -0.25, by FairTest). 1 more comparison shows it, "
-        "too. Comparisons: a difference of more than 0.5 percentage points is found in 2 of 3 (family-wise error rate "
-        "at most 0.05); one as large as 5 percentage points is ruled out in 0; 1 is undecided. Next: Look at the "
-        "people or inputs that it rests on."
+        "sex: sex, everyone: share that flips -0.3 (interval -0.35 to -0.25, by FairTest). 1 further comparison "
+        "shows it. Comparisons: a difference of more than 0.5 percentage points is found in 2 of 3 cases (family-wise "
+        "error rate at most 0.05); one as large as 5 percentage points is ruled out in 0; 1 is undecided. Next: Look "
+        "at the people or inputs behind this finding."
     )
     silent = finding(people(), 0.5, measure="selection_rate_difference", smallest=lambda alpha, margin: 0.081)
     found = report(MethodResult("Themis", (silent, finding(people(), 0.7)), (), 0, 0)).summary
     assert found.startswith(
-        "Undecided: people, tested on 400 people for differences by sex: no difference is found, but "
+        "Undecided: people, tested on 400 people for differences by sex: no difference was found, but "
     )
-    assert "Not seen: a selection rate difference of less than 8.1 points (sex) would have been found in" in found
+    assert "Could be missed: a selection rate difference below 8.1 points (sex) would be detected with" in found
     assert (
         "FlipTest and FairTest queried the model with 900 rows (at most 1,000 were allowed), and 400 rows again for "
         "the determinism check, which the budget does not count." in report(n_queries=1300, n_repeated=400).to_html()
@@ -128,7 +128,7 @@ def test_people_decide_the_verdict_and_generated_inputs_on_request():
         ("undecided", 2, 0),
         ("difference found", 3, 1),
     ]
-    assert "Generated inputs: 1 difference is found on inputs made up, which do not" in apart.summary
+    assert "Generated inputs: 1 difference was found on generated inputs, which do not" in apart.summary
     assert "<failure" not in apart.to_junit()
 
 

@@ -76,7 +76,7 @@ def _shown(column, name, table, evidence) -> pd.Series:
     if name in HARMLESS:
         return column
     if pd.api.types.is_float_dtype(column):  # a score, or a ratio of losses
-        return column.map("about {:.1g}".format)
+        return column.map(lambda value: f"about {float(f'{value:.1g}'):,g}")
     return binned(column, evidence[name])
 
 

@@ -14,32 +14,32 @@ MOST_RATES = 4  # groups in a line
 OF_OWN_UNITS = ("loss_ratio", "correlation", "mean_difference")  # measures that are no shares
 # What to do about a finding, by its measure; the last is for all others.
 NEXT_STEPS = {
-    "selection_rate_difference": "Ask whether the groups differ in what the decision is meant to depend on; compare "
-    "the rates among people who are alike in that, and look for the feature that carries the difference.",
-    "true_positive_rate_difference": "Of people whose true label is favourable, one group is missed more often: check "
-    "how its labels came about and whether the features say as much of it, then consider thresholds by group or "
-    "training with weights.",
-    "false_positive_rate_difference": "One group is wrongly selected more often: check how its labels came about and "
-    "how often scores near the threshold are wrong in each group.",
+    "selection_rate_difference": "Check whether the groups differ in what the decision should depend on: compare rates "
+    "among people who are similar in that respect, and look for the feature that carries the difference.",
+    "true_positive_rate_difference": "Among people with a favourable true label, one group is missed more often: check "
+    "how its labels were obtained and whether the features are as informative for it, then consider thresholds by "
+    "group or training with weights.",
+    "false_positive_rate_difference": "One group is wrongly selected more often: check how its labels were obtained "
+    "and how often scores near the threshold are wrong in each group.",
     "error_rate_difference": "The model is wrong more often here: look for missing or rare values in this subgroup, "
-    "and for how many of its people the model was trained on.",
-    "counterfactual_flip_rate": "The sensitive feature itself decides for these people: leave it out of the features, "
-    "or say why it has to be one; the pairs in the report show whom.",
-    "demographic_parity_difference": "The model prefers a value of the sensitive feature where all else is equal: "
-    "leave it out of the features, or say why it has to be one.",
-    "excess_flip_rate": "People who are alike in all other features are decided otherwise: look at the pairs in the "
-    "report, and at the features in which they differ most.",
-    "loss_ratio": "Small changes along the direction in which the groups differ make the model less right: look for "
-    "features that stand for the group, and train without that direction.",
-    "calibration_difference": "Equal scores mean different things by group: check how its labels came about, and fit "
-    "scores or thresholds to it.",
-    "mean_difference": "Ask whether the groups differ in what the number is meant to depend on, and compare people who "
-    "are alike in that.",
-    "correlation": "The prediction goes with the sensitive feature: compare people who are alike in what it is meant "
-    "to depend on.",
+    "and check how many of its people the model was trained on.",
+    "counterfactual_flip_rate": "The sensitive feature itself changes these decisions: remove it from the features, or "
+    "justify its use; the pairs in the report show who is affected.",
+    "demographic_parity_difference": "With all else equal, the model prefers one value of the sensitive feature: "
+    "remove it from the features, or justify its use.",
+    "excess_flip_rate": "People who are similar in all other features get different decisions: look at the pairs in "
+    "the report, and at the features in which they differ most.",
+    "loss_ratio": "Small changes along the direction in which the groups differ make the model less accurate: look for "
+    "features that act as proxies for the group, and train without that direction.",
+    "calibration_difference": "Equal scores mean different things in different groups: check how the labels were "
+    "obtained, and recalibrate scores or set thresholds by group.",
+    "mean_difference": "Check whether the groups differ in what the number should depend on, and compare people who "
+    "are similar in that respect.",
+    "correlation": "The prediction is correlated with the sensitive feature: compare people who are similar in what it "
+    "should depend on.",
     "discriminatory_inputs": "Look at the inputs found: features that occur in many of them show where the sensitive "
-    "feature decides.",
-    "": "Look at the people or inputs that it rests on.",
+    "feature affects the decision.",
+    "": "Look at the people or inputs behind this finding.",
 }
 
 
@@ -57,7 +57,7 @@ def lines(report) -> list[tuple[str, str]]:
             for heading, said in (
                 ("Who loses", _who_loses(report)),
                 ("Comparisons", _answers(report)),
-                ("Not seen", _unseen(report)),
+                ("Could be missed", _unseen(report)),
                 ("Generated inputs", _on_inputs(report)),
                 ("Next", _next(report)),
             )
@@ -178,15 +178,15 @@ def _next(report) -> str:
     if not report.n_tests:
         return ""
     if report.is_within:
-        return "Keep this report, and audit again when the decisions, or the people, change."
+        return "Keep this report, and repeat the audit when the decisions or the population change."
     return (
-        "Look at more people, or compare fewer and larger groups; or say which difference is to be ruled out, if it is "
-        "more than this (within=), before looking again."
+        "Collect more people, or compare fewer and larger groups; or, if a larger difference would be acceptable, "
+        "state it (within=) before you repeat the audit."
     )
 
 
 def _not_assessed(report) -> str:
-    return f"{listed(report.not_assessed)}, of which no statistical test was possible."
+    return f"no statistical test was possible for {listed(report.not_assessed)}."
 
 
 def _verdict(report) -> str:
@@ -204,10 +204,10 @@ def _verdict(report) -> str:
         made = listed(dict.fromkeys(f"{row.measure.replace('_', ' ')} ({row.who})" for row in _decide(report)))
         return (
             f"{start}: differences as large as {margins(report, 'within')} are ruled out in every comparison made, "
-            f"with a chance of error of at most {risk}. The {tests}: {made}."
+            f"with an error probability of at most {risk}. The {tests}: {made}."
         )
     large = margins(report, "within")
-    return f"{start}: no difference is found, but these are too few people to rule out differences as large as {large}."
+    return f"{start}: no difference was found, but there are too few people to rule out one as large as {large}."
 
 
 def _decide(report):
@@ -222,7 +222,7 @@ def _seen(fact: list[Finding]) -> str:
 
 def _fact(fact: list[Finding]) -> str:
     show = "shows" if len(fact) == 2 else "show"
-    return f"{line(fact[0])}." + f" {count(len(fact) - 1, 'more comparison')} {show} it, too." * (len(fact) > 1)
+    return f"{line(fact[0])}." + f" {count(len(fact) - 1, 'further comparison')} {show} it." * (len(fact) > 1)
 
 
 def _who_loses(report) -> str:
@@ -238,7 +238,7 @@ def _who_loses(report) -> str:
         elif flips is not None and (named := named_groups(flips))["lose"].any():
             group = (named["lose"] / named["people"]).idxmax()
             n, most = named.loc[group, ["lose", "people"]]
-            said += [f"{who}: {group}, of whom {n:,} of {most:,} would get the favourable decision otherwise"]
+            said += [f"{who}: {group}, of whom {n:,} of {most:,} would otherwise get the favourable decision"]
     return f"{'; '.join(dict.fromkeys(said))}." if said else ""
 
 
@@ -260,7 +260,7 @@ def _answers(report) -> str:
     most, large = people_needed(needed.max()), margins(report, "within")
     whom = "the least certain of them" if n_undecided > 1 else "it"
     said = [
-        f"a difference of more than {margins(report, 'margin')} is {found} in {n_found:,} of {report.n_tests:,} "
+        f"a difference of more than {margins(report, 'margin')} is {found} in {n_found:,} of {report.n_tests:,} cases "
         f"(family-wise error rate at most {1 - report.confidence_level:.2g})",
         f"one as large as {large} is {ruled_out} in {n_ruled_out:,}",
         f"{n_undecided:,} {'is' if n_undecided == 1 else 'are'} {undecided}"
@@ -278,22 +278,22 @@ def _unseen(report) -> str:
     for measure in ("selection_rate_difference", "counterfactual_flip_rate"):
         known = [name for name in report.case.sensitive_features if (measure, name) in smallest.index]
         if shown := [f"{100 * smallest[measure, name]:.1f} points ({name})" for name in known]:
-            said.append(f"{_one(measure)} of less than {' and '.join(shown)}")
-    return f"{', or '.join(said)} would have been found in fewer than four of five such tables." if said else ""
+            said.append(f"{_one(measure)} below {' and '.join(shown)}")
+    return f"{' or '.join(said)} would be detected with less than 80% power." if said else ""
 
 
 def _on_inputs(report) -> str:
     found = int((report.frame["significant"] & report.frame["population"].ne("people")).sum())
     if not found or report.verdict_on == "all":
         return ""
-    are = "is" if found == 1 else "are"
-    return f"{count(found, 'difference')} {are} found on inputs made up, which do not decide the verdict."
+    were = "was" if found == 1 else "were"
+    return f"{count(found, 'difference')} {were} found on generated inputs, which do not affect the verdict."
 
 
 def how(report) -> str:
     """Return with how many rows the model was queried, by which methods."""
     if report.case.model is None:
-        return "Decisions were examined as they are: there is no model, and nothing was queried."
+        return "The decisions were audited as recorded: there is no model, and nothing was queried."
     ran = [result for result in report.results if result.findings or result.n_queries]
     methods = [name for result in ran for name in result.method.split(" and ")]
     again = f", and {count(report.n_repeated, 'row')} again for the determinism check, which the budget does not count"
