@@ -233,13 +233,12 @@ def test_without_network_and_mirror_all_but_five_data_sets_are_real(monkeypatch)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: (_ for _ in ()).throw(socket.gaierror("shut")))
     monkeypatch.setattr(files.subprocess, "run", lambda *_, **__: pytest.fail("a package is downloaded unasked"))
     registry = project_registry()
-    found = {name: warned(name)[0].provenance.source for name in registry.variants}
-    expected = {name: variant.source for name, variant in registry.variants.items()}
-    assert found == expected | dict.fromkeys(
-        {"compas-individual", "health", "law-school", "movie-recommender", "ssl"}, "surrogate"
-    )
-    networks = [path for path in registry.files if path.startswith("adf_networks/")]
-    assert len([files.fetch_file(registry.files[path]) for path in networks]) == 6
+    surrogates = {"compas-individual", "health", "law-school", "movie-recommender", "ssl"}
+    assert {name: warned(name)[0].provenance.source for name in registry.variants} == {
+        name: "surrogate" if name in surrogates else variant.source for name, variant in registry.variants.items()
+    }
+    networks = [file for path, file in registry.files.items() if path.startswith("adf_networks/")]
+    assert len(list(map(files.fetch_file, networks))) == 6
 
 
 @pytest.mark.parametrize(
@@ -333,8 +332,7 @@ WITH_SURROGATE = [name for name, variant in project_registry().variants.items() 
 
 def warned(name, **options):
     """Load a data set and return it with the surrogate warnings that it gave."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         dataset = load(name, **options)
     return dataset, [w for w in caught if w.category is SurrogateWarning]
 
@@ -357,8 +355,8 @@ def test_a_surrogate_obeys_the_registry(name):
     check_table(table, variant)
     assert dataset.provenance.rows == len(dataset.features) == variant.rows
     assert (caught, dataset.provenance.files) == ([], {})
-    for column, categories in dataset.encoding.items():
-        assert tuple(table[column].cat.categories) == categories == variant.columns[column].categories
+    assert dataset.encoding == {column: tuple(table[column].cat.categories) for column in dataset.encoding}
+    assert dataset.encoding == {column: variant.columns[column].categories for column in dataset.encoding}
 
 
 def test_a_rejected_file_is_named(mirror_copy):
