@@ -119,8 +119,7 @@ def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
     between = names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a") & rows["old"], min_score=0.7)
     assert between == [*ends, "sex and race", "sex and old", "race and old"]
     # Sex alone decides a quarter, and what contains it needs no look.
-    by_two = names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a"), min_score=0.4)
-    assert by_two == [*ends, "sex and old"]
+    assert names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a"), min_score=0.4) == [*ends, "sex and old"]
 
 
 def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked_for():
