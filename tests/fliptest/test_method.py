@@ -44,8 +44,7 @@ def test_evidence_is_people_and_their_counterparts():
     pd.testing.assert_frame_equal(evidence[list(TABLE)], TABLE.loc[evidence.index])
     roles, sexes, decisions = (evidence[name].to_numpy().reshape(-1, 3) for name in ("role", "sex", "favourable"))
     assert (roles == ["person", "counterpart", "counterpart"]).all()
-    for matches in (sexes, decisions):
-        assert (matches[:, 1:] != matches[:, :1]).all()
+    assert all((matches[:, 1:] != matches[:, :1]).all() for matches in (sexes, decisions))
     assert (evidence["match"].value_counts() == 3).all()
     assert "people against their counterparts: " in evidence.attrs["in_words"]
     assert not decisions[0, 0], "those who lose come first"

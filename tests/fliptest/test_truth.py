@@ -179,8 +179,7 @@ def test_fair_models_are_fair_by_enumeration():
         np.testing.assert_allclose(world.share.sum(axis=1), 1)
         if kind in (*FAIR, opposite):
             assert abs(world.difference) < 1e-12
-        case = world.case(rng)
-        assert case.decide().mean() == pytest.approx((world.share * world.favourable).sum() / 2, abs=0.15)
+        assert world.case(rng).decide().mean() == pytest.approx((world.share * world.favourable).sum() / 2, abs=0.15)
 
 
 @pytest.mark.slow
