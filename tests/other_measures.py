@@ -150,8 +150,7 @@ def answers(tool: str, people: pd.DataFrame) -> list[dict]:
     rows = []
     for data, some in people.groupby("data"):
         privileged = {"sex": PRIVILEGED["sex"], "race": PRIVILEGED["race"][data]}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             found = TOOLS[tool](some.drop(columns="data").reset_index(drop=True), privileged)
         for measure, values in found.items():
             values = values if isinstance(values, list) else [values]
@@ -174,8 +173,7 @@ def scores() -> pd.DataFrame:
     from fairlab import Case, audit
 
     people = compas()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # low scores are favourable
+    with warnings.catch_warnings(action="ignore"):  # low scores are favourable
         case = Case.from_decisions(
             people[people["race"].isin(TWO_RACES)],
             "decided",

@@ -118,8 +118,7 @@ def answers(tool: str) -> list[dict]:
     rows = []
     for model in [*planted.biased(), *planted.fair()]:
         start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             found = TOOLS[tool](model)
         row = {"model": model.name, "biased": bool(model.expected), "seconds": round(time.perf_counter() - start, 2)}
         by_rule = (

@@ -39,6 +39,5 @@ class Use:
 
     def run(self, **changes):
         given = {name: value.make() if isinstance(value, Lazy) else value for name, value in self.good.items()}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return self.then(self.call(**given | changes))

@@ -44,8 +44,7 @@ def test_every_name_has_an_example(name):
 def test_examples_run(name, results):
     failures = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         for test in examples_in(sys.modules[name] if name in PACKAGES else thing(name), name):
             runner.run(test, out=failures.append)
     assert failures == [], "".join(failures)
