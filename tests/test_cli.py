@@ -132,7 +132,7 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
 def test_audit_writes_requested_files(model, tmp_path):
     model["fliptest"] = 0.001
     assert main([*AUDIT, "--html", "a.html", "--json", "a.json", "--rows", "none", "--methods", "fliptest,themis"]) == 3
-    assert "Rows that show a finding are left out" in (tmp_path / "a.html").read_text()
+    assert "Example rows are left out" in (tmp_path / "a.html").read_text()
     content = json.loads((tmp_path / "a.json").read_text())
     assert [method["method"] for method in content["methods"]] == ["FlipTest", "Themis"]
     assert content["rows"] == "none"

@@ -16,13 +16,14 @@ NUMBERS: tuple[str, ...] = ("estimate", "before", "after", "change", "interval",
 NUMBERS += ("seconds", "people needed", "people", "missing labels", "impact ratio", "lose", "gain", *RATES)
 COUNTS = ("missing labels", "lose", "gain", "people needed")  # shown only where there are any
 GENERATED = (
-    "Each feature of a generated input is drawn by itself from the values of the table, so that many are unlike people."
+    "Each feature of a generated input is drawn independently from the values in the table, so that many inputs do not "
+    "resemble people."
 )
 SAID_OF_ROWS = {
-    "none": "Rows that show a finding are left out of this page.",
-    "binned": "Rows that show a finding are in this page without their labels, numbers as ranges, rare values merged, "
-    "in columns in which each is like five people or more.",
-    "all": "This page holds rows about real people as they are: pass it on only to those who may see them.",
+    "none": "Example rows are left out of this page.",
+    "binned": "Example rows are shown without their labels, with numbers as ranges and rare values merged, and only in "
+    "columns in which each row matches at least five people.",
+    "all": "This page has rows about real people, unchanged: share it only with those who may see them.",
 }
 
 
@@ -54,7 +55,7 @@ def fragment(report, rows: str) -> str:
         _folded("Effects and their intervals", _figure(report)),
         _folded("Not assessed", _list([*wording.reasons(report), *(f"{name}: {why}" for name, why in report.skipped)])),
         _folded("How to read this", _reading(report, rows)),
-        _folded("Where this comes from", _provenance(report)),
+        _folded("Provenance", _provenance(report)),
     ]
     return '<div class="fairlab">\n' + "\n".join(filter(None, parts)) + "\n</div>\n"
 
@@ -140,8 +141,8 @@ def _groups(report) -> str:
         return ""
     said = (
         "The impact ratio is a group's selection rate over that of the group which is selected most often, with its "
-        "interval. The four-fifths rule asks for 0.8; it is not the law everywhere, and gives no verdict here. "
-        f"In italics: groups with less than {SMALLEST_SHARE:.0%} of the people, with which none is compared."
+        "interval. The four-fifths rule requires 0.8; it is not the law everywhere and decides no verdict here. "
+        f"In italics: groups with less than {SMALLEST_SHARE:.0%} of the people, which no group is compared with."
     )
     return "\n".join(parts) + f"<p>{said}</p>"
 
@@ -170,9 +171,7 @@ def _fact(report, place: int, rows: str) -> str:
         parts.append(_table(by_group[0].rename_axis("group").reset_index()))
     found = report.frame[[any(each is finding for finding in fact) for each in report.frame["finding"]]]
     parts.append(_folded(f"Found: {wording.count(len(fact), 'comparison')}", _table_of(found)))
-    parts.append(
-        _folded("Rows that show it", "\n".join(filter(None, (_evidence(report, each, rows) for each in fact))))
-    )
+    parts.append(_folded("Example rows", "\n".join(filter(None, (_evidence(report, each, rows) for each in fact)))))
     return "\n".join(filter(None, parts))
 
 
@@ -217,7 +216,7 @@ def _evidence(report, finding, rows) -> str:
     shown = shown_rows(finding, report.people, rows)
     if shown is None:
         return ""
-    kind = "generated inputs" if finding.evidence.attrs.get("generated") else "people of the table"
+    kind = "generated inputs" if finding.evidence.attrs.get("generated") else "people in the table"
     of = f"{len(shown):,} of {len(finding.evidence):,} {kind}"
     return _folded(f"{finding.method}, {finding.who}, {finding.where}: {of}", _table(shown, kind="rows"))
 
@@ -229,16 +228,16 @@ def _reading(report, rows) -> str:
     )
     said = [
         wording.how(report),
-        f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p is that of an "
+        f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p tests an "
         f"effect of at most {wording.margins(report, 'margin') or 'the margin'}, corrected by Holm's method over "
         f"the {wording.count(report.n_tests, 'comparison')} that decide the verdict; those on generated inputs are "
         f"corrected {'with them' if report.verdict_on == 'all' else 'apart'}.",
         f"Ruled out: shown to be less than {wording.margins(report, 'within') or 'its margin'}, by Holm's method, or "
-        "all of them, each by its own test. Undecided: neither found nor ruled out; people needed are about as many "
-        "people like those of the table as would settle it if the estimate were the truth.",
-        "lose: people whose decision is unfavourable and would be favourable; gain: the other way round.",
+        "all of them, each by its own test. Undecided: neither found nor ruled out; people needed is the approximate "
+        "number of people like those in the table that would settle it if the estimate were the true value.",
+        "lose: people whose unfavourable decision would be favourable; gain: the other way round.",
         *(result.description for result in report.results if result.description),
-        "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",
+        "A finding shows where to look and does not prove discrimination; a lack of findings does not prove fairness.",
         SAID_OF_ROWS[rows],
     ]
     return f"{_list(said)}\n{_table(frame)}"
