@@ -66,6 +66,13 @@ def test_help_loads_no_heavy_library_and_commands_on_models_nothing_of_the_suite
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_group_has_its_own_commands_only(capsys):
+    for group, commands in {"labs": ["list", "build", "check"], "monitor token": ["create", "list", "revoke"]}.items():
+        assert main([*group.split(), "--help"]) == 0
+        shown = capsys.readouterr().out.partition("Commands:\n")[2]
+        assert re.findall(r"^  (\S+)", shown, flags=re.MULTILINE) == commands
+
+
 def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
     calls = []
     monkeypatch.setattr(

@@ -86,15 +86,15 @@ def list_experiments():
     nargs=2,
     multiple=True,
     metavar="NAME VALUE",
-    help="another value of a parameter of the notebook; the run is stored under results/custom",
+    help="set a parameter of the notebook; the run is stored under results/custom",
 )
 @click.option("--dry-run", is_flag=True, help="show what would run")
-@click.option("--scheduler", default="local", help="on a cluster: a folder of experiments/profiles, as slurm")
+@click.option("--scheduler", default="local", help="on a cluster: a folder of experiments/profiles, such as slurm")
 @click.option(
     "--snakemake",
     multiple=True,
     metavar="ARGUMENTS...",
-    help="on a cluster: all that follows goes to Snakemake, as --default-resources slurm_partition=long",
+    help="on a cluster: everything that follows goes to Snakemake, such as --default-resources slurm_partition=long",
 )
 def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, **of_one):
     """Run experiments: one directly, several in parallel."""
@@ -256,11 +256,15 @@ def describe_data(names):
     "rows",
     nargs=-1,
     metavar="[PAPER[:ARTEFACT] | RUN [OTHER]]...",
-    help="show these rows instead of the summary, e.g. adf:table-4; or a run by its folder, beside another",
+    help="show these rows instead of the summary, e.g. adf:table-4; or a run by its folder, or two runs to compare",
 )
 @click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
 @click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
-@click.option("--write", is_flag=True, help="also update the committed scorecard and the figure in the README")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="also update the committed scorecard, the README and the numbers that notebooks link to",
+)
 @click.pass_obj
 def scorecard(write_bars, rows, as_json, profile, write):
     """Compare published numbers with our results."""
@@ -305,7 +309,7 @@ def scorecard(write_bars, rows, as_json, profile, write):
 @click.option("--write", "to_project", is_flag=True, help="write to figures/")
 @click.option("--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)")
 def figures(names, to_project, output):
-    """Copy figures with their numbers, of the best runs or else committed."""
+    """Copy figures with their numbers: those of the best runs, otherwise the committed ones."""
     from fairlab.suite.drawing import copy_figures
 
     if to_project and output:
