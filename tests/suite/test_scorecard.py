@@ -242,7 +242,7 @@ def test_a_trial_of_two_experiments_counts_once():
     assert [about["core_seconds"] for about in about_runs(runs).values()] == [70, 5]
 
 
-def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_path, monkeypatch):
+def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_path, monkeypatch, capsys):
     (toy / "README.md").write_text("<!-- summary -->\nold\n<!-- /summary -->\n")
 
     def commit(folder):
@@ -259,6 +259,9 @@ def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_p
     assert commit("empty") == first  # another machine, where nothing was run
     assert committed_runs() == runs and (toy / "REPRODUCTION.md").read_text() == page
     assert rows()["mean"].verdict == "not run"  # what a user sees of this machine
+    capsys.readouterr()
+    assert main(["scorecard", "toy:table-1"]) == 0
+    assert "run toy/mean; committed: 3 (differs))" in capsys.readouterr().out
 
     publish("paper")
     assert commit("empty")["mean"] == ("paper", "agrees")

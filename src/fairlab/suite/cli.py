@@ -290,7 +290,8 @@ def scorecard(write_bars, rows, as_json, profile, write):
     if as_json:
         click.echo(card.to_json().encode(), nl=False)  # JSON is UTF-8 whatever the locale
     elif rows:
-        print("\n".join(row.to_text() for row in card.rows))
+        committed = {row.place: row for row in scorecard.committed_rows()}
+        print("\n".join(row.to_text(committed.get(row.place)) for row in card.rows))
     else:
         card = scorecard.to_commit(card, profile) if write else card
         written = scorecard.write(card, profile, publish=write)

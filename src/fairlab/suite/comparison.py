@@ -232,13 +232,15 @@ class Row(Entry):
             return "" if share is None else f"{1 + share:,.0f} times"
         return "0%" if share == 0 else f"{100 * share:+.2g}%" if abs(share) < 0.1 else f"{share:+.0%}"
 
-    def to_text(self) -> str:
-        """Return the row in one line."""
+    def to_text(self, committed: "Row | None" = None) -> str:
+        """Return the row in one line; if it was not run here, with the committed result."""
         claim = self.kind == "claim"
         sides = (
             self.published if claim else f"{self.printed or self.published}, our result {self.shown or 'not available'}"
         )
         more = self.reason if claim or self.ours is None else self.difference
+        if self.ours is None and committed and committed.ours is not None:
+            more = f"{more}; committed: {committed.result}"
         return f"{self.paper} {self.artefact}:{self.id}  {label_of(self.verdict)}: {sides}" + (
             f" ({more})" if more else ""
         )
