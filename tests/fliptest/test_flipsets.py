@@ -95,6 +95,15 @@ def test_agreement_is_with_the_first_map():
     assert compare_flipsets({"identity": flips["identity"]})["Jaccard F+"].isna().all()
 
 
+@pytest.mark.parametrize(
+    ("prediction", "found"),
+    [([0.7, 0.2], "0 and 1, found 0.7"), (["yes", "no"], "numbers, found <U3"), ([1], r"one for each of 2 people")],
+)
+def test_predictions_are_labels(prediction, found):
+    with pytest.raises(ValueError, match=f"image_prediction: expected {found}"):
+        Flipset(np.array([1, 0]), np.array(prediction), pd.RangeIndex(2))
+
+
 # transparency
 
 FEW = pd.DataFrame({"a": [1.0, 2.0, -1.0], "b": [5.0, 1.0, 0.0], "c": [0.0, 0.0, 7.0]})

@@ -12,6 +12,7 @@ from fairlab.cases.model import wrap_model
 from fairlab.checks import (
     FRACTION,
     align,
+    check_array,
     check_count,
     check_features,
     check_kind,
@@ -40,6 +41,11 @@ class Flipset:
     index : Index of length n_rows
         Labels of the people.
 
+    Raises
+    ------
+    ValueError
+        If predictions are not one zero or one for each person.
+
     Examples
     --------
     >>> from fairlab.fliptest import Flipset
@@ -53,6 +59,15 @@ class Flipset:
     prediction: np.ndarray
     image_prediction: np.ndarray
     index: pd.Index
+
+    def __post_init__(self):
+        for name in ("prediction", "image_prediction"):
+            values = check_array(getattr(self, name), name)
+            if values.shape != (len(self.index),):
+                raise ValueError(f"{name}: expected one for each of {len(self.index)} people, found {values.shape}")
+            if (strange := values[~np.isin(values, (0, 1))]).size:
+                raise ValueError(f"{name}: expected 0 and 1, found {strange[0]:g}")
+            object.__setattr__(self, name, values.astype(int))
 
     @property
     def positive(self) -> np.ndarray:
@@ -121,7 +136,7 @@ def flipset(model: Any, X: Any, X_image: Any) -> Flipset:
     X_image = checked_images(X, X_image)
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))
     model = wrap_model(model)
-    return Flipset(*(model.binary_of(table).astype(int) for table in (X, X_image)), index)
+    return Flipset(*(model.binary_of(table) for table in (X, X_image)), index)
 
 
 @checked(
