@@ -35,6 +35,14 @@ def test_a_linear_classifier_by_hand():
     np.testing.assert_allclose(LinearClassifier(COEF, INTERCEPT).log_odds(np.stack([POINTS] * 3)), each)
 
 
+@pytest.mark.parametrize("method", ["loss", "loss_gradient", "loss_at"])
+def test_labels_are_0_and_1(method):
+    model = LinearClassifier(COEF[0], INTERCEPT[0])
+    at = model.log_odds(POINTS) if method == "loss_at" else POINTS
+    with pytest.raises(ValueError, match="y: expected labels 0 and 1, found -1"):
+        getattr(model, method)(at, [1, -1, 1])
+
+
 def test_rounded_losses_are_zero_and_infinite_where_the_model_is_sure():
     sure, exact = (LinearClassifier([1.0], 0.0, rounded_loss=is_rounded) for is_rounded in (True, False))
     X = np.float32([[200], [-200]])
