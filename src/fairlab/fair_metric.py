@@ -7,9 +7,11 @@ which sensitive features show in the other features.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import orth, svdvals
 from scipy.optimize import root_scalar
 from scipy.special import expit, xlogy
 from scipy.stats import chi2
@@ -167,7 +169,19 @@ class FairMetric:
         Parameters
         ----------
         first, second : array-like of shape (..., n_points, n_features)
+            Tables have the columns of the metric, and both the same.
+
+        Raises
+        ------
+        ValueError
+            For other columns, or the same in another order.
         """
+        parts = {"first": first, "second": second}
+        named = {name: list(map(str, X.columns)) for name, X in parts.items() if isinstance(X, pd.DataFrame)}
+        if self.feature_names is not None:
+            named["metric"] = list(self.feature_names)
+        for (name, columns), (other, others) in pairwise(named.items()):
+            check_same_columns(columns, others, name, other)
         first, second = np.asarray(first), np.asarray(second)
         if first.shape[-1:] != (self.n_features,) or first.shape[-1:] != second.shape[-1:]:
             found = f"{first.shape} and {second.shape}"
@@ -295,8 +309,7 @@ def _units(values, scaled):
     """Return the standard deviation of each column, 1 for a constant one; None where units are left as they are."""
     if not scaled:
         return None
-    spread = values.std(axis=0)
-    return np.where(spread > 0, spread, 1.0)
+    return np.where(np.ptp(values, axis=0) > 0, values.std(axis=0), 1.0)  # by rounding, a constant may have some
 
 
 def _p_value(logit, attribute, n_features) -> float:

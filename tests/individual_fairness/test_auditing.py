@@ -35,6 +35,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
 Y = (X[:, 1] + 0.5 * RNG.normal(size=200) > 0).astype(int)
 METRIC = FairMetric.from_directions([[1.0, 0.0]])  # the first feature is free to move
+METRIC3 = FairMetric.from_directions([[1.0, 0.0, 0.0]])  # of columns without names
 ATTACK = {"regularizer": 50.0, "step_size": 0.01, "n_steps": 100}
 
 
@@ -303,7 +304,12 @@ def test_what_is_learned_does_not_depend_on_units(learnable):
     distances = first.squared_distance(moved, X), second.squared_distance(moved * units, X * units)
     np.testing.assert_allclose(*distances, rtol=1e-5)
     assert first.feature_names == ("a", "b", "c")
-    assert FairMetric.learned(X.assign(a=7.0), sensitive_features).scale[0] == 1
+    for constant in (7.0, 0.1):  # whose mean is rounded
+        assert FairMetric.learned(X.assign(a=constant), sensitive_features).scale[0] == 1
+    swapped, message = X[["b", "a", "c"]], "differ in columns: their order differs"
+    for metric, tables in ((first, (X, swapped)), (first, (swapped, X.to_numpy())), (METRIC3, (X, swapped))):
+        with pytest.raises(ValueError, match=message):
+            metric.squared_distance(*tables)
 
 
 def test_an_attribute_that_does_not_show_has_no_direction(learnable):

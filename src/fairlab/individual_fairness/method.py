@@ -228,7 +228,7 @@ def _people(case, scorer, n_people, random_state) -> _People:
     rows = learned[:n_people]
     encoding = case.encoding
     encoded = encoding.transform(case.table[list(case.features)].iloc[learned])
-    scale = encoded.std(axis=0)
+    scale = np.where(np.ptp(encoded, axis=0) > 0, encoded.std(axis=0), 0.0)
     free = np.array([source not in case.sensitive_features for source in encoding.source]) & (scale > 0)
     X = (encoded - encoded.mean(axis=0))[:, free] / scale[free]
     odds = scorer.log_odds(case.table[list(case.features)].iloc[rows])
