@@ -288,6 +288,46 @@ def direction_p_values(X: np.ndarray, attributes: np.ndarray, directions: np.nda
     return np.array([_p_value(X @ row, each, X.shape[1]) for row, each in zip(directions, attributes.T, strict=True)])
 
 
+def subspace_basis(X: np.ndarray, attributes: np.ndarray, directions: np.ndarray, *, alpha: float) -> np.ndarray:
+    """Return an orthonormal basis of the directions of several attributes, of as few dimensions as show them.
+
+    The directions of groups that differ in one column alone differ by chance, and would span more than that column. How
+    many dimensions there are is found by Bartlett's test of the canonical correlations; if there are fewer than
+    directions, those combinations of them are taken that vary most.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    attributes : ndarray of shape (n_rows, n_attributes)
+        Zeros and ones, both present.
+    directions : ndarray of shape (n_attributes, n_features)
+        As `sensitive_directions` gives them, each of which shows its attribute.
+    alpha : float
+        Of the test that there are more dimensions.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_dimensions)
+    """
+    n, n_attributes = attributes.shape
+    if n_attributes < 2:
+        return orth(directions.T)
+    centred, sides = X - X.mean(axis=0), [orth(part - part.mean(axis=0)) for part in (X, attributes)]
+    correlations = np.minimum(svdvals(sides[0].T @ sides[1]), 1 - _ROUNDING)
+    n_columns, n_groups = (side.shape[1] for side in sides)
+    size = 1
+    while size < len(correlations):
+        rest = -(n - 1 - (n_columns + n_groups + 1) / 2) * np.log1p(-np.square(correlations[size:])).sum()
+        if chi2.sf(rest, (n_columns - size) * (n_groups - size)) > alpha:
+            break
+        size += 1
+    if size < n_attributes:
+        of_size = np.sqrt(attributes.sum(axis=0) * (1 - attributes.mean(axis=0)))  # as precisely are directions known
+        varying = np.linalg.svd(centred @ (of_size[:, None] * directions).T, full_matrices=False)[2]
+        directions = varying[:size] * of_size @ directions
+    return orth(directions.T)
+
+
 def check_over_metric(metric, X, n_features: int) -> None:
     """Raise a ValueError unless a metric is over as many features as points have, and over the columns of a table.
 

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairlab.auditing import run
 from fairlab.cases import Case
+from fairlab.networks import FeedForward
 
 RNG, N = np.random.default_rng(0), 1_000
 GROUP = RNG.choice(["a", "b"], N)
@@ -99,6 +100,23 @@ def test_a_network_is_attacked_as_the_plain_loop_attacks_it():
         moved = moved + 0.05 * rise[:, None] * across
     assert (finding.estimate, finding.n) == (pytest.approx((losses(moved) / losses(Z)).mean(), rel=1e-3), 400)
     assert "under attack" in finding.effect
+
+
+def test_a_network_is_not_attacked_along_what_shows_no_group():
+    rng = np.random.default_rng(0)
+    race, sex = rng.integers(0, 3, N), rng.integers(0, 2, N)
+    table = pd.DataFrame({"x": race + rng.normal(size=N), "z": rng.normal(size=N), "sex": sex, "race": race})
+    labels = {"y_true": (rng.random(N) < 0.5).astype(int), "pos_label": 1, "sensitive_features": ["race", "sex"]}
+    of_sex = FeedForward([np.array([[0.0, 0], [0, 2]]), np.zeros(2)])
+    by_race, by_sex = examined(of_sex, ["x", "sex"], 60_000, table, **labels).findings  # three groups, one free column
+    assert (by_race.estimate, by_sex.p_value < 0.05) == (pytest.approx(1), True)
+    # Three groups that differ along one column only: the other one is no part of the subspace.
+    of_z, of_x = (FeedForward([np.array([[0.0, x], [0, z]]), np.zeros(2)]) for x, z in ((0, 2), (2, 0)))
+    fair, unfair = (
+        only(examined(net, ["x", "z"], 60_000, table, **labels | {"sensitive_features": "race"}))
+        for net in (of_z, of_x)
+    )
+    assert (fair.p_value > 0.5, fair.estimate < 1.1, unfair.low > 1.25) == (True, True, True)
 
 
 @pytest.mark.parametrize(

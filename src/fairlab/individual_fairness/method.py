@@ -12,7 +12,7 @@ from scipy.special import expit
 from fairlab.cases import Finding
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import POSITIVE, check_number, checked
-from fairlab.fair_metric import FairMetric, direction_p_values, sensitive_directions
+from fairlab.fair_metric import FairMetric, direction_p_values, sensitive_directions, subspace_basis
 from fairlab.individual_fairness.attack import StepSizeWarning, gradient_flow_attack
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest, loss_ratio_test
 from fairlab.individual_fairness.linearised import (
@@ -37,10 +37,11 @@ class IndividualFairness(Method):
     """Compares the loss of people with that at their counterparts in another group.
 
     A counterpart differs in the sensitive feature itself, if the model gets it, and in what shows it: in the sensitive
-    subspace (section 2), which logistic regressions of the groups on the other, standardised features span. So many
-    people as the budget allows are queried, 500 at most, drawn at random. The effect is the mean loss ratio
-    (equation 3.2), at least 1. There is one finding for each sensitive column; its evidence are the people whose loss
-    rises most, when their counterparts ("other") are handed to the model.
+    subspace (section 2), which logistic regressions of the groups on the other, standardised features span, in as few
+    dimensions as show the groups (see `fairlab.fair_metric.subspace_basis`). So many people as the budget allows are
+    queried, 500 at most, drawn at random. The effect is the mean loss ratio (equation 3.2), at least 1. There is one
+    finding for each sensitive column; its evidence are the people whose loss rises most, when their counterparts
+    ("other") are handed to the model.
 
     **A network is attacked**, as in the paper: from the worst value of the sensitive feature on, every person follows
     the gradient of the loss inside the subspace (equation 2.8, without any move outside of it) for the stopping time,
@@ -145,8 +146,10 @@ class IndividualFairness(Method):
             directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
             p_values = len(directions) * direction_p_values(people.X, membership, directions)  # Bonferroni
         alpha = 1 - self.confidence_level
-        subspace = np.zeros((len(people.free), (p_values <= alpha).sum()))
-        subspace[people.free] = directions[p_values <= alpha].T
+        shown = p_values <= alpha
+        basis = subspace_basis(people.X, membership[:, shown], directions[shown], alpha=alpha)
+        subspace = np.zeros((len(people.free), basis.shape[1]))
+        subspace[people.free] = basis
         scale = np.where(people.scale > 0, people.scale, 1.0)
         changed = case.table[list(case.features)].iloc[people.rows]
         if name not in case.unseen:
@@ -298,7 +301,7 @@ class _Network:
     """A case's network over its encoding, as the attack takes it; its gradients lie inside the sensitive subspace."""
 
     case: object
-    subspace: np.ndarray  # of shape (n_columns, n_directions), in units of `scale`
+    subspace: np.ndarray  # its basis, of shape (n_columns, n_directions), orthonormal in units of `scale`
     scale: np.ndarray
     decision_threshold: float  # log odds at which the label turns
     in_numpy = True
@@ -310,8 +313,8 @@ class _Network:
     def loss_gradient(self, X, y):
         """Return its gradient, projected on the subspace."""
         margin, sign, gradient = self._margin(X, y)
-        basis = np.linalg.qr(self.subspace)[0]
-        return ((-sign * expit(-margin))[:, None] * gradient * self.scale @ basis @ basis.T) / self.scale
+        slope = (-sign * expit(-margin))[:, None] * gradient * self.scale
+        return slope @ self.subspace @ self.subspace.T / self.scale
 
     def predict(self, X):
         """Return the label on whose side each point lies."""
