@@ -477,6 +477,31 @@ def test_a_tree_gets_the_columns_that_it_was_fitted_to_or_none():
             call()
 
 
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        (
+            Schema.from_frame(pd.DataFrame({"sex": [0, 1] * 100, "a": np.arange(200) * 3})),
+            "'a', found 27, 87, 147 and 7",
+        ),
+        (Schema.from_dict({"sex": [1, 2, 4], "a": range(3)}), "'sex', found 1, 2, 4"),
+        (Schema.from_dict({"sex": [0, 1], "a": [0, 1, None]}), "'a', found 0, 1, None"),
+    ],
+)
+def test_numbers_are_not_handed_over_as_codes(schema, found):
+    given = {"schema": schema, "sensitive_features": "sex"}
+    for call in (
+        lambda: estimate_unfairness(line, **given),
+        lambda: Aequitas(line, **given).generate(n_samples=5),
+        lambda: ADF(line, **given, decision_threshold=1.0).generate(schema.sample(5)),
+        lambda: FiniteDifferences(line, **given, decision_threshold=1.0),
+    ):
+        with pytest.raises(ValueError, match=f"schema: expected all whole numbers between two of {found}"):
+            call()
+    words = Schema.from_dict({"sex": ["f", "m"], "a": [False, True]})
+    assert discriminatory(lambda X: X[:, 0] == 1, words.sample(5), "sex", schema=words).all()
+
+
 def test_a_score_is_that_of_one_class_against_another():
     three = DecisionTreeClassifier().fit(np.arange(20).reshape(10, 2), np.arange(10) % 3)
     with pytest.raises(ValueError, match="model: expected two classes, the second with the score, found 3"):

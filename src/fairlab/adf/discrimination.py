@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from fairlab.adf.gradients import model_over
+from fairlab.adf.gradients import check_domain, model_over
 from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, VARIANT, check_count, check_parameters, check_seed, checked
 from fairlab.statistics import exact_interval
@@ -104,7 +104,7 @@ class Partners:
     """
 
     def __init__(self, classify, sensitive_features, *, schema: Schema):
-        self.classify, self.columns = classify, check_schema(schema).positions(sensitive_features)
+        self.classify, self.columns = classify, check_domain(schema).positions(sensitive_features)
         self.values = schema.values(sensitive_features)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
@@ -143,7 +143,7 @@ def discriminatory(
     sensitive_features : str or sequence of str
         With several attributes, every combination of their values is tried.
     schema : Schema
-        Its bounds say which values there are.
+        Its bounds say which values there are; of what are no numbers, the model gets the codes.
     decision_threshold : float or None
         For models that give scores: the class is whether the score is at least this.
 
@@ -154,8 +154,9 @@ def discriminatory(
     Raises
     ------
     ValueError
-        If a sensitive feature is not in the schema, `X` or the model has other columns, or the same in another order,
-        or what the model returns is no class, as probabilities are not.
+        If a sensitive feature is not in the schema, `X` or the model has other columns, or the same in another order;
+        if numbers of the schema are in bins or have gaps; if what the model returns is no class, as probabilities are
+        not.
 
     Examples
     --------
@@ -452,6 +453,6 @@ class SearchMethod(BaseEstimator):
 
     def _check(self) -> None:
         """Raise an error unless the parameters are in range."""
-        if len(check_schema(self.schema).positions(self.sensitive_features)) == len(self.schema.names):
+        if len(check_domain(self.schema).positions(self.sensitive_features)) == len(self.schema.names):
             raise ValueError("sensitive_features: no attribute is left to search along")
         check_parameters(self)

@@ -1,14 +1,16 @@
 """What ADF needs of a model that is no network: classes and input gradients, by differences of a score."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
+from fairlab.cases.finding import few
 from fairlab.cases.meaning import reach
 from fairlab.cases.model import ModelAdapter, wrap_model
-from fairlab.cases.schema import Schema, check_schema
+from fairlab.cases.schema import CaseError, Schema, check_schema
 from fairlab.checks import check_number, check_same_columns
 
 NEIGHBOURS_AT_ONCE = 1 << 18  # rows in one query
@@ -33,6 +35,28 @@ def model_over(model: Any, schema: Schema) -> ModelAdapter:
     if adapter.columns is not None:
         check_same_columns(schema.names, list(adapter.columns), "schema", "the model's fit")
     return adapter
+
+
+def check_domain(schema: Schema) -> Schema:
+    """Return a schema whose inputs as integers are its numbers themselves, and codes of what are none.
+
+    Raises
+    ------
+    TypeError
+        If it is no schema.
+    CaseError
+        If a model would get codes in place of other numbers; names the feature.
+    """
+    for feature in check_schema(schema).features:
+        if feature.is_interval or not any(isinstance(value, Real) for value in feature.values):
+            continue
+        if list(feature.values) != list(range(len(feature.values))):
+            found = few([str(value) for value in feature.values])
+            raise CaseError(
+                f"schema: expected all whole numbers between two of {feature.name!r}, found {found}; "
+                "Schema.from_frame(table, bins=None) has them, schema.of_codes is of codes"
+            )
+    return schema
 
 
 def with_side(lead: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
@@ -80,7 +104,7 @@ class FiniteDifferences:
         *,
         decision_threshold: float,
     ):
-        columns = check_schema(schema).positions(sensitive_features)
+        columns = check_domain(schema).positions(sensitive_features)
         self._score = model_over(score, schema).scores_of
         self.decision_threshold = check_number(decision_threshold, "decision_threshold")
         self.low, self.high = schema.low, schema.high
