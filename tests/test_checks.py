@@ -143,6 +143,14 @@ def test_arrays_columns_values_and_numbers_that_are_refused(call, message):
         call()
 
 
+def test_an_estimator_is_held_to_columns_that_are_named_by_numbers():
+    estimator, frame = BaseEstimator(), pd.DataFrame([[1, 0.5], [2, 1.5]])
+    for fitting in (True, False):
+        np.testing.assert_array_equal(estimator_features(estimator, frame, fitting=fitting), [[1, 0.5], [2, 1.5]])
+    with pytest.raises(ValueError, match="same order"):
+        estimator_features(estimator, frame[[1, 0]], fitting=False)
+
+
 def test_an_estimator_is_held_to_the_columns_of_its_fit():
     estimator, frame = BaseEstimator(), pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
     np.testing.assert_array_equal(estimator_features(estimator, frame, fitting=True), [[1, 0.5], [2, 1.5]])

@@ -435,7 +435,10 @@ def estimator_features(estimator, X, *, fitting: bool, name: str = "X", min_rows
 
     # Values of a table are checked by `check_features`.
     skipped = {"skip_check_array": True}
-    if not isinstance(X, pd.DataFrame):
+    if isinstance(X, pd.DataFrame):
+        X = X.copy(deep=False)
+        X.columns = X.columns.map(str)  # scikit-learn remembers no other names
+    else:
         skipped = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
     try:
         validate_data(estimator, X, reset=fitting, **skipped)
