@@ -70,8 +70,13 @@ def traced(call):
 
 def test_an_audit_computes_every_methods_numbers_in_its_package():
     people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
-    score = lambda rows: rows["points"] / 50 + 0.2 * (rows["sex"] == "m")  # noqa: E731
-    case = fairlab.Case(score, people, sensitive_features="sex", y_true=people["points"] > 20, decision_threshold=0.5)
+    case = fairlab.Case(
+        lambda rows: rows["points"] / 50 + 0.2 * (rows["sex"] == "m"),
+        people,
+        sensitive_features="sex",
+        y_true=people["points"] > 20,
+        decision_threshold=0.5,
+    )
     fairlab.audit(case, budget=5_000, progress=False)  # imports are no numbers
     for title, package in PACKAGES.items():
         report, entered = traced(lambda title=title: fairlab.audit(case, methods=[title], budget=5_000, progress=False))

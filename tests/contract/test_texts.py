@@ -83,7 +83,7 @@ def names_in(code):
 @pytest.fixture(scope="module")
 def names_of_the_library():
     """Names in the code of the library, and of its modules."""
-    files = [*(ROOT / "src").rglob("*.py")]
+    files = (ROOT / "src").rglob("*.py")
     return set().union(*(names_in(file.read_text(encoding="utf-8")) | {file.stem, file.parent.name} for file in files))
 
 
@@ -99,8 +99,7 @@ def test_names_in_the_text_of_a_notebook_exist(path, names_of_the_library):
 @pytest.mark.parametrize("path", [*PAGES, *NOTEBOOKS], ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_whole_names_of_the_library_can_be_imported_and_notebooks_are_linked(path):
     text = text_of(path)
-    whole = set(re.findall(r"`(fairlab(?:\.[A-Za-z_]\w*)+)[`(]", text))
-    assert {name for name in whole if locate(name) is None} == set()
+    assert [name for name in re.findall(r"`(fairlab(?:\.[A-Za-z_]\w*)+)[`(]", text) if locate(name) is None] == []
     if path in NOTEBOOKS:
         named = re.findall(r"(?<!\[)`(\w+/\w+)`", text)
         assert [name for name in named if (ROOT / "notebooks" / f"{name}.ipynb").exists()] == []
