@@ -64,9 +64,6 @@ def test_a_failed_cell_has_the_number_that_it_has_in_the_notebook_that_is_kept(t
     assert [cell["execution_count"] for cell in executed["cells"] if "".join(cell["source"]) == "1 / 0"] == [3]
 
 
-PARAMETERS = {"experiment": "toy/mean", "n": 50, "n_trials": 3, "profile": "quick", "seed": 0}
-
-
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
@@ -76,7 +73,8 @@ PARAMETERS = {"experiment": "toy/mean", "n": 50, "n_trials": 3, "profile": "quic
 )
 def test_a_parameters_cell_has_those_of_the_experiment(toy, old, new, found):
     file = specification("toy/mean").notebook
-    assert notebook_parameters(file) == PARAMETERS
+    expected = {"experiment": "toy/mean", "n": 50, "n_trials": 3, "profile": "quick", "seed": 0}
+    assert notebook_parameters(file) == expected
     file.write_text(file.read_text().replace(old, new))
     with pytest.raises(ValueError, match=f"its parameters cell has {found}"):
         run()
