@@ -173,8 +173,8 @@ def test_counts_in_memory_are_those_of_masks():
     is_first = (frame["town"] == "u") & (frame["age"] <= 25)  # part 0 of the third split
     is_third = (frame["town"] == "u") & (frame["age"] > 40) & (frame["sex"] == "f")
     [counts] = table.tabulate([(THIRD, OFFER)])
-    for part, mask in ((0, is_first), (2, is_third)):
-        assert counts[part].tolist() == [int((mask & ~frame["offer"]).sum()), int((mask & frame["offer"]).sum())]
+    expected = [[(mask & ~frame["offer"]).sum(), (mask & frame["offer"]).sum()] for mask in (is_first, is_third)]
+    assert counts[[0, 2]].tolist() == expected
     assert table.tabulate([()])[0] == N
 
 
@@ -202,8 +202,7 @@ def investigations():
 
 
 def reported(data, key="id", looked_at=None):
-    source = DataSource(data, split="hash", key=key, budget=2)
-    found = investigate(source, looked_at or investigations())
+    found = investigate(DataSource(data, split="hash", key=key, budget=2), looked_at or investigations())
     counts = [None if each is None else each.to_dict() for each in found.frame["counts"]]
     return found.frame.drop(columns=["node", "counts"]), counts, found.warnings
 
