@@ -175,30 +175,6 @@ def test_labels_that_are_the_decisions_are_said(wrong, is_said):
     assert bool(doubts(case, f"Decisions are the true labels of {1_000 - wrong:,} of 1,000 people.")) is is_said
 
 
-@pytest.mark.parametrize(("dtype", "threshold", "is_said"), [("f4", 0.7, True), ("f4", 0.3, False), ("f8", 0.7, False)])
-def test_scores_that_are_the_threshold_but_for_rounding_are_said(dtype, threshold, is_said):
-    table = pd.DataFrame({"sex": ["f", "m"] * 200, "tenths": np.arange(400) % 11})
-
-    def audited(threshold):
-        case = Case(
-            lambda rows: (rows["tenths"].to_numpy() / 10).astype(dtype),
-            table,
-            sensitive_features="sex",
-            decision_threshold=threshold,
-        )
-        return case, audit(case, methods=["rates"]).warnings
-
-    case, warnings = audited(threshold)
-    right = table["tenths"] >= round(10 * threshold)
-    assert (case.decide() == right).all() != is_said
-    said = [text for text in warnings if "rounding to 32 bits" in text]
-    assert [text.split(" people")[0] for text in said] == [f"{(table['tenths'] == 7).sum()} of 400"] * is_said
-    if said:
-        case, warnings = audited(float(re.search("decision_threshold=(.*) takes", said[0])[1]))
-        assert (case.decide() == right).all()
-        assert not any("rounding" in text for text in warnings)
-
-
 # exports
 
 

@@ -26,7 +26,7 @@ LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 def doubts(case: Case, within: float) -> list[str]:
     """Return what is doubtful about true labels, rows and groups of a case, and about what is to be ruled out."""
     about_people = [*_of_labels(case), *_of_copies(case), *_of_codes(case), *_of_unknown(case)]
-    return [*about_people, *_of_rare_decisions(case, within), *_of_ties(case)]
+    return [*about_people, *_of_rare_decisions(case, within)]
 
 
 def _of_labels(case: Case) -> list[str]:
@@ -141,19 +141,4 @@ def _of_rare_decisions(case: Case, within: float) -> list[str]:
         f"Only {100 * rarer:.2g}% of decisions are {kind}: a difference of {100 * within:.3g} percentage points would "
         "be more than that, and says little where it is ruled out. Impact ratios say more, and within= takes the "
         "difference that would matter here."
-    ]
-
-
-def _of_ties(case: Case) -> list[str]:
-    """Return a sentence if scores of 32 bits are the threshold but for rounding, and below it."""
-    threshold = case.decision_threshold
-    if threshold is None or case.task == "numbers":
-        return []
-    scores = case.score() if case.record is None else case.record["answer"].to_numpy(dtype=float)
-    n_below = int(((scores.astype(np.float32) == np.float32(threshold)) & (scores < threshold)).sum())
-    if not n_below:
-        return []
-    return [
-        f"{n_below:,} of {len(scores):,} people have a score that is {threshold:g} but for its rounding to 32 bits, "
-        f"and count as below it; decision_threshold={float(np.float32(threshold))!r} takes them in."
     ]
