@@ -262,9 +262,7 @@ def test_verdicts_and_what_is_required_of_them():
         ("difference found", {"found": 1, "ruled out": 1, "undecided": 1}, 2, 1),
     ]
     said = report(MethodResult("Themis", (small,), (), 0, 0)).summary
-    assert (
-        "differences as large as 5 percentage points are ruled out in every comparison made, with a chance of" in said
-    )
+    assert "differences as large as 5 percentage points are ruled out in every comparison made, with an error" in said
     assert "The 1 comparison: counterfactual flip rate (sex)." in said
 
 

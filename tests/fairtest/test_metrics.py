@@ -140,7 +140,7 @@ def test_normal_intervals_by_hand(metric, center, error, scale):
     interval = metric.interval(TABLE, confidence_level=0.95)
     low, high = center + error * norm.ppf([0.025, 0.975])
     found = metric.estimate(TABLE), *numbers(interval), metric.effect(interval)
-    assert found == pytest.approx((scale(center), *scale([low, high]), 2 * norm.sf(-center / error), -high))
+    assert found == pytest.approx((float(scale(center)), *scale([low, high]), 2 * norm.sf(-center / error), -high))
 
 
 NOTHING = {NMI: [(0, 1, 1), (0, 1, 1)], Difference: [(0, 1, 1), (-1, 1, 1)], Ratio: [(1, 1, 1), (0, np.inf, 1)]}
