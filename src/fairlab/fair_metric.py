@@ -297,11 +297,8 @@ def subspace_basis(X: np.ndarray, attributes: np.ndarray, directions: np.ndarray
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
-    attributes : ndarray of shape (n_rows, n_attributes)
-        Zeros and ones, both present.
-    directions : ndarray of shape (n_attributes, n_features)
-        As `sensitive_directions` gives them, each of which shows its attribute.
+    X, attributes, directions
+        As for `direction_p_values`; each direction shows its attribute.
     alpha : float
         Of the test that there are more dimensions.
 

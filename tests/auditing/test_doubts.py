@@ -125,12 +125,21 @@ def test_labels_that_only_the_selected_have_rule_nothing_out():
     for found in (report, run("rates", case)):
         assert [finding.measure for finding in found.findings] == ["selection_rate_difference"]
     assert any(text.startswith("True labels are known only where the decision is fav") for text in report.warnings)
-    assert ("group rates", "True and false positive rates were not compared: true labels are known only where the "
-            "decision is favourable.") in report.skipped  # fmt: skip
+    left = (
+        "No true positive rate and no false positive rate was compared: true labels are known only where the decision"
+    )
+    assert ("group rates", f"{left} is favourable.") in report.skipped
     judged = judge(report, rules=[Rule.of(rule) for rule in ERRORS])
     assert [text.partition(", by sex: ")[2] for text in judged.not_judged] == [
         "true labels are known only where the decision is favourable"
     ] * 3
+    table = case.table.assign(age=np.arange(4_000) % 60, granted=case.decide())
+    is_wrong = (table["age"] > 30) & (table["sex"] == "f")
+    table["repaid"] = (~is_wrong).astype("boolean").where(table["granted"])
+    known = Case.from_decisions(table, "granted", sensitive_features="sex", y_true="repaid")
+    by_age = audit(known, methods=["rates", "fairtest"])
+    assert "error_rate_difference" in {finding.measure for finding in by_age.findings}
+    assert len(judge(by_age, rules=[Rule.of(ERRORS[-1])]).not_judged) == 1, "nobody knows the errors of everyone"
     compared = compare(case, case)
     assert set(compared.to_frame()["measure"]) == {"selection rate difference"}
     assert "Errors, since true labels are known only where the decision is favourable." in compared.not_compared

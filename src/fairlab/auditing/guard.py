@@ -149,6 +149,8 @@ def _compared(table) -> list[str]:
 
 def _tested(report: Report, measure: str) -> list[Finding]:
     """Return the findings of a measure that have a test and decide the verdict, and tests of everyone's error rates."""
+    if measure in OF_TRUTH and why_no_error_rates(report.case):  # FairTest's subgroups are of these people alone
+        return []
     found = list(report.frame.loc[report.frame["decides"] & report.frame["measure"].eq(measure), "finding"])
     if measure == ERRORS and report.case.y_true is not None and report.case.task != "numbers":
         found += run("rates", report.case, confidence_level=report.confidence_level, rates=["error rate"]).findings

@@ -108,9 +108,10 @@ class GroupRates(Method):
                 return
             rates = [MEAN]
         if why := why_no_error_rates(case):
-            rates, given = [rate for rate in rates if rate not in RATES or RATES[rate][1] not in MEANS], rates
-            if len(rates) < len(given):
-                examination.skip(f"True and false positive rates were not compared: {why}.")
+            left = [rate for rate in rates if rate in RATES and RATES[rate][1] in MEANS]
+            if left:
+                examination.skip(f"No {' and no '.join(left)} was compared: {why}.")
+            rates = [rate for rate in rates if rate not in left]
         counts = group_counts(case, [rate for rate in rates if rate in RATES])
         for features in feature_sets(case):
             groups = counts.loc[BETWEEN.join(features)]
