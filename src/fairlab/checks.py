@@ -75,8 +75,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"{meant} (known: {', '.join(known) or 'none'})"
 
 
-def check_count(value, name: str, *, least: int = 1) -> int:
-    """Return a whole number of at least `least` as an integer.
+def check_count(value, name: str, *, least: int = 1, most: float = np.inf) -> int:
+    """Return a whole number of at least `least`, and at most `most`, as an integer.
 
     Parameters
     ----------
@@ -84,14 +84,17 @@ def check_count(value, name: str, *, least: int = 1) -> int:
     name : str
         What to call it in an error.
     least : int
+    most : int, optional
 
     Raises
     ------
     ValueError
         If it is anything else, a boolean among them: True as a size is a slip, not a 1.
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or value != value // 1 or value < least:
+    is_whole = isinstance(value, numbers.Real) and not isinstance(value, bool) and value == value // 1
+    if not (is_whole and least <= value <= most):
         expected = "a positive integer" if least == 1 else f"an integer, at least {least}"
+        expected = expected if np.isinf(most) else f"an integer from {least} to {most}"
         raise ValueError(f"{name}: expected {expected}, found {value!r}")
     return int(value)
 

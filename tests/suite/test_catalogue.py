@@ -99,6 +99,7 @@ def test_a_size_may_matter_to_some_rows_only(toy, patterns, dependent):
         ({"artefacts": ["table-1", "figure-9"]}, "no table or figure 'figure-9'"),
         ({"size": {"n": ["table-1:men"]}}, "toy/bad.yaml: n: 'table-1:men' is not a table, figure or row"),
         ({"protocol": {"n_trials": 400}}, "protocol: no sizes: n_trials"),
+        ({"bounds": {"m": [1]}}, r"bad.yaml:\d+: bounds: no parameters of the profiles: m"),
     ],
 )
 def test_bad_specifications_are_refused(toy, change, message):
@@ -106,3 +107,54 @@ def test_bad_specifications_are_refused(toy, change, message):
     (toy / "experiments" / "toy" / "bad.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
     with pytest.raises((ValueError, KeyError), match=message):
         specification("toy/bad")
+
+
+COUNTS = """
+bounds: {{n_splits: [2, 10], sizes: [2]}}
+profiles:
+  smoke: {0}
+  quick: {0}
+  paper: {{n: 50, n_splits: 10, rate: 1, n_more: 3, n_exact: null, sizes: [4, 16], name: a}}
+""".format("{n: 10, n_splits: 2, rate: 0.1, n_more: 0, n_exact: 20, sizes: [4], name: a}")
+
+
+@pytest.fixture
+def counts(toy):
+    general = SPECIFICATION.partition("profiles:")[0]
+    (toy / "experiments" / "toy" / "counts.yaml").write_text(general + COUNTS)
+    return specification("toy/counts")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"n": 1, "n_splits": 10, "rate": 2, "n_more": 0},
+        {"n_exact": None, "sizes": [16, 2], "name": "b"},
+        {"n_exact": 1, "rate": 1e-3},
+    ],
+)
+def test_parameters_may_have_any_value_of_their_kind(counts, given):
+    assert counts.checked(given) == given
+    assert counts.checked({"n": 3.0}) == {"n": 3}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"n": 0}, "n: expected a positive integer, found 0"),
+        ({"n": 2.5}, "n: expected a positive integer, found 2.5"),
+        ({"n": "all"}, "n: expected a positive integer, found 'all'"),
+        ({"n": None}, "n: expected a positive integer, found None"),
+        ({"n": [3]}, r"n: expected a positive integer, found \[3\]"),
+        ({"n_more": -1}, "n_more: expected an integer, at least 0, found -1"),
+        ({"n_splits": 1}, "n_splits: expected an integer from 2 to 10, found 1"),
+        ({"n_splits": 11}, "n_splits: expected an integer from 2 to 10, found 11"),
+        ({"rate": 0}, "rate: expected a finite number above 0, found 0"),
+        ({"sizes": 4}, r"sizes: expected a list such as \[4, 16\], found 4"),
+        ({"sizes": []}, r"sizes: expected a list such as \[4, 16\], found \[\]"),
+        ({"sizes": [4, 1]}, "sizes: expected an integer, at least 2, found 1"),
+    ],
+)
+def test_parameters_out_of_bounds_are_refused(counts, given, message):
+    with pytest.raises(ValueError, match=message):
+        counts.checked(given)

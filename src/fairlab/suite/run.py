@@ -93,12 +93,13 @@ class Run:
         KeyError, TypeError
             If there is no such experiment, profile or parameter.
         ValueError
-            If the seed is no whole number of at least 0.
+            If the seed is no whole number of at least 0, or a parameter has a value that it cannot have.
         """
-        usual = specification(name).parameters(profile)
+        spec = specification(name)
+        usual = spec.parameters(profile)
         if strange := [key for key in others if key not in usual]:
             raise TypeError(f"{name} has no parameter {strange[0]!r}{suggestion(strange[0], usual)}")
-        parameters, seed = usual | others, check_count(seed, "seed", least=0)
+        parameters, seed = spec.checked(usual | others), check_count(seed, "seed", least=0)
         return cls(name, profile if (parameters, seed) == (usual, DEFAULT_SEED) else CUSTOM, seed, parameters)
 
     @cached_property
