@@ -49,6 +49,30 @@ def test_a_session_publishes_a_complete_run_of_its_profile_or_else_a_custom_one(
     assert not run_folder("toy/mean", other).exists()
 
 
+def test_earlier_runs_are_those_at_the_same_profile_and_seed(toy):
+    add_experiment(toy, "sum", more="after: [toy/mean]\n")
+    fill(Experiment("toy/mean", profile="smoke")).compare()
+
+    def found(**given):
+        return [run.parameters for run in Experiment("toy/sum", **given).earlier_runs()]
+
+    smoke = {"n": 10, "n_trials": 2}
+    assert (found(profile="smoke"), found(profile="smoke", n_trials=9), found()) == ([smoke], [smoke], [])
+    assert found(profile="smoke", seed=7) == []
+    fill(Experiment("toy/mean", profile="smoke", seed=7)).compare()
+    assert (found(profile="smoke", seed=7), found(seed=7)) == ([smoke], [])
+    fill(Experiment("toy/mean", profile="smoke", seed=7, n=11)).compare()
+    assert found(profile="smoke", seed=7) == [], "a run of other parameters"
+
+
+def test_a_notebook_of_another_seed_says_that_its_text_is_of_the_committed_run(toy, capsys):
+    cell = {"experiment": "toy/mean", "profile": "smoke", "n": 10, "n_trials": 2}
+    Experiment.open(cell | {"seed": 0})
+    assert capsys.readouterr().out == ""
+    Experiment.open(cell | {"seed": 1})
+    assert "texts and titles describe the committed run" in capsys.readouterr().out
+
+
 def test_an_incomplete_run_is_not_kept(experiment, capsys):
     experiment.record("table-1", "mean", 0.5)
     experiment.table("figure-1", pd.DataFrame({"x": [0]}))
@@ -79,6 +103,7 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
         (lambda _: Experiment("toy/maen"), KeyError, "did you mean 'toy/mean'"),
         (lambda _: Experiment("toy/mean", profile="fast"), KeyError, "smoke, quick, paper"),
         (lambda _: Experiment("toy/mean", m=3), TypeError, "no parameter 'm'"),
+        (lambda _: Experiment("toy/mean", n=0), ValueError, "n: expected a positive integer, found 0"),
         (lambda _: Experiment("toy/mean", seed="zero"), ValueError, "seed: expected an integer"),
         (
             lambda _: Experiment.open({"experiment": "toy/mean", "profile": "smoke", "n": 10}),

@@ -12,11 +12,12 @@ from toy_project import line
 from fairlab import plotting
 from fairlab.cli import main
 from fairlab.suite import drawing
-from fairlab.suite.drawing import SURROGATE_MARK, remarks_of, save
+from fairlab.suite.drawing import SURROGATE_MARK, TITLE_MARK, remarks_of, save
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, run_folder
 
 TITLE, NONE = "The heights of 3 people.", "The paper has no numbers of what is drawn."
+SMALL = f"Profile smoke: smaller than the paper profile. {TITLE_MARK.capitalize()}."
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_a_figure_is_saved_with_its_numbers_caption_and_title(experiment):
         experiment.figure("figure-1", figure, data=numbers, caption=caption, part=part)
     entry, svg, frame = saved(experiment, "figure-1_a")
     assert entry == {
-        "caption": f"{caption} Profile smoke: smaller than the paper profile. {NONE}",
+        "caption": f"{caption} {SMALL} {NONE}",
         "data": "real",
         "alternative": f"The height of people. {TITLE}",
     }
@@ -58,17 +59,24 @@ def test_captions_say_what_the_numbers_rest_on_and_surrogates_also_the_picture(e
     experiment.figure("figure-1", line(numbers), data=numbers)
     experiment.figure("figure-1", line(numbers), data=numbers, part="real", rests_on=["berkeley"])
     experiment.table("table-1", numbers)
-    profile = "Profile smoke: smaller than the paper profile."
     (entry, svg, _), (real, real_svg, _) = saved(experiment), saved(experiment, "figure-1_real")
-    caption = f"{SURROGATE_MARK[0].upper()}{SURROGATE_MARK[1:]}. {profile} {NONE}"
+    caption = f"{SURROGATE_MARK[0].upper()}{SURROGATE_MARK[1:]}. {SMALL} {NONE}"
     assert (entry["caption"], entry["data"]) == (caption, "surrogate")
-    assert (real["caption"], real["data"]) == (f"{profile} {NONE}", "real")
+    assert (real["caption"], real["data"]) == (f"{SMALL} {NONE}", "real")
     texts = [
         svg.decode(),
         *((experiment.folder / f).read_text() for f in ("figures/figure-1.csv", "tables/table-1.csv")),
     ]
     assert all(SURROGATE_MARK in text for text in texts)
     assert SURROGATE_MARK not in real_svg.decode()
+
+
+@pytest.mark.parametrize(("given", "is_marked"), [({}, False), ({"seed": 1}, True), ({"profile": "smoke"}, True)])
+def test_a_picture_of_another_size_or_seed_says_that_its_title_may_not_hold(toy, given, is_marked):
+    experiment = Experiment("toy/mean", **given)
+    experiment.figure("figure-1", line(NOTHING), data=NOTHING)
+    entry, svg, _ = saved(experiment)
+    assert [TITLE_MARK in svg.decode(), TITLE_MARK.capitalize() in entry["caption"]] == [is_marked] * 2
 
 
 NOTHING, PRINTED = pd.DataFrame({"y": [0]}), pd.DataFrame({"y": [0], "published": [1.0]})
@@ -80,8 +88,8 @@ NOTHING, PRINTED = pd.DataFrame({"y": [0]}), pd.DataFrame({"y": [0], "published"
         ("quick", 50, 3, PRINTED, ["Profile quick: smaller than the paper profile."]),
         ("quick", 50, 5, PRINTED, []),
         ("paper", 50, 5, PRINTED.assign(published=np.nan), [NONE]),
-        ("custom", 50, 5, pd.DataFrame({"series": ["published", "ours"]}), []),
-        ("custom", 60, 5, NOTHING, ["Sizes other than published.", NONE]),
+        ("custom", 50, 5, pd.DataFrame({"series": ["published", "ours"]}), [f"{TITLE_MARK.capitalize()}."]),
+        ("custom", 60, 5, NOTHING, ["Sizes other than published.", f"{TITLE_MARK.capitalize()}.", NONE]),
     ],
 )
 def test_captions_say_which_sizes_are_smaller_and_what_was_not_published(toy, profile, n, n_trials, numbers, remarks):

@@ -21,7 +21,7 @@ from matplotlib.text import Text
 from fairlab.data.project import project
 from fairlab.paths import atomic_path, write_text
 from fairlab.plotting import VERMILION
-from fairlab.suite.catalogue import CUSTOM, selected
+from fairlab.suite.catalogue import CUSTOM, PROFILES, selected
 from fairlab.suite.published import paper_keys
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
@@ -40,8 +40,10 @@ SOURCE_MARKS = {
     "surrogate": "surrogate data, not the real people",
 }
 SURROGATE_MARK = SOURCE_MARKS["surrogate"]
+TITLE_MARK = "the title was written for the committed run and may not hold here"  # of other sizes or seeds
 MARK_COLUMN = "data"  # column of tables from surrogates
 MARK_GREY = "#666666"  # readable as a line of text
+COMMITTED = PROFILES[1:]  # profiles whose runs are committed; titles are written for these
 AFTER_SENTENCE = r"(?<=[.!?])\s"
 NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 
@@ -57,6 +59,7 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
     if not sentence:
         raise ValueError("figure: expected a title that says what it shows (fig.suptitle or ax.set_title), found none")
     marks = [SOURCE_MARKS[source]] if source in MARKED else []
+    marks += [] if run.profile in COMMITTED else [TITLE_MARK]
     save(figure, stem, salt=run.name, marks=marks, title=sentence)
     plt.close(figure)  # or a notebook would show it a second time
     caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
@@ -71,11 +74,12 @@ def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
-    """Return what a caption says of unreal data, of smaller sizes, and of figures without published numbers."""
+    """Return what a caption says of unreal data, of other sizes and seeds, and of figures without published numbers."""
     remarks = [SOURCE_MARKS[source]] if source != "real" else []
     if run.profile != "paper" and run.parameters != run.specification.parameters("paper") | run.specification.protocol:
         smaller = f"profile {run.profile}: smaller than the paper profile"
         remarks.append("sizes other than published" if run.profile == CUSTOM else smaller)
+    remarks += [] if run.profile in COMMITTED else [TITLE_MARK]
     published = numbers.filter(regex="^(published|printed)").notna()
     if not (published.any(axis=None) or numbers.isin(["published", "printed"]).any(axis=None)):
         remarks.append("the paper has no numbers of what is drawn")

@@ -23,7 +23,7 @@ from fairlab.data.project import project
 from fairlab.paths import write_text
 from fairlab.suite import processes
 from fairlab.suite import run as runs
-from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
+from fairlab.suite.catalogue import CUSTOM, DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import DOTS_PER_INCH, keep, with_mark
 from fairlab.suite.fingerprint import state
@@ -61,7 +61,8 @@ class Experiment:
     TypeError
         If the experiment has no such parameter.
     ValueError
-        If the seed is no whole number of at least 0, or `n_jobs` no number of processes.
+        If the seed is no whole number of at least 0, a parameter has a value that it cannot have, or `n_jobs` is no
+        number of processes.
     PermissionError
         If the results folder cannot be written.
 
@@ -87,7 +88,7 @@ class Experiment:
         **parameters: Any,
     ):
         self.run = runs.Run.of(check_text(name, "name"), profile, seed, parameters)
-        self.name, self.specification = name, self.run.specification
+        self.name, self.specification, self._profile = name, self.run.specification, profile
         if n_jobs is not None:
             check_count(n_jobs, "n_jobs")
         task = processes.kernel_task  # of a batch, which publishes the run itself
@@ -130,7 +131,10 @@ class Experiment:
         if "matplotlib" in sys.modules:
             plotting.use_style()
         use_tables()
-        return cls(given.pop("experiment"), **given)
+        exp = cls(given.pop("experiment"), **given)
+        if exp.run.profile == CUSTOM:
+            print("Other parameters or another seed: texts and titles describe the committed run, not this one.")
+        return exp
 
     def __reduce__(self):
         raise TypeError("an Experiment stays in its notebook")  # a trial that names it would be computed in every run
@@ -520,10 +524,14 @@ class Experiment:
         return Comparison(compare(self.run).rows, ending_of(self.run, stored))
 
     def earlier_runs(self) -> list[runs.Run]:
-        """Return the runs, at this profile and seed, of the experiments that this one comes after (``after:``)."""
-        folders = [runs.run_folder(name, self.run.profile) for name in self.specification.after]
-        found = [runs.Run.read(folder) for folder in folders if (folder / "run.json").exists()]
-        return [run for run in found if run.seed == self.run.seed]
+        """Return the runs, at this profile and seed, of the experiments that this one comes after (``after:``).
+
+        With another seed they are `custom` runs, of which those with other parameters than the profile's are left out.
+        """
+        wanted = [runs.Run.of(name, self._profile, self.run.seed, {}) for name in self.specification.after]
+        folders = {runs.run_folder(own.name, own.profile): own for own in wanted}
+        found = [(runs.Run.read(folder), own) for folder, own in folders.items() if (folder / "run.json").exists()]
+        return [run for run, own in found if (run.seed, run.parameters) == (own.seed, own.parameters)]
 
     def _file(self, kind, artefact, part) -> Path:
         """Return the path of a table or figure, without a suffix."""
