@@ -450,6 +450,7 @@ def changed(changes):
         ("toy", ["run", "toi"], "unknown experiment 'toi'"),
         ("toy", ["run", "toy/mean", "--profile", "fast"], "unknown profile 'fast'"),
         ("toy", ["run", "toy/mean", "-p", "m", "3"], "no parameter 'm'"),
+        ("toy", ["run", "toy/mean", "-p", "seed", "3"], "seed: not a parameter of the experiment; expected --seed"),
         ("toy", ["run"], "name experiments or give --all"),
         ("toy", ["run", "--all", "-p", "n", "3"], "for one experiment at a time"),
         ("toy", ["run", "toy/mean", "-p", "m", "3", "--dry-run"], "no parameter 'm'"),

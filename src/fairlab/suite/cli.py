@@ -142,6 +142,8 @@ def _run_one(name, profile, jobs, cores, dry_run, *, parameters, seed) -> int:
     from fairlab.suite.scorecard import ending_of
 
     spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
+    if options := sorted({"profile", "seed"}.intersection(overrides)):
+        raise TypeError(f"{options[0]}: not a parameter of the experiment; expected --{options[0]}")
     if dry_run:
         Run.of(name, profile, seed, overrides)  # an error if there is no such parameter
         print(f"{name}: about {spec.minutes.least(profile):g} min of one core at the sizes of {profile}")
