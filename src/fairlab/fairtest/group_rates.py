@@ -24,8 +24,9 @@ from fairlab.fairtest.rates import (
     mean_gap,
     pairs_of_groups,
     people_of,
+    rate_difference,
 )
-from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference, smallest_effect
+from fairlab.statistics import smallest_effect
 
 LEAST_RATED = 30  # people of a group, or people with such a true label
 MEAN_MARGIN, MEAN_WITHIN = 0.005, 0.05  # of a standard deviation: what is no finding, and what is small
@@ -184,27 +185,16 @@ class GroupRates(Method):
             examination.skip(f"{listed(features)}: {few_people}.")
             return
         hits, totals = zip(*(effective_counts(counts, rate) for counts in (own, rest)), strict=True)
-        low, high = map(float, difference_bounds(hits, totals, confidence_level=self.confidence_level))
-        rates = np.divide(hits, totals)
-        estimate, test = float(rates[0] - rates[1]), partial(difference_p_value, hits, totals)
-        side = "lower" if estimate < 0 else "higher"
-        yield Finding(
+        yield rate_difference(
             self.title,
             features,
-            "everyone",
-            f"{rate} difference, {names[0]} minus {names[1]}",
-            estimate,
-            low,
-            high,
-            test(),
-            pd.DataFrame(),
-            int(own[RATES[rate][1]] + rest[RATES[rate][1]]),
-            f"{SAID.get(rate, f'The {rate}')} of {names[0]} is {100 * abs(estimate):.1f} percentage points {side} than "
-            f"that of {names[1]} ({rates[0]:.1%} and {rates[1]:.1%})",
-            measure=f"{rate} difference".replace(" ", "_"),
-            test=test,
-            smallest=partial(smallest_difference, hits, totals),
-            bounds=partial(difference_bounds, hits, totals),
+            rate,
+            names,
+            hits,
+            totals,
+            start=SAID.get(rate, f"The {rate}"),
+            confidence_level=self.confidence_level,
+            n=int(own[RATES[rate][1]] + rest[RATES[rate][1]]),
         )
 
 

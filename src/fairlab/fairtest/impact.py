@@ -11,16 +11,13 @@ import pandas as pd
 from fairlab.cases.groups import SMALLEST_SHARE
 from fairlab.cases.meaning import two_spellings
 from fairlab.checks import FRACTION, check_count, check_number, checked
-from fairlab.fairtest.rates import KINDS
+from fairlab.fairtest.rates import KINDS, RATES
 from fairlab.fairtest.sample import column_names, described, encode
 from fairlab.statistics import rate_bounds, ratio_bounds
 from fairlab.tables import engine_table
 
 UNKNOWN = "(unknown)"
-ERRORS = {
-    "true positive rate": ("true positives", "positives"),
-    "false positive rate": ("false positives", "negatives"),
-}
+ERRORS = {name: RATES[name] for name in ("true positive rate", "false positive rate")}
 SUMS = {"labelled": ("positives", "negatives"), "selected": ("true positives", "false positives")}
 
 

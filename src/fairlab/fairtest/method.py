@@ -13,17 +13,11 @@ from fairlab.cases.method import Examination, Method
 from fairlab.cases.schema import MAX_GROUP_VALUES, Feature
 from fairlab.fairtest.investigation import MOST_CATEGORIES
 from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
+from fairlab.fairtest.rates import rate_difference
 from fairlab.fairtest.sample import Column, Sample, encode, outcomes
 from fairlab.fairtest.tree import GuidedTree, strongest
 from fairlab.seeds import derive_seed
-from fairlab.statistics import (
-    correlation_bounds,
-    correlation_p_value,
-    difference_bounds,
-    difference_p_value,
-    smallest_difference,
-    smallest_effect,
-)
+from fairlab.statistics import correlation_bounds, correlation_p_value, smallest_effect
 
 LEAST_TESTED = 20  # people in a group
 LEAST_LEAF, MOST_LEAF = 30, 100  # people in a subgroup in training, by the size of the table
@@ -221,27 +215,18 @@ def _difference(examination, level, question: _Question, trained: Sample, member
             f"FairTest did not test {name} where {where}: nobody of the test half is {names[np.argmin(totals)]}."
         )
         return
-    low, high = map(float, difference_bounds(hits, totals, confidence_level=level))
-    rates = hits / totals
-    estimate, test = float(rates[0] - rates[1]), partial(difference_p_value, hits, totals)
-    side = "lower" if estimate < 0 else "higher"
-    yield Finding(
+    yield rate_difference(
         FairTest.title,
         (name,),
-        where,
-        f"{rate} difference, {names[0]} minus {names[1]}",
-        estimate,
-        low,
-        high,
-        test(),
-        _evidence(examination.case, question, members),
-        int(totals.sum()),
-        f"Where {where}: the {rate} of {names[0]} is {100 * abs(estimate):.1f} percentage points {side} than that of "
-        f"{names[1]} ({rates[0]:.1%} and {rates[1]:.1%})",
-        measure=f"{rate}_difference".replace(" ", "_"),
-        test=test,
-        smallest=partial(smallest_difference, hits, totals),
-        bounds=partial(difference_bounds, hits, totals),
+        rate,
+        names,
+        hits,
+        totals,
+        start=f"Where {where}: the {rate}",
+        confidence_level=level,
+        n=int(totals.sum()),
+        where=where,
+        evidence=_evidence(examination.case, question, members),
     )
 
 

@@ -7,6 +7,7 @@ number of positive counts estimated from survey data"): the variance of the rate
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from weakref import WeakKeyDictionary
 
@@ -14,8 +15,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-from fairlab.cases import Case
+from fairlab.cases import Case, Finding
 from fairlab.cases.groups import group_codes, tiny_as_one
+from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference
 
 BETWEEN = " and "  # names of features
 # Name of a rate: the counts that it divides.
@@ -216,3 +218,55 @@ def pairs_of_groups(groups: pd.DataFrame, names: list[str]) -> Iterator[tuple[st
     others = "everyone else" if "everyone else" not in groups.index else "all others"
     for name in names:
         yield name, others, groups.loc[name], everyone - groups.loc[name]
+
+
+def rate_difference(
+    method: str,
+    features: tuple[str, ...],
+    rate: str,
+    names: tuple[str, str],
+    hits,
+    totals,
+    *,
+    start: str,
+    confidence_level: float,
+    n: int,
+    where: str = "everyone",
+    evidence: pd.DataFrame | None = None,
+) -> Finding:
+    """Return the finding on a rate of a first group less that of a second one.
+
+    Parameters
+    ----------
+    method, features, where, evidence, n
+        Of the finding.
+    rate : str
+    names : pair of str
+        Of the groups.
+    hits, totals : array-like of shape (2,)
+        Counts of both groups.
+    start : str
+        Of the sentence: the rate in words.
+    confidence_level : float
+    """
+    rates, test = np.divide(hits, totals), partial(difference_p_value, hits, totals)
+    low, high = map(float, difference_bounds(hits, totals, confidence_level=confidence_level))
+    estimate = float(rates[0] - rates[1])
+    return Finding(
+        method,
+        features,
+        where,
+        f"{rate} difference, {names[0]} minus {names[1]}",
+        estimate,
+        low,
+        high,
+        test(),
+        pd.DataFrame() if evidence is None else evidence,
+        n,
+        f"{start} of {names[0]} is {100 * abs(estimate):.1f} percentage points {'lower' if estimate < 0 else 'higher'} "
+        f"than that of {names[1]} ({rates[0]:.1%} and {rates[1]:.1%})",
+        measure=f"{rate} difference".replace(" ", "_"),
+        test=test,
+        smallest=partial(smallest_difference, hits, totals),
+        bounds=partial(difference_bounds, hits, totals),
+    )
