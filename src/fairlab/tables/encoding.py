@@ -188,10 +188,9 @@ def _plan(connection, files, **asked) -> dict:
     described = {} if key is None else {key: {"kind": "key", "dtype": "<i8", "of": kinds[key]}}
     for file in files:
         with _reading(file):
-            wide = _wide(connection, _rows(file, kinds), [*counts])
-            for name, found in _values(
-                connection, _rows(file, kinds), {name: kinds[name] for name in counts.keys() - wide}
-            ):
+            rows = _rows(file, kinds)
+            wide = _wide(connection, rows, [*counts])
+            for name, found in _values(connection, rows, {name: kinds[name] for name in counts.keys() - wide}).items():
                 counts[name].update(found)
         for name in [*wide, *(name for name, found in counts.items() if len(found) >= MOST_CODES)]:
             counts.pop(name, None)
@@ -268,19 +267,15 @@ def _wide(connection, rows, names) -> list[str]:
     return [name for name, n in zip(names, found, strict=True) if n > 0.9 * MOST_CODES]
 
 
-def _values(connection, rows, kinds) -> Iterator[tuple[str, dict]]:
-    """Yield the values of each column with their numbers of rows, None for those that are missing."""
+def _values(connection, rows, kinds) -> dict[str, dict]:
+    """Return the values of each column with their numbers of rows, None for those that are missing."""
     if not kinds:
-        return
-    columns = [f"{_value(name, kind)} as c{i}" for i, (name, kind) in enumerate(kinds.items())]
-    places = [f"c{i}" for i in range(len(kinds))]
-    bits, sets = ", ".join(places), ", ".join(f"({place})" for place in places)
-    query = f"select grouping({bits}), {bits}, count(*) from (select {', '.join(columns)} from {rows})"
-    found = {name: {} for name in kinds}
-    for mask, *cells, n in connection.sql(f"{query} group by grouping sets ({sets})").fetchall():
-        [i] = [i for i in range(len(kinds)) if not mask >> (len(kinds) - 1 - i) & 1]
-        found[[*kinds][i]][cells[i]] = n
-    yield from found.items()
+        return {}
+    values = [_value(name, kind) for name, kind in kinds.items()]
+    counted = ", ".join(f"histogram({value}), count(*) - count({value})" for value in values)
+    [row] = connection.sql(f"select {counted} from {rows}").fetchall()
+    found = zip(kinds, row[::2], row[1::2], strict=True)
+    return {name: (some or {}) | ({None: n_missing} if n_missing else {}) for name, some, n_missing in found}
 
 
 # The codes.
