@@ -152,7 +152,9 @@ def test_counts_and_sums_are_those_in_memory_to_the_last_bit(table):
     [[found], [expected]] = (each.tabulate([(SEX, INFLUENCES)]) for each in (table, in_memory()))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     part = table.among(HALF, 1)
-    assert part.n_rows == in_memory().among(HALF, 1).n_rows == part.tabulate([(SEX,)])[0].sum()
+    assert part.n_rows == in_memory().codes(HALF).sum() == part.tabulate([(SEX,)])[0].sum()
+    women = part.among(SEX, 0)
+    assert women.n_rows == part.tabulate([(SEX,)])[0][0] == women.tabulate([(SEX, OFFER)])[0].sum()
 
 
 def test_sums_in_memory_are_those_of_fractions():

@@ -104,28 +104,6 @@ class Table(ABC):
     def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
         """Return what `find_thresholds` does of the values of each of several columns of numbers."""
 
-    def among(self, key: Key, code: int) -> "Table":
-        """Return the table of those people whose key has a code."""
-        return _Part(self, key, code)
-
-
-class _Part(Table):
-    """The people of a table whose key has a code, picked out at each count."""
-
-    def __init__(self, table: Table, key: Key, code: int):
-        self._table, self.columns = table, table.columns
-        self._member = Split(None, ((key, tuple(0 if each == code else -1 for each in range(key.size))),), 1)
-        self.n_rows = int(self.tabulate([()])[0])
-
-    def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
-        return [counts[0] for counts in self._table.tabulate([(self._member, *keys) for keys in keys_list])]
-
-    def span(self, number: object) -> tuple[float, float]:
-        return self._table.span(number)
-
-    def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
-        return self._table.thresholds(names, max_bins)
-
 
 class StoredTable(Table):
     """A table of an engine or of a folder, whose columns of attributes are made known one by one.
@@ -150,6 +128,10 @@ class StoredTable(Table):
     @abstractmethod
     def values(self, name: str) -> list | None:
         """Return the different values of a column, None among them if some are missing; None if there are too many."""
+
+    @abstractmethod
+    def among(self, key: Key, code: int) -> "StoredTable":
+        """Return the table of those people whose key has a code."""
 
     @abstractmethod
     def sample(self, key: Hash, share: float, names: Sequence[str]) -> dict[str, Column]:
@@ -202,8 +184,7 @@ class InMemory(Table):
     def __init__(self, columns: Mapping[object, Column]):
         self.columns = columns
         self.n_rows = len(next(iter(columns.values())).values)
-        self._cuts: dict[Cut, np.ndarray] = {}
-        self._split: tuple = (None, None)  # the last one, which most often is the parent of the next
+        self._codes: dict[Key, np.ndarray] = {}
 
     def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
         """Return how many people there are of each kind; what lists end with alike is combined once."""
@@ -235,25 +216,31 @@ class InMemory(Table):
 
     def _kinds(self, keys, rows, kinds) -> tuple:
         """Return who is counted, None for everyone, and of which kind each is, from those of all keys but the first."""
-        codes = self.codes(keys[0])
-        codes = codes if rows is None else codes[rows]
+        codes = self.codes(keys[0], rows)
         kinds = codes * prod(key.size for key in keys[1:]) + kinds if len(keys) > 1 else codes
         if isinstance(keys[0], Split) and (codes < 0).any():
             inside = np.flatnonzero(codes >= 0)
             return inside if rows is None else rows[inside], kinds[inside]
         return rows, kinds
 
-    def codes(self, key: Key) -> np.ndarray:
-        """Return everybody's code by a key, of shape (n_rows,)."""
-        if isinstance(key, Code):
-            return np.asarray(self.columns[key.column].values, dtype=np.intp)
-        if isinstance(key, Cut):
-            if key not in self._cuts:
-                self._cuts[key] = np.searchsorted(key.thresholds, self.numbers(key.number), side="left")
-            return self._cuts[key]
-        if self._split[0] != key:
-            self._split = key, self._parts(key)
-        return self._split[1]
+    def codes(self, key: Key, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return codes by a key, of everybody or of some rows."""
+        if key not in self._codes:
+            found = {Code: self._category, Cut: self._interval, Split: self._part}[type(key)](key)
+            if isinstance(key, Split):  # of these the last one is kept, which most often is the parent of the next
+                self._codes = {known: codes for known, codes in self._codes.items() if not isinstance(known, Split)}
+            self._codes[key] = found
+        return self._codes[key] if rows is None else self._codes[key][rows]
+
+    def values(self, name: object) -> np.ndarray:
+        """Return everybody's number, or code, of a column."""
+        return self.columns[name].values
+
+    def _category(self, key: Code) -> np.ndarray:
+        return np.asarray(self.values(key.column), dtype=np.intp)
+
+    def _interval(self, key: Cut) -> np.ndarray:
+        return np.searchsorted(key.thresholds, self.numbers(key.number), side="left")
 
     def span(self, number: object) -> tuple[float, float]:
         """Return the smallest and the largest number."""
@@ -267,26 +254,25 @@ class InMemory(Table):
     def numbers(self, number: object) -> np.ndarray:
         """Return everybody's number: of a column, the code of a category, a hash, or a distance."""
         if isinstance(number, Hash):
-            return number.of(self.columns[number.column].values.astype(np.int64))
+            return number.of(self.values(number.column).astype(np.int64))
         if isinstance(number, Distance):
             return np.abs(self.numbers(number.first) - self.numbers(number.second))
-        return self.columns[number.column if isinstance(number, Code) else number].values
+        return self.values(number.column if isinstance(number, Code) else number)
 
-    def _parts(self, split: Split) -> np.ndarray:
-        """Return the part that everybody is in; all branches by one key at once."""
-        n_parents = 1 if split.parent is None else split.parent.size
+    def _part(self, split: Split) -> np.ndarray:
+        """Return the part that everybody is in; -1 of who was in none, or is in one that is not split."""
+        branches = [branch or (None, ()) for branch in split.branches]
+        keys = list(dict.fromkeys(key for key, _ in branches if key))
+        starts = np.cumsum([0, *(len(parts) for _, parts in branches)])
+        parts = np.array([part for _, some in branches for part in some])
         parents = np.zeros(self.n_rows, dtype=np.intp) if split.parent is None else self.codes(split.parent)
-        parts = np.full(self.n_rows, -1, dtype=np.intp)
-        by_key: dict[Key, np.ndarray] = {}
-        for parent, branch in enumerate(split.branches):
-            if branch is not None:
-                key, codes = branch
-                if key not in by_key:  # the last line is of those in no parent
-                    by_key[key] = np.full((n_parents + 1, key.size), -1, dtype=np.intp)
-                by_key[key][parent] = codes
-        for key, table in by_key.items():
-            np.maximum(parts, table[parents, self.codes(key)], out=parts)
-        return parts
+        # Number of the key that splits the part that everybody is in; the last one is of those in none.
+        number = np.array([*(keys.index(key) if key else -1 for key, _ in branches), -1])[parents]
+        found = np.full(self.n_rows, -1, dtype=np.intp)
+        for place, key in enumerate(keys):
+            rows = np.flatnonzero(number == place)
+            found[rows] = parts[starts[parents[rows]] + self.codes(key, rows)]
+        return found
 
 
 def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
