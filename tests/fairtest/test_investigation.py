@@ -14,6 +14,7 @@ from fairlab.fairtest import (
     Interval,
     Investigation,
     Metric,
+    Ratio,
     Sample,
     investigate,
 )
@@ -283,6 +284,21 @@ def test_discovery_finds_and_tests_labels():
     frame = investigate(source, Investigation("group", list(data), top_k=3, context=[])).to_frame()
     assert frame[["output", "part", "significant"]].iloc[0].tolist() == ["8 labels", "tag 3", True]
     assert (frame["p_value"] <= 0.05).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("metric", [Difference(), Ratio(), Correlation(), Correlation(variant="published")])
+def test_labels_are_tested_in_every_subgroup_by_the_label_metric(people, metric):
+    data = people.assign(yes=people["offer"] == "yes", old=(people["age"] > 60).astype(int)).drop(columns="offer")
+    options = {"context": ["region", "age"], "metric": metric, "top_k": 2, "max_depth": 2}
+    tests = investigate(DataSource(data), Investigation("gender", ["yes", "old"], **options), exact=False).frame
+    with DataSource(data).lend_test_set() as columns:
+        for test in tests.itertuples():
+            members = test.node.members(columns, np.arange(1_000))
+            sample = Sample(columns["gender"], columns[test.part]).take(members)
+            interval = metric.approximate(sample, confidence_level=1 - 0.05 / len(tests))
+            assert test.size == members.sum()
+            assert (test.low, test.high) == pytest.approx((float(interval.low), float(interval.high)))
+    assert sorted(tests["part"].iloc[:2]) == ["old", "yes"] and len(tests) > 2
 
 
 def test_labels_that_nobody_has(people):

@@ -268,12 +268,11 @@ def test_within_strata_p_value_against_shuffling_by_hand():
     assert exact(metric, sample).p_value == pytest.approx(hits, abs=0.08)
 
 
-def test_strata_that_do_not_occur_change_nothing_but_are_hypotheses():
+def test_strata_that_do_not_occur_change_nothing_but_are_strata():
     one, other = (exact(Difference(), stratified(STRATA, n_empty=n)) for n in (0, 2))
     assert one == other
     some = stratified(STRATA, n_empty=1)
-    hypotheses = Difference().hypotheses(some, ())
-    assert [name for name, *_ in hypotheses] == ["", "department: e0", "department: e1", "department: e2"]
+    assert list(some.strata()) == ["e0", "e1", "e2"]
     _, *sizes = NMI().children(some, np.zeros(160, dtype=int), 2, ordered=False, confidence_level=0.95)
     assert np.array(sizes).tolist() == [[160, 0], [60, 0]], "and of the smallest stratum that occurs"
 
@@ -346,13 +345,6 @@ def test_strongest_labels_come_first_and_make_the_effect():
     assert metric.labels(sample, confidence_level=0.95) == ("tag 2", "tag 4")
     interval = metric.approximate(sample, confidence_level=0.95)
     assert metric.effect(interval) == pytest.approx((interval.low[2] - interval.high[4]) / 2)
-
-
-def test_every_label_found_is_a_hypothesis_of_the_label_metric():
-    sample, labels = tagged()
-    hypotheses = Regression(label_metric=Difference(smoothing=0)).hypotheses(sample, ("tag 4", "tag 2"))
-    assert [(name, metric.smoothing) for name, metric, _ in hypotheses] == [("tag 4", 0), ("tag 2", 0)]
-    np.testing.assert_array_equal([part.output.values for _, _, part in hypotheses], labels.T[[4, 2]])
 
 
 def test_labels_that_never_occur_or_say_the_same_and_groups_of_one_have_no_effect():

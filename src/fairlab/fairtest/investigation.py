@@ -171,9 +171,12 @@ class Investigation(BaseEstimator):
         self.trees_ = {}
         for name, metric in self.metrics_.items():
             here = self._known(columns, metric)
+            sample, level = self._sample(here, name), source.confidence_level_
             context = [here[attribute] for attribute in self.context_ if attribute != name]
-            tree = GuidedTree(metric, source.confidence_level_, **options)
-            self.trees_[name] = tree.grow(self._sample(here, name), context, here.table)
+            self.trees_[name] = GuidedTree(metric, level, **options).grow(sample, context, here.table)
+            for node in self.nodes(name) if self._is_discovery else ():
+                members = node.members(here, np.arange(len(sample)))
+                node.labels = metric.labels(sample.take(members), confidence_level=level)
         return self
 
     def nodes(self, sensitive_features: str) -> list[Node]:
@@ -341,44 +344,53 @@ class Investigation(BaseEstimator):
             One row for each hypothesis, as `judge` takes them.
         """
         subgroups = [(name, *subgroup) for name in self.metrics_ for subgroup in self._subgroups(name, columns)]
-        level = bonferroni_level(confidence_level, sum(len(hypotheses) for *_, hypotheses in subgroups))
+        level = bonferroni_level(confidence_level, sum(len(samples) for *_, samples in subgroups))
         explanatory = next(iter(self.explanatory_), None)
         output = f"{len(self.outputs_)} labels" if self._is_discovery else self._output(columns).name
         rows = []
-        for name, node, hypotheses in subgroups:
+        for name, metric, node, samples in subgroups:
             about = {"output": output, "sensitive_features": name, "explanatory": explanatory, "node": node}
             about |= {"context": str(node), "depth": len(node.ancestors)}
             rng = np.random.default_rng(self.random_state)  # a subgroup's random numbers depend on no other
-            for part, metric, sample in hypotheses:
-                test = partial(metric.exact, rng=rng) if exact else metric.approximate
+            test = partial(metric.exact, rng=rng) if exact else metric.approximate
+            for part, sample in samples.items():
                 rows.append(about | {"part": part} | _row(metric, sample, partial(test, confidence_level=level)))
         return rows
 
-    def _subgroups(self, name, columns) -> Iterator[tuple[Node, list]]:
-        """Yield the subgroups with their hypotheses among the rows of `columns`."""
+    def _subgroups(self, name, columns) -> Iterator[tuple[Metric, Node, dict[str, Sample]]]:
+        """Yield the subgroups among the rows of `columns`, each with what is tested in it, and by which metric.
+
+        That is the subgroup itself, by an empty name, and its strata, such as ``department: A``; or each of its labels.
+        """
         metric, nodes = self.metrics_[name], self.nodes(name)
-        if self._is_discovery and columns.lie_elsewhere and metric.label_metric.by_sums:
-            sample, labels = self._sample(columns, name), {label for node in nodes for label in node.labels}
-            parts = [replace(sample, output=each) for each in sample.output if each.name in labels]
-            counted = count_nodes(self.trees_[name], metric.label_metric, parts, columns, columns.table)
-            counted = dict(zip((part.output.name for part in parts), counted, strict=True))
-            for node in nodes:
-                yield node, [(label, metric.label_metric, counted[label][node]) for label in node.labels]
-            return
+        metric = metric.label_metric if self._is_discovery else metric
         columns = self._known(columns, metric)
         everyone = self._sample(columns, name)
+        of_label = {"": everyone}
+        if self._is_discovery:
+            labels = {label for node in nodes for label in node.labels}
+            of_label = {each.name: replace(everyone, output=each) for each in everyone.output if each.name in labels}
         if metric.by_sums:
-            [counted] = count_nodes(self.trees_[name], metric, [everyone], columns, columns.table)
+            counted = count_nodes(self.trees_[name], metric, list(of_label.values()), columns.table)
+            members = dict(zip(of_label, counted, strict=True))
         for node in nodes:
-            members = counted[node] if metric.by_sums else node.members(columns, np.arange(len(everyone)))
-            yield node, metric.hypotheses(members if metric.by_sums else everyone.take(members), node.labels)
+            rows = None if metric.by_sums else node.members(columns, np.arange(len(everyone)))
+            samples = {
+                label: of_label[label].take(rows) if rows is not None else members[label][node]
+                for label in node.labels or [""]
+            }
+            if self.explanatory_:
+                strata = samples[""].strata().items()
+                samples |= {f"{self.explanatory_[0]}: {value}": stratum for value, stratum in strata}
+            yield metric, node, samples
 
     def _known(self, columns: People, metric: Metric | None) -> People:
         """Return the columns that a metric needs: with values, of a sample, if counts and sums are not enough."""
-        if (metric is not None and metric.by_sums) or not columns.lie_elsewhere:
+        if metric is not None and metric.by_sums:
             return columns
-        self._is_sampled = True
-        return columns.in_memory(self._columns)
+        known = columns.in_memory(self._columns)
+        self._is_sampled |= known is not columns
+        return known
 
     def _warnings(self) -> list[str]:
         """Return one line that says which columns of numbers were taken as categories, if there are any."""

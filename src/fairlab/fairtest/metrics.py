@@ -109,22 +109,6 @@ class Metric(ABC):
                     found = f"has {len(column.categories)}: {', '.join(column.categories[:5])}{more}"
                 raise ValueError(f"metric {self.name} needs {self.needs}; column {column.name!r} {found}")
 
-    def labels(self, sample: Sample, *, confidence_level: float) -> tuple[str, ...]:
-        """Return the labels to test in a context, from its people in training; none but in a discovery."""
-        return ()
-
-    def hypotheses(self, sample: Sample, labels: tuple[str, ...]) -> "list[tuple[str, Metric, Sample]]":
-        """Return what is to be tested among a context's people in a test set; first the context itself.
-
-        Each hypothesis is that a metric of a sample is none, and has a name: empty for the context, else that of a
-        stratum, such as ``department: A``, or of a label.
-        """
-        own = ("", self, sample)
-        if sample.explanatory is None:
-            return [own]
-        name = sample.explanatory.name
-        return [own, *((f"{name}: {value}", self, part) for value, part in sample.strata().items())]
-
     def children(
         self, sample: Sample, groups: np.ndarray, n_groups: int, *, ordered: bool, confidence_level: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -169,7 +153,7 @@ class AdditiveMetric(Metric):
 
     @abstractmethod
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return the statistics of every group, an array of shape (n_groups, ...), whatever the strata."""
+        """Return the statistics of every group, an array of shape (n_groups, n_strata, ...)."""
 
     @abstractmethod
     def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
@@ -189,13 +173,6 @@ class AdditiveMetric(Metric):
         p_value = np.where(sizes.any(axis=-1), _mean(parts.p_value, sizes), 1.0)
         return Interval(_mean(parts.low, sizes), _mean(parts.high, sizes), p_value)
 
-    def by_stratum(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return the statistics of every group, of shape (n_groups, n_strata, ...)."""
-        given = sample.explanatory
-        strata, n_strata = (0, 1) if given is None else (given.values, len(given.categories))
-        stacked = self.statistics(sample, groups * n_strata + strata, n_groups * n_strata)
-        return stacked.reshape(n_groups, n_strata, *stacked.shape[1:])
-
     def keys(self, sample: Sample, table: Table) -> tuple[Key | Sums, ...]:
         """Return what the people of a sample are counted by in a table; `by_sums`, also what is summed."""
         sides = (sample.explanatory, sample.sensitive_features, sample.output)
@@ -211,7 +188,7 @@ class AdditiveMetric(Metric):
 
     def of_all(self, sample: Sample) -> np.ndarray:
         """Return the statistics of the whole sample, of shape (n_strata, ...)."""
-        return self.by_stratum(sample, np.zeros(len(sample), dtype=np.intp), 1)[0]
+        return self.statistics(sample, np.zeros(len(sample), dtype=np.intp), 1)[0]
 
     def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
         """Return the interval and p-value that trees are grown by."""
@@ -220,7 +197,7 @@ class AdditiveMetric(Metric):
 
     def children(self, sample: Sample, groups: np.ndarray, n_groups: int, *, ordered: bool, confidence_level: float):
         """Return all subpopulations that splits of a sample by one attribute would make; see `Metric.children`."""
-        statistics = self.by_stratum(sample, groups, n_groups)
+        statistics = self.statistics(sample, groups, n_groups)
         return self.children_of(statistics, ordered=ordered, confidence_level=confidence_level)
 
     def children_of(self, statistics: np.ndarray, *, ordered: bool, confidence_level: float) -> tuple:
@@ -256,10 +233,12 @@ class TableMetric(AdditiveMetric):
         """Return the interval and p-value of a test without explanatory attribute, from one table."""
 
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return the contingency table of every group."""
-        sides = {"sensitive": sample.sensitive_features, "output": sample.output}
-        codes = {"group": groups} | {name: column.values for name, column in sides.items()}
-        return tabulate(codes, {"group": n_groups} | {name: len(column.categories) for name, column in sides.items()})
+        """Return the contingency tables of every group."""
+        sides = (sample.explanatory, sample.sensitive_features, sample.output)
+        columns = {place: column for place, column in enumerate(sides) if column is not None}
+        sizes = {place: len(column.categories) for place, column in columns.items()}
+        codes = {"group": groups} | {place: column.values for place, column in columns.items()}
+        return tabulate(codes, {"group": n_groups} | sizes).reshape(n_groups, -1, sizes[1], sizes[2])
 
     def of_all(self, sample: Sample) -> np.ndarray:
         """Return the tables of the whole sample, of shape (n_strata, n_groups, n_outputs)."""
@@ -657,11 +636,12 @@ class Correlation(AdditiveMetric):
         return self.exact(sample, confidence_level=confidence_level, rng=None)
 
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return per group the number of people and the sums of x, y, x², y² and xy, both centred."""
-        x, y = _centred(sample)
-        return np.stack(
-            [np.bincount(groups, weights=w, minlength=n_groups) for w in (None, x, y, x * x, y * y, x * y)], axis=-1
-        )
+        """Return numbers of people and the sums of x, y, x², y² and xy, both centred."""
+        (x, y), given = _centred(sample), sample.explanatory
+        strata, n_strata = (0, 1) if given is None else (given.values, len(given.categories))
+        cells, n_cells = groups * n_strata + strata, n_groups * n_strata
+        sums = [np.bincount(cells, weights, n_cells) for weights in (None, x, y, x * x, y * y, x * y)]
+        return np.stack(sums, axis=-1).reshape(n_groups, n_strata, -1)
 
     def size(self, statistics: np.ndarray) -> np.ndarray:
         """Return numbers of people."""
@@ -768,11 +748,6 @@ class Regression(Metric):
         """Return the names of the `top_k` labels with the largest effects, in that order."""
         effects = super().effect(self.approximate(sample, confidence_level=confidence_level))
         return tuple(sample.output[i].name for i in np.argsort(-effects, kind="stable")[: self.top_k])
-
-    def hypotheses(self, sample: Sample, labels: tuple[str, ...]) -> list[tuple[str, Metric, Sample]]:
-        """Return one hypothesis for each label found in training."""
-        outputs = {column.name: column for column in sample.output}
-        return [(name, self.label_metric, Sample(sample.sensitive_features, outputs[name])) for name in labels]
 
 
 def _mean(values, sizes):

@@ -148,11 +148,6 @@ class People(dict):
         self.table = InMemory(self) if table is None else table
         self._draw = draw
 
-    @property
-    def lie_elsewhere(self) -> bool:
-        """Whether the columns have no values here."""
-        return self._draw is not None
-
     def in_memory(self, names: Iterable[str]) -> "People":
         """Return columns with values: of a sample, if the people lie elsewhere."""
         return self if self._draw is None else People(self._draw(list(dict.fromkeys(names))))

@@ -9,7 +9,6 @@ small.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from fairlab.fairtest.sample import Column, Sample
 from fairlab.tables import Code, Cut, InMemory, Split, Table
 
 AGGREGATIONS = ("avg", "weighted_avg", "max")
-MOST_CELLS = 2**20  # of the tables of nodes that are counted at once, for each group of an attribute
+MOST_CELLS = 2**20  # of the tables of nodes that are counted at once
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,8 @@ class Node:
         In a discovery, the labels most associated with the sensitive feature.
     parent : Node or None
     children : list of Node
+    level : Split or None
+        Key that tells the nodes of one depth apart, from the left; None for the root.
     """
 
     condition: Condition | None
@@ -103,6 +104,7 @@ class Node:
     labels: tuple[str, ...] = ()
     parent: "Node | None" = field(default=None, repr=False)
     children: "list[Node]" = field(default_factory=list, repr=False)
+    level: Split | None = field(default=None, repr=False)
 
     @property
     def ancestors(self) -> "list[Node]":
@@ -159,34 +161,24 @@ def strongest(effects: Mapping[Node, float], *, ties: bool = True) -> list[Node]
     return sorted(filter(is_strong, effects), key=effects.get, reverse=True)
 
 
-class Attribute(NamedTuple):
-    """A context attribute, with the key that puts people into its groups: categories, or intervals of numbers."""
-
-    column: Column
-    key: Code | Cut
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the groups are intervals."""
-        return not self.column.is_categorical
-
-
 class BestSplit(NamedTuple):
     """The best admissible split of a node by one attribute: its score, its children, and which groups are in each."""
 
-    attribute: Attribute
+    attribute: Column
     score: float
-    children: list[tuple[Condition, float, int]]  # with their effect and size
+    children: list[Node]
     codes: np.ndarray  # of each group the number of its child, -1 for none
-    left: list[Attribute] = ()  # what the children may be split by
 
 
 class _Open(NamedTuple):
-    """A node that may be split, with the score that a child must exceed, and the attributes that may do it."""
+    """A node that may be split, with the score that a child must exceed, and the attributes that may do it.
+
+    The key of an attribute puts people into its groups: categories, or intervals of numbers.
+    """
 
     node: Node
     bar: float
-    attributes: list[Attribute]
+    attributes: list[Column]
 
 
 @dataclass(frozen=True)
@@ -230,47 +222,99 @@ class GuidedTree:
         """
         if table is None:
             sample, columns, table = _numbered(sample, columns)
-        numbers = [column.key for column in columns if not column.is_categorical]
+        metric, numbers = self.metric, [column.key for column in columns if not column.is_categorical]
         cuts = dict(zip(numbers, table.thresholds(numbers, self.max_bins) if numbers else [], strict=True))
         attributes = [
-            Attribute(each, each.key if each.is_categorical else Cut(each.key, tuple(cuts[each.key].tolist())))
+            each if each.is_categorical else replace(each, key=Cut(each.key, tuple(cuts[each.key].tolist())))
             for each in columns
         ]
-        people = (_Counted if self.metric.by_sums else _People)(self, sample, table)
-        if isinstance(people, _Counted):
-            sample = _counted(self.metric, [sample], [people.keys], [(None, [None])], table)[0][None]
-        effect = float(self.metric.effect(self.metric.approximate(sample, confidence_level=self.confidence_level)))
-        root = Node(None, effect, len(sample), self.metric.labels(sample, confidence_level=self.confidence_level))
-        parts, level = None, [_Open(root, 0.0, attributes)]
+        if metric.by_sums:
+            keys = metric.keys(sample, table)
+            split_up = partial(self._count, sample, table, keys)
+            sample = _counted(metric, [sample], [keys], [(None, [None])], table)[0][None]
+        else:
+            split_up = partial(self._take, sample, table)
+        effect = float(metric.effect(metric.approximate(sample, confidence_level=self.confidence_level)))
+        root, level = Node(None, effect, len(sample)), None
+        opened = [_Open(root, 0.0, attributes)]
         for _ in range(self.max_depth):
-            splits = [self._best_of(*each) for each in zip(level, people.children(parts, level), strict=True)]
             branches, below = [], []
-            for opened, split in zip(level, splits, strict=True):
-                codes = () if split is None else np.where(split.codes < 0, -1, split.codes + len(below)).tolist()
-                branches.append(split and (split.attribute.key, tuple(codes)))
-                below += [] if split is None else _children(opened.node, split)
+            for each, found in zip(opened, split_up(level, opened), strict=True):
+                split, left = self._best_split(each, found)
+                if split is None:
+                    branches.append(None)
+                    continue
+                codes = np.where(split.codes < 0, -1, split.codes + len(below))
+                branches.append((split.attribute.key, tuple(codes.tolist())))
+                each.node.children = split.children
+                below += [_Open(child, split.score, left) for child in split.children]
             if not below:
                 break
-            parts, level = Split(parts, tuple(branches), len(below)), below
-            people.label(parts, [opened.node for opened in level])
+            level, opened = Split(level, tuple(branches), len(below)), below
+            for each in opened:
+                each.node.level = level
         return root
 
-    def _best_of(self, opened: _Open, found) -> BestSplit | None:
-        """Return the best split of a node, from what each of its attributes would make of it, if there is one."""
-        splits = [self._admissible(attribute, *children) for attribute, children in found]
+    def _count(self, sample: Sample, table: Table, keys: tuple, level: Split | None, opened: list[_Open]) -> Iterator:
+        """Yield for each node what splits by its attributes would make, from counts; see `Metric.children`."""
+        by_key = list(dict.fromkeys(attribute.key for each in opened for attribute in each.attributes))
+        shape, most_groups = _shape(sample, keys), max((key.size for key in by_key), default=1)
+        for piece, some in _pieces(level, opened, max(1, MOST_CELLS // prod(shape) // most_groups)):
+            given = () if piece is None else (piece,)
+            counted = table.tabulate([(key, *given, *keys) for key in by_key])
+            statistics = {
+                key: self.metric.from_counts(each.reshape(key.size, len(some), *shape))
+                for key, each in zip(by_key, counted, strict=True)
+            }
+            for place, each in enumerate(some):
+                yield [
+                    self.metric.children_of(
+                        np.ascontiguousarray(statistics[attribute.key][:, place]),
+                        ordered=not attribute.is_categorical,
+                        confidence_level=self.confidence_level,
+                    )
+                    for attribute in each.attributes
+                ]
+
+    def _take(self, sample: Sample, table: InMemory, level: Split | None, opened: list[_Open]) -> Iterator:
+        """Yield for each node what splits by its attributes would make, from its people in memory."""
+        codes = np.zeros(len(sample), dtype=np.intp) if level is None else table.codes(level)
+        for number, each in enumerate(opened):
+            rows = np.flatnonzero(codes == number)
+            here = sample.take(rows)
+            yield [
+                self.metric.children(
+                    here,
+                    table.codes(attribute.key)[rows],
+                    attribute.key.size,
+                    ordered=not attribute.is_categorical,
+                    confidence_level=self.confidence_level,
+                )
+                for attribute in each.attributes
+            ]
+
+    def _best_split(self, opened: _Open, found: list) -> tuple[BestSplit | None, list[Column]]:
+        """Return the best split of a node, if there is one, and what its children may be split by.
+
+        `found` has for each of its attributes what a split by it would make.
+        """
+        splits = [
+            self._admissible(opened.node, attribute, *children)
+            for attribute, children in zip(opened.attributes, found, strict=True)
+        ]
         admissible = [split for split in splits if split is not None]
         # The bar is the score of the split above, not the node's own effect.
-        valid = [split for split in admissible if max(effect for _, effect, _ in split.children) > opened.bar]
+        valid = [split for split in admissible if max(child.effect for child in split.children) > opened.bar]
         if not valid:
-            return None
+            return None, []
         best = max(valid, key=lambda split: split.score)
         # Where an attribute admits no split, it admits none further down; a category is not split again.
-        left = [each.attribute for each in admissible if each is not best or each.attribute.is_ordered]
-        return best._replace(left=left)
+        left = [each.attribute for each in admissible if each is not best or not each.attribute.is_categorical]
+        return best, left
 
-    def _admissible(self, attribute: Attribute, effect, size, smallest_stratum) -> BestSplit | None:
+    def _admissible(self, parent: Node, attribute: Column, effect, size, smallest_stratum) -> BestSplit | None:
         """Return the best split by an attribute that makes large enough children, if there is one."""
-        name, ordered = attribute.column.name, attribute.is_ordered
+        name, ordered = attribute.name, not attribute.is_categorical
         large = smallest_stratum >= self.min_leaf_size
         kept = np.flatnonzero(large.all(axis=1) if ordered else large)
         if len(kept) < (1 if ordered else 2):
@@ -284,89 +328,15 @@ class GuidedTree:
             codes[:] = np.arange(len(codes)) > best
         else:
             score, effects, sizes = scores * (size[kept].sum() / size.sum()), effect[kept], size[kept]
-            conditions = [Condition(name, category=attribute.column.categories[code]) for code in kept]
+            conditions = [Condition(name, category=attribute.categories[code]) for code in kept]
             codes[kept] = np.arange(len(kept))
-        children = list(zip(conditions, effects.tolist(), sizes.tolist(), strict=True))
-        return BestSplit(attribute, float(score), children, codes)
+        about = zip(conditions, effects.tolist(), sizes.tolist(), strict=True)
+        return BestSplit(attribute, float(score), [Node(*each, parent=parent) for each in about], codes)
 
     def _aggregate(self, effects, sizes):
         if self.score_aggregation == "max":
             return effects.max(axis=-1)
         return np.average(effects, axis=-1, weights=sizes if self.score_aggregation == "weighted_avg" else None)
-
-
-class _Counted:
-    """What splits would make of nodes, from counts."""
-
-    def __init__(self, tree: GuidedTree, sample: Sample, table: Table):
-        self._table, self._from_counts = table, tree.metric.from_counts
-        self.keys = tree.metric.keys(sample, table)
-        self._shape = _shape(sample, self.keys)
-        self._children = partial(tree.metric.children_of, confidence_level=tree.confidence_level)
-        self._most_nodes = max(1, MOST_CELLS // prod(self._shape))
-
-    def children(self, parts: Split | None, opened: list[_Open]) -> Iterator[list]:
-        """Yield for each node its attributes, with the children that splits by them would make."""
-        keys = list(dict.fromkeys(attribute.key for each in opened for attribute in each.attributes))
-        for piece, some in _pieces(parts, opened, self._most_nodes):
-            given = () if piece is None else (piece,)
-            counted = self._table.tabulate([(key, *given, *self.keys) for key in keys])
-            tables = {
-                key: self._from_counts(each.reshape(key.size, len(some), *self._shape))
-                for key, each in zip(keys, counted, strict=True)
-            }
-            for place, each in enumerate(some):
-                yield [
-                    (one, self._children(np.ascontiguousarray(tables[one.key][:, place]), ordered=one.is_ordered))
-                    for one in each.attributes
-                ]
-
-    def label(self, parts: Split, nodes: list[Node]) -> None:
-        """Metrics of tables have no labels."""
-
-
-class _People:
-    """What splits would make of nodes, from their people in memory."""
-
-    def __init__(self, tree: GuidedTree, sample: Sample, table: InMemory):
-        self._metric, self._level, self._sample, self._table = tree.metric, tree.confidence_level, sample, table
-
-    def children(self, parts: Split | None, opened: list[_Open]) -> Iterator[list]:
-        """Yield for each node its attributes, with the children that splits by them would make."""
-        for each, (rows, here) in zip(opened, self._members(parts, len(opened)), strict=True):
-            yield [
-                (
-                    one,
-                    self._metric.children(
-                        here,
-                        self._table.codes(one.key)[rows],
-                        one.key.size,
-                        ordered=one.is_ordered,
-                        confidence_level=self._level,
-                    ),
-                )
-                for one in each.attributes
-            ]
-
-    def label(self, parts: Split, nodes: list[Node]) -> None:
-        """Set the labels of nodes, if the metric chooses some."""
-        if type(self._metric).labels is not Metric.labels:
-            for node, (_, here) in zip(nodes, self._members(parts, len(nodes)), strict=True):
-                node.labels = self._metric.labels(here, confidence_level=self._level)
-
-    def _members(self, parts, n_parts) -> Iterator[tuple[np.ndarray, Sample]]:
-        """Yield the people of each part, by their rows and as a sample."""
-        codes = np.zeros(len(self._sample), dtype=np.intp) if parts is None else self._table.codes(parts)
-        order = np.argsort(codes, kind="stable")
-        ends = np.searchsorted(codes[order], np.arange(n_parts + 1))
-        for start, end in pairwise(ends.tolist()):
-            yield order[start:end], self._sample.take(order[start:end])
-
-
-def _children(parent: Node, split: BestSplit) -> list[_Open]:
-    """Return the children of a node that was split, which may be split themselves."""
-    parent.children += [Node(condition, effect, size, (), parent) for condition, effect, size in split.children]
-    return [_Open(child, split.score, split.left) for child in parent.children]
 
 
 def _pieces(parts: Split | None, nodes: list, most: int) -> Iterator[tuple[Split | None, list]]:
@@ -383,9 +353,7 @@ def _pieces(parts: Split | None, nodes: list, most: int) -> Iterator[tuple[Split
         yield Split(parts.parent, branches, len(some)), some
 
 
-def count_nodes(
-    root: Node, metric: AdditiveMetric, samples: list[Sample], columns: Mapping[str, Column], table: Table
-) -> list[dict[Node, Sample]]:
+def count_nodes(root: Node, metric: AdditiveMetric, samples: list[Sample], table: Table) -> list[dict[Node, Sample]]:
     """Return the people of each node of a tree in another table, as samples of counts or sums.
 
     Parameters
@@ -395,25 +363,16 @@ def count_nodes(
         One that is `by_sums`.
     samples : list of Sample
         The columns that are counted, of everyone.
-    columns : dict of str to Column
-        Of the attributes that the tree splits by.
     table : Table
+        With the columns that the tree splits by.
     """
     keys = [metric.keys(sample, table) for sample in samples]
     n_cells = sum(prod(key.size for key in some) for some in keys)
-    ends: dict[str, set] = {}
+    levels: dict[int, list[Node]] = {}
     for node in root.walk():
-        if node.condition and node.condition.category is None:
-            ends.setdefault(node.condition.attribute, set()).update((node.condition.low, node.condition.high))
-    cuts = {name: Cut(columns[name].key, tuple(sorted(filter(np.isfinite, some)))) for name, some in ends.items()}
-    parts, nodes, pieces = None, [root], []
-    while nodes:
-        pieces += _pieces(parts, nodes, max(1, MOST_CELLS // n_cells))
-        branches, below = [], []
-        for node in nodes:
-            branches.append(_branch(node.children, len(below), columns, cuts))
-            below += node.children
-        parts, nodes = Split(parts, tuple(branches), len(below)), below
+        levels.setdefault(len(node.ancestors), []).append(node)
+    most = max(1, MOST_CELLS // n_cells)
+    pieces = [piece for nodes in levels.values() for piece in _pieces(nodes[0].level, nodes, most)]
     at_once = sum(len(some) for _, some in pieces) * n_cells <= MOST_CELLS
     members: list[dict] = [{} for _ in samples]
     for several in [pieces] if at_once else [[piece] for piece in pieces]:
@@ -437,19 +396,6 @@ def _counted(metric: AdditiveMetric, samples: list[Sample], keys: list, pieces: 
 def _shape(sample: Sample, keys: tuple) -> list[int]:
     """Return the shape of what is counted by the keys of a metric, of one node; the first axis is of strata."""
     return [1] * (sample.explanatory is None) + [key.size for key in keys]
-
-
-def _branch(children: list[Node], first: int, columns, cuts) -> tuple | None:
-    """Return the key that tells children apart, with the number of each, the first of which is given."""
-    if not children:
-        return None
-    conditions = [child.condition for child in children]
-    name = conditions[0].attribute
-    if conditions[0].category is None:
-        key, end = cuts[name], conditions[0].high
-        return key, tuple(first + (place > key.thresholds.index(end)) for place in range(key.size))
-    numbers = {condition.category: first + place for place, condition in enumerate(conditions)}
-    return columns[name].key, tuple(numbers.get(category, -1) for category in columns[name].categories)
 
 
 def _numbered(sample: Sample, columns: list[Column]) -> tuple[Sample, list[Column], InMemory]:
