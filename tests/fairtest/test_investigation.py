@@ -488,6 +488,9 @@ def test_codes_of_a_column(values, options, categories, codes):
             )
             for prediction in ([-1, 1, 1], ["no", "yes", "no"], [True, False, True], [0.5, 0.2, 0.1])
         ),
+        # whether a prediction is wrong is not known without both
+        (lambda: errors(["no", "yes"], ["yes", None]), "column 't': values are missing, which are no errors"),
+        (lambda: errors(["no", None, "yes"], ["no", "yes", "no"]), "column 'p': values are missing"),
     ],
 )
 def test_rows_and_columns_that_are_refused(call, message):

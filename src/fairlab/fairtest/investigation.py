@@ -1,5 +1,6 @@
 """Investigations (figure 3): subgroups are found in one part of the data, and tested and reported on another."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -39,6 +40,7 @@ from fairlab.tables import Split, Table
 from fairlab.tables.keys import Distance
 
 MOST_CATEGORIES = 100
+MISSING = re.compile(r"\(+missing\)+")  # the category of missing values
 SMALLEST_P_VALUE = 1e-180  # smaller ones are raised to it before correction, as in the authors' code
 
 
@@ -162,7 +164,8 @@ class Investigation(BaseEstimator):
             If a parameter is out of range; if a column does not exist, has two roles that exclude each other, has one
             value in the training set, more than 100 categories, or a type that the metric is not for; if the
             explanatory attribute is continuous; if a context attribute says the same as the output; if output and
-            ground truth are not of one kind; or if the training set is smaller than `min_leaf_size`.
+            ground truth are not of one kind, or some of them are missing; or if the training set is smaller than
+            `min_leaf_size`.
         """
         columns = self._prepare(source)
         options = {
@@ -503,6 +506,9 @@ def prediction_error(prediction: Column, truth: Column) -> Column:
     if not truth.is_categorical:
         values = None if truth.values is None else np.abs(prediction.values - truth.values)
         return Column(name, values, key=Distance(prediction.key, truth.key))
+    for column in (prediction, truth):
+        if any(map(MISSING.fullmatch, column.categories)):
+            raise ValueError(f"column {column.name!r}: values are missing, which are no errors; drop the rows")
     longer, shorter = sorted([truth.categories, prediction.categories], key=len, reverse=True)
     categories = longer if set(shorter) <= set(longer) else sorted({*longer, *shorter})
     if len(longer) <= 2 < len(categories):
