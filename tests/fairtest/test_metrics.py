@@ -87,6 +87,16 @@ def people(table):
     )
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
+def test_codes_of_any_type_are_counted_alike(dtype):
+    draw, names = rng(), tuple(f"c{code}" for code in range(30))  # 900 cells do not fit into a byte
+    sensitive, output = draw.integers(30, size=(2, 3_000))
+    sample = Sample(Column("group", sensitive.astype(dtype), names), Column("output", output.astype(dtype), names))
+    expected = contingency_matrix(output, sensitive)
+    assert (sample.counts().drop(index="Total", columns="Total").to_numpy() == expected).all()
+    assert (NMI().of_all(sample)[0] == expected.T).all()
+
+
 # NMI
 
 

@@ -297,7 +297,6 @@ def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
     >>> tabulate(people, {"offer": 2, "sex": 2}).tolist()
     [[1, 1], [0, 1]]
     """
-    kinds = 0
-    for name, n_codes in keys.items():
-        kinds = kinds * n_codes + frame[name]
-    return np.bincount(kinds, minlength=prod(keys.values())).reshape(*keys.values())
+    sizes = tuple(keys.values())
+    kinds = np.ravel_multi_index([np.asarray(frame[name], dtype=np.intp) for name in keys], sizes)
+    return np.bincount(kinds, minlength=prod(sizes)).reshape(sizes)
