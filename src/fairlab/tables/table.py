@@ -24,7 +24,7 @@ class Column:
     ----------
     name : str
     values : ndarray of shape (n_rows,) or None
-        Codes from 0 if the attribute is categorical, else numbers; None if they lie in an engine.
+        Codes from 0 if the attribute is categorical, else finite numbers; None if they lie in an engine.
     categories : tuple of str or None
         What the codes stand for, in order; None for a continuous attribute.
     key : Key, or object
@@ -49,13 +49,16 @@ class Column:
             object.__setattr__(self, "key", self.name if n is None else Code(self.name, n))
         if self.values is None:
             return
-        if np.ndim(self.values) != 1:
+        values = np.asarray(self.values)
+        if values.ndim != 1:
             raise ValueError(f"values: expected one for each person of column {self.name!r}, found {self.values!r}")
-        if np.asarray(self.values).dtype.kind not in "iufb":
-            found = np.asarray(self.values).dtype
+        if values.dtype.kind not in "iufb":
+            raise ValueError(f"values: expected numbers or codes of column {self.name!r}, found {values.dtype}")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            found = f"{(~np.isfinite(values)).sum()} missing or infinite ones"
             raise ValueError(f"values: expected numbers or codes of column {self.name!r}, found {found}")
-        if n is not None and len(self.values) and not (self.values.min() >= 0 and self.values.max() < n):
-            found = f"{self.values.min()} to {self.values.max()}"
+        if n is not None and len(values) and not (values.min() >= 0 and values.max() < n):
+            found = f"{values.min()} to {values.max()}"
             raise ValueError(f"values: expected codes of {n} categories of column {self.name!r}, found {found}")
 
     @property
@@ -298,5 +301,5 @@ def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
     [[1, 1], [0, 1]]
     """
     sizes = tuple(keys.values())
-    kinds = np.ravel_multi_index([np.asarray(frame[name], dtype=np.intp) for name in keys], sizes)
-    return np.bincount(kinds, minlength=prod(sizes)).reshape(sizes)
+    codes = [np.asarray(frame[name]).astype(np.intp, casting="same_kind", copy=False) for name in keys]
+    return np.bincount(np.ravel_multi_index(codes, sizes), minlength=prod(sizes)).reshape(sizes)
