@@ -148,6 +148,10 @@ class People(dict):
         self.table = InMemory(self) if table is None else table
         self._draw = draw
 
+    def of(self, names: Iterable[str]) -> "People":
+        """Return some of the columns."""
+        return People({name: self[name] for name in names}, self.table if self._draw else None, self._draw)
+
     def in_memory(self, names: Iterable[str]) -> "People":
         """Return columns with values: of a sample, if the people lie elsewhere."""
         return self if self._draw is None else People(self._draw(list(dict.fromkeys(names))))
@@ -199,6 +203,8 @@ class DataSource:
         Of a case, by name.
     warnings : dict of str to str
         For each column of numbers that was taken as categories unasked, what it holds.
+    n_train : int
+        Number of rows of the training set.
     confidence_level_ : float
         Of each test set, and of training.
     remaining_ : int
@@ -275,25 +281,30 @@ class DataSource:
         self.confidence_level_ = confidence_level ** (1 / budget)
         self.remaining_ = budget
         most_codes = MOST_CODES if variant == SOUND else 0
-        coded = [
-            partial(encode, kind=kinds.get(name), most_codes=most_codes)
+        codes = {
+            name: partial(encode, kind=kinds.get(name), most_codes=most_codes)
             for name in self._names
             if name not in self.outcomes
-        ]
+        }
         if isinstance(data, pd.DataFrame):
             data = data.set_axis(known, axis=1)
             if split == HASH:
                 rows = _rows_by_hash(key_numbers(data.pop(key)), _sets_by_hash(key, train_size, budget, random_state))
             else:
                 rows = _rows_at_random(len(data), budget, train_size, train, random_state)
-            self._origin = _InMemory(data, self.outcomes, coded, rows)
+            numeric = [name for name in codes if _holds_numbers(data[name])]
+            columns = {name: code(data[name]) for name, code in codes.items()} | self.outcomes
+            self._sets = [People({name: each.take(some) for name, each in columns.items()}) for some in rows]
+            self.n_train = len(rows[0])
         else:
-            sets = _sets_by_hash(data.key_column(key), train_size, budget, random_state)
-            self._origin = _InEngine(data, self._names, coded, sets)
+            numeric = list(filter(data.is_number, codes))
+            key_cut = _sets_by_hash(data.key_column(key), train_size, budget, random_state)
+            self._sets, self.n_train = _counted_sets(data, codes, key_cut)
+            columns = self._sets[0]
         self.warnings = {
-            name: f"{len(column.categories)} different whole numbers"
-            for name, column in self._origin.columns.items()
-            if column.is_categorical and name not in {*kinds, *self.outcomes} and self._origin.holds_numbers(name)
+            name: f"{len(columns[name].categories)} different whole numbers"
+            for name in numeric
+            if columns[name].is_categorical and name not in kinds
         }
 
     @property
@@ -301,14 +312,9 @@ class DataSource:
         """Names of the columns."""
         return list(self._names)
 
-    @property
-    def n_train(self) -> int:
-        """Number of rows of the training set."""
-        return self._origin.sizes[0]
-
     def training_set(self, names: Iterable[str]) -> People:
         """Return some columns of the training set; a ValueError names one that does not exist."""
-        return self._origin.people(0, column_names(names, "names", self.names))
+        return self._sets[0].of(column_names(names, "names", self.names))
 
     def check_budget(self) -> None:
         """Raise a BudgetSpentError if no test set is left."""
@@ -330,51 +336,23 @@ class DataSource:
         self.check_budget()
         self.remaining_ -= 1
         try:
-            yield self._origin.people(1 + self.remaining_, self.names)
+            yield self._sets[1 + self.remaining_]
         except BaseException:
             self.remaining_ += 1
             raise
 
 
-class _InMemory:
-    """Columns with values, and the rows of the training set and of each test set."""
-
-    def __init__(self, data: pd.DataFrame, outcomes: Mapping[str, Column], coded: list, rows: list[np.ndarray]):
-        self._data, self._rows, self.sizes = data, rows, [len(some) for some in rows]
-        self.columns = {name: code(data[name]) for name, code in zip(data, coded, strict=True)} | outcomes
-
-    def holds_numbers(self, name: str) -> bool:
-        """Whether a column is of numbers."""
-        return _holds_numbers(self._data[name])
-
-    def people(self, number: int, names: Iterable[str]) -> People:
-        """Return columns of one set; the first is for training."""
-        return People({name: self.columns[name].take(self._rows[number]) for name in names})
-
-
-class _InEngine:
-    """Columns without values, and the cut of a hash that makes the training set and each test set."""
-
-    def __init__(self, table: StoredTable, names: list[str], coded: list, sets: Cut):
-        self._table, self._sets, self._parts = table, sets, {}
-        self.sizes = table.tabulate([(sets,)])[0].tolist()
-        _check_sizes(self.sizes)
-        for name, code in zip(names, coded, strict=True):
-            table.add(*described(table, name, code))
-        self.columns = table.columns
-
-    def holds_numbers(self, name: str) -> bool:
-        """Whether a column is of numbers."""
-        return self._table.is_number(name)
-
-    def people(self, number: int, names: Iterable[str]) -> People:
-        """Return columns of one set; the first is for training."""
-        if number not in self._parts:
-            self._parts[number] = self._table.among(self._sets, number)
-        part = self._parts[number]
-        other = Hash(self._sets.number.column, self._sets.number.coefficients[::-1])  # sets are parts of the first one
-        draw = partial(part.sample, other, min(1.0, MOST_IN_MEMORY / self.sizes[number]))
-        return People({name: self.columns[name] for name in names}, part, draw)
+def _counted_sets(table: StoredTable, codes: Mapping[str, Callable], sets: Cut) -> tuple[list[People], int]:
+    """Return the people of each part of a table, whose columns have no values here, and the number of the first."""
+    parts = [table.among(sets, number) for number in range(sets.size)]
+    sizes = [part.n_rows for part in parts]
+    _check_sizes(sizes)
+    for name, code in codes.items():
+        table.add(*described(table, name, code))
+    columns = {name: table.columns[name] for name in codes}
+    other = Hash(sets.number.column, sets.number.coefficients[::-1])  # by which people are drawn from their part
+    draws = [partial(part.sample, other, min(1.0, MOST_IN_MEMORY / n)) for part, n in zip(parts, sizes, strict=True)]
+    return [People(columns, *each) for each in zip(parts, draws, strict=True)], sizes[0]
 
 
 def described(table: StoredTable, name: str, code: Callable) -> tuple[Column, dict | None]:
