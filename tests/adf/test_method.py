@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab.adf import ADF, Aequitas
 from fairlab.adf.answers import Answers
-from fairlab.auditing import run
-from fairlab.cases import BudgetSpentError, Case
+from fairlab.cases import BudgetSpentError, Case, Schema
 
 RNG, N = np.random.default_rng(0), 160
 PEOPLE = pd.DataFrame(
@@ -31,62 +31,162 @@ def score(rows):
 CASE = Case(score, PEOPLE, sensitive_features="sex", decision_threshold=2.5)
 
 
+BOTH = pytest.mark.parametrize("method", [ADF, Aequitas])
+
+
 @pytest.fixture(scope="module")
 def both():
-    return run("adf", CASE, budget=4000)
+    return {method: method().run(CASE, budget=2000) for method in (ADF, Aequitas)}
 
 
 def test_findings_of_both_methods(both):
-    assert (both.method, both.skipped) == ("ADF and AEQUITAS", ())
-    at_random = both.findings[0].random_per_1000  # one sample for both
-    for name, finding in zip(("ADF", "AEQUITAS"), both.findings, strict=True):
-        assert (finding.method, finding.population, finding.random_per_1000) == (name, "generated inputs", at_random)
-        assert finding.estimate > at_random > 0
+    at_random = {result.findings[0].random_per_1000 for result in both.values()}
+    assert len(at_random) == 1, "of one sample"
+    for name, result in zip(("ADF", "AEQUITAS"), both.values(), strict=True):
+        [finding] = result.findings
+        assert (result.method, finding.method, result.skipped) == (name, name, ())
+        assert finding.population == "generated inputs"
+        assert finding.estimate > finding.random_per_1000 > 0
         assert finding.n_asked > finding.n
         assert np.isnan([finding.low, finding.high, finding.p_value]).all(), "a search is no test"
         assert f"found {finding.n_found:,} inputs whose decision another sex changes" in finding.summary
 
 
-@pytest.mark.parametrize("method", [0, 1])
+@BOTH
 def test_evidence_is_pairs_that_differ_in_the_sensitive_attribute_and_the_decision_alone(both, method):
-    shown = both.findings[method].evidence
-    assert len(shown) == both.findings[method].n_found > 0
+    [finding] = both[method].findings
+    shown = finding.evidence
+    assert len(shown) == finding.n_found > 0
     assert (shown["sex"] != shown["other sex"]).all()
     assert (CASE.decide(shown[FEATURES]) == shown["favourable"]).all()
     assert (CASE.decide(shown.assign(sex=shown["other sex"])[FEATURES]) != shown["favourable"]).all()
     assert not shown[FEATURES].drop(columns="sex").duplicated().any()
 
 
-def test_a_fair_model_gives_no_evidence():
+def counts(result):
+    return [(each.n_found, each.n_asked, each.estimate) for each in result.findings]
+
+
+@BOTH
+def test_a_case_is_examined_by_its_own_model_and_the_parameters_stay(both, method):
+    schema = Schema.from_bounds({"a": (0, 9), "b": (0, 1)})
+    search = method(lambda X: X[:, 0], schema, "b", decision_threshold=3)
+    before = search.get_params()
+    assert counts(search.run(CASE, budget=2000)) == counts(both[method])
+    assert search.get_params() == before
+
+
+@pytest.mark.parametrize(
+    ("method", "given"),
+    [
+        (ADF, {"n_local": 0}),
+        (ADF, {"n_clusters": 1}),
+        (ADF, {"max_iter": 0}),
+        (ADF, {"refresh": 1}),
+        (ADF, {"local_step": 20}),
+        (Aequitas, {"n_local": 1}),
+        (Aequitas, {"in_flight": 1}),
+        (Aequitas, {"n_walks": 9}),
+        (Aequitas, {"strategy": "random"}),
+        (Aequitas, {"random_state": 1}),
+    ],
+)
+def test_a_parameter_that_is_set_is_kept_on_a_case(both, method, given, monkeypatch):
+    seen, searched = [], method.local_search
+
+    def noted(search, *args, **options):
+        seen.append(search.get_params())
+        return searched(search, *args, **options)
+
+    monkeypatch.setattr(method, "local_search", noted)
+    result = method(**given).run(CASE, budget=2000)
+    assert counts(result) != counts(both[method])
+    if "random_state" not in given:  # each feature has a generator of its own
+        assert seen
+        assert all(its.items() >= given.items() for its in seen)
+
+
+@BOTH
+def test_a_budget_chooses_what_is_not_set(method, monkeypatch):
+    seen = []
+    monkeypatch.setattr(method, "local_search", lambda search, *_, **__: seen.append(search.get_params()))
+    for budget in (1000, 20_000):
+        method().run(CASE, budget=budget)
+    small, large = seen[0], seen[-1]
+    assert small["n_local"] < large["n_local"] <= 1000
+    if method is Aequitas:
+        assert small["in_flight"] < large["in_flight"] == 128
+    else:
+        assert small["refresh"] == large["refresh"] == 25
+
+
+@BOTH
+def test_a_search_without_a_model_says_what_it_expects(method):
+    schema = Schema.from_bounds({"a": (0, 9), "b": (0, 1)})
+    given = {"model": print, "schema": schema, "sensitive_features": "b"}
+    for name, expected in (
+        ("model", "a model"),
+        ("schema", "a Schema"),
+        ("sensitive_features", "attributes of the schema"),
+    ):
+        search = method(**given | {name: None})
+        verbs = [lambda search=search: search.local_search([[1, 0]])]
+        verbs.append(search.generate if method is Aequitas else lambda search=search: search.seeds([[1, 0]], 1))
+        for verb in verbs:
+            with pytest.raises(TypeError, match=f"^{name}: expected {expected}, found None; a case is examined by run"):
+                verb()
+
+
+@BOTH
+def test_a_case_needs_parameters_in_their_range(method):
+    with pytest.raises(ValueError, match=r"^variant: expected one of"):
+        method(variant="printed").run(CASE)
+    for seed in (None, np.random.default_rng(0)):
+        with pytest.raises(ValueError, match=r"^random_state: expected an integer, at least 0, found"):
+            method(random_state=seed).run(CASE)
+
+
+def test_the_published_variant_on_a_case(both):
+    [finding] = Aequitas(variant="published").run(CASE, budget=2000).findings
+    assert 0 < finding.n_found != both[Aequitas].findings[0].n_found
+    with pytest.raises(ValueError, match=r"^variant: expected 'sound' on a case, found 'published'"):
+        ADF(variant="published").run(CASE)
+
+
+@BOTH
+def test_a_fair_model_gives_no_evidence(method):
     case = Case(lambda rows: rows["income"] / 10, PEOPLE, sensitive_features=["sex", "member"], decision_threshold=2.5)
-    found = [(each.n_found, each.estimate, len(each.evidence)) for each in run("adf", case, budget=4000).findings]
-    assert found == [(0, 0, 0)] * 4
+    findings = method().run(case, budget=2000).findings
+    assert [(each.n_found, each.estimate, len(each.evidence)) for each in findings] == [(0, 0, 0)] * 2
 
 
-def test_a_small_domain_is_asked_whole():
+@BOTH
+def test_a_small_domain_is_asked_whole(method):
     case = Case(
         lambda rows: 2.0 * ((rows["sex"] == "m") & rows["member"] & (rows["job"] == "cook")),
         PEOPLE[["sex", "member", "job"]],
         sensitive_features="sex",
         decision_threshold=0.5,
     )
-    for finding in run("adf", case, budget=8000).findings:
-        assert (finding.n, finding.n_found) == (6, 1), "one of six combinations"
-        assert "(all combinations were asked)" in finding.sentence
+    [finding] = method().run(case, budget=4000).findings
+    assert (finding.n, finding.n_found) == (6, 1), "one of six combinations"
+    assert "(all combinations were asked)" in finding.sentence
 
 
-def test_a_sample_is_of_twenty_inputs_at_least():
+@BOTH
+def test_a_sample_is_of_twenty_inputs_at_least(method):
     names = PEOPLE.assign(sex=PEOPLE.index)
     case = Case(lambda rows: rows["income"], names, sensitive_features="sex", decision_threshold=20)
-    found = run("adf", case, budget=2 * 20 * N)
+    found = method().run(case, budget=20 * N)
     said = "sex: a budget of 3200 rows does not suffice for inputs with each of 160 values."
     assert (found.findings, found.skipped) == ((), (said,))
 
 
 def test_labels_alone_are_enough_for_aequitas():
-    found = run("adf", Case(lambda rows: score(rows) >= 2.5, PEOPLE, sensitive_features="sex"), budget=4000)
-    [finding] = found.findings
-    assert (finding.method, found.skipped) == ("AEQUITAS", ("ADF: the model gives labels only, no scores.",))
+    case = Case(lambda rows: score(rows) >= 2.5, PEOPLE, sensitive_features="sex")
+    by_adf, by_walks = (method().run(case, budget=2000) for method in (ADF, Aequitas))
+    assert (by_adf.findings, by_adf.skipped) == ((), ("The model gives labels only, no scores.",))
+    assert (len(by_walks.findings), by_walks.skipped) == (1, ())
 
 
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 20, "age": np.arange(20).repeat(2), "job": ["a", "b", "c", "d"] * 10})

@@ -42,8 +42,10 @@ def methods(monkeypatch):
 
 def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
     report = audit(case, budget=2400, confidence_level=0.9, random_state=7, proxies={"sex": ["job"]})
-    given = {name: (method.confidence_level, method.random_state) for name, (method, _) in methods[0].items()}
-    assert (given, methods[0]["themis"][0].proxies) == (dict.fromkeys(METHODS, (0.9, 7)), {"sex": ["job"]})
+    given = {name: method for name, (method, _) in methods[0].items()}
+    assert ({method.random_state for method in given.values()}, list(given)) == ({7}, METHODS)
+    levels = {name: method.confidence_level for name, method in given.items() if name not in ("adf", "aequitas")}
+    assert (levels, given["themis"].proxies) == (dict.fromkeys(METHODS[:-2], 0.9), {"sex": ["job"]})
     assert [result.method for result in report.results] == [method.title for method in KNOWN.values()]
     assert (report.budget, report.confidence_level, report.random_state) == (2400, 0.9, 7)
 
@@ -52,9 +54,10 @@ def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
     given, asks = methods
     asks["individual_fairness"] = 200
     report = audit(case, budget=2400)
-    # 400 people first; 2,000 are left in parts of 0, 1, 1, 3, 4, 2.
+    # 400 people first; 2,000 are left in parts of 0, 1, 1, 3, 4, 1, 1.
     expected = {"rates": 0, "fliptest": 2000 // 11, "fairtest": 2000 // 10, "individual_fairness": 2000 * 3 // 9}
-    assert {name: budget for name, (_, budget) in given.items()} == expected | {"themis": 1800 * 4 // 6, "adf": 1800}
+    expected |= {"themis": 1800 * 4 // 6, "adf": 1800 // 2, "aequitas": 1800}
+    assert {name: budget for name, (_, budget) in given.items()} == expected
     assert report.n_queries - case.queries.n_for_case == 200
 
 
@@ -94,8 +97,8 @@ def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(me
 
 def test_some_methods_by_name(case, methods):
     report = audit(case, budget=2400, methods=["AEQUITAS", "FlipTest", "individual fairness"])
-    assert list(methods[0]) == ["fliptest", "individual_fairness", "adf"]
-    assert "Left out as requested: group rates, FairTest and Themis." in report.warnings
+    assert list(methods[0]) == ["fliptest", "individual_fairness", "aequitas"]
+    assert "Left out as requested: group rates, FairTest, Themis and ADF." in report.warnings
 
 
 def test_a_report_states_one_level_and_has_each_method_once(case, methods):

@@ -448,6 +448,7 @@ MESSAGES = [
     (lambda: SCHEMA.check([[0.5, 1, 1]]), "X: column 'sex' holds fractions, expected integers"),
     (lambda: CASE.draw(-1, np.random.default_rng(0)), "n_rows: expected an integer, at least 0, found -1"),
     (lambda: cases.Schema.from_frame(COPIES), "two features of the schema are named 'age'"),
+    (lambda: adf.ADF().generate(CODES), "model: expected a model, found None; a case is examined by run(case)"),
     (lambda: adf.Aequitas(skill, SCHEMA, "sex").generate(), "scores and probabilities need decision_threshold"),
     (lambda: FairMetric([[1.0, 1.0], [0.0, 1.0]]), "projection: expected a symmetric matrix P with P P = P, found one"),
     (

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 import fairlab
-from fairlab.adf import ADF, SearchResult
+from fairlab.adf import ADF, Aequitas, SearchResult
 from fairlab.auditing import ModelComparison, Report, forecast, run
-from fairlab.cases import Finding, Schema
+from fairlab.cases import Finding, MethodResult, Schema
 from fairlab.fairtest import AssociationReport, DataSource, Investigation, investigate
 from fairlab.fliptest import Flipset, flipset
 from fairlab.individual_fairness import RatioTest, loss_ratio_test
@@ -23,6 +23,8 @@ def audits(model: object, table: pd.DataFrame) -> None:
     assert_type(fairlab.audit(case, budget=20_000), Report)
     assert_type(fairlab.compare(case, case), ModelComparison)
     assert_type(run("themis", case).findings, tuple[Finding, ...])
+    assert_type(ADF(n_local=50).run(case, budget=2_000), MethodResult)
+    assert_type(Aequitas().run(case).findings, tuple[Finding, ...])
     fairlab.Case(model, table, sensitive_features=3)  # type: ignore[arg-type]
     fairlab.audit(case, confidence="0.95")  # type: ignore[call-arg]
     fairlab.audit(case).to_htm("audit.html")  # type: ignore[attr-defined]

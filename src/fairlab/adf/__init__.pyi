@@ -6,4 +6,3 @@ from .discrimination import estimate_unfairness as estimate_unfairness
 from .generation import ADF as ADF
 from .generation import GlobalPhase as GlobalPhase
 from .gradients import FiniteDifferences as FiniteDifferences
-from .method import DirectedSearch as DirectedSearch

@@ -15,15 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairlab.adf.discrimination import Partners, SearchMethod, SearchResult, Trace, collect, repeated
+from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, repeated
 from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
 from fairlab.adf.gradients import model_over
+from fairlab.adf.method import MOST_WALKS, SHARE_OF_A_STEP, Sample, SearchMethod
 from fairlab.cases.schema import Schema
 from fairlab.checks import FRACTION, check_count, checked, one_of
 from fairlab.networks import FeedForward
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001
+IN_FLIGHT = 32
+LEAST_STEPS, N_DRAWS = 20, 20  # of a walk on a case; how often its inputs are drawn again
 STEPS_DRAWN = 1000  # at once
 
 
@@ -36,36 +39,55 @@ STEPS_DRAWN = 1000  # at once
 class Aequitas(SearchMethod):
     """Search by walks from discriminatory random draws; the odds of all moves are shared by all walks.
 
+    `run` searches a case, which takes decisions only; `generate` and `local_search` a model over a schema.
+
+    **On a case**, the budget is divided evenly over the sensitive features that the model gets. First comes a sample of
+    inputs whose features are drawn one by one from the table, or all combinations where they are few; then walks from
+    the discriminatory inputs of the sample, and from those of uniform draws for what is left of the budget. The
+    estimate is what the walks found per 1,000 queries, or the sample where all combinations are in it; it has no
+    interval and no test.
+
     Parameters
     ----------
     model : Keras model, Network, object with ``predict``, or callable
         On a `fairlab.networks.FeedForward`, walks are one compiled loop where numba is installed: ten times as quick.
+        A case has its own.
     schema : Schema
+        A case has its own.
     sensitive_features : str or sequence of str
+        A case has its own, of which each is searched by itself.
     strategy : {"fully_directed", "semi_directed", "random"}
         Whether the odds of both attribute and direction are learned, of the direction only, or nothing.
     n_local : int
-        Steps of every walk.
+        Steps of every walk. On a case, the most: fewer if the budget would not last for all walks.
     learning_rate : float
         By how much one move changes the odds of its attribute and of its direction, between 0 and 1.
-    in_flight : int
+    in_flight : int or None
         Walks of a run that advance together and see the same odds; 1 is the original, one walk after the other. Where
-        few draws are discriminatory, more find less: the first walks learn from nothing.
-    n_walks : int
-        Walks from every discriminatory draw.
+        few draws are discriminatory, more find less: the first walks learn from nothing. None is 32; on a case, as many
+        as make a step for a tenth of the budget that is left, 128 at most.
+    n_walks : int or None
+        Walks from every discriminatory draw. None is 1; on a case, as many more as can advance together.
     variant : {"sound", "published"}
     decision_threshold : float or None
-        For models that give scores: the class is whether the score is at least this.
+        For models that give scores: the class is whether the score is at least this. A case has its own.
     random_state : int, Generator or None
+        For `run`, an int.
 
     Notes
     -----
-    Parameters are checked by `generate`, `local_search` and `steps`: a `ValueError` names one that is out of range, or
-    a sensitive feature that is not in the schema, a `TypeError` what is no schema or no model.
+    Parameters are checked by `run`, `generate`, `local_search` and `steps`: a `ValueError` names one that is out of
+    range, or a sensitive feature that is not in the schema, a `TypeError` what is missing, no schema or no model.
 
     Examples
     --------
+    >>> import fairlab
     >>> from fairlab.adf import Aequitas
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> rule = lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20
+    >>> case = fairlab.Case(rule, people, sensitive_features="sex")
+    >>> [finding.n_found for finding in Aequitas().run(case).findings]
+    [9]
     >>> from fairlab.cases import Schema
     >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
     >>> model = lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int)
@@ -73,17 +95,23 @@ class Aequitas(SearchMethod):
     2
     """
 
+    title = "AEQUITAS"
+    description = (
+        "AEQUITAS (directed random testing) walks from discriminatory inputs as in its paper, but draws their features "
+        "one by one from the table first; what it finds is counted as in the paper, and is no test."
+    )
+
     def __init__(
         self,
-        model: Any,
-        schema: Schema,
-        sensitive_features: str | Sequence[str],
+        model: Any = None,
+        schema: Schema | None = None,
+        sensitive_features: str | Sequence[str] | None = None,
         *,
         strategy: str = "fully_directed",
         n_local: int = 1000,
         learning_rate: float = LEARNING_RATE,
-        in_flight: int = 32,
-        n_walks: int = 1,
+        in_flight: int | None = None,
+        n_walks: int | None = None,
         variant: str = "sound",
         decision_threshold: float | None = None,
         random_state: int | np.random.Generator | None = 0,
@@ -91,6 +119,19 @@ class Aequitas(SearchMethod):
         self.model, self.schema, self.sensitive_features, self.strategy = model, schema, sensitive_features, strategy
         self.n_local, self.learning_rate, self.in_flight, self.n_walks = n_local, learning_rate, in_flight, n_walks
         self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
+
+    def _search_case(self, sample: Sample, starts: np.ndarray) -> None:
+        """Walk from the discriminatory inputs of the sample, then from those of more draws."""
+        answers, left, n_starts = sample.answers, sample.answers.left, max(len(starts), 1)
+        in_flight = self.in_flight or int(np.clip(SHARE_OF_A_STEP * left // sample.n_values, 1, MOST_WALKS))
+        n_walks = self.n_walks or max(in_flight // n_starts, 1)
+        n_local = min(self.n_local, max(left // (sample.n_values * n_walks * n_starts), LEAST_STEPS))
+        rng, walks = sample.rng("aequitas"), {"n_local": n_local, "in_flight": in_flight, "n_walks": n_walks}
+        search = self._on_case(sample, answers.favourable, random_state=rng, **walks)
+        if len(starts):
+            search.local_search(starts)
+        for _ in range(N_DRAWS):  # whatever is left is for more draws
+            search.generate(n_samples=max(left // (N_DRAWS * sample.n_values), 1))
 
     @checked(n_samples=check_count)
     def generate(self, *, n_samples: int = 1000, max_found: int | None = None) -> SearchResult:
@@ -196,12 +237,13 @@ class Aequitas(SearchMethod):
             hits = low + np.flatnonzero(first.partner[low:high] >= 0)
             hits = hits[~repeated(draws[hits], self._partners.columns)]
             successful[hits] = True
-            waiting.append(np.tile(hits, self.n_walks))
+            waiting.append(np.tile(hits, self.n_walks or 1))
         left_out = self._partners.columns if self.variant == "sound" else []
         odds = Odds(self.schema, self.strategy, left_out, n_runs=len(rngs), learning_rate=self.learning_rate)
         is_compiled = type(self.model) is FeedForward and self.decision_threshold is None and _is_compiled()
-        for start in range(0, max(map(len, waiting)), self.in_flight):
-            block = [hits[start : start + self.in_flight] for hits in waiting]
+        in_flight = self.in_flight or IN_FLIGHT
+        for start in range(0, max(map(len, waiting)), in_flight):
+            block = [hits[start : start + in_flight] for hits in waiting]
             n_walks = [len(hits) for hits in block]
             seed, run = np.concatenate(block), np.repeat(np.arange(len(block)), n_walks)
             X, is_0 = draws[seed], self._evaluate(draws[seed], seed)[1]

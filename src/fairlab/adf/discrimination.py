@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
 
 from fairlab.adf.gradients import check_domain, model_over
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import COUNT_OR_ZERO, FRACTION, VARIANT, check_count, check_parameters, check_seed, checked
+from fairlab.checks import FRACTION, check_count, check_seed, checked
 from fairlab.statistics import exact_interval
 
 INPUTS_AT_ONCE = 1 << 18  # inputs, counterparts included, that are held at once
@@ -437,22 +436,3 @@ def collect(steps: Iterable[Trace], schema: Schema, sensitive_features, max_foun
         if len(found) >= most:
             break
     return Trace.join(traces, len(schema.names))
-
-
-@checked(
-    n_local=COUNT_OR_ZERO,
-    variant=VARIANT,
-    random_state=check_seed,
-)
-class SearchMethod(BaseEstimator):
-    """A search with its parameters as they were given: each verb checks them, so that they can be set and cloned."""
-
-    def local_evaluations(self, starts) -> Trace:
-        """Return every input that `local_search` evaluates, repeats included."""
-        return Trace.join(list(self.steps(starts)), len(self.schema.names))
-
-    def _check(self) -> None:
-        """Raise an error unless the parameters are in range."""
-        if len(check_domain(self.schema).positions(self.sensitive_features)) == len(self.schema.names):
-            raise ValueError("sensitive_features: no attribute is left to search along")
-        check_parameters(self)

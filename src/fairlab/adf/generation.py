@@ -20,27 +20,28 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.cluster import KMeans
 
-from fairlab.adf.discrimination import (
-    Partners,
-    SearchMethod,
-    SearchResult,
-    Trace,
-    collect,
-    repeated,
-    with_every_value,
-)
+from fairlab.adf.answers import Slopes
+from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, repeated, with_every_value
 from fairlab.adf.gradients import FiniteDifferences
+from fairlab.adf.method import MOST_WALKS, SHARE_OF_A_STEP, Sample, SearchMethod
+from fairlab.cases.finding import Finding
+from fairlab.cases.method import Examination
 from fairlab.cases.model import is_keras
-from fairlab.cases.schema import Schema, check_schema
+from fairlab.cases.schema import Schema
 from fairlab.checks import COUNT_OR_ZERO, check_count, checked
 from fairlab.networks import Network
 
 PUBLISHED_SEED = 2019
 N_RESTARTS = 10
+SHARE_OF_PEOPLE = 0.3  # of the budget of a case's sensitive feature, to look for people whom it concerns
+SHARE_OF_NEAREST = 0.1  # of what a search may ask, for how near its seeds are to the threshold
+MOST_CLUSTERED = 10_000  # people among whom clusters are looked for
+STEPS_PER_GRADIENT = 25  # of walks on a case without gradients
 
 
 def cluster_labels(X: np.ndarray, *, n_clusters: int = 4) -> np.ndarray:
@@ -269,40 +270,61 @@ def truncated_neighbours(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class ADF(SearchMethod):
     """Adversarial discrimination finder (section 3), many seeds at a time.
 
+    `run` searches a case; `generate`, or its phases `seeds`, `global_search` and `local_search`, a model over a schema.
+
+    **On a case**, the budget is divided evenly over the sensitive features that the model gets. First comes a sample of
+    inputs whose features are drawn one by one from the table, or all combinations where they are few; then the search,
+    from people of all clusters, of whom those come first whose own decision another value changes, then those nearest
+    to the decision threshold. Where a model has no gradients, they are those of its score, by differences between
+    neighbours, each of which is checked for discrimination, too. The estimate is what the search found per 1,000
+    queries, or the sample where all combinations are in it; it has no interval and no test.
+
     Parameters
     ----------
     model : Keras model, Network or FeedForward; with a threshold, object with ``predict_proba``, or callable
         A network of two or more classes, whose gradients are followed; or a model that gives scores, whose gradients
-        are differences between neighbours (`FiniteDifferences`, which is taken as it is, too).
+        are differences between neighbours (`FiniteDifferences`, which is taken as it is, too). A case has its own.
     schema : Schema
+        A case has its own.
     sensitive_features : str or sequence of str
-        The protected attributes of the paper. With several, every combination of their values is tried.
+        The protected attributes of the paper. With several, every combination of their values is tried. A case has its
+        own, of which each is searched by itself.
     n_clusters : int
         c_num of Table 2.
     max_iter : int
         Most steps of a seed in the global phase (Table 2).
     n_local : int
-        Steps of the local phase from every discriminatory input.
+        Steps of the local phase from every discriminatory input. On a case, the most: fewer if the budget would not
+        last for all inputs.
     global_step, local_step : int
         Step sizes s_g and s_l of Table 2: by how much an attribute moves in one step of either phase.
-    refresh : int
-        Steps of the local phase for which the odds of the attributes are kept before gradients are computed again; the
-        paper's is 1. Where gradients are differences, which cost two rows for every attribute, more is cheaper.
+    refresh : int or None
+        Steps of the local phase for which the odds of the attributes are kept before gradients are computed again.
+        Where gradients are differences, which cost two rows for every attribute, more is cheaper. None is 1, as in the
+        paper, but 25 on a case without gradients.
     variant : {"sound", "published"}
-        See `fairlab.adf.generation`.
+        See `fairlab.adf.generation`. As published, sensitive features get values that are none of a case's.
     decision_threshold : float or None
-        For models that give scores: the class is whether the score is at least this.
+        For models that give scores: the class is whether the score is at least this. A case has its own.
     random_state : int, Generator or None
+        For `run`, an int.
 
     Notes
     -----
-    Parameters are checked by `generate`, `global_search`, `local_search` and `steps`: a `ValueError` names one that is
-    out of range, a sensitive feature that is not in the schema, or a model with another number of inputs than the
-    schema has attributes, a `TypeError` what is no schema, or a model without gradients.
+    Parameters are checked by `run` and by `generate`, `seeds`, `global_search`, `local_search` and `steps`: a
+    `ValueError` names one that is out of range, a sensitive feature that is not in the schema, or a model with another
+    number of inputs than the schema has attributes, a `TypeError` what is missing, no schema, or a model without
+    gradients.
 
     Examples
     --------
+    >>> import fairlab
     >>> from fairlab.adf import ADF
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> rule = lambda rows: rows["points"] + 9.0 * (rows["sex"] == "m")
+    >>> case = fairlab.Case(rule, people, sensitive_features="sex", decision_threshold=21)
+    >>> [finding.n_found for finding in ADF().run(case).findings]
+    [9]
     >>> from fairlab.cases import Schema
     >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
     >>> score = lambda X: X[:, 0] + 2.0 * X[:, 1]
@@ -311,18 +333,25 @@ class ADF(SearchMethod):
     2
     """
 
+    title = "ADF"
+    description = (
+        "ADF searches as in the paper, by differences between neighbours where a model has no gradients, and from "
+        "people near the decision threshold first; what it finds is counted as in the paper, and is no test."
+    )
+    needs = (*SearchMethod.needs, "scores")
+
     def __init__(
         self,
-        model: Any,
-        schema: Schema,
-        sensitive_features: str | Sequence[str],
+        model: Any = None,
+        schema: Schema | None = None,
+        sensitive_features: str | Sequence[str] | None = None,
         *,
         n_clusters: int = 4,
         max_iter: int = 10,
         n_local: int = 1000,
         global_step: int = 1,
         local_step: int = 1,
-        refresh: int = 1,
+        refresh: int | None = None,
         variant: str = "sound",
         decision_threshold: float | None = None,
         random_state: int | np.random.Generator | None = 0,
@@ -331,6 +360,48 @@ class ADF(SearchMethod):
         self.n_clusters, self.max_iter, self.n_local, self.refresh = n_clusters, max_iter, n_local, refresh
         self.global_step, self.local_step = global_step, local_step
         self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
+
+    def findings(self, examination: Examination) -> Iterator[Finding]:
+        """Yield how many discriminatory inputs were found from people of all clusters, for each sensitive feature."""
+        if self.variant == "published":
+            raise ValueError("variant: expected 'sound' on a case, found 'published', which queries values it lacks")
+        return super().findings(examination)
+
+    def _starts(self, sample: Sample, sampled: np.ndarray) -> np.ndarray:
+        """Return people whose decision another value changes, among so many as can be asked about."""
+        case, most = sample.case, int(SHARE_OF_PEOPLE * sample.budget) // (sample.n_values + 1)
+        chosen = np.sort(sample.rng("people").permutation(len(case.table))[:most])
+        rows = case.table[list(case.features)].iloc[chosen]
+        return chosen[(case.vary(rows, (sample.name,)) != case.decide(rows)[:, None]).any(axis=1)]
+
+    def _search_case(self, sample: Sample, starts: np.ndarray) -> None:
+        """Go through seeds, some at a time, each phase as long as the budget allows for all of them."""
+        answers, rng, left = sample.answers, sample.rng("adf"), sample.answers.left
+        n_slopes, refresh = (1, 1) if sample.case.has_gradients else (2 * len(answers.domain.names), STEPS_PER_GRADIENT)
+        refresh = self.refresh or refresh
+        n_together = int(np.clip(2 * SHARE_OF_A_STEP * left // (2 * n_slopes + sample.n_values), 1, MOST_WALKS))
+        rows = 4 * n_together * (2 * n_slopes / refresh + sample.n_values)  # of four steps
+        options = {"n_local": min(self.n_local, max(int(left // rows), 1)), "refresh": refresh, "random_state": rng}
+        search = self._on_case(sample, Slopes(answers, sample.name), **options)
+        seeds = self._people(sample, starts, rng)
+        for start in range(0, len(seeds), n_together):
+            search.local_search(search.global_search(seeds[start : start + n_together]))
+
+    def _people(self, sample: Sample, concerned: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return people as codes, as in the paper from all clusters in turn.
+
+        Of each cluster come first those whose own decision another value changes (`concerned`), then those nearest to
+        the threshold: others take more steps, and where gradients are differences, a step takes many rows.
+        """
+        case, answers = sample.case, sample.answers
+        people = np.concatenate([rng.permutation(concerned), rng.permutation(len(case.table))[:MOST_CLUSTERED]])
+        seeds = case.schema.encode(case.table.iloc[people][list(case.features)])
+        first = ~pd.DataFrame(seeds).duplicated().to_numpy()
+        first[len(concerned) + max(int(SHARE_OF_NEAREST * answers.left), 1) :] = False
+        seeds, is_concerned = seeds[first], (np.arange(len(people)) < len(concerned))[first]
+        order = np.lexsort([np.abs(answers.lead(seeds)), ~is_concerned])
+        labels = cluster_labels(seeds, n_clusters=min(self.n_clusters, len(seeds)))[order]
+        return seeds[order][round_robin(labels, len(seeds))]
 
     def seeds(self, X: Any, n: int) -> np.ndarray:
         """Return `n` rows of `X`, from its clusters in turn, as integers.
@@ -346,7 +417,7 @@ class ADF(SearchMethod):
         UserWarning
             If rows lie outside of the bounds, with their number by attribute.
         """
-        n, values = check_count(n, "n_seeds"), check_schema(self.schema).check(X)
+        n, values = check_count(n, "n_seeds"), self._check().check(X)
         outside = self.schema.outside(values)
         if outside.any():
             counts = ", ".join(f"{name} {n_rows}" for name, n_rows in outside[outside > 0].items())
@@ -465,7 +536,7 @@ class ADF(SearchMethod):
         yield first
         found = first.partner >= 0  # not so of a start whose partner lies outside of the schema
         for number in range(self.n_local if len(X) else 0):
-            if number % self.refresh == 0:
+            if number % (self.refresh or 1) == 0:
                 other = X.copy()
                 other[:, columns] = anchor
                 weights = attribute_weights(*saliency(network, X, other, self.variant), columns)

@@ -4,9 +4,10 @@ import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from inspect import signature
 from typing import Any
 
-from fairlab.adf import DirectedSearch
+from fairlab.adf import ADF, Aequitas
 from fairlab.auditing.doubts import doubts
 from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, WITHIN_MARGIN, Report
@@ -37,7 +38,8 @@ METHODS: dict[str, type[Method]] = {
     "fairtest": FairTest,
     "individual_fairness": IndividualFairness,
     "themis": Themis,
-    "adf": DirectedSearch,
+    "adf": ADF,
+    "aequitas": Aequitas,
 }
 MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
 SLOW = 1e-3  # seconds a row from which on a model is called slow
@@ -81,13 +83,13 @@ def audit(
         see whether the model is deterministic. The people of the table count first, once for all methods that
         look at people, also where the case has queried them already. They take half of the budget at most: of a
         longer table a simple random sample is examined, and the report says of how many. What is left is split in
-        parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 4 (Themis) and 2 (ADF and AEQUITAS), and what
+        parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 4 (Themis), 1 (ADF) and 1 (AEQUITAS), and what
         one method does not use goes to those after it. Rates by group need no more queries. Of decisions without a
         model, FlipTest and FairTest look at a random sample of half as many, and rates are of all.
     methods : iterable of str or Method, optional
-        Some of ``"rates"``, ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"`` and ``"adf"``,
-        which brings AEQUITAS; all by default. They run in this order. A `Method` of your own, which has its own
-        parameters, but the `confidence_level` of the audit, runs after them. Of each title there is one.
+        Some of ``"rates"``, ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"``, ``"adf"`` and
+        ``"aequitas"``; all by default. They run in this order. A `Method` of your own, which has its own parameters,
+        but the `confidence_level` of the audit, runs after them. Of each title there is one.
     confidence_level : float
         Of every interval by itself, and of all tests together: findings are called significant so that the family-wise
         error rate is at most ``1 - confidence_level`` (Holm's correction).
@@ -140,11 +142,8 @@ def audit(
     >>> report.to_html("audit.html")  # doctest: +SKIP
     """
     within = max(WITHIN_MARGIN, margin) if within is None else check_number(within, "within", least=margin, below=1)
-    options: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
-    own: dict[str, dict[str, Any]] = {"themis": {"proxies": proxies}}
-    chosen = [
-        each if isinstance(each, Method) else METHODS[each](**options, **own.get(each, {})) for each in _chosen(methods)
-    ]
+    options = {"confidence_level": confidence_level, "random_state": random_state, "proxies": proxies}
+    chosen = [each if isinstance(each, Method) else _made(each, options) for each in _chosen(methods)]
     _check_methods(chosen, confidence_level)
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
     some = case.sample(max(budget // 2, 1), random_state=random_state)
@@ -258,9 +257,11 @@ def run(
     budget : int
         Most rows that the model is queried with, beside the people of the table, whose decisions the case knows.
     confidence_level : float
+        Of intervals; ADF and AEQUITAS have none.
     random_state : int
     **options
-        Of the class in `METHODS`, as `proxies` and `min_score` of Themis, `max_loss_ratio` of individual fairness.
+        Of the class in `METHODS`, as `proxies` and `min_score` of Themis, `max_loss_ratio` of individual fairness,
+        `n_local` of ADF.
 
     Returns
     -------
@@ -284,8 +285,15 @@ def run(
     ('FlipTest', True)
     """
     [name] = _chosen(method)
-    options |= {"confidence_level": confidence_level, "random_state": random_state}
-    return METHODS[str(name)](**options).run(case, budget=budget)
+    given = {"confidence_level": confidence_level, "random_state": random_state}
+    return _made(str(name), given, **options).run(case, budget=budget)
+
+
+def _made(name: str, given: Mapping[str, Any], **options: Any) -> Method:
+    """Return a method with options of its own, and with those that its class takes of what an audit was given."""
+    return METHODS[name](
+        **{option: value for option, value in given.items() if option in signature(METHODS[name]).parameters}, **options
+    )
 
 
 def _chosen(methods) -> list[str | Method]:
@@ -295,7 +303,7 @@ def _chosen(methods) -> list[str | Method]:
     wanted = [methods] if isinstance(methods, str | Method) else methods
     if not isinstance(wanted, Iterable) or not (wanted := list(wanted)):
         raise ValueError(f"methods: expected some of {', '.join(METHODS)}, found {methods!r}")
-    titles = {part.lower(): name for name, method in METHODS.items() for part in method.title.split(" and ")}
+    titles = {method.title.lower(): name for name, method in METHODS.items()}
     given = [each for each in wanted if isinstance(each, Method)]
     names = [str(each) for each in wanted if not isinstance(each, Method)]
     asked = [titles.get(name.lower(), name.lower().replace(" ", "_")) for name in names]

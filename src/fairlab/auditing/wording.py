@@ -294,8 +294,7 @@ def how(report) -> str:
     """Return with how many rows the model was queried, by which methods."""
     if report.case.model is None:
         return "The decisions were audited as recorded: there is no model, and nothing was queried."
-    ran = [result for result in report.results if result.findings or result.n_queries]
-    methods = [name for result in ran for name in result.method.split(" and ")]
+    methods = [result.method for result in report.results if result.findings or result.n_queries]
     again = f", and {count(report.n_repeated, 'row')} again for the determinism check, which the budget does not count"
     before = f", beside {count(report.n_beside, 'other row')} when the case was made"
     queries = report.n_queries - report.n_repeated - report.n_beside
