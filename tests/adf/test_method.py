@@ -6,6 +6,7 @@ import pytest
 
 from fairlab.adf import ADF, Aequitas
 from fairlab.adf.answers import Answers
+from fairlab.adf.method import Sample
 from fairlab.cases import BudgetSpentError, Case, Schema
 
 RNG, N = np.random.default_rng(0), 160
@@ -61,6 +62,12 @@ def test_evidence_is_pairs_that_differ_in_the_sensitive_attribute_and_the_decisi
     assert (CASE.decide(shown[FEATURES]) == shown["favourable"]).all()
     assert (CASE.decide(shown.assign(sex=shown["other sex"])[FEATURES]) != shown["favourable"]).all()
     assert not shown[FEATURES].drop(columns="sex").duplicated().any()
+
+
+def test_a_smaller_sample_is_the_beginning_of_a_larger_one():
+    small, large = (Sample(CASE, "sex", budget, 0).discriminatory() for budget in (1000, 2000))
+    assert 0 < len(small) < len(large)
+    np.testing.assert_array_equal(large[: len(small)], small)
 
 
 def counts(result):

@@ -381,9 +381,8 @@ class ADF(SearchMethod):
         refresh = self.refresh or refresh
         n_together = int(np.clip(2 * SHARE_OF_A_STEP * left // (2 * n_slopes + sample.n_values), 1, MOST_WALKS))
         rows = 4 * n_together * (2 * n_slopes / refresh + sample.n_values)  # of four steps
-        options = {"n_local": min(self.n_local, max(int(left // rows), 1)), "refresh": refresh, "random_state": rng}
-        search = self._on_case(sample, Slopes(answers, sample.name), **options)
-        seeds = self._people(sample, starts, rng)
+        given = {"n_local": min(self.n_local, max(int(left // rows), 1)), "refresh": refresh, "random_state": rng}
+        search, seeds = self._on_case(sample, Slopes(answers, sample.name), **given), self._people(sample, starts, rng)
         for start in range(0, len(seeds), n_together):
             search.local_search(search.global_search(seeds[start : start + n_together]))
 
