@@ -150,6 +150,15 @@ def test_the_correlation_of_kinds_that_exclude_each_other_by_hand():
     assert exclusive_correlation(30, 20, 100) == pytest.approx(-np.sqrt(30.5 * 20.5 / (71 * 81)))
 
 
+@pytest.mark.parametrize(("hits", "n"), [(17, 201), (17, 69), (20, 118), (14, 62)])
+def test_a_level_is_found_also_where_halving_would_be_faster(hits, n):
+    options = {"correlation": exclusive_correlation(hits, 0, n)}
+    level = difference_p_value([hits, 0], [n, n], 0.005, **options)
+    low, _ = difference_bounds([hits, 0], [n, n], confidence_level=1 - level, **options)
+    assert 0 < level < 0.05
+    assert low == pytest.approx(0.005)
+
+
 def test_a_ratio_is_unbounded_where_the_second_group_has_no_hit():
     low, high = ratio_bounds([1, 0], [10, 10], confidence_level=0.95)
     assert 0 < low < high == np.inf

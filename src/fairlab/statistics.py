@@ -221,7 +221,7 @@ def smallest_level(excess: Callable[[float], float]) -> float:
         return 1.0
     if of_log(least) > 0:
         return SMALLEST_LEVEL
-    return float(np.exp(brentq(of_log, least, most, xtol=1e-14)))
+    return float(np.exp(brentq(of_log, least, most, xtol=1e-14, maxiter=HALVINGS**2)))  # more than it can need
 
 
 def smallest_share(n: int, alpha: float, margin: float = 0.0, *, power: float = 0.8) -> float:
