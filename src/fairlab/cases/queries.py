@@ -117,6 +117,8 @@ class Queries:
         Spent in the model.
     is_deterministic : bool
         Whether rows that were sent twice, in other batches, were answered alike.
+    watch : callable or None
+        Takes the number of rows that count, before they are sent.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class Queries:
         self.n_queries = self.n_sent = self.n_cached = self.n_for_case = self.n_repeated = 0
         self.seconds = 0.0
         self.is_deterministic = True
+        self.watch: Callable[[int], object] | None = None
         self._left = self._until = np.inf
         self._answers: dict[str, AnswerCache] = {}
         self._of_case: dict[str, int] = {}  # cached answers that are those of the case
@@ -280,6 +283,8 @@ class Queries:
             raise DeadlineError(f"deadline: no time is left for {n_new:,} more model queries")
         self._left -= n_rows
         self.n_queries += n_rows
+        if self.watch is not None:
+            self.watch(n_rows)
 
     def _send(self, answer, batches: list) -> Any:
         start = time.perf_counter()
