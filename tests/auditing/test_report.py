@@ -324,6 +324,18 @@ def test_everything_on_request_and_people_of_a_subgroup_only_so(where):
     assert (shown_rows(of, table, "binned") is None) == (where == "age < 30")
 
 
+def test_what_evidence_adds_takes_no_column_of_the_table():
+    names = ["favourable", "other sex", "match", "row"]
+    table = people().assign(**{name: [f"{name} {k % 3}" for k in range(400)] for name in names})
+    audited = audit(case(lambda rows: rows["sex"] == "man", table), methods=["fliptest", "themis"])
+    shown = [each.evidence for each in audited.findings if each.population == "people" and len(each.evidence)]
+    assert len(shown) >= 2
+    for rows in shown:
+        pd.testing.assert_frame_equal(rows[names], table.loc[rows.index, names], check_dtype=False)
+        assert rows["favourable_"].isin([True, False]).all()
+    json.loads(audited.to_json(rows="all"))
+
+
 AGES = pd.Series([np.nan, *range(100)])
 
 
@@ -660,6 +672,14 @@ def test_a_report_names_no_group_of_fewer_than_five_people():
     }
     named = [sum(name in text for name in names) for text in (report.to_html(rows="none"), report.to_json(rows="none"))]
     assert max(named) <= 3, "in what was not assessed"
+
+
+@pytest.mark.parametrize("make", [pd.Categorical, lambda codes: pd.Series(codes, dtype=object)])
+def test_codes_that_are_categories_are_listed_unless_few_people_have_them(make):
+    table = pd.DataFrame({"race": make([1, 3] * 50 + [7] * 3), "points": range(103)})
+    report = audit(Case(lambda t: t["points"] > 50, table, sensitive_features="race"), methods=["rates"])
+    columns = json.loads(report.to_json())["columns"]
+    assert columns["race"] == {"type": "category", "categories": ["1", "3"], "left_out": 1}
 
 
 def test_no_sentence_says_what_became_of_fewer_than_five_people():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import Feature, Finding
-from fairlab.cases.finding import OTHER
+from fairlab.cases.finding import OTHER, free_name
 from fairlab.checks import is_number
 
 ROW_FORMATS = ("none", "binned", "all")
@@ -39,7 +39,8 @@ def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame
         return None
     generated = evidence.attrs.get("generated")
     if rows == "all":
-        return evidence if generated else evidence.rename_axis("row").reset_index()
+        labelled = evidence.set_axis(evidence.index.to_flat_index())
+        return evidence if generated else labelled.reset_index(names=free_name("row", evidence))
     if finding.where not in ("everyone", finding.population):  # a subgroup: its people show nothing by themselves
         return None
     some = evidence.head(ROWS_SHOWN)

@@ -415,7 +415,7 @@ class Report(Result):
         columns = column_types(self.case.table, self.case.sensitive_features)
         for name in self.case.sensitive_features:
             if "categories" in columns[name]:
-                sizes = self.people[name].value_counts()
+                sizes = self.people[name].dropna().map(str).value_counts()
                 shown = [each for each in columns[name]["categories"] if sizes.get(each, 0) >= LEAST_SHOWN]
                 left_out = len(columns[name]["categories"]) - len(shown)
                 columns[name] |= {"categories": shown} | ({"left_out": left_out} if left_out else {})

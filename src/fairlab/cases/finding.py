@@ -297,12 +297,19 @@ def intervals(findings: pd.DataFrame) -> "Figure":
 
 def beside(rows: pd.DataFrame, others: pd.DataFrame, decision, *, generated: bool) -> pd.DataFrame:
     """Return rows as evidence: each beside other values of some columns, with the decision on the row itself."""
-    named = {f"{OTHER}{name}": column.array for name, column in others.items()}
-    evidence = rows.assign(**named, **{DECISION: decision})
+    added = {f"{OTHER}{name}": column.array for name, column in others.items()} | {DECISION: decision}
+    evidence = rows.assign(**{free_name(name, rows): values for name, values in added.items()})
     if generated:
         evidence = evidence.reset_index(drop=True)
     evidence.attrs["generated"] = generated
     return evidence
+
+
+def free_name(name: str, rows: pd.DataFrame) -> str:
+    """Return what evidence calls a column that it adds to rows, which may have one of that name."""
+    while name in rows:
+        name += "_"
+    return name
 
 
 def listed(words: Iterable[str]) -> str:

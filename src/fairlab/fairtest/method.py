@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from fairlab.cases import Finding
+from fairlab.cases.finding import free_name
 from fairlab.cases.method import Examination, Method
 from fairlab.cases.schema import MAX_GROUP_VALUES, Feature
 from fairlab.fairtest.investigation import MOST_CATEGORIES
@@ -246,8 +247,6 @@ def _distance(hits: np.ndarray, totals: np.ndarray) -> float:
 def _evidence(case, question: _Question, members) -> pd.DataFrame:
     """Return people as rows of the table, the outcome first."""
     evidence, output = case.table.iloc[question.rows[members]], question.sample.output
-    if output.name not in evidence:
-        evidence.insert(
-            0, output.name, output.values[members] == 1 if output.is_categorical else output.values[members]
-        )
+    values = output.values[members] == 1 if output.is_categorical else output.values[members]
+    evidence.insert(0, free_name(output.name, evidence), values)
     return evidence

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from fairlab.cases import Finding
-from fairlab.cases.finding import few
+from fairlab.cases.finding import few, free_name
 from fairlab.cases.groups import losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
 from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST_PEOPLE, CounterpartTest, counterpart_test
@@ -157,9 +157,7 @@ def _evidence(case, odd, pair):
         "favourable": case.decide()[positions],
     }
     for place, (name, values) in enumerate(own.items()):
-        while name in evidence.columns:
-            name += "_"
-        evidence.insert(place, name, values)
+        evidence.insert(place, free_name(name, evidence), values)
     if len(odd):
         columns = [name for name in case.features if name != pair.sensitive_features]
         people, counterparts = (case.table[columns].iloc[odd[role].to_numpy()] for role in roles[:2])

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import expit
 
 from fairlab.cases import Finding
+from fairlab.cases.finding import OTHER, free_name
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import POSITIVE, check_number, checked
 from fairlab.fair_metric import FairMetric, direction_p_values, sensitive_directions, subspace_basis
@@ -349,15 +350,16 @@ def _evidence(case, scorer, people, images, ratios, worst, name) -> pd.DataFrame
     label, shift = people.label[top], scorer.decision_threshold if case.y_true is None else 0.0
     before, after = (loss(label * (scorer.log_odds(rows[features]) - shift)) for rows in (shown, counterpart))
     ratio = after / before
-    columns = {
+    own = {
         "its label": np.where(label > 0, "favourable", "unfavourable"),
         "its score": case.score(shown[features]),
         "its counterpart's score": case.score(counterpart[features]),
         "its ratio of losses": ratio,
     }
+    columns = {free_name(name, shown): values for name, values in own.items()}
     columns |= {str(feature): shown[feature].array for feature in shown}
     for feature in features:
         if not counterpart[feature].astype(object).equals(shown[feature].astype(object)):
-            columns[f"other {feature}"] = counterpart[feature].array
+            columns[free_name(f"{OTHER}{feature}", shown)] = counterpart[feature].array
     order = np.argsort(-ratio, kind="stable")[:PEOPLE_SHOWN]
     return pd.DataFrame(columns, index=shown.index).iloc[order[ratio[order] > 1]]
