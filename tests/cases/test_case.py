@@ -614,6 +614,12 @@ def test_what_a_model_does_to_its_rows_in_place_changes_nothing(model):
     assert (case.decide().tolist(), case.queries.is_deterministic) == ((table["x"] > 30).tolist(), True)
 
 
+def test_two_cases_of_one_adapter_have_their_own_favourable_label():
+    adapter = wrap_model(lambda rows: np.where(rows["x"] > 40, "yes", "no"))
+    first, second = (Case(adapter, SIXTY, sensitive_features="sex", pos_label=label) for label in ("yes", "no"))
+    assert (first.decide().sum(), second.decide().sum(), first.pos_label) == (19, 41, "yes")
+
+
 def test_decisions_that_are_all_alike_are_said():
     with pytest.warns(
         UserWarning, match="All decisions are unfavourable: scores are from 0 to 59, the threshold is 60"
@@ -738,10 +744,10 @@ def test_estimators_give_labels_and_scores_of_a_class():
 def test_what_was_fitted_to_an_array_gets_one():
     form = wrap_model(logistic(names=False))
     assert form.columns is None
-    np.testing.assert_allclose(form.scorer(POINTS, 1), 1 / (1 + np.exp(-ODDS)))
+    np.testing.assert_allclose(form.scores_of(POINTS), 1 / (1 + np.exp(-ODDS)))
     mixed = pd.DataFrame({"flag": [True, False], "n": pd.array([1, None], dtype="Int64")})
     forest = RandomForestClassifier(n_estimators=2).fit(np.array([[1.0, 1.0], [0.0, np.nan]]), [0, 1])
-    assert wrap_model(forest).answer(mixed).shape == (2,)
+    assert wrap_model(forest).predict(mixed).shape == (2,)
 
 
 @pytest.mark.parametrize("threshold", [0.7, 0.3, 0.5])
@@ -885,6 +891,22 @@ def test_groups_of_durations_and_decimals_are_named_by_these():
     table = pd.DataFrame({"time": pd.to_timedelta(days, unit="D"), "pay": days.map(Decimal), "sex": ["f", "m"] * 20})
     case = Case(lambda rows: rows["sex"] == "m", table, sensitive_features=["time", "pay"])
     assert [case.groups(name).cat.categories[1] for name in ("time", "pay")] == ["9 days to 19 days", "9 to 19"]
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (pd.to_datetime(["2025-01-01", "2024-02-29"]), ["2024-02-29", "2025-01-01"]),
+        ([datetime.date(2025, 1, 1), None], ["2025-01-01", "(missing)"]),
+        (pd.to_timedelta([2, 1], unit="D"), ["1 days", "2 days"]),
+        ([Decimal("1.50"), Decimal(2)], ["1.5", "2"]),
+    ],
+)
+def test_a_few_dates_are_groups_named_by_themselves(values, names):
+    values = pd.Series(values, dtype=object if isinstance(values, list) else None)
+    table = pd.DataFrame({"value": values, "sex": ["f", "m"]})
+    case = Case(lambda rows: rows["sex"] == "m", table, sensitive_features="value")
+    assert case.groups("value").cat.categories.tolist() == names
 
 
 def test_a_model_that_fails_later_is_said_to_fail_on_other_rows_and_one_is_shown():

@@ -17,7 +17,6 @@ from fairlab.cases.decisions import (
     NoModelError,
     check_no_counts,
     doubts,
-    record_of,
 )
 from fairlab.cases.foreign import (
     Originals,
@@ -26,7 +25,6 @@ from fairlab.cases.foreign import (
     drawn_rows,
     lies_elsewhere,
     plain_table,
-    with_originals,
 )
 from fairlab.cases.meaning import two_spellings
 from fairlab.cases.model import wrap_model
@@ -42,7 +40,6 @@ ROWS_AT_ONCE = 200_000  # in one question to the model, of rows whose columns ar
 OF_ANY_ROWS = (
     "_own_model",
     "_model",
-    "_originals",
     "queries",
     "sensitive_features",
     "features",
@@ -165,10 +162,7 @@ class Case:
             where = "sensitive_features" if y_true in self.sensitive_features else "features"
             raise CaseError(f"y_true: {y_true!r} is also among {where}; expected a column of its own")
         self.unseen = tuple(name for name in self.sensitive_features if name not in self.features)
-        used, self._originals = plain_table(table[[*self.features, *self.unseen]])
-        for part in ("answer", "scorer"):
-            if self._originals and (function := getattr(self._model, part)) is not None:
-                setattr(self._model, part, with_originals(function, self._originals))
+        used, self._model.originals = plain_table(table[[*self.features, *self.unseen]])
         self.table = check_table(used)
         for name in self.sensitive_features:
             if self.table[name].nunique(dropna=False) < 2:
@@ -188,9 +182,9 @@ class Case:
         self.queries = self._model.queries
         self.y_true = self._model.settle(self._rows(None), labels, pos_label, decision_threshold)
         self.labelled = np.zeros(len(self.table), dtype=bool) if labels is None else labels.notna().to_numpy()
-        self._given = _read_schema(schema)
-        if schema is not None:  # what does not fit is said at once; a sample has the bins of all rows
-            self._given = {each.name: each for each in self._domain.features if each.name in self._given}
+        self._given = {} if schema is None else _given_features(schema, self.table)  # a sample has the same bins
+        if schema is not None:
+            _ = self._domain  # what does not fit is said at once
 
     @classmethod
     def from_decisions(
@@ -276,8 +270,9 @@ class Case:
             if name in own:
                 raise CaseError(f"{own[name]}: {name!r} is also among the features; expected a column of its own")
         labels = given.pop("y_true")
+        of_decisions = next((name for name, argument in own.items() if argument == "decisions"), "decision")
         case = cls(
-            record_of(table.index, **given, name=next((name for name in own if own[name] == "decisions"), "decision")),
+            DecisionRecord(table.index, **given, name=of_decisions),
             table,
             sensitive_features=names,
             features=columns,
@@ -440,8 +435,8 @@ class Case:
         if name not in self.sensitive_features:
             raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive_features)}, found {name!r}")
         if name not in self._groups:
-            edges = {each.name: each.edges for each in self._domain.features}[name] if name in self._given else None
-            feature, original = Feature.groups(name, self.table[name], edges=edges), self._originals.get(name)
+            edges = self._given[name].edges if name in self._given else None
+            feature, original = Feature.groups(name, self.table[name], edges=edges), self._model.originals.get(name)
             labels = feature.named(original.in_words) if isinstance(original, Originals) else feature.labels
             self._groups[name] = feature.categories(self.table[name], labels)
         return self._groups[name].copy()
@@ -460,7 +455,7 @@ class Case:
             If a column is missing or a value does not fit its dtype.
         """
         is_frame = isinstance(frame, pd.DataFrame)
-        return in_dtypes(as_numbers(frame, self._originals) if is_frame else frame, self._dtypes)
+        return in_dtypes(as_numbers(frame, self._model.originals) if is_frame else frame, self._dtypes)
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
         """Return inputs by their codes in the schema, as the model gets them: see `rows` and `Schema.decode`.
@@ -601,10 +596,12 @@ class Case:
     @cached_property
     def _domain(self) -> Schema:
         """The schema of the whole table, sensitive columns that the model does not get included."""
-        if strange := [name for name in self._given if name not in self.table.columns]:
-            raise CaseError(f"schema: {strange[0]!r} is not among the columns, {', '.join(self.table.columns)}")
         with case_errors("schema: "):
-            domain = Schema(tuple(_feature(name, column, self._given) for name, column in self.table.items()))
+            features = [
+                self._given[name] if name in self._given else Feature.from_column(name, column)
+                for name, column in self.table.items()
+            ]
+            domain = Schema(tuple(features))
             domain.encode(self.table)
         return domain
 
@@ -691,22 +688,19 @@ def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
     return labels
 
 
-def _read_schema(given) -> dict:
-    """Return what was given of a schema, by name."""
-    if isinstance(given, Schema):
-        return {feature.name: feature for feature in given.features}
+def _given_features(schema, table: pd.DataFrame) -> dict[str, Feature]:
+    """Return what a schema says of columns, by name: domains, or edges of bins of the numbers in the column."""
     with case_errors("schema: "):
-        given = read_schema(given) if isinstance(given, str | Path) else given or {}
-    if not isinstance(given, Mapping):
-        raise CaseError(f"schema: expected a Schema, a mapping or a path, found {type(given).__name__}")
-    return dict(given)
-
-
-def _feature(name: str, column: pd.Series, given: dict) -> Feature:
-    """Return the domain of a column: as given, or, but for edges, as the column has it."""
-    if name not in given:
-        return Feature.from_column(name, column)
-    part = given[name]
-    if isinstance(part, Mapping) and set(part) == {"edges"}:
-        return Feature.from_column(name, column, edges=part["edges"])
-    return part if isinstance(part, Feature) else Feature.from_description(name, part)
+        given = read_schema(schema) if isinstance(schema, str | Path) else schema
+        if isinstance(given, Schema):
+            given = {feature.name: feature for feature in given.features}
+        if not isinstance(given, Mapping):
+            raise CaseError(f"expected a Schema, a mapping or a path, found {type(given).__name__}")
+        found = {}
+        for name, part in given.items():
+            if name not in table.columns:
+                raise CaseError(f"{name!r} is not among the columns, {', '.join(table.columns)}")
+            if isinstance(part, Mapping) and set(part) == {"edges"}:
+                part = Feature.from_column(name, table[name], edges=part["edges"])
+            found[name] = part if isinstance(part, Feature) else Feature.from_description(name, part)
+    return found

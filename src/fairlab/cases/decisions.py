@@ -42,16 +42,48 @@ class DecisionRecord(ModelAdapter):
 
     Parameters
     ----------
-    rows : DataFrame
-        One row for each decision: ``decision``, and some of ``score``, ``weight`` and ``person``; see `record_of`.
+    index : Index
+        Of the table.
+    decisions : Series or array-like of shape (n_rows,)
+        Labels, or numbers.
+    scores, weights, person : Series, array-like of shape (n_rows,), or None
+        Finite numbers; finite numbers above 0; labels.
     name : str
         Of what was decided.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        One row for each decision: ``answer``, and some of ``score``, ``weight`` and ``person``.
+    outcome : dict
+        Name and type of what was decided.
+
+    Raises
+    ------
+    CaseError
+        If a value is missing or does not fit.
     """
 
-    def __init__(self, rows: pd.DataFrame, name: str = "decision"):
+    def __init__(self, index: pd.Index, decisions, scores, weights, person, *, name: str):
         super().__init__("decisions")
-        self.rows = rows
         self.outcome: dict[str, Any] = {"name": name}
+        columns = {"decision": _column(decisions, index, "decisions")}
+        if pd.api.types.is_numeric_dtype(columns["decision"]):
+            columns["decision"] = _numbers(columns["decision"], "decisions", keep=True)
+        if scores is not None:
+            columns["score"] = _numbers(_column(scores, index, "scores"), "scores")
+        if weights is not None:
+            weight = _numbers(_column(weights, index, "weights"), "weights")
+            if not (weight > 0).all():
+                found = f"found {weight.min():g}; leave out rows without weight"
+                raise CaseError(f"weights: expected numbers above 0, {found}")
+            if weight.max() > weight.min():  # or they say nothing
+                columns["weight"] = weight
+        if person is not None:
+            codes, persons = pd.factorize(_column(person, index, "person"))
+            if len(persons) < len(codes):
+                columns["person"] = codes
+        self.rows = pd.DataFrame(columns)
 
     def settle(
         self, rows: pd.DataFrame, y: pd.Series | None, pos_label: object, decision_threshold: float | None
@@ -115,43 +147,6 @@ class DecisionRecord(ModelAdapter):
 
     def _answers(self, rows):
         raise NoModelError(f"model: {NO_MODEL[0].lower()}{NO_MODEL[1:]}")
-
-
-def record_of(index: pd.Index, decisions, scores, weights, person, *, name: str) -> DecisionRecord:
-    """Return decisions as a case takes them, each checked.
-
-    Parameters
-    ----------
-    index : Index
-        Of the table.
-    decisions : Series or array-like of shape (n_rows,)
-        Labels, or numbers.
-    scores, weights, person : Series, array-like of shape (n_rows,), or None
-        Finite numbers; finite numbers above 0; labels.
-    name : str
-        Of what was decided.
-
-    Raises
-    ------
-    CaseError
-        If a value is missing or does not fit.
-    """
-    columns = {"decision": _column(decisions, index, "decisions")}
-    if pd.api.types.is_numeric_dtype(columns["decision"]):
-        columns["decision"] = _numbers(columns["decision"], "decisions", keep=True)
-    if scores is not None:
-        columns["score"] = _numbers(_column(scores, index, "scores"), "scores")
-    if weights is not None:
-        weight = _numbers(_column(weights, index, "weights"), "weights")
-        if not (weight > 0).all():
-            raise CaseError(f"weights: expected numbers above 0, found {weight.min():g}; leave out rows without weight")
-        if weight.max() > weight.min():  # or they say nothing
-            columns["weight"] = weight
-    if person is not None:
-        codes, persons = pd.factorize(_column(person, index, "person"))
-        if len(persons) < len(codes):
-            columns["person"] = codes
-    return DecisionRecord(pd.DataFrame(columns), name)
 
 
 def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool) -> Iterator[str]:

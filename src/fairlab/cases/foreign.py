@@ -4,16 +4,15 @@ A number that stands for a value of the table gives back that very value; others
 """
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Context, Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors, in_words
+from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors, number_in_words
 from fairlab.tables import EngineTable, Hash, Table, engine_table
 from fairlab.tables.keys import key_numbers
 
@@ -117,16 +116,6 @@ def as_numbers(rows: pd.DataFrame, originals: Mapping[str, Any]) -> pd.DataFrame
     return rows.assign(**{name: kind.numbers(rows[name]) for name, kind in found.items()})
 
 
-def with_originals(function: Callable, originals: Mapping[str, Any]) -> Callable:
-    """Return a function of rows that gives another one the columns as they were."""
-    return partial(_of_originals, function, originals)
-
-
-def _of_originals(function, originals, rows, *more):
-    named = {name: back(rows[name]) for name, back in originals.items() if name in rows}
-    return function(rows.assign(**named), *more)
-
-
 class Originals:
     """The values of a column by the numbers that stand for them.
 
@@ -177,7 +166,7 @@ class Originals:
     def in_words(self, number: float) -> str:
         """Return a number in words: of dates a date, of durations one."""
         if isinstance(self._kind, _Decimals):
-            return in_words(number)
+            return number_in_words(number)
         return str(self._kind.values(np.array([number]))[0]).removesuffix(" 00:00:00")
 
 

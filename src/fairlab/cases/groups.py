@@ -20,20 +20,12 @@ def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[s
     for name in features:
         column = case.groups(name).cat
         labels, n = column.categories, len(column.categories)
-        occurring, codes = _numbered(codes * n + column.codes.to_numpy(), len(values) * n)
+        codes, occurring = pd.factorize(codes * n + column.codes.to_numpy(), sort=True)
         values = [(*values[k // n], str(labels[k % n])) for k in occurring.tolist()]
     names = [WITHIN.join(row) for row in values]
     if len(set(names)) < len(names):  # "a, b" with "c" reads as "a" with "b, c"
         names = [WITHIN.join(repr(each) if WITHIN in each else each for each in row) for row in values]
     return codes, names
-
-
-def _numbered(codes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of `n` codes occur, in order, and the place of each code among them."""
-    if n > len(codes):
-        return np.unique(codes, return_inverse=True)
-    occurs = np.bincount(codes, minlength=n) > 0
-    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
 def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: np.ndarray) -> pd.DataFrame:

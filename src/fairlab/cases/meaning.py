@@ -178,7 +178,15 @@ def interpret(
     CaseError
         If a favourable label or a threshold is needed, or labels and answers do not fit together.
     """
-    found = _interpret(answers, labels, pos_label, decision_threshold, classes=classes, unit=unit)
+    given = Meaning(
+        "scores", pos_label, 1, decision_threshold, unit, classes, unit is not None, None, pos_label is not None
+    )
+    if answers is None:
+        found = _of_own_scores(given, labels)
+    elif answers.ndim == 2:
+        found = _of_columns(given, answers, labels)
+    else:
+        found = _of_values(given, answers, labels)
     threshold = found.decision_threshold
     if found.kind == "scores" and found.unit != "score" and threshold is not None and not 0 < threshold <= 1:
         raise CaseError(
@@ -188,23 +196,17 @@ def interpret(
     return found
 
 
-def _interpret(answers, labels, pos_label, decision_threshold, *, classes, unit) -> Meaning:
-    given = Meaning(
-        "scores", pos_label, 1, decision_threshold, unit, classes, unit is not None, None, pos_label is not None
-    )
-    if answers is None:
-        return _of_own_scores(given, labels)
-    if answers.ndim == 2:
-        return _of_columns(given, answers, labels)
-    values = set(answers.tolist())
-    if isinstance(pos_label, PrintedLabel):
-        given = replace(given, pos_label=pos_label.among(values | labels | set(classes or ())))
-    is_plain = classes is not None or answers.dtype.kind != "f" or default_pos_label(values) is not None
-    if decision_threshold is not None:
+def _of_values(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
+    """Decide by one value a row, a label or a number."""
+    values, threshold = set(answers.tolist()), given.decision_threshold
+    if isinstance(given.pos_label, PrintedLabel):
+        given = replace(given, pos_label=given.pos_label.among(values | labels | set(given.classes or ())))
+    is_plain = given.classes is not None or answers.dtype.kind != "f" or default_pos_label(values) is not None
+    if threshold is not None:
         if answers.dtype.kind not in "iuf":
             raise CaseError(f"decision_threshold: the model gives the labels {listed(values)}; leave the threshold out")
-        is_plain = values <= {0, 1} and 0 < decision_threshold <= 1
-    if is_plain or (decision_threshold is None and given.is_given and given.pos_label in values):
+        is_plain = values <= {0, 1} and 0 < threshold <= 1
+    if is_plain or (threshold is None and given.is_given and given.pos_label in values):
         return _of_labels(given, values, labels)
     return _of_numbers(given, answers.astype(float), labels)
 

@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from importlib import import_module
 from numbers import Real
@@ -47,9 +48,14 @@ class ModelAdapter:
         The features that the model was fitted to, where it knows them.
     gradient : callable or None
         Takes a matrix of the features and the number of a class, returns log odds and their input gradient.
+    takes_array : bool
+        Whether `answer` and `scorer` get a matrix in place of a table: many libraries refuse, or warn of, names that
+        they have not seen when the model was fitted.
 
     Attributes
     ----------
+    originals : dict
+        By column of a case's table, what makes its values of numbers that methods have in place of them.
     meaning : Meaning or None
         What the answers to a case's table mean, once `settle` has seen them.
     queries : Queries
@@ -73,11 +79,13 @@ class ModelAdapter:
         classes: tuple | None = None,
         columns: tuple[str, ...] | None = None,
         gradient: Callable | None = None,
+        takes_array: bool = False,
     ):
-        self.name, self.unit, self.classes, self.columns = name, unit, classes, columns
-        self.answer: Any = None if answer is None else partial(_of_own_rows, answer)
-        self.scorer: Any = None if scorer is None else partial(_of_own_rows, scorer)
+        self.name, self.unit, self.classes, self.columns, self.takes_array = name, unit, classes, columns, takes_array
+        self.answer: Any = answer
+        self.scorer: Any = scorer
         self.gradient: Any = gradient
+        self.originals: dict[str, Callable] = {}
         self.meaning: Any = None  # of a case's answers
         self.queries = Queries()
         self.warnings: list[str] = []
@@ -92,7 +100,7 @@ class ModelAdapter:
         """
         if self.answer is None and self.unit != "log odds":
             raise CaseError(f"model: expected predict, found scores of {self.name} only; give decision_threshold")
-        answer = self.scorer(X, 1) > 0 if self.answer is None else self.answer(X)
+        answer = self._asked(self.scorer, X, 1) > 0 if self.answer is None else self._asked(self.answer, X)
         if isinstance(answer, np.ndarray) and answer.shape == (len(X),):
             return answer
         return _aligned(answer, X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))).to_numpy()
@@ -148,7 +156,8 @@ class ModelAdapter:
         elif len(self.classes or (0, 1)) != 2:
             raise CaseError(f"model: expected two classes, the second with the score, found {len(self.classes)}")
         else:
-            answer = expit(self.scorer(X, 1)) if self.unit == "log odds" else self.scorer(X, 1)
+            answer = self._asked(self.scorer, X, 1)
+            answer = expit(answer) if self.unit == "log odds" else answer
         if answer.dtype.kind not in "biuf":
             raise CaseError(f"model: returned {answer.dtype}, expected numbers as scores")
         return _finite(answer.astype(float))
@@ -260,7 +269,7 @@ class ModelAdapter:
     def _scores(self, rows) -> np.ndarray:
         with _failing(partial(self._asked_of, rows)):
             if self.meaning.has_own_scores:
-                values = np.asarray(self.scorer(rows, self.meaning.label), dtype=float)
+                values = np.asarray(self._asked(self.scorer, rows, self.meaning.label), dtype=float)
             else:
                 values = self.meaning.values(self._answers(rows))
             values = _finite(values)
@@ -275,7 +284,7 @@ class ModelAdapter:
     def _answers(self, rows) -> np.ndarray:
         """Return what the model answers: one value a row, or columns; none missing."""
         with _failing(partial(self._asked_of, rows)):
-            answers = self.answer(rows)
+            answers = self._asked(self.answer, rows)
         if hasattr(answers, "tocsr") or isinstance(getattr(answers, "dtype", None), pd.SparseDtype):
             raise CaseError(
                 "model: expected dense answers, found sparse ones; np.asarray or .toarray() makes them dense"
@@ -294,6 +303,14 @@ class ModelAdapter:
             return answers
         check_values(answers, "model")
         return answers.to_numpy(dtype=object)
+
+    def _asked(self, function: Callable, rows, *more):
+        """Call the model with rows of its own: what it sorts, drops or scales there changes nothing."""
+        if isinstance(rows, pd.DataFrame):
+            rows = rows.assign(**{name: back(rows[name]) for name, back in self.originals.items() if name in rows})
+        elif isinstance(rows, np.ndarray):
+            rows = rows.copy()
+        return function(_as_array(rows) if self.takes_array else rows, *more)
 
     def _asked_of(self, rows) -> str:
         """Return in words what rows these are: those of the table, until the case is made."""
@@ -324,11 +341,13 @@ def wrap_model(model: Any) -> ModelAdapter:
     Examples
     --------
     >>> from fairlab.cases import wrap_model
-    >>> wrap_model(lambda rows: rows["age"] > 40).answer(pd.DataFrame({"age": [30, 50]})).tolist()
+    >>> wrap_model(lambda rows: rows["age"] > 40).predict(pd.DataFrame({"age": [30, 50]})).tolist()
     [False, True]
     """
     if isinstance(model, ModelAdapter):
-        return model
+        adapter = copy(model)  # two cases have their own queries and meaning
+        adapter.queries, adapter.warnings, adapter.originals = Queries(), [], {}
+        return adapter
     if is_torch(model):
         return _of_network(_imported("..models.torch_network").TorchNetwork(model))
     if hasattr(model, "log_odds_gradient") and hasattr(model, "n_classes"):  # a `fairlab.networks.Network`
@@ -424,16 +443,12 @@ def _log_odds(network, rows, label):
     return network.log_odds(as_matrix(rows, network.n_features), label)
 
 
-def _predicted(model, given, rows):
-    return model.predict(given(rows))
+def _probability(model, n_classes, rows, label):
+    return _shaped(model.predict_proba(rows), (len(rows), n_classes), "predict_proba")[:, label]
 
 
-def _probability(model, given, n_classes, rows, label):
-    return _shaped(model.predict_proba(given(rows)), (len(rows), n_classes), "predict_proba")[:, label]
-
-
-def _decision_function(model, given, rows, label):
-    values = _shaped(model.decision_function(given(rows)), (len(rows),), "decision_function")
+def _decision_function(model, rows, label):
+    values = _shaped(model.decision_function(rows), (len(rows),), "decision_function")
     return values if label == 1 else -values
 
 
@@ -444,15 +459,20 @@ def _of_estimator(model) -> ModelAdapter:
     if classes is not None:
         classes = tuple(np.asarray(classes).tolist())
     columns = _fitted_columns(model)
-    # What was fitted to a plain array is given one: many libraries refuse, or warn of, names that they have not seen.
-    given = _as_array if columns is None and hasattr(model, "n_features_in_") else _as_it_is
-    answer = partial(_predicted, model, given) if hasattr(model, "predict") else None
     score = unit = None
     if hasattr(model, "predict_proba"):
-        score, unit = partial(_probability, model, given, 2 if classes is None else len(classes)), "probability"
+        score, unit = partial(_probability, model, 2 if classes is None else len(classes)), "probability"
     elif hasattr(model, "decision_function") and classes is not None and len(classes) == 2:
-        score, unit = partial(_decision_function, model, given), "score"
-    return ModelAdapter(type(model).__name__, answer=answer, scorer=score, unit=unit, classes=classes, columns=columns)
+        score, unit = partial(_decision_function, model), "score"
+    return ModelAdapter(
+        type(model).__name__,
+        answer=getattr(model, "predict", None),
+        scorer=score,
+        unit=unit,
+        classes=classes,
+        columns=columns,
+        takes_array=columns is None and hasattr(model, "n_features_in_"),
+    )
 
 
 def _fitted_columns(model) -> tuple[str, ...] | None:
@@ -460,10 +480,6 @@ def _fitted_columns(model) -> tuple[str, ...] | None:
     if names is None or all(re.fullmatch(r"Column_\d+", str(name)) for name in names):  # LightGBM's for an array
         return None
     return tuple(map(str, names))
-
-
-def _as_it_is(rows):
-    return rows
 
 
 def _as_array(rows) -> np.ndarray:
@@ -479,13 +495,6 @@ def _shaped(values, shape: tuple[int, ...], what: str) -> np.ndarray:
     if values.shape != shape:
         raise ValueError(f"model: {what} returned shape {values.shape}, expected {shape}")
     return values
-
-
-def _of_own_rows(function: Callable, rows, *more):
-    """Hand on rows of its own: what a model sorts, drops or scales there is not asked about."""
-    if isinstance(rows, pd.DataFrame):
-        return function(rows.copy(deep=False), *more)
-    return function(rows.copy() if isinstance(rows, np.ndarray) else rows, *more)
 
 
 @contextmanager

@@ -268,12 +268,15 @@ class Feature:
     @property
     def labels(self) -> list[str]:
         """Names of the values, all different: 1 and "1" have two, and so have a missing value and any string."""
-        return self.named(in_words)
+        return self.named()
 
-    def named(self, in_words: Callable[[float], str]) -> list[str]:
-        """Return `labels` with edges of bins in other words, as dates."""
+    def named(self, in_words: Callable[[float], str] | None = None) -> list[str]:
+        """Return `labels` with numbers in other words, as dates."""
         known = [value for value in self.values if not is_missing(value)]
-        known = known if self.edges is None else _spans([in_words(edge) for edge in self.edges])
+        if self.edges is not None:
+            known = _spans(list(map(in_words or number_in_words, self.edges)))
+        elif in_words is not None:
+            known = list(map(in_words, known))
         often = Counter(map(str, known))
         names = [repr(value) if often[str(value)] > 1 else str(value) for value in known]
         if self.has_missing:
@@ -474,7 +477,7 @@ def _sizes(edges: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return np.bincount(np.searchsorted(edges, numbers), minlength=len(edges) + 1)
 
 
-def in_words(edge: float) -> str:
+def number_in_words(edge: float) -> str:
     """Return an edge of bins as a number in words."""
     return f"{float(edge):,}".removesuffix(".0")
 
