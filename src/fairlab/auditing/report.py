@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -96,11 +96,6 @@ class Report(Result):
         Which findings decide the verdict.
     model_name, model_version : str
     date : datetime
-    frame : DataFrame
-        One row for each finding: what `to_frame` returns, ``decides`` (whether its test decides the verdict), ``who``
-        (the sensitive features in words) and the ``finding`` itself.
-    groups : dict of str to DataFrame
-        Impact tables of each sensitive feature and of each two, by name; see `fairlab.impact_table`.
 
     Examples
     --------
@@ -132,19 +127,20 @@ class Report(Result):
     model_name: str = ""
     model_version: str = ""
     date: datetime | None = None
-    frame: pd.DataFrame = field(init=False, repr=False)
-    groups: dict[str, pd.DataFrame] = field(init=False, repr=False)
 
-    def __post_init__(self):
-        object.__setattr__(self, "frame", self._frame())
-        object.__setattr__(self, "groups", self.impact_tables(self.confidence_level))
+    @cached_property
+    def groups(self) -> dict[str, pd.DataFrame]:
+        """Impact tables of each sensitive feature and of each two, by name; see `fairlab.impact_table`."""
+        return self.impact_tables(self.confidence_level)
 
-    def _frame(self) -> pd.DataFrame:
-        """Return all findings with what is tested: people before generated inputs, the significant ones first.
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """All findings with what is tested: people before generated inputs, the significant ones first.
 
-        Those without a test are last. Then they go by kind (rates of groups and of intersections, decisions that flip,
-        losses and correlations, subgroups) and by size of the effect; that of an intersection is what its interval
-        proves.
+        One row for each finding: what `to_frame` returns, ``decides`` (whether its test decides the verdict), ``who``
+        (the sensitive features in words) and the ``finding`` itself. Those without a test are last. Then they go by
+        kind (rates of groups and of intersections, decisions that flip, losses and correlations, subgroups) and by size
+        of the effect; that of an intersection is what its interval proves.
         """
         found = [finding for result in self.results for finding in result.findings]
         names = ["sensitive_features", "who", "where", "effect", "estimate", "low", "high", "population", "method", "n"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.meaning import interpret, listed, spelled_alike
+from fairlab.cases.meaning import interpret, quoted, spelled_alike
 from fairlab.cases.model import ModelAdapter
 from fairlab.cases.schema import MAX_GROUP_VALUES, CaseError, case_errors, check_values
 from fairlab.cases.table import column_types
@@ -100,7 +100,7 @@ class DecisionRecord(ModelAdapter):
             labels = set() if y is None else set(y.dropna().unique().tolist())
             for argument, some in (("decisions", values.tolist()), ("y_true", labels)):
                 if len(alike := spelled_alike({*some} | ({*values.tolist()} if some is labels else set()))) > 1:
-                    raise CaseError(f"{argument}: expected one spelling of each label, found {listed(alike)}")
+                    raise CaseError(f"{argument}: expected one spelling of each label, found {quoted(alike)}")
             meaning = self.meaning = interpret(values, labels, pos_label, decision_threshold)
             if meaning.kind == "scores" and decision_threshold is None:
                 raise CaseError(

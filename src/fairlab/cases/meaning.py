@@ -108,7 +108,7 @@ class Meaning:
             known = self.classes or (None if self.is_given else (0, 1))
             alike = {-1, 0, 1} if {-1, 0, 1}.issuperset(known or ()) else set()
             if known is not None and (strange := set(answers.tolist()) - set(known) - alike):
-                raise CaseError(f"model: answers {listed(strange)}; its classes are {listed(known)}")
+                raise CaseError(f"model: answers {quoted(strange)}; its classes are {quoted(known)}")
             if answers.dtype != object:
                 return (answers == self.pos_label).astype(float)
             return np.array([value == self.pos_label for value in answers.tolist()], dtype=float)
@@ -138,11 +138,11 @@ class Meaning:
         values = set(known.unique().tolist())
         pos_label = self.pos_label if self.is_given else default_pos_label(values)
         if pos_label is None:
-            raise CaseError(f"pos_label: y_true has the labels {listed(values)}; which one is favourable?")
+            raise CaseError(f"pos_label: y_true has the labels {quoted(values)}; which one is favourable?")
         if self.classes and self.kind == "labels" and (strange := values - set(self.classes)):
-            raise CaseError(f"y_true: holds {listed(strange)}; the model's classes are {listed(self.classes)}")
+            raise CaseError(f"y_true: holds {quoted(strange)}; the model's classes are {quoted(self.classes)}")
         if len(values) > 1 and pos_label not in values:
-            raise CaseError(f"y_true: expected the favourable label {pos_label!r} among them, found {listed(values)}")
+            raise CaseError(f"y_true: expected the favourable label {pos_label!r} among them, found {quoted(values)}")
         truth = np.zeros(len(y), dtype=bool)
         truth[y.notna().to_numpy()] = [value == pos_label for value in known.tolist()]
         return truth
@@ -204,7 +204,7 @@ def _of_values(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
     is_plain = given.classes is not None or answers.dtype.kind != "f" or default_pos_label(values) is not None
     if threshold is not None:
         if answers.dtype.kind not in "iuf":
-            raise CaseError(f"decision_threshold: the model gives the labels {listed(values)}; leave the threshold out")
+            raise CaseError(f"decision_threshold: the model gives the labels {quoted(values)}; leave the threshold out")
         is_plain = values <= {0, 1} and 0 < threshold <= 1
     if is_plain or (threshold is None and given.is_given and given.pos_label in values):
         return _of_labels(given, values, labels)
@@ -228,19 +228,19 @@ def _of_labels(given: Meaning, values: set, labels: set) -> Meaning:
     classes = given.classes
     known = set(classes) if classes else values | labels
     if strange := values - known:
-        raise CaseError(f"model: answers {listed(strange)}; its classes are {listed(classes)}")
+        raise CaseError(f"model: answers {quoted(strange)}; its classes are {quoted(classes)}")
     is_told = labels and max(len(values), len(labels)) > 1  # two labels alone may be the two of one kind
     if not classes and is_told and not (values <= labels or labels <= values):
-        raise CaseError(f"y_true: has the labels {listed(labels)}, the model answers {listed(values)}; make them alike")
+        raise CaseError(f"y_true: has the labels {quoted(labels)}, the model answers {quoted(values)}; make them alike")
     pos_label = _favourable(given, known, default=known)
     found = replace(given, kind="labels", decision_threshold=None, pos_label=pos_label)
     if pos_label not in known and len(known) > 1:
         near = difflib.get_close_matches(str(pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
         meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
-        hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {listed(known)})"
+        hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {quoted(known)})"
         raise CaseError(f"pos_label: {pos_label!r} is not among the labels{hint}")
     if len(known) > 2:
-        others = listed(known - {pos_label})
+        others = quoted(known - {pos_label})
         found = _warned(found, f"Only {pos_label!r} counts as favourable; as unfavourable count {others}.")
     if given.unit is None:
         return found
@@ -283,7 +283,7 @@ def _of_numbers(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
     if given.is_given or is_label or 0 < len(labels) <= 2:
         meant = f"the favourable label is {given.pos_label!r}"
         if is_label or 0 < len(labels) <= 2:
-            meant = f"y_true has the labels {listed(labels)}"
+            meant = f"y_true has the labels {quoted(labels)}"
         raise CaseError(f"decision_threshold: t{range_of}, {meant}; give decision_threshold=, or {LOGITS}")
     return _warned(replace(found, kind="numbers"), f"T{range_of} and no threshold is given: taken as a regression.")
 
@@ -297,7 +297,7 @@ def _favourable(given: Meaning, known: set, *, default: set):
         pos_label = default_pos_label(default)
     if pos_label is None:
         rest = ", one against the rest" if len(default) > 2 else ""
-        raise CaseError(f"pos_label: the labels are {listed(default)}; which one is favourable{rest}?")
+        raise CaseError(f"pos_label: the labels are {quoted(default)}; which one is favourable{rest}?")
     return pos_label
 
 
@@ -329,14 +329,14 @@ def _with_class(given: Meaning, labels: set, *, is_named: bool) -> Meaning:
         return _warned(found, f"{place} of the probabilities is taken for {pos_label!r}: nothing names the columns.")
     if set(classes) != set(range(len(classes))):
         if pos_label not in classes:
-            raise CaseError(f"pos_label: {pos_label!r} is not among the model's classes, {listed(classes)}")
-        strange = listed(labels - set(classes))
-        raise CaseError(f"y_true: holds {strange}; the model's classes are {listed(classes)}")
-    known = f"the labels are {listed(labels)}" if labels else f"found {pos_label!r}"
+            raise CaseError(f"pos_label: {pos_label!r} is not among the model's classes, {quoted(classes)}")
+        strange = quoted(labels - set(classes))
+        raise CaseError(f"y_true: holds {strange}; the model's classes are {quoted(classes)}")
+    known = f"the labels are {quoted(labels)}" if labels else f"found {pos_label!r}"
     raise CaseError(
         f"pos_label: {known}, and nothing says which class of the model is which; expected an object with classes_ "
         "beside predict_proba, a function that returns a DataFrame with the labels as columns, or true labels and "
-        f"pos_label as numbers of classes, {listed(classes)}"
+        f"pos_label as numbers of classes, {quoted(classes)}"
     )
 
 
@@ -382,10 +382,10 @@ def spelled_alike(labels) -> list:
 def two_spellings(name: str, groups) -> str:
     """Return a sentence if groups of a sensitive feature may be one in several spellings, "" if not."""
     alike = spelled_alike(groups)
-    return f"{name}: expected one spelling of each group, found {listed(alike)}." if alike else ""
+    return f"{name}: expected one spelling of each group, found {quoted(alike)}." if alike else ""
 
 
-def listed(labels) -> str:
+def quoted(labels) -> str:
     """Return the first labels as they are written."""
     written = sorted(map(repr, labels))
     return ", ".join(written[:6]) + (", ..." if len(written) > 6 else "")

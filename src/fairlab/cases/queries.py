@@ -117,6 +117,8 @@ class Queries:
         Spent in the model.
     is_deterministic : bool
         Whether rows that were sent twice, in other batches, were answered alike.
+    left : float
+        Rows that may still be sent within the present limit; infinite without one.
     watch : callable or None
         Takes the number of rows that count, before they are sent.
 
@@ -136,16 +138,11 @@ class Queries:
         self.seconds = 0.0
         self.is_deterministic = True
         self.watch: Callable[[int], object] | None = None
-        self._left = self._until = np.inf
+        self.left = self._until = np.inf
         self._answers: dict[str, AnswerCache] = {}
         self._of_case: dict[str, int] = {}  # cached answers that are those of the case
         # Which cached answers have counted within the outermost limit; None outside of it.
         self._counted: dict[str, np.ndarray] | None = None
-
-    @property
-    def left(self) -> float:
-        """Rows that may still be sent within the present limit; infinite without one."""
-        return self._left
 
     @property
     def seconds_per_row(self) -> float:
@@ -181,13 +178,13 @@ class Queries:
         """
         if not (isinstance(n_rows, Real) and n_rows >= 0):
             raise ValueError(f"n_rows: expected a number of rows, at least 0, found {n_rows!r}")
-        outer, self._left = self._left, min(self._left, n_rows)
-        granted, counted = self._left, self._counted
+        outer, self.left = self.left, min(self.left, n_rows)
+        granted, counted = self.left, self._counted
         self._counted = {} if counted is None else counted
         try:
             yield self
         finally:
-            self._left, self._counted = outer - (granted - self._left), counted
+            self.left, self._counted = outer - (granted - self.left), counted
 
     def answers(self, question: str, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
         """Return one number for each row, the cached one where the same row was sent before.
@@ -277,11 +274,11 @@ class Queries:
 
     def _count(self, n_rows: int, n_new: int) -> None:
         """Count rows, of which `n_new` are to be sent."""
-        if n_rows > self._left:
-            raise BudgetSpentError(f"limit: expected at most {int(self._left):,} more model queries, found {n_rows:,}")
+        if n_rows > self.left:
+            raise BudgetSpentError(f"limit: expected at most {int(self.left):,} more model queries, found {n_rows:,}")
         if time.monotonic() + n_new * np.nan_to_num(self.seconds_per_row) > self._until:
             raise DeadlineError(f"deadline: no time is left for {n_new:,} more model queries")
-        self._left -= n_rows
+        self.left -= n_rows
         self.n_queries += n_rows
         if self.watch is not None:
             self.watch(n_rows)

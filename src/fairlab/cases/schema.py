@@ -261,9 +261,11 @@ class Feature:
         return self.edges is None and isinstance(self.values, range) and self.values.step == 1
 
     @property
-    def has_missing(self) -> bool:
-        """Whether a value can be missing."""
-        return not isinstance(self.values, range) and any(map(is_missing, self.values))
+    def missing_code(self) -> int | None:
+        """The code of the missing value; None where none can be missing."""
+        if isinstance(self.values, range):
+            return None
+        return next((code for code, value in enumerate(self.values) if is_missing(value)), None)
 
     @property
     def labels(self) -> list[str]:
@@ -279,11 +281,11 @@ class Feature:
             known = list(map(in_words, known))
         often = Counter(map(str, known))
         names = [repr(value) if often[str(value)] > 1 else str(value) for value in known]
-        if self.has_missing:
+        if self.missing_code is not None:
             name = "(missing)"
             while name in names:
                 name = f"({name})"
-            names.insert(next(k for k, value in enumerate(self.values) if is_missing(value)), name)
+            names.insert(self.missing_code, name)
         return names
 
     def decode(self, codes: np.ndarray) -> np.ndarray:
@@ -296,15 +298,11 @@ class Feature:
         """Return the codes of a column, -1 for values that the feature does not have."""
         column = pd.Series(column)
         missing = column.isna().to_numpy()
-        known = column[~missing] if missing.any() else column
-        codes = np.full(len(column), -1, dtype=np.int64)
-        if not self.has_missing:
-            codes[~missing] = self._among(self.values, known)
-            return codes
-        places = np.array([k for k, value in enumerate(self.values) if not is_missing(value)], dtype=np.int64)
-        codes[missing] = np.delete(np.arange(len(self.values)), places)
-        # The last entry is for those that are not found.
-        codes[~missing] = np.append(places, -1)[self._among([self.values[k] for k in places], known)]
+        codes, values = np.full(len(column), -1, dtype=np.int64), self.values
+        if (place := self.missing_code) is not None:
+            codes[missing], values = place, [*values[:place], *values[place + 1 :]]
+        found = self._among(values, column[~missing] if missing.any() else column)
+        codes[~missing] = found if place is None else found + (found >= place)
         return codes
 
     def encode(self, column: pd.Series) -> np.ndarray:
@@ -350,7 +348,7 @@ class Feature:
 
     def _array(self) -> np.ndarray:
         kinds = {int if isinstance(value, Integral) else float for value in self.values}
-        is_one = len(kinds) == 1 or not self.has_missing  # integers beside a missing value are no floats
+        is_one = len(kinds) == 1 or self.missing_code is None  # integers beside a missing value are no floats
         if (is_one and all(map(_is_real, self.values))) or len(set(map(type, self.values))) == 1:
             array = np.asarray(self.values)
             if all(
