@@ -179,7 +179,13 @@ def interpret(
         If a favourable label or a threshold is needed, or labels and answers do not fit together.
     """
     given = Meaning(
-        "scores", pos_label, 1, decision_threshold, unit, classes, unit is not None, None, pos_label is not None
+        "scores",
+        pos_label,
+        decision_threshold=decision_threshold,
+        unit=unit,
+        classes=classes,
+        has_own_scores=unit is not None,
+        is_given=pos_label is not None,
     )
     if answers is None:
         found = _of_own_scores(given, labels)

@@ -100,7 +100,7 @@ class ModelAdapter:
         """
         if self.answer is None and self.unit != "log odds":
             raise CaseError(f"model: expected predict, found scores of {self.name} only; give decision_threshold")
-        answer = self._asked(self.scorer, X, 1) > 0 if self.answer is None else self._asked(self.answer, X)
+        answer = self._call(self.scorer, X, 1) > 0 if self.answer is None else self._call(self.answer, X)
         if isinstance(answer, np.ndarray) and answer.shape == (len(X),):
             return answer
         return _aligned(answer, X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))).to_numpy()
@@ -156,7 +156,7 @@ class ModelAdapter:
         elif len(self.classes or (0, 1)) != 2:
             raise CaseError(f"model: expected two classes, the second with the score, found {len(self.classes)}")
         else:
-            answer = self._asked(self.scorer, X, 1)
+            answer = self._call(self.scorer, X, 1)
             answer = expit(answer) if self.unit == "log odds" else answer
         if answer.dtype.kind not in "biuf":
             raise CaseError(f"model: returned {answer.dtype}, expected numbers as scores")
@@ -269,7 +269,7 @@ class ModelAdapter:
     def _scores(self, rows) -> np.ndarray:
         with _failing(partial(self._asked_of, rows)):
             if self.meaning.has_own_scores:
-                values = np.asarray(self._asked(self.scorer, rows, self.meaning.label), dtype=float)
+                values = np.asarray(self._call(self.scorer, rows, self.meaning.label), dtype=float)
             else:
                 values = self.meaning.values(self._answers(rows))
             values = _finite(values)
@@ -284,7 +284,7 @@ class ModelAdapter:
     def _answers(self, rows) -> np.ndarray:
         """Return what the model answers: one value a row, or columns; none missing."""
         with _failing(partial(self._asked_of, rows)):
-            answers = self._asked(self.answer, rows)
+            answers = self._call(self.answer, rows)
         if hasattr(answers, "tocsr") or isinstance(getattr(answers, "dtype", None), pd.SparseDtype):
             raise CaseError(
                 "model: expected dense answers, found sparse ones; np.asarray or .toarray() makes them dense"
@@ -304,7 +304,7 @@ class ModelAdapter:
         check_values(answers, "model")
         return answers.to_numpy(dtype=object)
 
-    def _asked(self, function: Callable, rows, *more):
+    def _call(self, function: Callable, rows, *more):
         """Call the model with rows of its own: what it sorts, drops or scales there changes nothing."""
         if isinstance(rows, pd.DataFrame):
             rows = rows.assign(**{name: back(rows[name]) for name, back in self.originals.items() if name in rows})
