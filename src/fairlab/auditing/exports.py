@@ -34,7 +34,7 @@ def junit(report) -> str:
     """
     cases, n_missed = [], len(report.not_assessed)
     counts = {"failures": len(report.significant), "errors": 0 if report.n_tests else n_missed}
-    for row in report.frame[report.frame["decides"]].itertuples():
+    for row in report.tested.itertuples():
         case = _test_case(row.method, f"{row.who}, {row.where}: {row.effect}")
         if row.significant:
             text = f"{wording.line(row.finding)}. Next: {wording.next_step(row.measure)}"

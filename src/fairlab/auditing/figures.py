@@ -88,7 +88,7 @@ def _panel(axis, method, rows):
     rows = rows.head(FINDINGS_SHOWN)
     interval_lines(
         axis,
-        [_label(row) for row in rows.itertuples()],
+        [_wrapped(finding.comparison) for finding in rows["finding"]],
         *(rows[name] for name in ("estimate", "low", "high")),
         colors=[VERMILION if is_so else GREY for is_so in rows["significant"]],
         faces=[VERMILION if is_so else "white" for is_so in rows["significant"]],
@@ -99,11 +99,6 @@ def _panel(axis, method, rows):
     if low <= 0 <= high or min(abs(low), abs(high)) < high - low:
         axis.axvline(0, color=BLACK, linewidth=0.8)
     axis.set_title(legal(method) + f" ({left_out} more not shown)" * (left_out > 0), loc="left", fontsize=10)
-
-
-def _label(row) -> str:
-    where = "" if row.where == "everyone" else f", {row.where}"
-    return _wrapped(f"{row.who}{where}: {row.effect}")
 
 
 def _wrapped(text):

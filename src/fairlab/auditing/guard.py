@@ -151,7 +151,7 @@ def _tested(report: Report, measure: str) -> list[Finding]:
     """Return the findings of a measure that have a test and decide the verdict, and tests of everyone's error rates."""
     if measure in OF_TRUTH and why_no_error_rates(report.case):  # FairTest's subgroups are of these people alone
         return []
-    found = list(report.frame.loc[report.frame["decides"] & report.frame["measure"].eq(measure), "finding"])
+    found = list(report.tested.loc[report.tested["measure"].eq(measure), "finding"])
     if measure == ERRORS and report.case.y_true is not None and report.case.task != "numbers":
         found += run("rates", report.case, confidence_level=report.confidence_level, rates=["error rate"]).findings
     return found
@@ -369,7 +369,7 @@ def _is_whole(row: Mapping) -> bool:
 
 def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
     found, then = [], {_key(row): row for row in before}
-    frame = report.frame[report.frame["significant"] & report.frame["decides"]]
+    frame = report.tested[report.tested["significant"]]
     for row in frame.assign(sensitive_features=frame["who"]).to_dict(orient="records"):
         old, finding = then.get(_key(row)), row["finding"]
         if old is None or not old["significant"]:
@@ -381,7 +381,7 @@ def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
 
 def _open(report) -> list[tuple[Subject, str]]:
     """Return the undecided comparisons, each with about how many people would settle it."""
-    rows = report.frame[report.frame["decides"] & report.frame["answer"].eq(UNDECIDED)]
+    rows = report.tested[report.tested["answer"].eq(UNDECIDED)]
     needed = rows["people_needed"].map(people_needed)
     more = [f"; about {most} people would settle it" if most else "" for most in needed]
     return [

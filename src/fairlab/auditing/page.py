@@ -194,10 +194,8 @@ def _comparisons(report) -> str:
 
 
 def _table_of(rows: pd.DataFrame) -> str:
-    wheres = ["" if where == "everyone" else f", {where}" for where in rows["where"]]
-    named = zip(rows["who"], wheres, rows["effect"], rows["method"], strict=True)
     shown = {
-        "comparison": [f"{who}{where}: {effect} ({method})" for who, where, effect, method in named],
+        "comparison": [f"{finding.comparison} ({finding.method})" for finding in rows["finding"]],
         "estimate": rows["estimate"].map(wording.number),
         "interval": rows["finding"].map(wording.interval),
         "p": rows["p_value"].map(wording.p_value),

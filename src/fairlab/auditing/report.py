@@ -184,10 +184,15 @@ class Report(Result):
         """All findings, in the order of `frame`."""
         return tuple(self.frame["finding"])
 
+    @cached_property
+    def tested(self) -> pd.DataFrame:
+        """The rows of `frame` whose tests decide the verdict."""
+        return self.frame[self.frame["decides"]]
+
     @property
     def significant(self) -> tuple[Finding, ...]:
         """The significant findings that decide the verdict."""
-        return tuple(self.frame.loc[self.frame["significant"] & self.frame["decides"], "finding"])
+        return tuple(self.tested.loc[self.tested["significant"], "finding"])
 
     @cached_property
     def facts(self) -> list[list[Finding]]:
@@ -208,7 +213,7 @@ class Report(Result):
     @property
     def n_tests(self) -> int:
         """How many tests decide the verdict: the size of their family."""
-        return int(self.frame["decides"].sum())
+        return len(self.tested)
 
     @property
     def verdict(self) -> str:
@@ -224,14 +229,13 @@ class Report(Result):
         If one of them is not, this is so with a chance of at most ``1 - confidence_level``, however many there are:
         each of their tests would have to reject, that of the one that is not among them (intersection-union).
         """
-        p_values = self.frame.loc[self.frame["decides"], "p_value_within"].fillna(1.0)
+        p_values = self.tested["p_value_within"].fillna(1.0)
         return bool(len(p_values)) and p_values.max() <= 1 - self.confidence_level
 
     @property
     def answers(self) -> dict[str, int]:
         """How many of the tests that decide the verdict have each of the three answers."""
-        given = self.frame.loc[self.frame["decides"], "answer"]
-        return {answer: int((given == answer).sum()) for answer in ANSWERS}
+        return {answer: int((self.tested["answer"] == answer).sum()) for answer in ANSWERS}
 
     @cached_property
     def group_counts(self) -> pd.DataFrame | None:
@@ -267,7 +271,7 @@ class Report(Result):
     @property
     def not_assessed(self) -> dict[str, tuple[str, ...]]:
         """Sensitive features that no statistical test is about, with the reasons that the methods give."""
-        tested = set(self.frame.loc[self.frame["decides"], "sensitive_features"])
+        tested = set(self.tested["sensitive_features"])
         missed = [name for name in self.case.sensitive_features if (name,) not in tested]
         return {name: self.reasons(name) for name in missed}
 

@@ -201,17 +201,15 @@ def _verdict(report) -> str:
     if report.significant:
         return f"{start}: {count(len(report.facts), 'finding')}, {listed(map(_seen, report.facts))}."
     if report.is_within:
-        made = listed(dict.fromkeys(f"{row.measure.replace('_', ' ')} ({row.who})" for row in _decide(report)))
+        made = listed(
+            dict.fromkeys(f"{row.measure.replace('_', ' ')} ({row.who})" for row in report.tested.itertuples())
+        )
         return (
             f"{start}: differences as large as {margins(report, 'within')} are ruled out in every comparison made, "
             f"with an error probability of at most {risk}. The {tests}: {made}."
         )
     large = margins(report, "within")
     return f"{start}: no difference was found, but there are too few people to rule out one as large as {large}."
-
-
-def _decide(report):
-    return report.frame[report.frame["decides"]].itertuples()
 
 
 def _seen(fact: list[Finding]) -> str:
@@ -245,7 +243,10 @@ def _who_loses(report) -> str:
 def margins(report, which: str) -> str:
     """Return from what size on effects are found, or ruled out: percentage points, and measures in their own units."""
     size = {"margin": report.margin, "within": report.within}[which]
-    rows = [(row.measure, row.limit if which == "margin" else row.finding.least_large(size)) for row in _decide(report)]
+    rows = [
+        (row.measure, row.limit if which == "margin" else row.finding.least_large(size))
+        for row in report.tested.itertuples()
+    ]
     own = [f"{_one(measure)} of {limit:.3g}" for measure, limit in rows if measure in OF_OWN_UNITS]
     shares = [points(size)] * any(measure not in OF_OWN_UNITS for measure, _ in rows)
     return " or ".join([*shares, *dict.fromkeys(own)])
@@ -256,7 +257,7 @@ def _answers(report) -> str:
     if not report.n_tests or (report.is_within and not report.significant):
         return ""
     (found, n_found), (ruled_out, n_ruled_out), (undecided, n_undecided) = report.answers.items()
-    needed = report.frame.loc[report.frame["decides"] & report.frame["answer"].eq(undecided), "people_needed"]
+    needed = report.tested.loc[report.tested["answer"].eq(undecided), "people_needed"]
     most, large = people_needed(needed.max()), margins(report, "within")
     whom = "the least certain of them" if n_undecided > 1 else "it"
     said = [

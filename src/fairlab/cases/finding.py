@@ -152,6 +152,12 @@ class Finding(Result):
         """The sensitive features in words, as "sex and race", and what stands for them, as "sex (through job)"."""
         return listed(self.sensitive_features) + (f" (through {listed(self.through)})" if self.through else "")
 
+    @property
+    def comparison(self) -> str:
+        """What is compared, as a list of findings has it: by which features, where if not everyone, and the effect."""
+        where = "" if self.where == "everyone" else f", {self.where}"
+        return f"{self.who}{where}: {self.effect}"
+
     def against(self, margin: float) -> float:
         """Return the size of the effect that a report with a margin tests against; nan without a p-value."""
         if np.isnan(self.p_value):
