@@ -320,11 +320,8 @@ class Feature:
 
     def categories(self, column: pd.Series, labels: Sequence[str] | None = None) -> pd.Series:
         """Return a column as ordered categories, called by their labels; those that do not occur are left out."""
-        if is_number(column):
-            codes = self.find(column)
-        else:  # each text is looked up once
-            places, values = pd.factorize(column, use_na_sentinel=False)
-            codes = self.find(pd.Series(values))[places]
+        places, values = pd.factorize(column, use_na_sentinel=False)  # each is looked up once
+        codes = self.find(pd.Series(values))[places]
         named = pd.Categorical.from_codes(codes, self.labels if labels is None else labels, ordered=True)
         return pd.Series(named.remove_unused_categories(), index=column.index, name=column.name)
 
