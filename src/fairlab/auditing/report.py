@@ -128,6 +128,9 @@ class Report(Result):
     model_version: str = ""
     date: datetime | None = None
 
+    def __post_init__(self):
+        _ = self.frame, self.groups  # computed by the audit, not by a page of it
+
     @cached_property
     def groups(self) -> dict[str, pd.DataFrame]:
         """Impact tables of each sensitive feature and of each two, by name; see `fairlab.impact_table`."""
