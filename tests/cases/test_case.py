@@ -88,6 +88,10 @@ def test_true_labels_that_do_not_fit(table, form, message):
         ({"y_true": [[1, 2]] * N}, "y_true: expected strings, booleans or numbers, found a list"),
         ({"y_true": pd.date_range("2020", periods=N)}, "y_true: expected strings, .* found a Timestamp"),
         ({"y_true": np.zeros((N, 2))}, r"y_true: expected one value for each row, found shape \(300, 2\)"),
+        (
+            {"model": lambda rows: 0.3 * rows["age"], "y_true": [np.inf, *range(1, N)]},
+            "y_true: expected finite or missing numbers, found inf",
+        ),
         ({"pos_label": [1]}, r"pos_label: expected a label, found \[1\]"),
         ({"decision_threshold": 1j}, "decision_threshold: expected a finite number, found 1j"),
         ({"schema": {"age": {"edges": "ab"}}}, "schema: feature 'age': expected increasing numbers as edges"),

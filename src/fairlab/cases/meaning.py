@@ -126,7 +126,7 @@ class Meaning:
         Raises
         ------
         CaseError
-            If all are missing, or the labels are not the model's.
+            If all are missing, one is infinite, or the labels are not the model's.
         """
         known = y.dropna()
         if known.empty:
@@ -134,7 +134,10 @@ class Meaning:
         if self.kind == "numbers":
             if not pd.api.types.is_numeric_dtype(y):
                 raise CaseError(f"y_true: the model gives numbers, expected numbers, found {known.iloc[0]!r}")
-            return y.to_numpy(dtype=float, na_value=np.nan)
+            numbers = y.to_numpy(dtype=float, na_value=np.nan)
+            if np.isinf(numbers).any():
+                raise CaseError(f"y_true: expected finite or missing numbers, found {numbers[np.isinf(numbers)][0]}")
+            return numbers
         values = set(known.unique().tolist())
         pos_label = self.pos_label if self.is_given else default_pos_label(values)
         if pos_label is None:
