@@ -130,7 +130,7 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
     assert main(AUDIT) == 3
     printed = capsys.readouterr()
     assert "Comparisons: a difference of more than 0.5 percentage points is found in 1 of 2 cases" in printed.out
-    assert "--html FILE or --json FILE writes 2 comparisons, and 6 reasons why others were not made." in printed.out
+    assert "--html FILE or --json FILE writes 2 comparisons, and 7 reasons why others were not made." in printed.out
     assert main([*AUDIT, "--methods", "themis", "--require-within"]) == 3
     assert "\nfails: undecided: " in capsys.readouterr().out
     assert printed.err.startswith("fairlab: the model will take ")
