@@ -75,6 +75,14 @@ def test_true_labels_that_do_not_fit(table, form, message):
         )
 
 
+@pytest.mark.filterwarnings("ignore:The model gives numbers")
+@pytest.mark.parametrize("first", [1, 2.5, None])
+def test_true_numbers_may_be_a_list_of_whole_numbers_and_fractions(table, first):
+    truth = [first, 2.5, *range(2, N)]
+    case = Case(lambda rows: 0.3 * rows["age"], table, sensitive_features="sex", y_true=truth)
+    np.testing.assert_array_equal(case.y_true, np.array(truth, dtype=float))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

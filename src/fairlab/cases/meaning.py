@@ -132,6 +132,7 @@ class Meaning:
         if known.empty:
             raise CaseError("y_true: expected the true labels of some rows at least, all are missing")
         if self.kind == "numbers":
+            y = y.infer_objects()  # a list of whole numbers and fractions comes as objects
             if not pd.api.types.is_numeric_dtype(y):
                 raise CaseError(f"y_true: the model gives numbers, expected numbers, found {known.iloc[0]!r}")
             numbers = y.to_numpy(dtype=float, na_value=np.nan)
