@@ -80,9 +80,12 @@ class Meaning:
 
     def of_one_kind(self, values: np.ndarray) -> str:
         """Return a sentence if values, in `unit`, are all favourable decisions or none is; else ""."""
-        if self.kind == "numbers":
+        if self.kind == "labels":
+            favourable = values.astype(bool)
+        elif self.decision_threshold is not None:
+            favourable = reach(values, self.decision_threshold)
+        else:  # numbers
             return ""
-        favourable = values.astype(bool) if self.kind == "labels" else reach(values, self.decision_threshold)
         if favourable.any() != favourable.all():
             return ""
         who = "favourable" if favourable[0] else "unfavourable"

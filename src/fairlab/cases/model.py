@@ -153,8 +153,8 @@ class ModelAdapter:
         """
         if self.scorer is None:
             answer = self.predict(X)
-        elif len(self.classes or (0, 1)) != 2:
-            raise CaseError(f"model: expected two classes, the second with the score, found {len(self.classes)}")
+        elif (n_classes := len(self.classes or (0, 1))) != 2:
+            raise CaseError(f"model: expected two classes, the second with the score, found {n_classes}")
         else:
             answer = self._call(self.scorer, X, 1)
             answer = expit(answer) if self.unit == "log odds" else answer
