@@ -22,6 +22,7 @@ from fairlab.suite.scorecard import (
     origins,
     other_verdicts,
     published_runs,
+    renewing,
     scorecard,
     summary,
     table,
@@ -268,6 +269,13 @@ def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_p
     assert "| toy table-1 `mean` | 0.50 ± 0.10 | 0.55 (agrees) | 3 (differs) |" in (toy / "REPRODUCTION.md").read_text()
     publish(mean=3.0, holds=False)  # beside the committed result of its own size
     assert ending_of(Run.read(run_folder("toy/mean", "quick")))[-1].startswith("0 of 4 rows")
+
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "smaller"))
+    publish(mean=4.0)  # of quick alone: it renews what came out there
+    runs = committed_runs()
+    assert commit("smaller")["mean"] == ("paper", "agrees")
+    assert [row.at_quick.ours for row in committed_rows() if row.id == "mean"] == [4.0]
+    assert committed_runs() == runs and renewing(published_runs()) == {}
 
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "failed"))
     write_text(failure_file("toy/mean", "quick"), "cell 3 failed\n")

@@ -24,7 +24,7 @@ from fairlab.plotting import VERMILION
 from fairlab.suite.catalogue import CUSTOM, PROFILES, selected
 from fairlab.suite.published import paper_keys
 from fairlab.suite.run import run_folder
-from fairlab.suite.scorecard import published_runs
+from fairlab.suite.scorecard import published_runs, renewing
 
 FORMATS = ("csv", "png", "svg")
 INDEX = "index.json"
@@ -194,14 +194,15 @@ def _write_below(figure, mark) -> None:
     figure.text(x, y, mark, ha="center", va="top", fontsize=8, **look)
 
 
-def figures(paper: str) -> dict[str, tuple[Path, dict]]:
+def figures(paper: str, *, to_commit: bool = False) -> dict[str, tuple[Path, dict]]:
     """Return the figures of a paper by name, each with the folder of its files and its entry in ``index.json``.
 
     An entry has ``experiment``, ``profile``, ``seed`` and ``commit`` of the run that the figure is from, and what
     `fairlab.suite.drawing` describes. Figures of an experiment without a run in the results folder are the committed
-    ones.
+    ones, and with `to_commit` those of one whose committed run is of a larger profile.
     """
     runs, folder = published_runs(paper=paper), project().figures / paper
+    runs = renewing(runs) if to_commit else runs
     found = {stem: (folder, entry) for stem, entry in read_index(folder).items() if entry["experiment"] not in runs}
     for run in runs.values():
         own = run_folder(run.name, run.profile) / "figures"
@@ -226,7 +227,9 @@ def copy_figures(names: Sequence[str], target: Path) -> list[str]:
     list of str
         The figures.
     """
-    known = {f"{paper}/{stem}": figure for paper in paper_keys() for stem, figure in figures(paper).items()}
+    to_commit = target == project().figures
+    found = {paper: figures(paper, to_commit=to_commit) for paper in paper_keys()}
+    known = {f"{paper}/{stem}": figure for paper, own in found.items() for stem, figure in own.items()}
     chosen = selected(names, list(known), "/")
     for name, suffix in product(chosen, FORMATS):
         with atomic_path(target / f"{name}.{suffix}") as temporary:

@@ -139,11 +139,24 @@ def committed_runs() -> dict[str, dict]:
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
+def renewing(runs: dict[str, Run]) -> dict[str, Run]:
+    """Return the runs that what is committed of their experiments gives way to: not those of a smaller profile."""
+    committed = committed_runs()
+    return {
+        name: run for name, run in runs.items() if not _is_smaller(run.profile, committed.get(name, {}).get("profile"))
+    }
+
+
+def _is_smaller(profile: str | None, other: str | None) -> bool:
+    """Return whether a profile is smaller than another one; not if either is none."""
+    return {profile, other} <= {*PROFILES} and RANKED_PROFILES.index(profile) > RANKED_PROFILES.index(other)
+
+
 def to_commit(card: Comparison, profile: str | None = None) -> Comparison:
     """Return the rows of a scorecard for the project: where an experiment was not run here, the committed ones.
 
     So the scorecard is renewed experiment by experiment. Rows of a larger profile have what came out at ``quick``,
-    here or else as committed.
+    here or else as committed; a run of ``quick`` alone renews just that of them.
     """
     committed, known = {row.place: row for row in committed_rows()}, writers()
     absent = {name for name in experiment_names() if not _was_tried(name)}
@@ -152,6 +165,9 @@ def to_commit(card: Comparison, profile: str | None = None) -> Comparison:
         old = committed.get(row.place)
         if old and (old.kind, old.published, old.printed) != (row.kind, row.published, row.printed):
             old = None
+        if profile is None and old and _is_smaller(row.profile, old.profile):
+            of_quick = row.outcome if row.profile == QUICK else old.at_quick
+            return old.model_copy(update={"source": row.source, "derived": row.derived, "at_quick": of_quick})
         if row.verdict == "not run":
             is_kept = old and profile in (None, old.profile) and absent.intersection(known.get(row.place[:2], ()))
             return old.model_copy(update={"source": row.source, "derived": row.derived}) if is_kept else row
@@ -371,7 +387,8 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         Whether to write to the project instead, with what is known of the runs, the numbers that notebooks link to,
         and the table in README.
     """
-    about, card = about_runs(published_runs(profile).values()), Comparison.from_json(card.to_json())  # one rounding
+    runs, card = published_runs(profile), Comparison.from_json(card.to_json())  # one rounding
+    about = about_runs((renewing(runs) if publish and profile is None else runs).values())
     written, folder = {}, project().results
     if publish:
         about, folder, readme = committed_runs() | about, project().root, project().root / "README.md"
