@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.suite.tables import MAX_ROWS, ROWS_SHOWN, number, to_html, words
+from fairlab.suite.tables import MAX_ROWS, ROWS_SHOWN, number, to_html, use_tables, words
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,9 @@ def test_a_long_table_is_folded_and_a_longer_one_says_how_long_it_is():
     longest = to_html(pd.DataFrame({"x": range(1_000)}))
     assert longest.count("<td>") == MAX_ROWS
     assert "180 more rows, of 1,000" in longest
+
+
+def test_without_a_notebook_nothing_is_changed():
+    import ipykernel  # noqa: F401  # imported, as by another part of a process, and yet no notebook
+
+    use_tables()

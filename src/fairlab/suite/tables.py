@@ -22,11 +22,10 @@ TEXT = "\u2063"  # marks a cell of text until the table is written
 
 def use_tables() -> None:
     """Show every table of this notebook by `to_html`; without one do nothing."""
-    if "ipykernel" not in sys.modules:
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
         return
-    from IPython import get_ipython
-
-    html = get_ipython().display_formatter.formatters["text/html"]
+    html = shell.display_formatter.formatters["text/html"]
     html.for_type(pd.DataFrame, to_html)
     html.for_type(pd.Series, lambda column: to_html(column.to_frame("" if column.name is None else column.name)))
 
