@@ -19,11 +19,12 @@ class QueryBar:
 
     def __init__(self, queries, budget: int, *, done: int = 0, show: bool = True):
         self._queries, self._findings, self._bar = queries, 0, None
-        with suppress(ImportError):  # a browser has no tqdm
-            from tqdm.auto import tqdm
+        if show:
+            with suppress(ImportError):  # a browser has no tqdm
+                from tqdm.auto import tqdm
 
-            hidden = None if show else True  # None: where no terminal is
-            self._bar = tqdm(total=budget, initial=done, unit=" queries", leave=False, disable=hidden)
+                # Hidden where no terminal is.
+                self._bar = tqdm(total=budget, initial=done, unit=" queries", leave=False, disable=None)
 
     def __enter__(self):
         if self._bar is not None:

@@ -54,7 +54,7 @@ class DecisionRecord(ModelAdapter):
     Attributes
     ----------
     rows : DataFrame
-        One row for each decision: ``answer``, and some of ``score``, ``weight`` and ``person``.
+        One row for each decision: ``decision``, and some of ``score``, ``weight`` and ``person``.
     outcome : dict
         Name and type of what was decided.
 
