@@ -9,6 +9,7 @@ small.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -279,8 +280,10 @@ class GuidedTree:
     def _take(self, sample: Sample, table: InMemory, level: Split | None, opened: list[_Open]) -> Iterator:
         """Yield for each node what splits by its attributes would make, from its people in memory."""
         codes = np.zeros(len(sample), dtype=np.intp) if level is None else table.codes(level)
-        for number, each in enumerate(opened):
-            rows = np.flatnonzero(codes == number)
+        order = np.argsort(codes, kind="stable")  # once, however many nodes there are
+        ends = np.searchsorted(codes[order], np.arange(len(opened) + 1)).tolist()
+        for each, (start, end) in zip(opened, pairwise(ends), strict=True):
+            rows = order[start:end]
             here = sample.take(rows)
             yield [
                 self.metric.children(
