@@ -100,9 +100,7 @@ class Sample:
         """Ask for all inputs, and return those whose decision another value of the sensitive feature changes."""
         schema = self.case.schema
         if self.n < self.n_groups:
-            people, size = schema.encode(self.case.table[list(self.case.features)]), (self.n, len(schema.sizes))
-            # Drawn row by row: of two budgets, the smaller sample is the beginning of the larger one.
-            codes = np.take_along_axis(people, self.rng("sample").integers(len(people), size=size), axis=0)
+            codes = schema.encode(self.case.draw(self.n, self.rng("sample")))
         else:
             codes = schema.combinations([position for position in range(len(schema.sizes)) if position != self.column])
         return codes[Partners(self.answers.favourable, self.name, schema=self.answers.domain)(codes) >= 0]

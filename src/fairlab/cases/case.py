@@ -538,10 +538,13 @@ class Case:
 
     @checked(n_rows=COUNT_OR_ZERO)
     def draw(self, n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """Return generated inputs: each feature drawn by itself, with replacement, from the values of the table."""
+        """Return generated inputs: each feature drawn by itself, with replacement, from the values of the table.
+
+        Fewer rows from the same generator are the first ones of more.
+        """
         table = self.table[list(self.features)]
-        chosen = rng.integers(len(table), size=(len(self.features), n_rows))
-        return pd.DataFrame({name: table[name].take(rows).array for name, rows in zip(table, chosen, strict=True)})
+        chosen = rng.integers(len(table), size=(n_rows, len(self.features)))
+        return pd.DataFrame({name: table[name].take(rows).array for name, rows in zip(table, chosen.T, strict=True)})
 
     def score(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return the score of the favourable class, a probability where the model has one, shape (n_rows,).
