@@ -108,7 +108,8 @@ def processes(n: int) -> ProcessPoolExecutor:
 
 def _with_peak(work, arguments):
     answer = work(*arguments)
-    return answer, peak_memory_gb() * GB
+    # Its work starts no workers; a child that only counts cores shares the memory of its parent.
+    return answer, peak_memory_gb(children=False) * GB
 
 
 def machine() -> dict:

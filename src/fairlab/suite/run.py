@@ -300,14 +300,15 @@ def _write_json(path, content):
     write_text(path, json.dumps(content, indent=1, default=methodcaller("tolist"), allow_nan=False) + "\n")
 
 
-def peak_memory_gb() -> float:
-    """Return the peak memory of this process and, if known, of its largest ended child, in GB."""
+def peak_memory_gb(*, children: bool = True) -> float:
+    """Return the peak memory of this process and, if known and asked for, of its largest ended child, in GB."""
     try:
         import resource
     except ImportError:  # Windows
         return psutil.Process().memory_info().peak_wset / 1e9
     unit = 1 if sys.platform == "darwin" else 1024
-    parts = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    of = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)[: 1 + children]
+    parts = (resource.getrusage(who).ru_maxrss for who in of)
     return sum(parts) * unit / 1e9
 
 
