@@ -221,6 +221,19 @@ def test_trees_tests_and_intervals_are_those_in_memory(to_engine):
     assert labels in warnings and len(warnings) == 2
 
 
+def test_zeros_of_both_signs_are_one_value_and_large_integers_are_numbers(to_engine):
+    frame = people()
+    signs = np.where(frame["id"] % 2, 1.0, -1.0)
+    frame = frame.assign(old=(frame["age"] > 40) * signs, worth=(frame["pay"] * 2**45).astype(np.int64))
+    looked_at = Investigation("sex", "offer", context=["old", "worth"], min_leaf_size=60, max_depth=2)
+    (found, counts, _), (expected, expected_counts, _) = (
+        reported(data, looked_at=looked_at) for data in (to_engine(frame), frame)
+    )
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert counts == expected_counts
+    assert found["context"].str.contains("old: ").any() and found["context"].str.contains("worth").any()
+
+
 def test_people_are_divided_by_texts_as_in_memory(to_engine):
     frame, looked_at = people().assign(id=lambda each: "né " + each["id"].astype(str)), investigations()[1]
     found, expected, other = (reported(data, looked_at=looked_at) for data in (to_engine(frame), frame, people()))

@@ -53,7 +53,8 @@ class EngineTable(StoredTable):
         texts = [name for name, dtype in schema.items() if isinstance(dtype, nw.Categorical | nw.Enum)]
         floats = [name for name, dtype in schema.items() if dtype.is_float()]
         plain = [nw.col(name).cast(nw.String) for name in texts]
-        plain += [nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name) for name in floats]
+        # A sum with zero has no negative zeros, which Arrow counts apart from others.
+        plain += [nw.when(~nw.col(name).is_nan()).then(nw.col(name) + 0.0).alias(name) for name in floats]
         if plain:
             self._frame = self._frame.with_columns(*plain)
         self.columns: dict[object, Column] = {}
@@ -88,7 +89,7 @@ class EngineTable(StoredTable):
         return found
 
     def _n_not_finite(self, name: str) -> float:
-        n_rows, finite = self._first(nw.len(), nw.col(name).cast(nw.Float64).is_finite().cast(nw.Int64).sum())
+        n_rows, finite = self._first(nw.len(), self._float(name).is_finite().cast(nw.Int64).sum())
         return n_rows - finite
 
     def key_column(self, name: str) -> str:
@@ -254,7 +255,16 @@ class EngineTable(StoredTable):
             return number.of(nw.col(number.column).cast(nw.Int64))
         if isinstance(number, Distance):
             return (self._number(number.first) - self._number(number.second)).abs()
-        return nw.col(number).cast(nw.Float64)
+        return self._float(number)
+
+    def _float(self, name: str) -> nw.Expr:
+        """Return the numbers of a column, the nearest float of each."""
+        column = nw.col(name)
+        if self._dtypes[name].is_integer() and self._frame.implementation.is_pyarrow():
+            # Arrow refuses to cast integers that have more digits than a float; their halves have not.
+            high = column // 2**32
+            return high.cast(nw.Float64) * 2.0**32 + (column - high * 2**32).cast(nw.Float64)
+        return column.cast(nw.Float64)
 
     def _mapped(self, key: Key, codes: Sequence[int], used: dict[Split, str]) -> nw.Expr:
         """Return a number for each code of a key."""
