@@ -82,9 +82,9 @@ class AllCommands(Group):
 
     def list_commands(self, ctx):
         """Return the names of the commands, of the suite first."""
-        from fairlab.suite.cli import suite
+        from fairlab.suite.cli import commands
 
-        self.commands = suite.commands | self.commands
+        self.commands = commands.commands | self.commands
         return super().list_commands(ctx)
 
     def get_command(self, ctx, name):
