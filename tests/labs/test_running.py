@@ -52,14 +52,6 @@ def test_the_command_ends_with_1_if_a_test_fails(tmp_path, capsys, source, statu
     assert f"{1 - status} of 1 points" in capsys.readouterr().out
 
 
-def test_uncheckable_notebooks_raise(tmp_path):
-    with pytest.raises(FileNotFoundError, match="No such file"):
-        check(tmp_path / "none.ipynb")
-    nbformat.write(new_notebook(), tmp_path / "empty.ipynb")
-    with pytest.raises(ValueError, match="is it the notebook of a lab"):
-        check(tmp_path / "empty.ipynb")
-
-
 def test_a_test_that_was_not_run_as_the_only_one_of_its_name_has_not_passed(tmp_path):
     cells = [
         new_markdown_cell("assert False", metadata=graded("as text", 1)),
@@ -122,6 +114,7 @@ def marked(**changes):
         *((of_cell() | {"metadata": data}, "not a notebook") for data in ([], {"kernelspec": 3})),
         *((marked(grade_id=name), "cell 1: expected a name as grade_id") for name in (None, "", ["a"], {}, "\x1b[2Ja")),
         *((marked(points=points), "expected a number of points") for points in ("1", None, [], True, -1, float("nan"))),
+        (of_cell() | {"cells": []}, "is it the notebook of a lab"),
         (marked(solution="no"), "solution: expected true or false, found 'no'"),
         (marked(grade_id="y" * 10**6), "expected a name as grade_id"),
         *(
