@@ -6,7 +6,7 @@ import pytest
 
 from fairlab.data.project import project
 from fairlab.data.registry import project_registry
-from fairlab.suite import comparison, drawing, links, scorecard
+from fairlab.suite import comparison, drawing, links, run, scorecard
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.notebook import notebook_parameters
 from fairlab.suite.published import load_paper, paper_keys
@@ -89,7 +89,7 @@ def test_what_rests_on_people_made_up_is_nowhere_called_real():
     rows = [row for row in CARD.rows if row.data]
     called = {(row.paper, row.artefact): row.data for row in rows if (row.paper, row.artefact) in of_them}
     for key in paper_keys():
-        index = drawing.read_index(project().figures / key).items()
+        index = run.read_json(project().figures / key / drawing.INDEX).items()
         called |= {(key, stem): entry["data"] for stem, entry in index if entry["experiment"] in made_up}
     assert {("fairtest", "figure-2"), ("fliptest", "figure-1"), ("individual_fairness", "section-4")} <= set(called)
     assert [place for place, word in called.items() if word == "real"] == []

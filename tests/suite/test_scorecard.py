@@ -12,7 +12,6 @@ from fairlab.suite import run as runs
 from fairlab.suite.comparison import ORIGINS, Comparison, Row, beside, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.links import set_links
-from fairlab.suite.published import load_paper
 from fairlab.suite.run import Run, failure_file, run_folder
 from fairlab.suite.scorecard import (
     about_runs,
@@ -29,7 +28,6 @@ from fairlab.suite.scorecard import (
     to_markdown,
     unexplained,
     unreadable,
-    what_is_counted,
 )
 from fairlab.suite.verdicts import JUDGED
 
@@ -140,13 +138,14 @@ def rows():
     return {row.id: row for row in scorecard().rows}
 
 
-def publish(profile="quick", source="real", mean=0.55, **claim):
-    experiment = fill(Experiment("toy/mean", profile=profile))
+def publish(profile="quick", source="real", mean=0.55, name="toy/mean", sizes=(), **claim):
+    experiment = fill(Experiment(name, profile=profile, **dict(sizes)))
     experiment.run.records[0]["values"] = [mean]
     experiment.run.claims[0] |= claim
     experiment.run.data[0]["source"] = source
     experiment.record("table-1", "rows", 4425)
     experiment.compare()
+    return run_folder(name, experiment.run.profile)
 
 
 def test_nothing_was_run(toy):
@@ -274,7 +273,7 @@ def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_p
     publish(mean=4.0)  # of quick alone: it renews what came out there
     runs = committed_runs()
     assert commit("smaller")["mean"] == ("paper", "agrees")
-    assert [row.at_quick.ours for row in committed_rows() if row.id == "mean"] == [4.0]
+    assert [row.at_quick["ours"] for row in committed_rows() if row.id == "mean"] == [4.0]
     assert committed_runs() == runs and renewing(published_runs()) == {}
 
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "failed"))
@@ -349,14 +348,6 @@ def specify(toy, line):
 
 def explain(toy, rows, why):
     edit(toy, "published", "    claims:", f"    differs: [{{rows: {rows}, why: {why}}}]\n    claims:")
-
-
-def test_reasons_are_of_the_rows_that_they_name(toy):
-    explain(toy, '["m*n", lost]', "Our mean is another one.}, {rows: [rows], why: More were drawn.")
-    artefact = load_paper("toy").artefacts["table-1"]
-    assert artefact.reasons(["mean", "lost"]) == ["Our mean is another one."]
-    assert artefact.reasons(["rows", "mean"]) == ["Our mean is another one.", "More were drawn."]
-    assert artefact.reasons(["positive"]) == []
 
 
 @pytest.mark.parametrize(
@@ -548,17 +539,11 @@ def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, capsys):
     assert mean in capsys.readouterr().out.splitlines()
 
 
-def finished(name, n, mean):
-    """Return the folder of a run with a parameter of its own."""
-    experiment = fill(Experiment(f"toy/{name}", n=n))
-    experiment.run.records[0]["values"] = [mean]
-    experiment.compare()
-    return str(run_folder(f"toy/{name}", "custom"))
-
-
 def test_two_runs_are_set_beside_one_another(toy, capsys):
     add_experiment(toy, "other")
-    first, second, other = finished("mean", 7, 0.5), finished("mean", 8, 0.6), finished("other", 7, 0.5)
+    given = (("mean", 7, 0.5), ("mean", 8, 0.6), ("other", 7, 0.5))
+    folders = (publish(mean=mean, name=f"toy/{name}", sizes={"n": n}) for name, n, mean in given)
+    first, second, other = map(str, folders)
     capsys.readouterr()
     assert main(["scorecard", second, first]) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
@@ -611,31 +596,3 @@ def test_numbers_are_counted_once_by_what_they_rest_on(toy):
     ]
     assert card.median_difference() == pytest.approx(0.35)  # of y, z, e and s
     assert "off by over 10%: toy, own runs on real data (median 50.0%); toy, models" in summary(card)
-
-
-def test_the_table_says_what_it_leaves_out_and_how_numbers_agree(toy):
-    off = {"relative_difference": 0.3, "ours": 2.6, "low": 2.0, "high": 3.2, "data": "real"}
-    rows = [
-        row("std", **off),
-        row("p", published=0.01, ours=0.002, data="real"),
-        row("derived", derived=True, **off),
-        row("inferred", reading="inferred", **off),
-        row("a", "surrogate"),
-        row("b", "surrogate"),
-        row("unsettled", unsettled=0.5, **off),
-        claim("c", "holds"),
-    ]
-    text = what_is_counted(Comparison(rows))
-    parts = (
-        "Counted are 3 of 7 numbers. Left out: 2 surrogate (toy), 1 that follow",
-        "1 with an inferred protocol",
-        "Of the 2 that agree, 1 are p-values, of which only the side of 0.05 counts, and 1 are off by over 10%",
-        "wider than a quarter of the published number for 1, than half of it for 1. Of the claims, 1 hold",
-    )
-    assert text.startswith(parts[0])
-    assert [part for part in parts if part not in text] == []
-
-
-def test_what_follows_from_other_numbers_is_marked_by_its_table(toy):
-    edit(toy, "published", "    values:", "    follows: ['ro*']\n    values:")
-    assert [row.id for row in scorecard().rows if row.derived] == ["rows"]

@@ -23,7 +23,7 @@ from fairlab.paths import atomic_path, write_text
 from fairlab.plotting import VERMILION
 from fairlab.suite.catalogue import CUSTOM, PROFILES, selected
 from fairlab.suite.published import paper_keys
-from fairlab.suite.run import run_folder
+from fairlab.suite.run import read_json, run_folder
 from fairlab.suite.scorecard import published_runs, renewing
 
 FORMATS = ("csv", "png", "svg")
@@ -41,7 +41,6 @@ SOURCE_MARKS = {
 }
 SURROGATE_MARK = SOURCE_MARKS["surrogate"]
 TITLE_MARK = "the title was written for the committed run and may not hold here"  # of other sizes or seeds
-MARK_COLUMN = "data"  # column of tables from surrogates
 MARK_GREY = "#666666"  # readable as a line of text
 COMMITTED = PROFILES[1:]  # profiles whose runs are committed; titles are written for these
 AFTER_SENTENCE = r"(?<=[.!?])\s"
@@ -66,11 +65,6 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
     first = re.split(AFTER_SENTENCE, caption, maxsplit=1)[0].replace("*", "").replace("`", "")
     alternative = " ".join([*first.split(), sentence])
     return {"data": source, "caption": caption, "alternative": alternative}
-
-
-def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return a table, with an added column if its data is a surrogate."""
-    return frame.assign(**{MARK_COLUMN: SURROGATE_MARK}) if source == "surrogate" else frame
 
 
 def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
@@ -203,13 +197,14 @@ def figures(paper: str, *, to_commit: bool = False) -> dict[str, tuple[Path, dic
     """
     runs, folder = published_runs(paper=paper), project().figures / paper
     runs = renewing(runs) if to_commit else runs
-    found = {stem: (folder, entry) for stem, entry in read_index(folder).items() if entry["experiment"] not in runs}
+    found = {
+        stem: (folder, entry) for stem, entry in read_json(folder / INDEX).items() if entry["experiment"] not in runs
+    }
     for run in runs.values():
         own = run_folder(run.name, run.profile) / "figures"
         about = {"experiment": run.name, "profile": run.profile, "seed": run.seed}
         for file in own.glob("*.json"):
-            entry = json.loads(file.read_text(encoding="utf-8"))
-            found[file.stem] = own, about | entry | {"commit": run.about.get("commit")}
+            found[file.stem] = own, about | read_json(file) | {"commit": run.about.get("commit")}
     return {stem: found[stem] for stem in sorted(found) if (found[stem][0] / f"{stem}.png").exists()}
 
 
@@ -236,12 +231,6 @@ def copy_figures(names: Sequence[str], target: Path) -> list[str]:
             shutil.copyfile(known[name][0] / f"{Path(name).name}.{suffix}", temporary)
     for paper, of_paper in groupby(chosen, lambda name: name.partition("/")[0]):
         own = {Path(name).name: known[name][1] for name in of_paper}
-        index = dict(sorted((read_index(target / paper) | own).items()))
+        index = dict(sorted((read_json(target / paper / INDEX) | own).items()))
         write_text(target / paper / INDEX, json.dumps(index, indent=1) + "\n")
     return chosen
-
-
-def read_index(folder: Path) -> dict[str, dict]:
-    """Return the entries of ``index.json`` of a folder by figure; see `figures`."""
-    file = folder / INDEX
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

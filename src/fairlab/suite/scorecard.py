@@ -31,20 +31,18 @@ from fairlab.suite.comparison import (
 )
 from fairlab.suite.links import changed_notebooks
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, run_folder
+from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, read_json, run_folder
 from fairlab.suite.verdicts import AGREES, CLAIM_VERDICTS, JUDGED, LABELS, OPEN, label_of
 
 RANKED_PROFILES = PROFILES[::-1]  # the best first
 NAME = "REPRODUCTION"
 RUNS = "runs.json"  # among the figures: what is known of the runs behind the committed rows
-MEDIAN = "median difference"
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(\n<!-- /summary -->)", re.DOTALL)  # in README
 FOLLOWING = "that follow from others of their paper (percentages, totals, components of a vector, printed twice)"
 UNSUPPORTED = "with an inferred protocol that do not differ"
-LEFT = LABELS | {"setting": "fixed parameters"}
 NOT_HAD = ("surrogate", "not run")
+LEFT = LABELS | {"setting": "fixed parameters"}
 INTERVAL_WIDTHS = (0.25, 0.5)  # widths of our 95% intervals, relative to the published number
-ALL = "all"  # the line of a table that is of all papers
 MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends
 
 
@@ -135,8 +133,7 @@ def committed_rows() -> tuple[Row, ...]:
 
 def committed_runs() -> dict[str, dict]:
     """Return what is known of the runs behind the committed rows, by experiment; see `about_runs`."""
-    file = project().figures / RUNS
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return read_json(project().figures / RUNS)
 
 
 def renewing(runs: dict[str, Run]) -> dict[str, Run]:
@@ -158,13 +155,12 @@ def to_commit(card: Comparison, profile: str | None = None) -> Comparison:
     So the scorecard is renewed experiment by experiment. Rows of a larger profile have what came out at ``quick``,
     here or else as committed; a run of ``quick`` alone renews just that of them.
     """
-    committed, known = {row.place: row for row in committed_rows()}, writers()
+    committed = {(row.place, row.kind, row.published, row.printed): row for row in committed_rows()}
+    known = writers()
     absent = {name for name in experiment_names() if not _was_tried(name)}
 
     def with_committed(row: Row) -> Row:
-        old = committed.get(row.place)
-        if old and (old.kind, old.published, old.printed) != (row.kind, row.published, row.printed):
-            old = None
+        old = committed.get((row.place, row.kind, row.published, row.printed))
         if profile is None and old and _is_smaller(row.profile, old.profile):
             of_quick = row.outcome if row.profile == QUICK else old.at_quick
             return old.model_copy(update={"source": row.source, "derived": row.derived, "at_quick": of_quick})
@@ -197,11 +193,11 @@ def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS
 
 def table(card: Comparison) -> pd.DataFrame:
     """Count the verdicts per paper and in total, with the median difference."""
-    cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {ALL: card}
+    cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
     counts = pd.DataFrame([one.counts() for one in cards.values()], index=pd.Index(cards, name="paper"))
     medians = [one.median_difference() for one in cards.values()]
     texts = ["" if median is None else f"{median:.1%}" for median in medians]
-    return counts.reindex(columns=COLUMNS).fillna(0).astype(int).assign(**{MEDIAN: texts})
+    return counts.reindex(columns=COLUMNS).fillna(0).astype(int).assign(**{"median difference": texts})
 
 
 def origins(card: Comparison) -> list[dict]:
@@ -387,16 +383,17 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         Whether to write to the project instead, with what is known of the runs, the numbers that notebooks link to,
         and the table in README.
     """
-    runs, card = published_runs(profile), Comparison.from_json(card.to_json())  # one rounding
+    runs, folder, written = published_runs(profile), project().root if publish else project().results, {}
     about = about_runs((renewing(runs) if publish and profile is None else runs).values())
-    written, folder = {}, project().results
+    write_text(folder / f"{NAME}.json", card.to_json())
+    card = Comparison.read(folder / f"{NAME}.json")  # with its digits
     if publish:
-        about, folder, readme = committed_runs() | about, project().root, project().root / "README.md"
+        about, readme = committed_runs() | about, folder / "README.md"
         about = {name: about[name] for name in experiment_names() if name in about}
         text = SUMMARY.sub(rf"\g<1>\n{summary(card)}\g<2>", readme.read_text(encoding="utf-8"))
         written = {project().figures / RUNS: json.dumps(about, indent=1) + "\n", readme: text}
         written |= changed_notebooks(card.rows)
-    written |= {folder / f"{NAME}.json": card.to_json(), folder / f"{NAME}.md": to_markdown(card, about)}
+    written[folder / f"{NAME}.md"] = to_markdown(card, about)
     for file, text in written.items():
         write_text(file, text)
-    return [*written]
+    return [*written, folder / f"{NAME}.json"]
