@@ -98,13 +98,6 @@ def test_results_are_in_the_order_of_the_trials(tmp_path):
         assert run(draw_all if batch else draw, TRIALS, {}, **options) == expected
 
 
-def test_a_trial_that_was_done_is_never_done_again(tmp_path):
-    told = tmp_path / "told"
-    for n_trials in (3, 5):
-        assert run(draw_and_tell, TRIALS[:n_trials], {"told": told}, cache=tmp_path / "cache") == [*range(n_trials)]
-    assert told.read_text().split() == ["0", "1", "2", "3", "4"]
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_core_seconds_are_those_of_all_trials_whoever_computed_them(tmp_path, n_jobs):
     for _ in "here", "in an earlier run":
