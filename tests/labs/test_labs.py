@@ -85,6 +85,7 @@ RATES = pd.DataFrame({"man": [0.6, 0.5], "woman": [0.3, 0.4]}, index=["A", "B"])
         (["a", "b"], {"a", "b"}),
         (pd.Series({"man": 1.0, "woman": 2.0}), pd.Series({"woman": 2, "man": 1})),
         ({"man": 1, "woman": 2}, pd.Series({"woman": 2, "man": 1})),
+        (pd.Series([1.0, 2.0], ["man", "man"]), pd.Series([1, 2], ["man", "man"])),
         # a table, in any order of its columns
         *((found, RATES) for found in (RATES, RATES[["woman", "man"]], RATES.reset_index(drop=True), RATES.to_numpy())),
     ],

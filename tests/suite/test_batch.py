@@ -116,6 +116,9 @@ def test_cores_go_to_what_would_take_longer_than_all_others(toy, monkeypatch):
     names = [f"toy/{name}" for name in ("long", "short", "other")]
     assert batch._Batch(names, "smoke", None, None).cores == {"toy/long": 8, "toy/short": 1, "toy/other": 1}
     assert batch._Batch(names, "quick", 2, None).cores == dict.fromkeys(names, 1)
+    left_out = batch._Batch(names, "smoke", None, None)
+    left_out.failed = dict.fromkeys(names, "needs more memory")
+    assert left_out._left() == "(3 of 3)", "what is left out takes no minutes"
 
 
 def test_a_batch_changes_no_file_of_the_project_and_removes_none_of_the_users(toy, monkeypatch):

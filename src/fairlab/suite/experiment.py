@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fairlab import plotting
+from fairlab import data, plotting
 from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
 from fairlab.data.dataset import Dataset
 from fairlab.data.project import project
@@ -155,9 +155,7 @@ class Experiment:
             raise KeyError(
                 f"{self.name} does not declare the data {variant!r}{suggestion(variant, self.specification.data)}"
             )
-        from fairlab.data import load
-
-        dataset = load(variant, **options)
+        dataset = data.load(variant, **options)
         self.run.note_load(dataset.provenance.to_dict(), options)
         return dataset
 
