@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
-from operator import attrgetter
 from pathlib import Path
 
 import pandas as pd
@@ -315,7 +314,7 @@ def to_markdown(card: Comparison, runs: dict[str, dict]) -> str:
         "reproduction.md",
         card=card,
         table=table(card),
-        artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
+        artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=lambda row: row.place[:2])],
         runs=[{"paper": name.partition("/")[0]} | runs[name] for name in experiment_names() if name in runs],
         others=other_verdicts(card),
         without_rows=[
