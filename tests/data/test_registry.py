@@ -36,7 +36,7 @@ REGISTRY = {
             "rows": 3,
             "label": "y",
             "positive_label": "yes",
-            "sensitive_features": {"sex": {"privileged": "m"}},
+            "privileged_group": {"sex": "m"},
             "columns": {
                 "sex": {"type": "category", "categories": ["f", "m"]},
                 "x": {"type": "float", "min": 0},
@@ -55,11 +55,6 @@ TOY = ("variants", "toy")
     ("place", "value", "message"),
     [
         (("extra",), 1, "extra: unknown key 'extra' (known: redistribution, groups, variants)"),
-        (
-            ("groups", "toy", "licence"),
-            "MIT",
-            "groups > toy > licence: unknown key 'licence' (known: terms, redistribution, ",
-        ),
         (
             (*FILE, "sha265"),
             "0",
@@ -89,12 +84,11 @@ TOY = ("variants", "toy")
             [{"url": "pkg:pypi/toy@1.0", "kind": "package", "member": "a.csv"}],
             "urls > number 1: a package, and nothing else, has a package URL and the sha256 of its wheel",
         ),
-        ((*TOY, "lable"), "y", "variants > toy > lable: unknown key 'lable'; did you mean 'label'? (known: name, "),
         ((*TOY, "label"), "z", "column 'z' is used but not described"),
         (
-            (*TOY, "sensitive_features"),
-            {"sex": {"privileged": "x"}},
-            "toy > sensitive_features > sex: privileged group 'x' is no category",
+            (*TOY, "privileged_group"),
+            {"sex": "x"},
+            "toy > privileged_group > sex: privileged group 'x' is no category",
         ),
         (
             (*TOY, "columns", "x", "type"),

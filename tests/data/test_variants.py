@@ -112,7 +112,7 @@ VARIANT = registry.Variant(
     source="real",
     rows=3,
     label="y",
-    sensitive_features={"sex": registry.Sensitive(privileged="m")},
+    privileged_group={"sex": "m"},
     columns={
         "sex": registry.ColumnSpec(type="category", categories=("f", "m")),
         "x": registry.ColumnSpec(type="float", min=0, max=5),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 import pandas as pd
-from pydantic import Field, Strict, model_validator
+from pydantic import ConfigDict, Field, RootModel, Strict, model_validator
 
 from fairlab.data.documents import Entry, read_document
 from fairlab.data.errors import DataError
@@ -40,22 +40,15 @@ class Rule(Entry):
         return self
 
 
-class _Encodings(Entry):
+class _Encodings(RootModel[dict[str, dict[str, Rule] | list[int]]]):
     """The file as it stands."""
 
-    adult: dict[str, Rule]
-    german: dict[str, Rule]
-    german_decades: dict[str, Rule] = Field(alias="german-decades")
-    bank: dict[str, Rule]
-    census_balanced: list[int] = Field(alias="census-balanced")
-    credit_themis: list[int] = Field(alias="credit-themis")
-    credit_adf: list[int] = Field(alias="credit-adf")
+    model_config = ConfigDict(strict=True)
 
 
 def encodings() -> dict[str, dict[str, Rule] | list[int]]:
     """Return the content of ``data_scripts/encodings.yaml``: rules by raw table, and lists of rows by variant."""
-    document = read_document(project().data_scripts / "encodings.yaml", _Encodings, error=DataError)
-    return {field.alias or name: getattr(document, name) for name, field in _Encodings.model_fields.items()}
+    return read_document(project().data_scripts / "encodings.yaml", _Encodings, error=DataError).root
 
 
 def encode(table: pd.DataFrame, rules: Mapping[str, Rule]) -> pd.DataFrame:

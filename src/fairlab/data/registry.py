@@ -123,12 +123,6 @@ class ColumnSpec(Entry):
         return self
 
 
-class Sensitive(Entry):
-    """A sensitive column: its privileged group."""
-
-    privileged: str
-
-
 class Surrogate(Entry):
     """The surrogate of a variant.
 
@@ -167,8 +161,8 @@ class Variant(Entry):
     surrogate : Surrogate or None
     features : tuple of str
         Default: every column but the label.
-    sensitive_features : dict of str to Sensitive
-        The sensitive columns.
+    privileged_group : dict of str to str
+        The sensitive columns, each with its privileged group.
     citation : str
         Default: that of the first raw file.
     """
@@ -179,7 +173,7 @@ class Variant(Entry):
     source: Literal["real", "generated", "reconstructed"]
     rows: Count
     label: str
-    sensitive_features: dict[str, Sensitive]
+    privileged_group: dict[str, str]
     columns: dict[str, ColumnSpec]
     citation: str = ""
     positive_label: str | int | None = None
@@ -190,11 +184,6 @@ class Variant(Entry):
     sha256: Sha256 | None = None
     surrogate: Surrogate | None = None
 
-    @property
-    def privileged_group(self) -> dict[str, str]:
-        """The privileged group of each sensitive column."""
-        return {column: spec.privileged for column, spec in self.sensitive_features.items()}
-
     @model_validator(mode="before")
     @classmethod
     def _name_features(cls, content):
@@ -204,14 +193,12 @@ class Variant(Entry):
 
     @model_validator(mode="after")
     def _parts_fit(self):
-        for column in (self.label, *self.features, *self.sensitive_features):
+        for column in (self.label, *self.features, *self.privileged_group):
             if column not in self.columns:
                 raise ValueError(f"column {column!r} is used but not described under columns")
         for column, group in self.privileged_group.items():
             if group not in self.columns[column].categories:
-                raise EntryError(
-                    f"privileged group {group!r} is no category of {column!r}", "sensitive_features", column
-                )
+                raise EntryError(f"privileged group {group!r} is no category of {column!r}", "privileged_group", column)
         if not self.citation and not self.raw:
             raise ValueError("misses citation")
         return self
@@ -278,11 +265,6 @@ def project_registry() -> Registry:
     return _read_once(own.registry.resolve())
 
 
-@cache
-def _read_once(path) -> Registry:
-    return read_registry(path)
-
-
 def read_registry(path: Path | str) -> Registry:
     """Parse and check a registry.
 
@@ -299,6 +281,9 @@ def read_registry(path: Path | str) -> Registry:
         for name, variant in document.variants.items()
     }
     return Registry(files, variants)
+
+
+_read_once = cache(read_registry)
 
 
 def _named(content, key: str, name: str, shared: dict | None = None):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pooch
 
-from fairlab.data.dataset import Dataset, Provenance
+from fairlab.data.dataset import Dataset
 from fairlab.data.documents import read_yaml
 from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
 from fairlab.data.files import lost_since, was_there
@@ -69,16 +69,7 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None, **options) 
 def real_dataset(variant: Variant, **options) -> Dataset:
     """Return the real rows of a variant."""
     table, files, data_hash = prepare(variant, **options)
-    provenance = Provenance(
-        variant=variant.name,
-        source=variant.source,
-        data_hash=data_hash,
-        rows=len(table),
-        files=files,
-        citation=variant.citation,
-        note=variant.description,
-    )
-    return as_dataset(table, variant, provenance)
+    return as_dataset(table, variant, source=variant.source, data_hash=data_hash, files=files, note=variant.description)
 
 
 def surrogate_dataset(variant: Variant) -> Dataset:
@@ -91,16 +82,14 @@ def surrogate_dataset(variant: Variant) -> Dataset:
     [model] = [kind.model_validate(content[key]) for key, kind in MODELS.items() if key in content]
     table = model.sample(variant.rows, random_state=seed)
     check_table(table, variant)
-    provenance = Provenance(
-        variant=variant.name,
+    return as_dataset(
+        table,
+        variant,
         source="surrogate",
         data_hash=digest(variant=variant.name, surrogate=pooch.file_hash(str(path)), seed=seed),
-        rows=len(table),
-        citation=variant.citation,
         note="generated from aggregates of the real data, not real people",
         caveat=variant.surrogate.wrong,
     )
-    return as_dataset(table, variant, provenance)
 
 
 def generated_dataset(name: str, table: pd.DataFrame, *, rows: int, **parameters) -> Dataset:
@@ -117,15 +106,13 @@ def generated_dataset(name: str, table: pd.DataFrame, *, rows: int, **parameters
     """
     variant = project_registry().variant(name)
     check_table(table, variant, rows=rows)
-    provenance = Provenance(
-        variant=variant.name,
+    return as_dataset(
+        table,
+        variant,
         source=variant.source,
         data_hash=digest(variant=variant.name, **parameters),
-        rows=len(table),
-        citation=variant.citation,
         note=", ".join(f"{key}={value}" for key, value in parameters.items()),
     )
-    return as_dataset(table, variant, provenance)
 
 
 def derive(dataset: Dataset, *, options: dict, **parts) -> Dataset:

@@ -94,24 +94,32 @@ def check_table(table: pd.DataFrame, variant: Variant, rows: int | None = None) 
         _check_values(table[name], column, f"{variant.name}: column {name!r}")
 
 
-def as_dataset(table: pd.DataFrame, variant: Variant, provenance: Provenance) -> Dataset:
-    """Split a checked table into features, target and sensitive features as the registry says."""
-    table = table.astype({name: _dtype(column) for name, column in variant.columns.items()})
+def as_dataset(table: pd.DataFrame, variant: Variant, **provenance) -> Dataset:
+    """Split a checked table into features, target and sensitive features as the registry says.
+
+    Parameters
+    ----------
+    table : DataFrame
+    variant : Variant
+    **provenance
+        Attributes of `Provenance` that the variant does not tell.
+    """
+    table = table.astype(_dtypes(variant))
     return Dataset(
         features=table[list(variant.features)],
         target=table[variant.label],
         sensitive_features=table[list(variant.privileged_group)],
         positive_label=variant.positive_label,
-        privileged_group=variant.privileged_group,
+        privileged_group=dict(variant.privileged_group),
         encoding={name: column.categories for name, column in variant.columns.items() if column.categories},
-        provenance=provenance,
+        provenance=Provenance(variant=variant.name, rows=len(table), citation=variant.citation, **provenance),
     )
 
 
 def read_table(path: Path, variant: Variant) -> pd.DataFrame:
     """Read a prepared table with the types of the registry; no text is taken for a missing value."""
-    types = {name: _dtype(column) for name, column in variant.columns.items()}
-    return pd.read_csv(path, dtype=str, keep_default_na=False).astype(types)  # by way of text, to keep every digit
+    # By way of text, to keep every digit.
+    return pd.read_csv(path, dtype=str, keep_default_na=False).astype(_dtypes(variant))
 
 
 def to_bytes(table: pd.DataFrame) -> bytes:
@@ -162,10 +170,12 @@ def _raw_files(variant: Variant, registry: Registry, requested: bool = True) -> 
 _SEPARATORS = str.maketrans("", "", " -_.")
 
 
-def _dtype(column) -> str | pd.CategoricalDtype:
-    return {"int": "int64", "float": "float64", "text": "str"}.get(column.type) or pd.CategoricalDtype(
-        list(column.categories)
-    )
+def _dtypes(variant: Variant) -> dict[str, str | pd.CategoricalDtype]:
+    known = {"int": "int64", "float": "float64", "text": "str"}
+    return {
+        name: known.get(column.type) or pd.CategoricalDtype(list(column.categories))
+        for name, column in variant.columns.items()
+    }
 
 
 def _check_values(values: pd.Series, column, where: str) -> None:

@@ -12,7 +12,7 @@ Generated, hence no licence and no surrogate.
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count
+from fairlab.checks import check_count, checked
 from fairlab.data.dataset import Dataset
 from fairlab.data.sources import generated_dataset
 
@@ -35,6 +35,7 @@ def classify(arrests, coin) -> np.ndarray:
     return np.select([arrests < 1, arrests > 1], [0, 1], coin)
 
 
+@checked(n_points=check_count)
 def draw(n_points: int, *, seed: int = 0) -> pd.DataFrame:
     """Draw the arrests of S, those of S', then everyone's coin.
 
@@ -54,7 +55,6 @@ def draw(n_points: int, *, seed: int = 0) -> pd.DataFrame:
     ValueError
         If `n_points` is not a positive integer.
     """
-    n_points = check_count(n_points, "n_points")
     rng = np.random.default_rng(seed)
     arrests = np.concatenate([rng.geometric(stop, n_points) - 1 for stop in STOP.values()])
     high_risk = classify(arrests, rng.integers(2, size=len(arrests)))

@@ -3,12 +3,13 @@
 The datasheet is at the head of ``data_scripts/make_health.py``. Its option: the order of the rows.
 """
 
-from fairlab.checks import check_count
+from fairlab.checks import COUNT_OR_ZERO, checked
 from fairlab.data.dataset import Dataset
 from fairlab.data.registry import project_registry
 from fairlab.data.sources import derive, load_variant
 
 
+@checked(order=COUNT_OR_ZERO)
 def load(*, order: int = 0, surrogate: bool | None = None) -> Dataset:
     """Load `health`.
 
@@ -25,7 +26,6 @@ def load(*, order: int = 0, surrogate: bool | None = None) -> Dataset:
     ValueError
         If the order is negative or no integer.
     """
-    order = check_count(order, "order", least=0)
     dataset = load_variant(project_registry().variant("health"), surrogate=surrogate, order=order)
     if not order or dataset.provenance.source != "surrogate":
         return dataset

@@ -4,6 +4,7 @@ The datasheet is at the head of ``data_scripts/make_image_tagger.py``. Its optio
 0 and 1 here.
 """
 
+from fairlab.checks import checked, one_of
 from fairlab.data.dataset import Dataset
 from fairlab.data.registry import project_registry
 from fairlab.data.sources import derive, load_variant
@@ -11,6 +12,7 @@ from fairlab.data.sources import derive, load_variant
 TAGGERS = ("caffe", "overfeat")
 
 
+@checked(labels=one_of(*TAGGERS))
 def load(*, labels: str = "caffe") -> Dataset:
     """Load `image-tagger`.
 
@@ -24,8 +26,6 @@ def load(*, labels: str = "caffe") -> Dataset:
     ValueError
         If there is no such tagger.
     """
-    if labels not in TAGGERS:
-        raise ValueError(f"labels: expected one of {', '.join(TAGGERS)}, found {labels!r}")
     dataset = load_variant(project_registry().variant("image-tagger"))
     own = dataset.features["tagger"] == labels
     race = dataset.target[own].reset_index(drop=True)
