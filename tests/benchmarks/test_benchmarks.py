@@ -77,7 +77,7 @@ def test_one_at_a_time_is_the_same_network_and_search():
     # Class 1 where a + 3 sex > 6, so that sex matters for a from 4 to 6.
     model = adf.dense_network([np.array([[0.0, 1], [0, 0], [0, 3]]), np.array([0, -6.5])])
     X = schema.sample(50, random_state=0)
-    single = adf.one_at_a_time(model)
+    single = adf.OneAtATime(model)
     np.testing.assert_allclose(single.logits(X[:4]), Network(model).logits(X[:4]), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(
         single.log_odds_gradient(X[:4])[1], Network(model).log_odds_gradient(X[:4])[1], atol=1e-6

@@ -6,7 +6,11 @@ from functools import partial
 import joblib
 import numpy as np
 
+from fairlab.adf import ADF, Aequitas
 from fairlab.benchmarks import Measurement, benchmark, measure, processes, speed_up, timed
+from fairlab.data import load
+from fairlab.networks import Network
+from fairlab.papers.adf.benchmarks import BENCHMARKS, subject_under_test
 
 SMALLEST = ["credit.gender"]  # the benchmark to try things on
 
@@ -17,14 +21,12 @@ def adf_vs_one_at_a_time(*, quick: bool) -> list[Measurement]:
 
     One row per call, of compiled code, is what the authors' program does.
     """
-    from fairlab.papers.adf.benchmarks import BENCHMARKS
-
     n_wanted, names = (5, SMALLEST) if quick else (300, [*BENCHMARKS])
     note = f"{n_wanted} discriminatory inputs, same seeds, weights, search; one row per call of compiled code"
     rows = []
     for name in names:
         subject, seeds = stored_subject(name)
-        batches, single = search(subject.network, name), search(one_at_a_time(dense_network(subject.weights)), name)
+        batches, single = search(subject.network, name), search(OneAtATime(dense_network(subject.weights)), name)
         find_seed_by_seed(single, seeds[:1], 1)
         ours = measure(partial(find, batches, seeds, n_wanted))
         baseline = measure(partial(find_seed_by_seed, single, seeds, n_wanted), repeats=1)
@@ -36,8 +38,6 @@ def adf_vs_one_at_a_time(*, quick: bool) -> list[Measurement]:
 @benchmark
 def adf_table_4(*, quick: bool) -> list[Measurement]:
     """Seconds of table 4 at its size: ADF and Aequitas on six benchmarks, from the data to the counts, on all cores."""
-    from fairlab.papers.adf.benchmarks import BENCHMARKS
-
     n, names = (10, SMALLEST) if quick else (1000, [*BENCHMARKS])
     jobs = [(name, method, n) for method in ("adf", "aequitas") for name in names]
     with processes(joblib.cpu_count()) as pool:
@@ -50,10 +50,6 @@ def adf_table_4(*, quick: bool) -> list[Measurement]:
 
 def stored_subject(name: str):
     """Return the data and the network of a benchmark, and its seeds."""
-    from fairlab.adf import ADF
-    from fairlab.data import load
-    from fairlab.papers.adf.benchmarks import BENCHMARKS, subject_under_test
-
     benchmark = BENCHMARKS[name]
     subject = subject_under_test(benchmark.subject, load(f"{benchmark.subject}-adf"))
     seeds = ADF(subject.network, benchmark.schema, benchmark.sensitive_features).seeds(subject.X, benchmark.n_seeds)
@@ -62,9 +58,6 @@ def stored_subject(name: str):
 
 def search(network, name: str, **options):
     """Return the search of a benchmark."""
-    from fairlab.adf import ADF
-    from fairlab.papers.adf.benchmarks import BENCHMARKS
-
     benchmark = BENCHMARKS[name]
     return ADF(network, benchmark.schema, benchmark.sensitive_features, variant="published", random_state=0, **options)
 
@@ -85,23 +78,16 @@ def dense_network(weights):
     return model
 
 
-def one_at_a_time(model):
-    """Return a network through which inputs go one by one."""
-    from fairlab.networks import Network
+class OneAtATime(Network):
+    """A network through which inputs go one by one."""
 
-    class OneAtATime(Network):
-        def _answer(self, X, slope=None, label=0):
-            answers = [super(OneAtATime, self)._answer(row, slope, label) for row in np.split(X, max(len(X), 1))]
-            return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
-
-    return OneAtATime(model)
+    def _answer(self, X, slope=None, label=0):
+        answers = [super(OneAtATime, self)._answer(row, slope, label) for row in np.split(X, max(len(X), 1))]
+        return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
 
 
 def half_of_a_row(name: str, method: str, n: int) -> int:
     """Return how many discriminatory inputs one method finds of one benchmark: half of a row of table 4."""
-    from fairlab.adf import Aequitas
-    from fairlab.papers.adf.benchmarks import BENCHMARKS
-
     (subject, _), benchmark = stored_subject(name), BENCHMARKS[name]
     n_seeds = min(n, benchmark.n_seeds)
     if method == "adf":

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from fairlab.benchmarks import GB, Measurement, benchmark, in_fresh_process, missing, processes
+from fairlab.benchmarks import GB, Measurement, benchmark, in_fresh_process, missing, processes, timed
 from fairlab.checks import required
 
 N_ROWS, ROWS_OF_FILE = 100_000_000, 10_000_000
@@ -142,6 +142,5 @@ def _peer(module, files, n) -> tuple[float, float, str]:
     data = required("duckdb").sql(f"select * exclude id from '{files}' limit {n}").df()
     table, hits = in_parts(data.drop(columns="hired")), (data["hired"] == "yes").to_numpy().astype(int)
     search, gives = PEERS[module]
-    start = time.perf_counter()
-    found = search(table, hits)
-    return time.perf_counter() - start, peak_memory_gb(), f"{found:,} {gives}"
+    seconds, found = timed(lambda: search(table, hits))
+    return seconds, peak_memory_gb(), f"{found:,} {gives}"

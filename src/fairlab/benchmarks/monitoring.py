@@ -61,9 +61,8 @@ def _measured(name: str, database: str, n_rows: int, n_more: int) -> list[Measur
         memory = _Memory(process.pid)
         with Client(f"http://127.0.0.1:{port}", token) as client:
             number = client.register(REGISTRATION)
-            rng, bodies = np.random.default_rng(0), []
-            for _ in range((n_rows + n_more) // ROWS_AT_ONCE):
-                bodies.append(_body(rng))
+            rng = np.random.default_rng(0)
+            bodies = [_body(rng) for _ in range((n_rows + n_more) // ROWS_AT_ONCE)]
             alone, _ = timed(lambda: [_send(client, number, body) for body in bodies[: n_rows // ROWS_AT_ONCE]])
             client.request("POST", f"/investigations/{number}/looks")
             rest = bodies[n_rows // ROWS_AT_ONCE :]

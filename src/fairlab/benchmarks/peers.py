@@ -1,11 +1,12 @@
 """Libraries that look for the subgroups of a table where something stands out, beside FairTest (extra ``peers``)."""
 
+from functools import partial
 from importlib import import_module
 
 import numpy as np
 import pandas as pd
 
-from fairlab.benchmarks import Measurement, measure, missing, speed_up
+from fairlab.benchmarks import Measurement, missing, speed_up, timed
 
 MOST_CONDITIONS = 3
 LEAST_SUPPORT = 0.05  # of all rows
@@ -38,10 +39,9 @@ def against_peers(data: pd.DataFrame, output: str, *, positive: str, ours: float
         except ImportError:
             rows.append(missing(name, "times as fast", f"{module} is not installed: {INSTALL}"))
             continue
-        found = []
-        seconds = measure(lambda search=search, found=found: found.append(search(table, hits)), repeats=1)
+        seconds, found = timed(partial(search, table, hits))
         work = f"patterns of up to {MOST_CONDITIONS} columns with {LEAST_SUPPORT:.0%} of {len(table):,} rows"
-        note = f"{what}; {module}: {work}, numbers in {PARTS} parts: {found[0]:,} {gives}"
+        note = f"{what}; {module}: {work}, numbers in {PARTS} parts: {found:,} {gives}"
         rows.append(speed_up(name, baseline=seconds, ours=ours, note=note))
     return rows
 

@@ -12,10 +12,14 @@ MAX_SAMPLES = 50  # for each group, as in Themis 1.0
 @benchmark
 def themis(*, quick: bool) -> list[Measurement]:
     """Time unpruned searches of system G by the number of characteristics, small ones first."""
+    from fairlab.data import load
+    from fairlab.papers.themis.instances import INSTANCES
     from fairlab.papers.themis.published import Normal
+    from fairlab.papers.themis.systems import VARIANTS, train
     from fairlab.themis import Themis
 
-    instance, decide = system_g()
+    [instance] = [instance for instance in INSTANCES if instance.id == "g.census.unaware"]
+    decide = train(instance, load(VARIANTS["census"]))  # with every characteristic that it is tested by
     names = ["sex", "race", "relationship", "marital-status", "age", "native-country"][: 3 if quick else 6]
     rows = []
 
@@ -30,13 +34,3 @@ def themis(*, quick: bool) -> list[Measurement]:
         note = f"G on Census, {', '.join(names[:n])}: {tests:,} tests, one thread"
         rows.append(Measurement(f"themis_search_{n}_characteristics_seconds", seconds, "s", note=note))
     return rows
-
-
-def system_g():
-    """Return system G's instance on Census and its decisions, with every characteristic that it is tested by."""
-    from fairlab.data import load
-    from fairlab.papers.themis.instances import INSTANCES
-    from fairlab.papers.themis.systems import VARIANTS, train
-
-    [instance] = [instance for instance in INSTANCES if instance.id == "g.census.unaware"]
-    return instance, train(instance, load(VARIANTS["census"]))
