@@ -48,12 +48,11 @@ def test_suggestions(name, known, tail):
     assert suggestion(name, known) == tail
 
 
-def test_arrays_of_numbers_become_floats():
+def test_numbers_arrays_and_features_of_a_table_become_floats():
+    assert check_number(np.int64(3), "share", least=3) == 3.0
+    assert check_number(np.inf, "share", least=0, infinite=True) == np.inf
     assert check_array([[1, 2], [3, 4]], "X").dtype == float
     assert np.isnan(check_array([np.nan], "X", finite=False)).all()
-
-
-def test_features_of_a_table_become_floats():
     values, columns = check_features(TABLE)
     assert (columns, values.dtype, values.tolist()) == ([*TABLE], float, [[30, 1, 0.5], [40, 0, 1.5]])
 
@@ -219,11 +218,6 @@ def test_a_missing_package_is_an_error_that_names_the_extra(monkeypatch):
     assert error.value.name == "lime"
 
 
-def test_numbers_within_bounds_are_floats():
-    assert check_number(np.int64(3), "share", least=3) == 3.0
-    assert check_number(np.inf, "share", least=0, infinite=True) == np.inf
-
-
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -270,27 +264,18 @@ def test_text_is_written_with_its_folder_and_the_usual_rights(tmp_path):
     assert path.stat().st_mode == path.with_name("plain.txt").stat().st_mode
 
 
-def test_a_failed_write_leaves_the_earlier_file_and_nothing_else(tmp_path):
-    path = tmp_path / "note.txt"
-    path.write_text("before")
-    with pytest.raises(RuntimeError), atomic_path(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"note.txt": "before"}
-
-
-def test_a_full_disk_names_the_file(tmp_path):
-    with pytest.raises(OSError, match=r"No space left on device: '.*note\.txt'"), atomic_path(tmp_path / "note.txt"):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_nobody_sees_half_a_file(tmp_path):
+def test_nobody_sees_half_a_file_and_a_failed_write_leaves_the_earlier_one(tmp_path):
     path = tmp_path / "table.csv"
     with atomic_path(path) as temporary:
         temporary.write_text("whole")
         assert temporary.parent == path.parent  # on the same disk, so that moving is one step
         assert temporary.suffix == ".csv"  # writers choose the format by it
         assert not path.exists()
+    with pytest.raises(OSError, match=r"No space left on device: '.*table\.csv'"), atomic_path(path) as temporary:
+        temporary.write_text("half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(RuntimeError), atomic_path(path) as temporary:
+        raise RuntimeError
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"table.csv": "whole"}
 
 

@@ -390,8 +390,9 @@ def check_features(X, name: str = "X", *, min_rows: int = 1) -> tuple[np.ndarray
     if len(values) < min_rows:
         found = "is empty" if len(values) == 0 else f"has {len(values)} row{'s' * (len(values) > 1)}"
         raise ValueError(f"{name}: {found}, expected at least {min_rows}")
-    may_lack = not (isinstance(X, pd.DataFrame) and all(map(_is_whole, types)))
-    if may_lack and (bad := ~np.isfinite(values)).any():
+    # A table of whole numbers and booleans need not be searched.
+    is_whole = all(isinstance(dtype, np.dtype) and dtype.kind in "biu" for dtype in types)
+    if not (is_whole and isinstance(X, pd.DataFrame)) and (bad := ~np.isfinite(values)).any():
         row, column = np.argwhere(bad)[0]
         raise ValueError(
             f"{name}: column {columns[column]!r} holds {values[row, column]} in row {row}; "
@@ -405,10 +406,6 @@ def is_number(column: pd.Series) -> bool:
     import pandas as pd
 
     return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-
-
-def _is_whole(dtype) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind in "biu"
 
 
 def estimator_features(estimator, X, *, fitting: bool, name: str = "X", min_rows: int = 1) -> np.ndarray:
@@ -464,12 +461,11 @@ def check_same_columns(first: list[str], second: list[str], first_name: str, sec
         return
     if len(first) != len(second) and {*first, *second} <= {f"x{j}" for j in range(len(first) + len(second))}:
         raise ValueError(f"{first_name} has {len(first)} columns, {second_name} has {len(second)}")
-    only = (
-        [f"only in {first_name}: {', '.join(c for c in first if c not in second)}"] if set(first) - set(second) else []
-    )
-    only += (
-        [f"only in {second_name}: {', '.join(c for c in second if c not in first)}"] if set(second) - set(first) else []
-    )
+    only = [
+        f"only in {name}: {', '.join(more)}"
+        for name, own, other in ((first_name, first, second), (second_name, second, first))
+        if (more := [column for column in own if column not in other])
+    ]
     raise ValueError(f"{first_name} and {second_name} differ in columns: {'; '.join(only) or 'their order differs'}")
 
 
@@ -563,15 +559,14 @@ def align(values, index: pd.Index, name: str) -> pd.Series:
         if values.shape[1] != 1:
             raise ValueError(f"{name}: expected one column, found {values.shape[1]}")
         values = values.iloc[:, 0]
-    if not isinstance(values, pd.Series):
-        values = _as_series(values, name)
-        if len(values) != len(index):
-            raise ValueError(f"{name}: expected {len(index)} values, one for each row, found {len(values)}")
+    is_labelled = isinstance(values, pd.Series)
+    values = values if is_labelled else _as_series(values, name)
+    if len(values) != len(index):
+        raise ValueError(f"{name}: expected {len(index)} values, one for each row, found {len(values)}")
+    if not is_labelled:
         return values.set_axis(index)
     if values.index.equals(index):
         return values
-    if len(values) != len(index):
-        raise ValueError(f"{name}: expected {len(index)} values, one for each row, found {len(values)}")
     if not index.is_unique or not values.index.is_unique:
         raise ValueError(f"{name}: row labels occur twice, so that its order cannot be told; reset the index of both")
     if len(strange := values.index.difference(index)):
