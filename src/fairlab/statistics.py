@@ -17,6 +17,7 @@ ADDED = 0.5  # to every cell where the spread of mutual information is estimated
 HALVINGS = 60
 SMALLEST_FLOAT = np.finfo(float).tiny
 SMALLEST_LEVEL = 1e-15  # of a p-value that is the level of an interval
+POWER = 0.8  # with which the smallest effects are found
 N_DIFFERENCES = 1000  # of differences that are tried, a tenth of a percentage point each
 COARSE_STEP = 25  # of them, which are tried first
 LARGEST_QUANTILE = 38.0  # of the standard normal distribution, beyond which tail probabilities are zero
@@ -224,8 +225,8 @@ def smallest_level(excess: Callable[[float], float]) -> float:
     return float(np.exp(brentq(of_log, least, most, xtol=1e-14, maxiter=HALVINGS**2)))  # more than it can need
 
 
-def smallest_share(n: int, alpha: float, margin: float = 0.0, *, power: float = 0.8) -> float:
-    """Return the smallest share that `share_p_value` finds among so many; nan for none.
+def smallest_share(n: int, alpha: float, margin: float = 0.0) -> float:
+    """Return the smallest share that `share_p_value` finds among so many with a power of 80%; nan for none.
 
     Parameters
     ----------
@@ -233,22 +234,20 @@ def smallest_share(n: int, alpha: float, margin: float = 0.0, *, power: float = 
     alpha : float
         Level of the test.
     margin : float
-    power : float
-        With what probability it is found.
     """
     hits = np.arange(1, n + 1)
     found = 2 * bdtrc(hits - 1, n, margin) <= alpha
-    return float(betaincinv(hits[found][0], n - hits[found][0] + 1, power)) if found.any() else np.nan
+    return float(betaincinv(hits[found][0], n - hits[found][0] + 1, POWER)) if found.any() else np.nan
 
 
-def smallest_difference(hits, totals, alpha: float, margin: float = 0.0, *, power: float = 0.8) -> float:
-    """Return the smallest difference that `difference_p_value` finds with this power, in either direction.
+def smallest_difference(hits, totals, alpha: float, margin: float = 0.0) -> float:
+    """Return the smallest difference that `difference_p_value` finds with a power of 80%, in either direction.
 
     Parameters
     ----------
     hits, totals : array-like of shape (2,)
         The rate of all together is taken as known.
-    alpha, margin, power : float
+    alpha, margin : float
 
     Returns
     -------
@@ -256,7 +255,7 @@ def smallest_difference(hits, totals, alpha: float, margin: float = 0.0, *, powe
         nan where there is none, the groups being too small.
     """
     totals = np.asarray(totals, dtype=float)
-    rate, weights, z = np.sum(hits) / totals.sum(), totals / totals.sum(), ndtri(power)
+    rate, weights, z = np.sum(hits) / totals.sum(), totals / totals.sum(), ndtri(POWER)
 
     def is_found(d, sign):
         # Beyond 0 and 1 of one group, the rate of the other moves alone.
@@ -286,7 +285,7 @@ def smallest_effect(low: float, high: float, confidence_level: float, alpha: flo
     margin : float
     """
     error = (high - low) / 2 / ndtri((1 + confidence_level) / 2)
-    return float(margin + (ndtri(1 - alpha / 2) + ndtri(0.8)) * error)
+    return float(margin + (ndtri(1 - alpha / 2) + ndtri(POWER)) * error)
 
 
 def exclusive_correlation(first, second, n):
