@@ -349,7 +349,7 @@ def audit(
 
     files = {"html": html, "json": json, "junit": junit, "model_card": model_card}
     start, seconds = time.monotonic(), options["max_seconds"]
-    try:
+    with _wrong_calls():
         rules = [Rule.of(text) for text in fail_on]
         accepted = [Accepted.of(content) for content in context.meta.get("accept", ())]
         for each in accepted:
@@ -368,13 +368,6 @@ def audit(
             print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
         judged = judge(report, rules=rules, baseline=baseline, accepted=accepted, require_within=require_within)
-    except (ValueError, TypeError, OSError) as error:
-        if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit
-            raise
-        print(f"fairlab: {error}", file=sys.stderr)
-        return WRONG_CALL
-    finally:
-        faulthandler.cancel_dump_traceback_later()
     for heading, sentence in [*lines(report), *rates(report)]:
         print(f"{heading}: {sentence}")
     for sentence in [*reasons(report), *report.warnings]:
@@ -407,12 +400,9 @@ def _audit_files(context, codes):
         raise click.UsageError(f"--{strange[0].replace('_', '-')} is for tables in memory, found --codes or a pattern")
     options = {name: context.params[name] for name in OF_FILES[2:-1]}
     _, [files] = _inputs(1, context.params["model"], context.params["table"], decisions=options["decisions"])
-    try:
+    with _wrong_calls():
         _check_outputs([], json=context.params["json"])
         found = audit_files(files, codes, random_state=context.params["seed"], **options)
-    except (ValueError, TypeError, OSError) as error:
-        print(f"fairlab: {error}", file=sys.stderr)
-        return WRONG_CALL
     print(found)
     if context.params["json"] is not None:
         found.to_json(context.params["json"])
@@ -444,17 +434,12 @@ def compare(model_a, model_b, confidence_level, within, max_seconds, html, json,
     """Report what a newer model improves and worsens; with --decisions, compare two tables instead of two models."""
     from fairlab.auditing import compare
 
-    try:
+    with _wrong_calls():
         models, tables = _inputs(2, model_a, model_b, of_case.pop("table"), **of_case)
         _check_outputs(models, *tables, html=html, json=json)
         with _time_limit(max_seconds):
             cases = [_case(*each, max_seconds=max_seconds, **of_case) for each in zip(models, tables, strict=True)]
             compared = compare(*cases, confidence_level=confidence_level, within=within)
-    except (ValueError, TypeError, OSError) as error:
-        print(f"fairlab: {error}", file=sys.stderr)
-        return WRONG_CALL
-    finally:
-        faulthandler.cancel_dump_traceback_later()
     print(compared.summary)
     if len(compared.rows):
         print(compared.to_frame().to_string(index=False, float_format="{:.3g}".format))
@@ -462,6 +447,20 @@ def compare(model_a, model_b, confidence_level, within, max_seconds, html, json,
         if path is not None:
             write(path)
     return SIGNIFICANT if compared.is_worse else 0 if len(compared.rows) else NOT_ASSESSED
+
+
+@contextmanager
+def _wrong_calls():
+    """Say in a line what was wrong with a call, and exit; an error of a method, which has a note, is raised."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError) as error:
+        if getattr(error, "__notes__", None):
+            raise
+        print(f"fairlab: {error}", file=sys.stderr)
+        raise click.exceptions.Exit(WRONG_CALL) from error
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _time_limit(seconds):

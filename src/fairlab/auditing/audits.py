@@ -152,6 +152,8 @@ def audit(
     given, until = budget, start + (max_seconds or float("inf"))
     if max_seconds is not None and case.model is not None:
         budget = min(budget, people + int(MODEL_PART * max_seconds / max(case.queries.seconds_per_row, 1e-9)))
+    allowed = f"the model can be queried with {budget:,} of the {given:,} rows allowed."
+    cut = [f"In {max_seconds:.3g} seconds {allowed}"] if budget < given else []
     deadline = case.queries.deadline(max_seconds or float("inf"))
     # One limit around all methods, within which each row counts once: what earlier audits asked does not matter.
     limit = case.queries.limit(max(budget - people, 0))
@@ -169,9 +171,8 @@ def audit(
         case=case,
         results=tuple(results),
         warnings=(
-            *_warnings(case, chosen, pace, within),
-            *_sampled(case, some, chosen),
-            *_cut(given, budget, max_seconds),
+            *_warnings(case, some, chosen, pace, within),
+            *cut,
             *(said for result in results for said in result.warnings),
         ),
         budget=budget,
@@ -219,22 +220,6 @@ def forecast(case: Case, *, budget: int = 200_000) -> float:
     if case.model is None:
         return 0.0
     return max(budget - min(len(case.table), budget // 2), 0) * case.queries.seconds_per_row
-
-
-def _sampled(case: Case, some: Case, chosen: list[Method]) -> list[str]:
-    """Return a sentence if some methods examine a sample of the decisions that others examine all of."""
-    names = [method.title for method in chosen if not method.takes_weights and "model" not in method.needs]
-    if len(some.table) == len(case.table) or not names:
-        return []
-    looks = "looks" if len(names) == 1 else "look"
-    return [f"{listed(names)} {looks} at a random sample of {len(some.table):,} of the {len(case.table):,} decisions."]
-
-
-def _cut(given: int, budget: int, max_seconds: float | None) -> list[str]:
-    """Return a sentence if the seconds allow fewer rows than the budget."""
-    if budget == given:
-        return []
-    return [f"In {max_seconds:.3g} seconds the model can be queried with {budget:,} of the {given:,} rows allowed."]
 
 
 @checked(method=check_text)
@@ -329,7 +314,7 @@ def _check_methods(chosen: list[Method], confidence_level: float) -> None:
             )
 
 
-def _warnings(case, chosen, pace, within) -> tuple[str, ...]:
+def _warnings(case, some, chosen, pace, within) -> list[str]:
     """Return what a reader must know of the model before the findings."""
     warnings = [*case.warnings, *doubts(case, within)]
     if case.unseen:
@@ -353,4 +338,8 @@ def _warnings(case, chosen, pace, within) -> tuple[str, ...]:
     left_out = [method.title for method in METHODS.values() if not any(isinstance(each, method) for each in chosen)]
     if left_out:
         warnings.append(f"Left out as requested: {listed(left_out)}.")
-    return tuple(warnings)
+    sampling = [method.title for method in chosen if not method.takes_weights and "model" not in method.needs]
+    if len(some.table) < len(case.table) and sampling:
+        looks = f"{listed(sampling)} {'looks' if len(sampling) == 1 else 'look'} at a random sample of"
+        warnings.append(f"{looks} {len(some.table):,} of the {len(case.table):,} decisions.")
+    return warnings

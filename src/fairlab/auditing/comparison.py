@@ -19,7 +19,7 @@ from scipy.stats import norm
 
 from fairlab.auditing import figures, page
 from fairlab.auditing.exports import as_json
-from fairlab.auditing.report import FOUND, RULED_OUT, UNDECIDED, WITHIN_MARGIN, answers, plain, written
+from fairlab.auditing.report import FOUND, RULED_OUT, UNDECIDED, WITHIN_MARGIN, answers, written
 from fairlab.auditing.wording import count, name_of, number, points
 from fairlab.cases import Case, Feature, Result
 from fairlab.cases.decisions import why_no_error_rates
@@ -160,7 +160,7 @@ class ModelComparison(Result):
             "not_compared": list(self.not_compared),
             "rows": self.rows.to_dict(orient="records"),
         }
-        return written(as_json(plain(content)), path)
+        return written(as_json(content), path)
 
     def _repr_html_(self) -> str:
         return page.comparison(self)
@@ -291,7 +291,7 @@ def side_by_side(before: Case, after: Case, names: Sequence[str]) -> tuple[list[
     """
     groups = {name: _common_groups(before, after, name) for name in names}
     people = [_people(case, {name: both[k] for name, both in groups.items()}) for k, case in enumerate((before, after))]
-    is_paired = are_same_people(before.table, after.table) and not _may_be_others(before, after)
+    is_paired = are_same_people(before.table, after.table) and not (_is_in_order(before) and _is_in_order(after))
     if is_paired:
         people[1] = people[1].iloc[after.table.index.get_indexer(before.table.index)].reset_index(drop=True)
         known = people[0]["known"] & people[1]["known"]
@@ -323,18 +323,14 @@ def _common_groups(before: Case, after: Case, name: str) -> list[pd.Series]:
     return [feature.categories(column) for column in columns]
 
 
-def _may_be_others(before: Case, after: Case) -> bool:
-    """Return whether rows that look the same may be other people, in whose order decisions would go together.
-
-    So it is of decisions that stand in an order by all that is known, as where counts of few kinds were made rows: a
-    group of the same size in both tables is enough then.
-    """
-    return before.model is None and after.model is None and all(map(_is_in_order, (before, after)))
-
-
 def _is_in_order(case: Case) -> bool:
+    """Return whether decisions stand in an order by all that is known, as where counts of few kinds were made rows.
+
+    If they do in two tables, rows that look the same may be other people, in whose order decisions would go together: a
+    group of the same size in both is enough then.
+    """
     n = len(case.table)
-    if not case.table.index.equals(pd.RangeIndex(n)):
+    if case.model is not None or not case.table.index.equals(pd.RangeIndex(n)):
         return False
     rows = pd.util.hash_pandas_object(case.table, index=False).to_numpy()
     decided = pd.DataFrame({"row": rows, "decided": case.decide()})

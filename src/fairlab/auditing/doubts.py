@@ -25,8 +25,9 @@ LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 
 def doubts(case: Case, within: float) -> list[str]:
     """Return what is doubtful about true labels, rows and groups of a case, and about what is to be ruled out."""
-    about_people = [*_of_labels(case), *_of_copies(case), *_of_codes(case), *_of_unknown(case)]
-    return [*about_people, *_of_rare_decisions(case, within)]
+    groups = {name: case.groups(name).cat.categories for name in case.sensitive_features}
+    unknown = [said for name, names in groups.items() for said in unknown_groups(name, names)]
+    return [*_of_labels(case), *_of_copies(case), *_of_codes(case), *unknown, *_of_rare_decisions(case, within)]
 
 
 def _of_labels(case: Case) -> list[str]:
@@ -110,11 +111,6 @@ def _of_codes(case: Case) -> list[str]:
                 f"{', '.join(groups.cat.categories)}. If they are codes of categories, make them texts."
             )
     return said
-
-
-def _of_unknown(case: Case) -> list[str]:
-    groups = {name: case.groups(name).cat.categories for name in case.sensitive_features}
-    return [said for name, names in groups.items() for said in unknown_groups(name, names)]
 
 
 def unknown_groups(name: str, groups: Iterable[str]) -> list[str]:

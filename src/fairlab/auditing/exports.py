@@ -1,13 +1,16 @@
 """A report in the forms that other tools read: JUnit and a model card."""
 
 import json
+import math
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import yaml
 
 from fairlab.auditing import wording
+from fairlab.cases.schema import is_missing
 
 XML = '<?xml version="1.0" encoding="UTF-8"?>'  # ElementTree would name the encoding of the machine
 SURROGATES = "\ud800-\udfff"  # halves of characters, which UTF-8 cannot write
@@ -23,8 +26,21 @@ def legal(text: str) -> str:
 
 def as_json(content) -> str:
     """Return content as JSON, which keeps every text as it is: half of a character as its number."""
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return re.sub(f"[{SURROGATES}]", lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def _values(value):
+    """Return nested values in types that JSON has; what is not a finite number becomes None."""
+    if isinstance(value, dict):
+        return {str(key): _values(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_values(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
+        return None
+    return value if isinstance(value, bool | int | float) else str(value)
 
 
 def junit(report) -> str:
@@ -32,33 +48,27 @@ def junit(report) -> str:
 
     What was not assessed is a skipped test case; in a report without any test, an error.
     """
-    cases, n_missed = [], len(report.not_assessed)
+    n_missed = len(report.not_assessed)
     counts = {"failures": len(report.significant), "errors": 0 if report.n_tests else n_missed}
-    for row in report.tested.itertuples():
-        case = _test_case(row.method, f"{row.who}, {row.where}: {row.effect}")
-        if row.significant:
-            text = f"{wording.line(row.finding)}. Next: {wording.next_step(row.measure)}"
-            ElementTree.SubElement(case, "failure", message=f"p = {row.p_value:.2g}", type=row.measure).text = text
-        most = wording.people_needed(row.people_needed)
-        answer = f"{row.answer}: about {most} people would settle it" if most else row.answer
-        ElementTree.SubElement(case, "system-out").text = answer
-        cases.append(case)
-    for name, reasons in report.not_assessed.items():
-        case = _test_case("not assessed", name)
-        kind = "skipped" if report.n_tests else "error"
-        ElementTree.SubElement(case, kind, message=" ".join(reasons))
-        cases.append(case)
-    counts |= {"tests": len(cases), "skipped": n_missed if report.n_tests else 0}
-    suite = ElementTree.Element("testsuite", name=f"fairlab audit of {report.provenance['model']}")
+    counts |= {"tests": report.n_tests + n_missed, "skipped": n_missed if report.n_tests else 0}
+    root = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(root, "testsuite", name=f"fairlab audit of {report.provenance['model']}")
     for key, value in (counts | {"time": f"{report.seconds:.3f}"}).items():
         suite.set(key, str(value))
     properties = ElementTree.SubElement(suite, "properties")
     answers = ", ".join(f"{n} {answer}" for answer, n in report.answers.items())
     for key, value in ({"verdict": report.verdict, "answers": answers} | report.provenance).items():
         ElementTree.SubElement(properties, "property", name=key, value=str(value))
-    suite.extend(cases)
-    root = ElementTree.Element("testsuites")
-    root.append(suite)
+    for row in report.tested.itertuples():
+        case = _test_case(suite, row.method, f"{row.who}, {row.where}: {row.effect}")
+        if row.significant:
+            text = f"{wording.line(row.finding)}. Next: {wording.next_step(row.measure)}"
+            ElementTree.SubElement(case, "failure", message=f"p = {row.p_value:.2g}", type=row.measure).text = text
+        answer = (row.answer, wording.settled_by(row.people_needed))
+        ElementTree.SubElement(case, "system-out").text = ": ".join(filter(None, answer))
+    for name, reasons in report.not_assessed.items():
+        kind = "skipped" if report.n_tests else "error"
+        ElementTree.SubElement(_test_case(suite, "not assessed", name), kind, message=" ".join(reasons))
     ElementTree.indent(root)
     return legal(f"{XML}\n{ElementTree.tostring(root, encoding='unicode')}\n")
 
@@ -68,6 +78,12 @@ def model_card(report) -> str:
     front = {"model_name": report.provenance["model"], "fairness_verdict": report.verdict} | {
         "fairlab_audit": {key: value for key, value in report.provenance.items() if key != "model"}
     }
+    limits = [
+        *wording.reasons(report),
+        *report.warnings,
+        *(f"{method}: {reason}" for method, reason in report.skipped),
+        "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",
+    ]
     parts = [
         "---\n" + yaml.safe_dump(front, sort_keys=False, allow_unicode=True) + "---",
         f"# Fairness of {_plain(report.provenance['model'])}",
@@ -83,22 +99,13 @@ def model_card(report) -> str:
         )
         or "Nothing follows from this audit.",
         "## Limits",
-        "\n".join(f"- {_plain(text)}" for text in _limits(report)),
+        "\n".join(f"- {_plain(text)}" for text in limits),
     ]
     return legal("\n\n".join(parts) + "\n")
 
 
-def _limits(report) -> list[str]:
-    return [
-        *wording.reasons(report),
-        *report.warnings,
-        *(f"{method}: {reason}" for method, reason in report.skipped),
-        "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",
-    ]
-
-
-def _test_case(method: str, name: str) -> ElementTree.Element:
-    return ElementTree.Element("testcase", classname=f"fairlab.{method}", name=name)
+def _test_case(suite: ElementTree.Element, method: str, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=f"fairlab.{method}", name=name)
 
 
 def _plain(text: str) -> str:
@@ -109,10 +116,5 @@ def _plain(text: str) -> str:
 def _markdown(frame: pd.DataFrame) -> str:
     """Return a table in Markdown."""
     rows = [frame.columns, ["---"] * frame.shape[1], *frame.itertuples(index=False)]
-    return "\n".join("| " + " | ".join(_cell(value) for value in row) + " |" for row in rows)
-
-
-def _cell(value) -> str:
-    if isinstance(value, float):
-        return wording.number(value)
-    return _plain(str(value))
+    texts = [[wording.number(each) if isinstance(each, float) else _plain(str(each)) for each in row] for row in rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in texts)

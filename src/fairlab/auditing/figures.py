@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FINDINGS_SHOWN = 12  # findings of one method, the first ones of the report
 WIDTH_OF_LABELS = 62  # letters
-MARKS = {"better": "s", "worse": "^", "ruled out": "D"}
+LOOKS = {"better": (GREEN, "s"), "worse": (VERMILION, "^"), "ruled out": (GREY, "D"), "undecided": (GREY, "o")}
 
 
 def forest(report) -> "Figure":
@@ -29,7 +29,10 @@ def forest(report) -> "Figure":
     as_they_ran = dict.fromkeys(finding.method for result in report.results for finding in result.findings)
     shown = {method: rows for method in as_they_ran if len(rows := known[known["method"] == method])}
     if not shown:
-        return _nothing("no findings")
+        figure, (axis,) = panels(1, 1, width=6, height=1)
+        axis.axis("off")
+        axis.text(0.5, 0.5, "no findings", ha="center", va="center")
+        return figure
     heights = [min(len(rows), FINDINGS_SHOWN) for rows in shown.values()]
     size = (0.42 * sum(heights) + 0.55 * len(heights)) / len(heights)
     figure, axes = panels(len(shown), 1, width=9, height=max(size, 1.0), height_ratios=[h + 1.3 for h in heights])
@@ -55,31 +58,21 @@ def changes(rows: pd.DataFrame) -> "Figure":
     from matplotlib.lines import Line2D
 
     figure, (axis,) = panels(1, 1, width=9, height=0.45 * max(len(rows), 1) + 1.1)
-    colours = {"better": GREEN, "worse": VERMILION}
     labels = [_wrapped(f"{row.where}: {row.measure}") for row in rows.itertuples()]
     interval_lines(
         axis,
         labels,
         *(rows[name] for name in ("change", "low", "high")),
-        colors=[colours.get(verdict, GREY) for verdict in rows["verdict"]],
-        markers=[MARKS.get(verdict, "o") for verdict in rows["verdict"]],
+        colors=[LOOKS[verdict][0] for verdict in rows["verdict"]],
+        markers=[LOOKS[verdict][1] for verdict in rows["verdict"]],
     )
     axis.axvline(0, color=BLACK, linewidth=0.8)
     axis.set_xlabel("change; less than 0 is better")
     handles = [
-        Line2D(
-            [], [], color=colours.get(verdict, GREY), marker=MARKS.get(verdict, "o"), linestyle="none", label=verdict
-        )
-        for verdict in ("better", "worse", "ruled out", "undecided")
+        Line2D([], [], color=colour, marker=mark, linestyle="none", label=verdict)
+        for verdict, (colour, mark) in LOOKS.items()
     ]
     legend_above(figure, handles=handles)
-    return figure
-
-
-def _nothing(text) -> "Figure":
-    figure, (axis,) = panels(1, 1, width=6, height=1)
-    axis.axis("off")
-    axis.text(0.5, 0.5, text, ha="center", va="center")
     return figure
 
 

@@ -7,6 +7,7 @@ made again.
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import comb, isfinite
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 from fairlab.auditing.audits import run
 from fairlab.auditing.report import UNDECIDED, Report
-from fairlab.auditing.wording import line, people_needed
+from fairlab.auditing.wording import comparable, line, settled_by
 from fairlab.cases import Finding
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import listed
@@ -119,7 +120,7 @@ class Rule:
         return [(Subject(self.measure, name), f"{self}, by {name}: {why}") for name, why in missed.items()]
 
     def _ratios(self, report) -> list[tuple["Subject", str]]:
-        compared = {features: _compared(table) for features, table in report.groups.items()}
+        compared = {features: comparable(table).index for features, table in report.groups.items()}
         n_pairs = sum(comb(len(names), 2) for names in compared.values())
         corrected = report.impact_tables(bonferroni_level(report.confidence_level, max(n_pairs, 1)))
         return [
@@ -142,11 +143,6 @@ def _subject(finding: Finding) -> Subject:
     return Subject(finding.measure, finding.who, finding.where)
 
 
-def _compared(table) -> list[str]:
-    """Return the groups of an impact table that have a ratio, and are not too small for one."""
-    return list(table.index[table["impact ratio"].notna() & ~table["small"]])
-
-
 def _tested(report: Report, measure: str) -> list[Finding]:
     """Return the findings of a measure that have a test and decide the verdict, and tests of everyone's error rates."""
     if measure in OF_TRUTH and why_no_error_rates(report.case):  # FairTest's subgroups are of these people alone
@@ -161,7 +157,7 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
     """Return the sensitive features by which a measure was not tested, with the reasons."""
     case, method = report.case, MEASURES.get(measure, "group rates")
     if measure == RATIO:
-        known = {features for features, table in report.groups.items() if len(_compared(table)) > 1}
+        known = {features for features, table in report.groups.items() if len(comparable(table)) > 1}
     else:
         known = {listed(finding.sensitive_features) for finding in _tested(report, measure)}
     known |= set(case.unseen) if measure in DIRECT else set()
@@ -226,12 +222,9 @@ class Accepted:
                 raise ValueError(f"accept: expected text as {key}, found {content.get(key)!r}")
         if content["measure"] not in (known := (*MEASURES, RATIO)):
             raise ValueError(f"accept: unknown measure {content['measure']!r}{suggestion(content['measure'], known)}")
-        expires = content.get("expires")
-        if isinstance(expires, str):
-            try:
-                expires = date.fromisoformat(expires)
-            except ValueError:
-                raise ValueError(f"accept: expected a date as expires, such as 2027-01-31, found {expires!r}") from None
+        expires: Any = content.get("expires")
+        with suppress(TypeError, ValueError):  # TOML has dates of its own
+            expires = date.fromisoformat(expires)
         if not isinstance(expires, date) or isinstance(expires, datetime):
             raise ValueError(f"accept: expected a date as expires, such as 2027-01-31, found {expires!r}")
         return cls(**dict(content) | {"expires": expires})
@@ -382,10 +375,9 @@ def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
 def _open(report) -> list[tuple[Subject, str]]:
     """Return the undecided comparisons, each with about how many people would settle it."""
     rows = report.tested[report.tested["answer"].eq(UNDECIDED)]
-    needed = rows["people_needed"].map(people_needed)
-    more = [f"; about {most} people would settle it" if most else "" for most in needed]
     return [
-        (_subject(each), f"{UNDECIDED}: {line(each)}{said}") for each, said in zip(rows["finding"], more, strict=True)
+        (_subject(each), "; ".join(filter(None, (f"{UNDECIDED}: {line(each)}", settled_by(people)))))
+        for each, people in zip(rows["finding"], rows["people_needed"], strict=True)
     ]
 
 

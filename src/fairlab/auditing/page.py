@@ -44,6 +44,7 @@ def whole(title: str, content: str) -> str:
 
 def fragment(report, rows: str) -> str:
     """Return the page without its frame, as a notebook shows it."""
+    drawing = as_html(report.plot(), "estimates of all findings with intervals") if report.findings else ""
     parts = [
         f"<style>{REPORT_STYLE}</style>",
         f"<h1>{escape(_title(report))}</h1>",
@@ -52,7 +53,7 @@ def fragment(report, rows: str) -> str:
         *(_fact(report, place, rows) for place in range(len(report.facts))),
         _comparisons(report),
         _folded("Rates by group, with intervals", _groups(report)),
-        _folded("Effects and their intervals", _figure(report)),
+        _folded("Effects and their intervals", drawing),
         _folded("Not assessed", _list([*wording.reasons(report), *(f"{name}: {why}" for name, why in report.skipped)])),
         _folded("How to read this", _reading(report, rows)),
         _folded("Provenance", _provenance(report)),
@@ -79,16 +80,15 @@ def _bars(report) -> str:
     """Return a bar for each group of a sensitive feature, with its selection rate and impact ratio."""
     parts = []
     for name in report.case.sensitive_features:
-        table = report.groups.get(name)
-        if table is None or not (table["impact ratio"].notna() & ~table["small"]).any():
+        if name not in report.groups or (known := wording.comparable(report.groups[name])).empty:
             continue
-        large = table[table["impact ratio"].notna() & ~table["small"]].sort_values("impact ratio").head(MOST_BARS)
+        large = known.sort_values("impact ratio").head(MOST_BARS)
         rows = [
             f'<tr><th>{escape(str(group))}</th><td class="bar"><i style="width:{100 * rate:.1f}%"></i></td>'
             f'<td class="number">{rate:.1%}</td><td class="number ratio">{ratio:.2f}</td></tr>'
             for group, rate, ratio in large[["selection rate", "impact ratio"]].itertuples()
         ]
-        n_more = len(table) - len(large)
+        n_more = len(report.groups[name]) - len(large)
         more = f"<caption>{n_more} more: see Rates by group</caption>" if n_more else ""
         heads = "".join(f'<th class="number">{each}</th>' for each in ("selected", "impact ratio"))
         head = f'<tr><th colspan="2">{escape(name)}</th>{heads}</tr>'
@@ -204,10 +204,6 @@ def _table_of(rows: pd.DataFrame) -> str:
     }
     names = ["significant" if is_so else "" for is_so in rows["significant"]]
     return _table(pd.DataFrame(shown), names, "comparisons")
-
-
-def _figure(report) -> str:
-    return as_html(report.plot(), "estimates of all findings with intervals") if report.findings else ""
 
 
 def _evidence(report, finding, rows) -> str:

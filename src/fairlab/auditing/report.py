@@ -1,6 +1,5 @@
 """The report of an audit: all findings together, corrected for how many there are."""
 
-import math
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,6 @@ from fairlab.auditing import exports, figures, page, wording
 from fairlab.auditing.evidence import MISSING, ROW_FORMATS, shown_rows
 from fairlab.cases import Case, Finding, MethodResult, Result
 from fairlab.cases.groups import LEAST_SHOWN, SMALL_GROUPS, WITHIN
-from fairlab.cases.schema import is_missing
 from fairlab.cases.table import column_types
 from fairlab.checks import checked, one_of
 from fairlab.fairtest import impact_table
@@ -33,26 +31,7 @@ WITHIN_MARGIN = 0.05  # five percentage points: what an effect must be shown to 
 POPULATIONS = ("people", "generated inputs")
 VERDICT_ON = ("people", "all")
 ANSWERS = FOUND, RULED_OUT, UNDECIDED = "found", "ruled out", "undecided"
-VERDICTS = DIFFERENCE, ALL_SMALL, UNDECIDED, NOT_ASSESSED = (
-    "difference found",
-    "large differences ruled out",
-    UNDECIDED,
-    "not assessed",
-)
-COLUMNS_SHOWN = [
-    "sensitive_features",
-    "where",
-    "effect",
-    "estimate",
-    "low",
-    "high",
-    "p_value",
-    "answer",
-    "people_needed",
-    "population",
-    "method",
-    "n",
-]
+DIFFERENCE, ALL_SMALL, NOT_ASSESSED = "difference found", "large differences ruled out", "not assessed"  # verdicts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -342,8 +321,8 @@ class Report(Result):
             power of 80% (of findings that are not significant), ``through``, the features that were varied in place of
             the sensitive ones, and ``sentence``.
         """
-        more = ["significant", "measure", "raw_p_value", "limit", "p_value_within", "smallest", "through", "sentence"]
-        return self.frame[[*COLUMNS_SHOWN, *more]]
+        more = ["population", "method", "n", "significant", "measure", "raw_p_value", "limit", "p_value_within"]
+        return self.frame[[*exports.MEASURES, *more, "smallest", "through", "sentence"]]
 
     def plot(self) -> "Figure":
         """Return a forest plot: one line for each finding with its interval, one panel for each method."""
@@ -411,7 +390,7 @@ class Report(Result):
                 for result in self.results
             ],
         }
-        return written(exports.as_json(plain(content)), path)
+        return written(exports.as_json(content), path)
 
     def _columns(self) -> dict[str, dict]:
         """Return the types of the columns; of sensitive features the groups that are shown, and how many are not."""
@@ -480,16 +459,3 @@ def written(text, path) -> str:
             raise TypeError(f"path: expected the name of a file, found {path!r}")
         write_text(Path(path), text)
     return text
-
-
-def plain(value):
-    """Return nested values in types that JSON has; what is not a finite number becomes None."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
-        return None
-    return value if isinstance(value, bool | int | float) else str(value)

@@ -48,9 +48,10 @@ def lines(report) -> list[tuple[str, str]]:
 
     The first is the verdict. A summary has them in a paragraph, a shell one a line, a page on its first screen.
     """
+    untested = f"no statistical test was possible for {listed(report.not_assessed)}."
     return [
         (report.verdict.capitalize(), _verdict(report)),
-        *([("Not assessed", _not_assessed(report))] if report.n_tests and report.not_assessed else []),
+        *([("Not assessed", untested)] if report.n_tests and report.not_assessed else []),
         *((fact[0].who, _fact(fact)) for fact in report.facts[:MOST_FACTS]),
         *(
             (heading, said)
@@ -76,6 +77,11 @@ def rates(report) -> list[tuple[str, str]]:
             few = [f"{group} {rate:.1%}" for group, rate in (shown.iloc[[0, -1]] if most else shown).items()]
             said += [(f"Selected, by {name}", f"{', '.join(few)}{most}.")] * (len(few) > 1)
     return said
+
+
+def comparable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the groups of an impact table that have a ratio, and are not too small for one."""
+    return table[table["impact ratio"].notna() & ~table["small"]]
 
 
 def summary(report) -> str:
@@ -156,6 +162,11 @@ def people_needed(people: float) -> str:
     return f"{float(f'{people:.1e}'):,.0f}" if math.isfinite(people) else ""
 
 
+def settled_by(people: float) -> str:
+    """Return how many people would settle a comparison, in words; nothing where none are needed, or nobody knows."""
+    return f"about {most} people would settle it" if (most := people_needed(people)) else ""
+
+
 def size(finding: Finding) -> str:
     """Return the size of an effect in words: "4.3% flip", "a selection rate difference of 12.1 points"."""
     share, measure = abs(finding.estimate), finding.measure or "effect"
@@ -183,10 +194,6 @@ def _next(report) -> str:
         "Collect more people, or compare fewer and larger groups; or, if a larger difference would be acceptable, "
         "state it (within=) before you repeat the audit."
     )
-
-
-def _not_assessed(report) -> str:
-    return f"no statistical test was possible for {listed(report.not_assessed)}."
 
 
 def _verdict(report) -> str:
@@ -230,7 +237,7 @@ def _who_loses(report) -> str:
         who = listed(fact[0].sensitive_features)
         table = report.groups.get(who)
         flips = next((finding.by_group for finding in fact if finding.by_group is not None), None)
-        ratios = pd.Series(dtype=float) if table is None else table["impact ratio"][~table["small"]].dropna()
+        ratios = pd.Series(dtype=float) if table is None else comparable(table)["impact ratio"]
         if len(ratios) > 1 and any(finding.measure == "selection_rate_difference" for finding in fact):
             said += [f"{who}: {ratios.idxmin()}, selected {ratios.min():.2f} times as often as {ratios.idxmax()}"]
         elif flips is not None and (named := named_groups(flips))["lose"].any():
