@@ -141,12 +141,9 @@ def test_nothing_is_named_where_nothing_would_be_found():
     assert np.isnan(smallest_share(3, 0.01, 0.9)) and np.isnan(smallest_difference([1, 1], [2, 2], 0.01))
 
 
-def test_the_smallest_effect_and_the_level_of_one_of_several_intervals_by_hand():
+def test_effects_levels_and_correlations_by_hand():
     assert smallest_effect(0.1, 0.3, 0.95, 0.01, 0.05) == pytest.approx(0.05 + (2.5758293 + 0.8416212) * 0.1 / 1.959964)
     assert bonferroni_level(0.95, 5) == pytest.approx(0.99)
-
-
-def test_the_correlation_of_kinds_that_exclude_each_other_by_hand():
     assert exclusive_correlation(30, 20, 100) == pytest.approx(-np.sqrt(30.5 * 20.5 / (71 * 81)))
 
 
