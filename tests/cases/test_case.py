@@ -866,9 +866,9 @@ def columns_of(case):
             pd.to_datetime([1577836800000000100, 1577836800000000110]),
             "which are one number, .* leave the column out by",
         ),
-        (
-            [datetime.datetime(2020, 1, 1), pd.Timestamp("2020-01-01", tz="UTC")],
-            "column 'value': expected .* time zone",
+        *(
+            ([datetime.datetime(2020, 1, 1), pd.Timestamp("2020-01-01", tz="UTC")][::step], "expected .* time zone")
+            for step in (1, -1)
         ),
     ],
 )
@@ -928,10 +928,19 @@ def test_a_model_that_fails_later_is_said_to_fail_on_other_rows_and_one_is_shown
         case.decide(table.assign(x=99))
 
 
-def test_what_is_no_date_is_refused():
-    table = pd.DataFrame({"sex": ["f", "m"], "value": [datetime.date(2020, 1, 1), datetime.date(9999, 12, 31)]})
-    case = columns_of(table)[2]
-    with pytest.raises(CaseError, match="column 'value': expected date, found the number 2932897"):
+@pytest.mark.parametrize(
+    "last",
+    [
+        datetime.date(9999, 12, 31),
+        datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC),
+        pd.Timestamp("9999-12-31"),
+        pd.Timestamp("9999-12-31", tz="Europe/Paris"),
+    ],
+)
+def test_what_is_no_date_is_refused(last):
+    values = pd.Series([last.replace(year=2020), last, None], dtype=object)
+    case = columns_of(pd.DataFrame({"sex": ["f", "m", "f"], "value": values}))[2]
+    with pytest.raises(CaseError, match=f"column 'value': expected {type(last).__name__}, found the number 2932897"):
         case.decide(case.table.assign(value=2_932_897))
 
 

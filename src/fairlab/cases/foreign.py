@@ -123,7 +123,7 @@ class Originals:
     ----------
     column : Series
     numbers : Series
-    kind : _Moments, _Dates or _Decimals
+    kind : _Moments or _Decimals
         Makes values of numbers that the column does not have.
 
     Raises
@@ -187,18 +187,20 @@ def _kind(column: pd.Series):
     if isinstance(column.dtype, pd.CategoricalDtype):
         is_plain = all(isinstance(value, PLAIN_TYPES) for value in column.cat.categories)
         return None if is_plain else _Categories(column)
-    is_moment = pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype)
-    arrow = isinstance(column.dtype, pd.ArrowDtype)
-    if not (is_moment or column.dtype == object or (arrow and column.dtype.kind in "MmO")):
-        return None
-    values = pd.Series(column.to_numpy()) if arrow else column
+    values = _of_pandas(column)
     if values.dtype.kind in "Mm":
-        return _Moments(column.dtype, values.dtype)
-    known = values.dropna()
-    for types, make in ((datetime.date, _Dates), (Decimal, _Decimals)):
-        if len(known) and known.map(lambda value, types=types: isinstance(value, types)).all():
-            return make(column.dtype, known)
+        return _Moments(column)
+    known = values.dropna() if values.dtype == object else values[:0]
+    for type_, make in ((datetime.date, _Moments), (Decimal, _Decimals)):
+        if len(known) and known.map(lambda value, type_=type_: isinstance(value, type_)).all():
+            return make(column)
     return None
+
+
+def _of_pandas(column: pd.Series) -> pd.Series:
+    """Return a column as it is; dates, durations and decimals of Arrow in a dtype of NumPy."""
+    is_arrow = isinstance(column.dtype, pd.ArrowDtype) and column.dtype.kind in "MmO"
+    return pd.Series(column.to_numpy(), column.index, name=column.name) if is_arrow else column
 
 
 class _Categories:
@@ -219,80 +221,69 @@ class _Categories:
 
 
 class _Moments:
-    """Dates and times, or durations, by pandas: `dtype`, which is `plain` to pandas itself."""
+    """Dates and times, or durations: of pandas, or of Python's `datetime`."""
 
-    def __init__(self, dtype, plain):
-        self._dtype, self._zone = dtype, getattr(plain, "tz", None)
-        self._code = "m8" if plain.kind == "m" else "M8"
-        self._unit = plain.unit if self._zone is not None else np.datetime_data(plain)[0]
+    def __init__(self, column: pd.Series):
+        first, moments = column.dropna().head(1), _moments(column)
+        self._dtype, self._type = column.dtype, type(first.iloc[0]) if _of_pandas(first).dtype == object else None
+        self._zone = (
+            getattr(moments.dtype, "tz", None) if self._type is None else getattr(first.iloc[0], "tzinfo", None)
+        )
+        self._numpy = np.dtype(f"{moments.dtype.kind}8[{moments.dt.unit}]")
 
     def __str__(self):
-        return str(self._dtype)
+        return str(self._dtype) if self._type is None else self._type.__name__
 
     def numbers(self, column: pd.Series) -> pd.Series:
-        """Return days, since 1970-01-01 in Greenwich."""
-        moments = pd.Series(column.to_numpy()) if isinstance(column.dtype, pd.ArrowDtype) else column
+        """Return days, since 1970-01-01 in Greenwich: whole numbers, if they are whole and none is missing."""
+        moments = _moments(column)
         if getattr(moments.dtype, "tz", None) is not None:
-            moments = moments.dt.tz_convert("UTC").dt.tz_localize(None)
-        return _days(moments.to_numpy(), column)
-
-    def values(self, days: np.ndarray) -> pd.Series:
-        # A float of days has no nanoseconds.
-        steps = 1000 if self._unit == "ns" else 1
-        ticks = np.rint(days * (DAY / np.timedelta64(steps, self._unit))) * steps
-        if (np.abs(ticks) >= 2**63).any():
-            raise ValueError("beyond 64 bits")
-        moments = pd.Series(ticks.astype(np.int64).view(f"{self._code}[{self._unit}]"))
-        if self._zone is not None:
-            moments = moments.dt.tz_localize("UTC").dt.tz_convert(self._zone)
-        return moments.astype(self._dtype).array
-
-
-class _Dates:
-    """Dates, or dates and times, of Python."""
-
-    def __init__(self, dtype, known: pd.Series):
-        self._dtype, self._zone = dtype, getattr(known.iloc[0], "tzinfo", None)
-        self._type = type(known.iloc[0])
-
-    def __str__(self):
-        return "date"
-
-    def numbers(self, column: pd.Series) -> pd.Series:
-        """Return days since 1970-01-01 in Greenwich."""
-        moments = np.full(len(column), np.datetime64("NaT", "us"))
-        known = column.notna().to_numpy()
-        values = column[known].astype(object)
-        if self._zone is not None:
-            try:
-                values = values.map(lambda value: value.astimezone(datetime.UTC).replace(tzinfo=None))
-            except (AttributeError, OverflowError) as error:
-                raise CaseError(f"column {column.name!r}: expected dates of a time zone, {error}") from error
-        elif values.map(lambda value: getattr(value, "tzinfo", None) is not None).any():
-            raise CaseError(f"column {column.name!r}: expected all dates with a time zone, or none, found some")
-        moments[known] = values.to_numpy()
-        return _days(moments, column)
+            moments = moments.dt.tz_convert(None)
+        missing, ticks = moments.isna().to_numpy(), moments.to_numpy().astype(np.int64)
+        per_day = round(DAY / np.timedelta64(1, moments.dt.unit))
+        days = np.where(missing, np.nan, ticks / per_day)
+        if not missing.any() and not (ticks % per_day).any():
+            days = ticks // per_day
+        return pd.Series(days, index=column.index, name=column.name)
 
     def values(self, days: np.ndarray):
-        moments = np.rint(days * (DAY / np.timedelta64(1, "us"))).astype("M8[us]")
-        if not issubclass(self._type, datetime.datetime):
-            moments = moments.astype("M8[D]")
-        found = moments.astype(object).tolist()
-        if self._zone is not None:
-            found = [value.replace(tzinfo=datetime.UTC).astimezone(self._zone) for value in found]
-        if self._type is pd.Timestamp:
-            found = list(map(pd.Timestamp, found))
-        if not all(isinstance(value, datetime.date) for value in found):
+        # A float of days has no nanoseconds.
+        unit = np.datetime_data(self._numpy)[0]
+        steps = 1000 if unit == "ns" else 1
+        ticks = np.rint(days * (DAY / np.timedelta64(steps, unit))) * steps
+        if (np.abs(ticks) >= 2**63).any():
+            raise ValueError("beyond 64 bits")
+        moments = pd.Series(ticks.astype(np.int64).view(self._numpy))
+        if self._type is not None and not moments.dt.year.between(datetime.MINYEAR, datetime.MAXYEAR).all():
             raise ValueError("beyond year 9999")
-        return pd.Series(found, dtype=self._dtype).array
+        if self._zone is not None:
+            moments = moments.dt.tz_localize("UTC").dt.tz_convert(self._zone)
+        if self._type is not None:
+            is_time, is_pandas = issubclass(self._type, datetime.datetime), self._type is pd.Timestamp
+            moments = (
+                moments.astype(object) if is_pandas else moments.dt.to_pydatetime() if is_time else moments.dt.date
+            )
+        return pd.Series(moments, dtype=self._dtype).array
+
+
+def _moments(column: pd.Series) -> pd.Series:
+    """Return dates and times, or durations, in a dtype of pandas."""
+    moments = _of_pandas(column)
+    if moments.dtype != object:
+        return moments
+    has_zone = moments.dropna().map(lambda value: getattr(value, "tzinfo", None) is not None)
+    if has_zone.any() and not has_zone.all():
+        raise CaseError(f"column {column.name!r}: expected all dates with a time zone, or none, found some")
+    with case_errors(f"column {column.name!r}: "):
+        return pd.to_datetime(moments, utc=True) if has_zone.any() else moments.astype("datetime64[us]")
 
 
 class _Decimals:
     """Decimals, with as many places as the column has at most."""
 
-    def __init__(self, dtype, known: pd.Series):
-        self._dtype = dtype
-        exponents = [value.as_tuple().exponent for value in known.unique()]
+    def __init__(self, column: pd.Series):
+        self._dtype = column.dtype
+        exponents = [value.as_tuple().exponent for value in column.dropna().unique()]
         self._unit = Decimal(1).scaleb(
             min((exponent for exponent in exponents if isinstance(exponent, int)), default=0)
         )
@@ -307,14 +298,3 @@ class _Decimals:
     def values(self, numbers: np.ndarray):
         found = [Decimal(str(number)).quantize(self._unit, context=self._context) for number in numbers.tolist()]
         return pd.Series(found, dtype=self._dtype).array
-
-
-def _days(moments: np.ndarray, column: pd.Series) -> pd.Series:
-    """Return days as whole numbers, if they are whole and none is missing."""
-    missing, ticks = np.isnat(moments), moments.astype(np.int64)
-    unit: Any = np.datetime_data(moments.dtype)[0]
-    per_day = round(DAY / np.timedelta64(1, unit))
-    days = np.where(missing, np.nan, ticks / per_day)
-    if not missing.any() and not (ticks % per_day).any():
-        days = ticks // per_day
-    return pd.Series(days, index=column.index, name=column.name)
