@@ -512,9 +512,8 @@ class Schema:
     features: tuple[Feature, ...]
 
     def __post_init__(self):
-        if not isinstance(self.features, Iterable):
-            raise CaseError(f"features: expected a Feature each, found {self.features!r}")
-        object.__setattr__(self, "features", tuple(self.features))
+        given = self.features if isinstance(self.features, Iterable) else [self.features]
+        object.__setattr__(self, "features", tuple(given))
         if strange := [each for each in self.features if not isinstance(each, Feature)]:
             raise CaseError(f"features: expected a Feature each, found {strange[0]!r}")
         if not self.features:
@@ -549,12 +548,10 @@ class Schema:
         """
         if not isinstance(bounds, Mapping):
             raise CaseError(f"bounds: expected names with pairs of integers, found {type(bounds).__name__}")
-        features = []
         for name, pair in bounds.items():
             if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
                 raise CaseError(f"feature {name!r}: expected a pair of integers, low and high, found {pair!r}")
-            features.append(Feature.between(str(name), *pair))
-        return cls(tuple(features))
+        return cls(tuple(Feature.between(str(name), low, high) for name, (low, high) in bounds.items()))
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> "Schema":
@@ -630,41 +627,32 @@ class Schema:
 
     def n_assignments(self, positions: Iterable[int]) -> int:
         """Return how many combinations of values the features at some positions have."""
-        sizes = self.sizes
-        return prod(sizes[position] for position in positions)
+        return prod(self.sizes[position] for position in positions)
 
-    def assignments(self, positions: Iterable[int], *, start: int = 0, stop: int | None = None) -> np.ndarray:
+    def assignments(self, positions: Iterable[int], numbers: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """Return combinations of values of some features as codes, the last one varying fastest.
 
         Parameters
         ----------
         positions : iterable of int
-        start, stop : int
-            Which ones, by number.
+        numbers : sequence of int or None
+            Which combinations; all by default.
 
         Returns
         -------
-        ndarray of shape (stop - start, n_positions)
+        ndarray of shape (n, n_positions)
         """
-        all_sizes = self.sizes
-        sizes = [all_sizes[position] for position in positions]
-        stop = prod(sizes) if stop is None else stop
-        return np.column_stack(np.unravel_index(np.arange(start, stop), sizes))
+        sizes = [self.sizes[position] for position in positions]
+        return np.column_stack(np.unravel_index(np.arange(prod(sizes)) if numbers is None else numbers, sizes))
 
     def combinations(self, positions: Iterable[int], numbers: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
-        """Return codes of inputs with combinations of some features, shape (n, n_features); all others are 0.
-
-        Parameters
-        ----------
-        positions : iterable of int
-        numbers : sequence of int or None
-            Which combinations, in the order of `assignments`; all by default.
-        """
+        """Return `assignments` as codes of inputs, shape (n, n_features), of which all others are 0."""
         positions = list(positions)
-        numbers = np.arange(self.n_assignments(positions)) if numbers is None else numbers
-        codes = np.zeros((len(numbers), len(self.sizes)), dtype=np.int64)
+        codes = np.zeros(
+            (self.n_assignments(positions) if numbers is None else len(numbers), len(self.sizes)), np.int64
+        )
         if positions:
-            codes[:, positions] = np.column_stack(np.unravel_index(numbers, [self.sizes[each] for each in positions]))
+            codes[:, positions] = self.assignments(positions, numbers)
         return codes
 
     @property
@@ -734,10 +722,7 @@ class Schema:
             raise CaseError(f"inputs: expected a DataFrame, found {type(inputs).__name__}")
         if missing := [name for name in self.names if name not in inputs.columns]:
             raise CaseError(f"inputs lack the columns {', '.join(missing)}")
-        codes = np.empty((len(inputs), len(self.names)), dtype=np.int64)
-        for position, feature in enumerate(self.features):
-            codes[:, position] = feature.encode(inputs[feature.name])
-        return codes
+        return np.column_stack([feature.encode(inputs[feature.name]) for feature in self.features])
 
     @property
     def bounds(self) -> dict[str, tuple[int, int]]:

@@ -199,7 +199,7 @@ def _with_values(schema: Schema, inputs, chosen, positions, numbers: range) -> n
     codes = np.empty((inputs.shape[1], len(chosen), len(numbers)), dtype=inputs.dtype)
     for column, values in zip(codes, inputs.T, strict=True):
         column[:] = values.take(chosen)[:, None]
-    codes[positions] = schema.assignments(positions, start=numbers.start, stop=numbers.stop).T[:, None]
+    codes[positions] = schema.assignments(positions, np.arange(numbers.start, numbers.stop)).T[:, None]
     return codes.reshape(len(codes), -1).T
 
 

@@ -104,7 +104,7 @@ def count_positive(
 
     n_groups, found = schema.n_assignments(positions), []
     for start in range(0, n_groups, GROUPS_AT_ONCE):
-        values = schema.assignments(positions, start=start, stop=min(start + GROUPS_AT_ONCE, n_groups))
+        values = schema.assignments(positions, np.arange(start, min(start + GROUPS_AT_ONCE, n_groups)))
         found.append(counting.count(len(values), partial(positive, values)))
     counts, samples = map(np.concatenate, zip(*found, strict=True))
     return counts, samples
