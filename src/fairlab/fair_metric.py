@@ -72,7 +72,8 @@ class FairMetric:
             )
         if np.abs(projection).max() < _ROUNDING:
             raise ValueError(
-                f"projection: is zero; a sensitive subspace of full rank {len(projection)} leaves no difference to see"
+                f"projection: is zero; a sensitive subspace that spans all {len(projection)} features leaves no "
+                "difference to see"
             )
         object.__setattr__(self, "projection", projection)
         if self.scale is not None:
@@ -109,11 +110,6 @@ class FairMetric:
         basis = rows[size > size.max() * max(directions.shape) * np.finfo(float).eps]
         if len(basis) == 0:
             raise ValueError("directions: are all zero, so that they span no sensitive subspace")
-        if len(basis) == directions.shape[1]:
-            raise ValueError(
-                f"directions: span all {len(basis)} features; a sensitive subspace of full rank leaves no difference "
-                "to see"
-            )
         return cls(np.eye(directions.shape[1]) - basis.T @ basis, scale, feature_names)
 
     @classmethod
@@ -352,15 +348,11 @@ def _units(values, scaled):
 def _p_value(logit, attribute, n_features) -> float:
     """Return the p-value of "a regression with so many features predicts zeros and ones no better than chance"."""
     sign, share = 2 * attribute - 1, attribute.mean()
-    shift = root_scalar(lambda c: expit(logit + c).mean() - share, bracket=_around(logit, share)).root
+    middle = np.log(share / (1 - share))
+    between = middle - logit.max() - 1, middle - logit.min() + 1  # shifts with too small and too large a mean
+    shift = root_scalar(lambda c: expit(logit + c).mean() - share, bracket=between).root
     without = -xlogy(attribute, share).sum() - xlogy(1 - attribute, 1 - share).sum()
     return float(chi2.sf(2 * (without - np.logaddexp(0, -sign * (logit + shift)).sum()), n_features))
-
-
-def _around(logit, share):
-    """Return two shifts of log odds between which their mean probability is `share`."""
-    middle = np.log(share / (1 - share))
-    return middle - logit.max() - 1, middle - logit.min() + 1
 
 
 def _coefficients(X, attribute):

@@ -128,11 +128,6 @@ class BaseNetwork:
     n_features: int
     n_classes: int
 
-    @property
-    def model(self):
-        """What was given; another model is another network."""
-        return self
-
     def predict(self, X) -> np.ndarray:
         """Return the class of every row, the first of several with the same logit."""
         logits = self.logits(X)
@@ -276,6 +271,11 @@ class Network(BaseNetwork):
     from_logits : bool or None
         Whether the last layer gives logits instead; None to read it from the loss that the model was compiled with.
 
+    Attributes
+    ----------
+    model : keras.Model
+        Another one needs another network, as functions of this one are compiled.
+
     Raises
     ------
     ValueError
@@ -292,17 +292,12 @@ class Network(BaseNetwork):
 
     def __init__(self, model, *, from_logits: bool | None = None):
         logits_of = logits_model(model, from_logits)
-        self._model = model
+        self.model = model
         self.n_features = int(model.input_shape[-1])
         self.n_classes = max(int(logits_of.output_shape[-1]), 2)
         parts = (logits_of.trainable_variables, logits_of.non_trainable_variables)
         self._weights = [[tf.convert_to_tensor(part) for part in some] for some in parts]
         self._compiled = _compiled(model, logits_of, self._weights)
-
-    @property
-    def model(self):
-        """The Keras model; another one needs another network, as functions of this one are compiled."""
-        return self._model
 
     def _answer(self, X, slope=None, label=0):
         answers = self._compiled[slope](*self._weights, _filled_up(X), np.int32(label))

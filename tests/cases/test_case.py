@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from fairlab.cases import BudgetSpentError, Case, CaseError, Finding, MethodResult, Queries, Schema, wrap_model
 from fairlab.cases.meaning import PrintedLabel, reach
 from fairlab.cases.queries import BATCH_ROWS, row_keys
-from fairlab.networks import Network
+from fairlab.networks import FeedForward, Network
 
 N = 300
 
@@ -640,6 +640,15 @@ def test_decisions_that_are_all_alike_are_said():
     assert case.decide().sum() == 0
     with pytest.warns(UserWarning, match="All decisions are favourable: each is 'yes'"):
         case_of(lambda rows: np.full(len(rows), "yes"), pos_label="yes")
+
+
+def test_decisions_of_a_network_of_three_classes_are_not_all_alike():
+    network = FeedForward([np.array([[1.0, 0, 2], [0, 3, -1]]), np.array([0.5, 0, -0.5])])
+    with pytest.warns(UserWarning, match="Only 1 counts as favourable; as unfavourable count 0, 2"):
+        case = Case(
+            network, POINTS.assign(sex=["f", "m"] * 20), sensitive_features="sex", features=["a", "b"], pos_label=1
+        )
+    assert 0 < case.decide().mean() < 1 and len(case.warnings) == 1
 
 
 def test_classes_beside_the_favourable_one_are_said():

@@ -73,7 +73,7 @@ KINDS = {
     "labels": (([0, 1], np.full(8, 0.5), np.full(8, NAN), [*"abcdefgh"]), "attacked_wrong wrong y"),
     "columns": ((3, "wage", ["sex", "wage"], []), "context features names numbers categories sensitive_features"),
     "column name": ((3, "wage"), "explanatory ground_truth name output y_true"),
-    "text": ((3, [1]), "message model_name model_version what true false missing"),
+    "text": ((3, [1]), "message model_name model_version what missing"),
     "path": ((3, [1]), "path"),
     "case": ((3, PEOPLE, "case"), "case case_a case_b"),
     "flipset": ((3, PEOPLE), "flip flipset"),
@@ -139,7 +139,7 @@ USES = [
     Use(CASE.decide, {"rows": PEOPLE}, bad={"rows": (3, PEOPLE[["age"]], AGES.astype(str))}),
     Use(CASE.queries.limit, {"n_rows": 3}, lambda limit: limit.__enter__(), {"n_rows": (-1, NAN, "many")}),
     Use(cases.Queries),
-    Use(cases.AnswerCache, bad={"loads_compiler": None}),
+    Use(cases.AnswerCache),
     Use(cases.wrap_model, {"model": at_40}),
     Use(cases.Encoding, {"table": AGES}),
     Use(CASE.encoding.transform, {"rows": AGES}, bad={"rows": "table"}),
@@ -232,7 +232,7 @@ USES = [
     Use(
         models.CommandModel,
         {"command": ["true"]},
-        bad={"false": (3, "1"), "command": (3, [], "python decide.py", [3])},
+        bad={"command": (3, [], "python decide.py", [3])},
     ),
     # ADF
     Use(
@@ -453,7 +453,7 @@ MESSAGES = [
     (lambda: FairMetric([[1.0, 1.0], [0.0, 1.0]]), "projection: expected a symmetric matrix P with P P = P, found one"),
     (
         lambda: FairMetric.from_directions(np.eye(2)),
-        "directions: span all 2 features; a sensitive subspace of full",
+        "projection: is zero; a sensitive subspace that spans all 2 features leaves no difference to see",
     ),
     (lambda: networks.FeedForward(WEIGHTS).predict(AGES), "X: the network takes 3 columns, was given shape (8, 2)"),
     (

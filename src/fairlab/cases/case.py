@@ -357,13 +357,7 @@ class Case:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was settled without being given."""
-        n, given = len(self.table), self.n_given
-        sample = f"A random sample of {n:,} of the {given:,} rows is examined; intervals are about all {given:,}."
-        return (*self._model.warnings, *self._of_design(), *[sample] * (n < given))
-
-    def _of_design(self) -> list[str]:
-        """Return a sentence on weights, and on several decisions of one person."""
-        said = []
+        said, n, given = [*self._model.warnings], len(self.table), self.n_given
         if self.weights is not None:
             said.append(
                 "Rates are weighted, with intervals and tests for weights of a survey; where people are counted, each "
@@ -371,10 +365,14 @@ class Case:
             )
         if self.person is not None:
             said.append(
-                f"{len(self.table):,} decisions are about {len(np.unique(self.person)):,} people: intervals and tests "
+                f"{n:,} decisions are about {len(np.unique(self.person)):,} people: intervals and tests "
                 "go by person; where people are counted, each decision is."
             )
-        return said
+        if n < given:
+            said.append(
+                f"A random sample of {n:,} of the {given:,} rows is examined; intervals are about all {given:,}."
+            )
+        return tuple(said)
 
     @property
     def has_scores(self) -> bool:
@@ -417,7 +415,7 @@ class Case:
         _, first = np.unique(self.person[drawn], return_index=True)
         rows = np.sort(drawn[first])
         part = self._part(rows)
-        part.record = self.record.iloc[rows].drop(columns="person")
+        part.record = part.record.drop(columns="person")
         return part
 
     def groups(self, name: str) -> pd.Series:
@@ -631,9 +629,8 @@ class Case:
 
 def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:
     """Return names of columns of a table, each given once; raises a CaseError that names the argument."""
-    if not isinstance(names, str | Sequence | np.ndarray | pd.Index):
-        raise CaseError(f"{argument}: expected a column of the table or a list of them, found {names!r}")
-    names = (names,) if isinstance(names, str) else tuple(names)
+    are_several = isinstance(names, Sequence | np.ndarray | pd.Index) and not isinstance(names, str)
+    names = tuple(names) if are_several else (names,)
     if strange := [name for name in names if not isinstance(name, str)]:
         raise CaseError(f"{argument}: expected names of columns, found {strange[0]!r}")
     if not names:

@@ -142,7 +142,7 @@ class DecisionRecord(ModelAdapter):
             raise CaseError("scores: expected a score for each decision, none are given")
         return rows["score"].to_numpy()
 
-    def _known(self, question, answer, rows) -> np.ndarray:
+    def _known(self, rows) -> np.ndarray:
         return rows["answer"].to_numpy()
 
     def _answers(self, rows):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from fairlab.cases.schema import CaseError
 
@@ -78,20 +79,28 @@ class Meaning:
     is_given: bool = False
     warnings: tuple[str, ...] = ()
 
-    def of_one_kind(self, values: np.ndarray) -> str:
-        """Return a sentence if values, in `unit`, are all favourable decisions or none is; else ""."""
+    def in_unit(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores as users see them: of log odds probabilities."""
+        return expit(scores) if self.unit == "log odds" else scores
+
+    def favourable(self, values: np.ndarray) -> np.ndarray:
+        """Return which answers, as numbers, are favourable decisions."""
         if self.kind == "labels":
-            favourable = values.astype(bool)
-        elif self.decision_threshold is not None:
-            favourable = reach(values, self.decision_threshold)
-        else:  # numbers
+            return values.astype(bool)
+        return reach(self.in_unit(values), self.decision_threshold)
+
+    def of_one_kind(self, values: np.ndarray) -> str:
+        """Return a sentence if answers, as numbers, are all favourable decisions or none is; else ""."""
+        if self.kind == "numbers":
             return ""
+        favourable = self.favourable(values)
         if favourable.any() != favourable.all():
             return ""
         who = "favourable" if favourable[0] else "unfavourable"
         why = f"{'each' if favourable[0] else 'none'} is {self.pos_label!r}"
         if self.kind == "scores":
-            why = f"scores are from {values.min():g} to {values.max():g}, the threshold is {self.decision_threshold:g}"
+            scores = self.in_unit(values)
+            why = f"scores are from {scores.min():g} to {scores.max():g}, the threshold is {self.decision_threshold:g}"
         return f"All decisions are {who}: {why}. Selection rates cannot differ."
 
     @property

@@ -26,6 +26,7 @@ NEEDS = {
         lambda case: case.queries.is_deterministic,
         "The model answers the same row differently when queried again: its own noise would count as discrimination.",
     ),
+    "whole people": (lambda case: case.weights is None, "It counts whole people, and these have weights."),
     "transport": (
         lambda case: find_spec("ot") is not None,
         "It matches people by the package POT, which is not installed here.",
@@ -173,12 +174,13 @@ class Method(ABC):
             If `budget` is no whole number of at least 0.
         """
         one_each = case if self.takes_weights else case.one_decision_each(random_state=self.random_state)
+        needs = self.needs if self.takes_weights else (*self.needs, "whole people")
         examination = Examination(one_each, budget)
         start, queried = time.perf_counter(), case.queries.n_queries
         findings: list[Finding] = []
         try:
             with case.queries.limit(budget):
-                if not (any(map(examination.lacks, self.needs)) or self._refuses_weights(examination)):
+                if not any(map(examination.lacks, needs)):
                     if one_each is not case:
                         examination.warnings.append(
                             f"{self.title} took one decision of each person, drawn at random: "
@@ -204,9 +206,3 @@ class Method(ABC):
             warnings=tuple(dict.fromkeys(examination.warnings)),
             description=self.description,
         )
-
-    def _refuses_weights(self, examination: Examination) -> bool:
-        """Return whether the case has weights that the method would ignore, which is skipped then."""
-        if refused := not self.takes_weights and examination.case.weights is not None:
-            examination.skip("It counts whole people, and these have weights.")
-        return refused

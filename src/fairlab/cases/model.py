@@ -206,11 +206,11 @@ class ModelAdapter:
             self._warn(text)
         truth = None if y is None else self.meaning.truth(y)
         if answers is None:
-            values = self.queries.answers(*self._question, rows)
+            values = self._known(rows)
         else:
             values = self.meaning.values(answers)
             self.queries.store(self._question[0], values, rows)
-        if said := self.meaning.of_one_kind(self._in_unit(values)):
+        if said := self.meaning.of_one_kind(values):
             self._warn(said)
         with case_errors(after=" (rows sent again, in other batches)"):
             changed = self.queries.repeat(*self._question, rows)
@@ -230,20 +230,14 @@ class ModelAdapter:
             raise CaseError(
                 "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
             )
-        name, answer = self._question
-        answers = self.queries.send(answer, rows) if anew else self._known(name, answer, rows)
-        if name == "label":
-            return answers.astype(bool)
-        return reach(self._in_unit(answers), self.meaning.decision_threshold)
+        answers = self.queries.send(self._question[1], rows) if anew else self._known(rows)
+        return self.meaning.favourable(answers)
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the score of the favourable class, shape (n_rows,)."""
         if self.meaning.task != "scores":
             raise CaseError("model: gives labels, expected a score; hand in an object with predict_proba")
-        return self._in_unit(self.queries.answers("score", self._scores, rows))
-
-    def _in_unit(self, values: np.ndarray) -> np.ndarray:
-        return expit(values) if self.meaning.unit == "log odds" else values
+        return self.meaning.in_unit(self.queries.answers("score", self._scores, rows))
 
     def log_odds(self, rows: pd.DataFrame) -> np.ndarray:
         """Return log odds of the favourable class; of a score that is no probability, its excess over the threshold."""
@@ -260,14 +254,14 @@ class ModelAdapter:
         """Return the numbers of a regression, shape (n_rows,)."""
         if self.meaning.kind != "numbers":
             raise CaseError("model: gives decisions, expected numbers")
-        return self._known("score", self._scores, rows)
+        return self._known(rows)
 
-    def _known(self, question: str, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
-        """Return answers, which are cached."""
-        return self.queries.answers(question, answer, rows)
+    def _known(self, rows: pd.DataFrame) -> np.ndarray:
+        """Return the answers that decide, which are cached."""
+        return self.queries.answers(*self._question, rows)
 
     def _scores(self, rows) -> np.ndarray:
-        with _failing(partial(self._asked_of, rows)):
+        with self._asking(rows):
             if self.meaning.has_own_scores:
                 values = np.asarray(self._call(self.scorer, rows, self.meaning.label), dtype=float)
             else:
@@ -283,7 +277,7 @@ class ModelAdapter:
 
     def _answers(self, rows) -> np.ndarray:
         """Return what the model answers: one value a row, or columns; none missing."""
-        with _failing(partial(self._asked_of, rows)):
+        with self._asking(rows):
             answers = self._call(self.answer, rows)
         if hasattr(answers, "tocsr") or isinstance(getattr(answers, "dtype", None), pd.SparseDtype):
             raise CaseError(
@@ -312,13 +306,21 @@ class ModelAdapter:
             rows = rows.copy()
         return function(_as_array(rows) if self.takes_array else rows, *more)
 
-    def _asked_of(self, rows) -> str:
-        """Return in words what rows these are: those of the table, until the case is made."""
-        if not self.queries.n_for_case:
-            return "the rows of the table"
-        first = rows.iloc[0] if isinstance(rows, pd.DataFrame) else rows[0]
-        row = few([f"{name} {value}" for name, value in pd.Series(first).items()])
-        return f"rows that a method made, or asks more about, such as {row}"
+    @contextmanager
+    def _asking(self, rows):
+        """Say of any error inside the block that it is the model's, and on what rows."""
+        try:
+            yield
+        except CaseError:
+            raise
+        except (Exception, SystemExit) as error:  # one that ends the process would choose the exit status
+            which = "the rows of the table"
+            if self.queries.n_for_case:  # the case is made
+                first = rows.iloc[0] if isinstance(rows, pd.DataFrame) else rows[0]
+                row = few([f"{name} {value}" for name, value in pd.Series(first).items()])
+                which = f"rows that a method made, or asks more about, such as {row}"
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise CaseError(f"model: fails on {which}: {reason}") from error
 
     def _warn(self, text: str) -> None:
         self.warnings.append(text)
@@ -423,7 +425,7 @@ def _imported(name: str):
 
 def _of_network(network) -> ModelAdapter:
     return ModelAdapter(
-        type(network.model).__name__,
+        type(getattr(network, "model", network)).__name__,
         answer=partial(_best, network) if network.n_classes > 2 else None,
         scorer=partial(_log_odds, network),
         unit="log odds",
@@ -495,18 +497,6 @@ def _shaped(values, shape: tuple[int, ...], what: str) -> np.ndarray:
     if values.shape != shape:
         raise ValueError(f"model: {what} returned shape {values.shape}, expected {shape}")
     return values
-
-
-@contextmanager
-def _failing(asked_of: Callable[[], str]):
-    """Say of any error inside the block that it is the model's, and on what rows."""
-    try:
-        yield
-    except CaseError:
-        raise
-    except (Exception, SystemExit) as error:  # one that ends the process would choose the exit status
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise CaseError(f"model: fails on {asked_of()}: {reason}") from error
 
 
 def _aligned(answers, index: pd.Index) -> pd.Series:

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from fairlab.checks import check_number
 
 BATCH_ROWS = 100_000  # rows in one call of the model
 ROWS_REPEATED = 1000  # rows that are sent a second time
@@ -20,7 +21,7 @@ REPEAT_SECONDS = 2.0  # seconds that this may take
 MAX_SECONDS = 1e8  # of a timer
 KEYS_AT_ONCE = 200_000  # that are put into new slots
 MOST_FULL = 0.55  # share of the slots
-LARGE, VERY_LARGE = 5_000, 500_000  # keys from which on it pays to use a compiler, and to load it
+LARGE, VERY_LARGE = 5_000, 500_000  # keys of a question, and of a cache, that it pays to compile for, and to load numba
 _STEP = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over all 64 bits
 
 
@@ -176,8 +177,7 @@ class Queries:
         ValueError
             If `n_rows` is negative.
         """
-        if not (isinstance(n_rows, Real) and n_rows >= 0):
-            raise ValueError(f"n_rows: expected a number of rows, at least 0, found {n_rows!r}")
+        check_number(n_rows, "n_rows", least=0, infinite=True)
         outer, self.left = self.left, min(self.left, n_rows)
         granted, counted = self.left, self._counted
         self._counted = {} if counted is None else counted
@@ -311,11 +311,6 @@ class AnswerCache:
     after the first large question, and with numba, a table of slots: the slot of a key is a hash of it, or the next
     free one (open addressing).
 
-    Parameters
-    ----------
-    loads_compiler : bool
-        Whether a large question may load numba, which takes half a second; otherwise it is used if it is loaded.
-
     Examples
     --------
     >>> from fairlab.cases import AnswerCache
@@ -325,8 +320,8 @@ class AnswerCache:
     ([6, 8, 6], [True, True, False])
     """
 
-    def __init__(self, *, loads_compiler: bool = False):
-        self._loads_compiler, self._n, self._bits = loads_compiler, 0, 11  # of a slot's number
+    def __init__(self) -> None:
+        self._n, self._bits = 0, 11  # of a slot's number
         self._keys: Any = None
         self._values: Any = None
         self._numbers: Any = None
@@ -383,7 +378,7 @@ class AnswerCache:
     def _find(self, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of each key, and whether it is the first such key of all."""
         is_large = len(asked) >= LARGE and asked.dtype.kind == "i"
-        is_large &= self._loads_compiler or "numba" in sys.modules or len(asked) >= VERY_LARGE
+        is_large &= "numba" in sys.modules or self._n + len(asked) >= VERY_LARGE
         if (self._slots is not None or is_large) and (loop := _compiled_loop()) is not None:
             self._make_room(loop, self._n + len(asked))
             return loop(self._slots, self._keys, self._n, asked, self._places(asked))
@@ -409,9 +404,7 @@ class AnswerCache:
 
     def _places(self, keys: np.ndarray) -> np.ndarray:
         """Return the slots in which to look for keys first."""
-        places = keys.view(np.uint64) * np.uint64(_STEP)
-        places >>= np.uint64(64 - self._bits)
-        return places.view(np.int64)
+        return (keys.view(np.uint64) * np.uint64(_STEP) >> np.uint64(64 - self._bits)).view(np.int64)
 
 
 @cache

@@ -606,12 +606,10 @@ class Schema:
 
         Raises
         ------
-        TypeError, CaseError
-            If these are no names; if a name is unknown or given twice, there is none, or a feature has only one value.
+        CaseError
+            If a name is unknown or given twice, there is none, or a feature has only one value.
         """
-        if not isinstance(names, Iterable):
-            raise TypeError(f"sensitive_features: expected names of features, found {names!r}")
-        names = [names] if isinstance(names, str) else list(names)
+        names = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
         if not names:
             raise CaseError("sensitive_features: expected at least one feature of the schema, found none")
         for name in names:
@@ -691,24 +689,23 @@ class Schema:
             expected = f"expected integers of shape (n_rows, {len(self.features)})"
             raise CaseError(f"codes: {expected}, found {codes.dtype} of shape {codes.shape}")
         columns = np.array(codes.T, dtype=np.int64, order="C")
-        ranges = [feature.values for feature in self.features if isinstance(feature.values, range)]
-        whole = len(ranges) == len(self.features) and len(codes) > 0
         # Read without their signs, negative codes are too large.
-        if whole and (columns.view(f"u{columns.itemsize}").max(axis=1) < self.sizes).all():
-            for column, values in zip(columns, ranges, strict=True):
-                if (values.start, values.step) != (0, 1):
-                    column[:] = values.start + values.step * column
+        too_large = columns.view(np.uint64).max(axis=1, initial=0) >= self.sizes
+        if too_large.any():
+            place = int(too_large.argmax())
+            expected, column = f"expected 0 to {self.sizes[place] - 1}", columns[place]
+            strange = column[(column < 0) | (column >= self.sizes[place])][0]
+            raise CaseError(f"codes: {expected} of feature {self.names[place]!r}, found {strange}")
+        if all(isinstance(feature.values, range) for feature in self.features):
+            for column, feature in zip(columns, self.features, strict=True):
+                if (feature.values.start, feature.values.step) != (0, 1):
+                    column[:] = feature.decode(column)
             return pd.DataFrame(columns.T, columns=self.names, copy=False)
-        decoded = {}
-        for feature, column in zip(self.features, columns, strict=True):
-            if len(column) and (column.min() < 0 or column.max() >= len(feature.values)):
-                strange = column.min() if column.min() < 0 else column.max()
-                expected = f"expected 0 to {len(feature.values) - 1}"
-                raise CaseError(f"codes: {expected} of feature {feature.name!r}, found {strange}")
-            found = feature.decode(column)
-            # Objects stay what they are: None, which is no missing number, and numbers among texts.
-            decoded[feature.name] = found if found.dtype != object else pd.Series(found, dtype=object)
-        return pd.DataFrame(decoded)
+        decoded = {each.name: each.decode(column) for each, column in zip(self.features, columns, strict=True)}
+        # Objects stay what they are: None, which is no missing number, and numbers among texts.
+        return pd.DataFrame(
+            {name: pd.Series(each, dtype=object) if each.dtype == object else each for name, each in decoded.items()}
+        )
 
     def encode(self, inputs: pd.DataFrame) -> np.ndarray:
         """Return the codes of inputs, shape (n_rows, n_features); other columns are left out.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count, check_flag, check_number
+from fairlab.checks import check_count, check_flag, check_number, check_text
 
 SECONDS, SECONDS_A_ROW = 600.0, 10.0  # that a call may take
 
@@ -40,18 +40,14 @@ class CommandModel:
         Program and arguments.
     by_row : bool
         Whether it is called for each row, with its values as further arguments in the order of the columns, as Python
-        writes them: ``True``, ``1.0``, ``1``, text as it is; it then prints a decision. Otherwise it gets all rows on
-        its standard input and prints one number for each.
+        writes them: ``True``, ``1.0``, ``1``, text as it is; it then prints 1 for a favourable decision and 0 for any
+        other. Otherwise it gets all rows on its standard input and prints one number for each.
     timeout : float or None
         Seconds that one call may take: by default 600, by row 10.
     missing : str
         What it is given for a missing value; a text that is the same is refused.
     n_jobs : int
         By row: calls at a time.
-    true : str
-        By row: what it prints, but for blanks around it, for a positive decision.
-    false : str or None
-        By row: what it prints otherwise; None for anything, as Themis takes it.
 
     Raises
     ------
@@ -75,20 +71,19 @@ class CommandModel:
     timeout: float | None = None
     missing: str = ""
     n_jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
-    true: str = "1"
-    false: str | None = "0"
 
     def __post_init__(self):
-        _check_command(self.command)
+        command = self.command
+        if isinstance(command, str) and command:
+            raise ValueError(f"command: expected a list such as {command.split()}, found the text {command!r}")
+        are_texts = isinstance(command, Sequence) and all(isinstance(part, str | os.PathLike) for part in command)
+        if not command or not are_texts:
+            raise ValueError(f"command: expected a list of texts, found {command!r}")
         seconds = SECONDS_A_ROW if check_flag(self.by_row, "by_row") else SECONDS
         object.__setattr__(self, "timeout", seconds if self.timeout is None else self.timeout)
         check_number(self.timeout, "timeout", above=0, infinite=True)
         check_count(self.n_jobs, "n_jobs")
-        for name, text in (("true", self.true), ("false", self.false), ("missing", self.missing)):
-            if not (isinstance(text, str) or (name == "false" and text is None)):
-                raise ValueError(f"{name}: expected a text, found {text!r}")
-        if self.true == self.false:
-            raise ValueError(f"false: expected another text than {self.true!r}, or None")
+        check_text(self.missing, "missing")
 
     def __call__(self, inputs: pd.DataFrame) -> np.ndarray:
         """Return one number, or by row one decision, for each row, shape (n_rows,).
@@ -99,7 +94,9 @@ class CommandModel:
             If a call cannot start, fails, takes too long or prints something else; if a column has both missing values
             and the text that stands for them.
         """
-        _check_missing(inputs, self.missing)
+        for name, column in inputs.items():
+            if column.hasnans and (column.dropna().map(str) == self.missing).any():
+                raise SoftwareError(f"column {name!r} holds the text {self.missing!r}, which stands for missing values")
         return self._decisions(inputs) if self.by_row else self._numbers(inputs)
 
     def _numbers(self, inputs) -> np.ndarray:
@@ -113,7 +110,8 @@ class CommandModel:
             raise SoftwareError(f"{name}: expected a number for each row; {error}") from None
 
     def _decisions(self, inputs) -> np.ndarray:
-        rows = self._texts(inputs).tolist()
+        texts = inputs.astype(object).map(str, na_action="ignore").where(inputs.notna(), self.missing)
+        rows = texts.to_numpy().tolist()
         with ThreadPoolExecutor(self.n_jobs) as pool:
             try:
                 return np.fromiter(pool.map(self._decide, rows), dtype=bool, count=len(rows))
@@ -121,41 +119,15 @@ class CommandModel:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _texts(self, inputs: pd.DataFrame) -> np.ndarray:
-        texts = np.empty(inputs.shape, dtype=object)
-        for position, (_, column) in enumerate(inputs.items()):
-            known = column.notna().to_numpy()
-            texts[known, position] = [str(value) for value in column[known].tolist()]
-            texts[~known, position] = self.missing
-        return texts
-
     def _decide(self, values: list[str]) -> bool:
         try:
-            printed = _run([*self.command, *values], self.timeout)
+            answer = _run([*self.command, *values], self.timeout).strip()
+            if answer not in ("0", "1"):
+                raise SoftwareError(f"printed {answer!r}, expected '1' or '0'")
         except SoftwareError as error:
-            raise self._error(values, str(error)) from error.__cause__
-        answer = printed.strip()
-        if answer != self.true and self.false is not None and answer != self.false:
-            raise self._error(values, f"printed {answer!r}, expected {self.true!r} or {self.false!r}")
-        return answer == self.true
-
-    def _error(self, values: list[str], what: str) -> SoftwareError:
-        return SoftwareError(f"{' '.join(map(str, self.command))} failed on input {' '.join(values)}: {what}")
-
-
-def _check_missing(inputs: pd.DataFrame, text: str) -> None:
-    """Raise a SoftwareError if a column has both missing values and the text that stands for them."""
-    for name, column in inputs.items():
-        if column.hasnans and (column.dropna().map(str) == text).any():
-            raise SoftwareError(f"column {name!r} holds the text {text!r}, which stands for missing values")
-
-
-def _check_command(command) -> None:
-    """Refuse what is no list of texts."""
-    if isinstance(command, str) and command:
-        raise ValueError(f"command: expected a list such as {command.split()}, found the text {command!r}")
-    if not isinstance(command, Sequence) or not command or not all(isinstance(p, str | os.PathLike) for p in command):
-        raise ValueError(f"command: expected a list of texts, found {command!r}")
+            program = " ".join(map(str, self.command))
+            raise SoftwareError(f"{program} failed on input {' '.join(values)}: {error}") from error.__cause__
+        return answer == "1"
 
 
 def _run(command: Sequence[str], timeout: float, given: str | None = None) -> str:

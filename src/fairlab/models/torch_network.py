@@ -1,5 +1,7 @@
 """A PyTorch module as a network."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from fairlab.checks import optional
@@ -20,6 +22,11 @@ class TorchNetwork(BaseNetwork):
         sigmoid or a softmax, or they are probabilities whatever goes in. The first linear layer says how many features
         there are.
 
+    Attributes
+    ----------
+    model : torch.nn.Module
+        Its end and size are known; another module is another network.
+
     Raises
     ------
     ValueError
@@ -27,7 +34,7 @@ class TorchNetwork(BaseNetwork):
     """
 
     def __init__(self, model):
-        self._model = model
+        self.model = model
         linear = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
         if not linear:
             raise ValueError("model: expected a PyTorch module with a linear layer; wrap others in a function")
@@ -36,7 +43,7 @@ class TorchNetwork(BaseNetwork):
         # A sigmoid or softmax inside `forward` is no layer; inputs of all sizes show it.
         sizes = np.repeat([1, 10, 1000], 64)[:, None]
         probe = sizes * np.random.default_rng(0).normal(size=(len(sizes), self.n_features))
-        with _InUse(model), torch.no_grad():
+        with _in_use(model), torch.no_grad():
             X, ends = self._tensor(probe), torch.nn.Sigmoid | torch.nn.Softmax | torch.nn.LogSoftmax
             answer, _, ended = self._passed(X)
             # The layer that was defined last need not be what the module ends with.
@@ -46,14 +53,9 @@ class TorchNetwork(BaseNetwork):
         within = ((outputs >= 0) & (outputs <= 1)).all()
         self._are_probabilities = within and (outputs.shape[1] == 1 or np.allclose(outputs.sum(axis=1), 1, atol=1e-4))
 
-    @property
-    def model(self):
-        """The module, whose end and size are known; another module is another network."""
-        return self._model
-
     def _answer(self, X, slope=None, label=0):
         X = self._tensor(X).requires_grad_(slope is not None)
-        with _InUse(self._model), torch.set_grad_enabled(slope is not None):
+        with _in_use(self.model), torch.set_grad_enabled(slope is not None):
             answer = self._logits(X)
             logits = answer.detach().cpu().numpy()
             if slope is None:
@@ -88,7 +90,7 @@ class TorchNetwork(BaseNetwork):
         caught = [(None, None)]
         hook = self._end.register_forward_hook(lambda _, inputs, output: caught.append((inputs[0], output)))
         try:
-            answer = self._model(X)
+            answer = self.model(X)
         finally:
             hook.remove()
         answer, *parts = (_in_rows(part) for part in (answer, *caught[-1]))
@@ -102,15 +104,12 @@ def _in_rows(values):
     return values[:, None] if getattr(values, "ndim", 2) == 1 else values
 
 
-class _InUse:
+@contextmanager
+def _in_use(model):
     """Put a module into evaluation inside a ``with`` block, and back as it was."""
-
-    def __init__(self, model):
-        self._model = model
-
-    def __enter__(self):
-        self.was_training = self._model.training
-        self._model.eval()
-
-    def __exit__(self, *_):
-        self._model.train(self.was_training)
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)

@@ -82,7 +82,7 @@ class UniformDraw:
 
     def __init__(self, model, schema: Schema, output_distance: Callable | None = None):
         self.schema, self.output_distance = check_schema(schema), output_distance
-        self._model, self._answers = wrap_model(model), AnswerCache(loads_compiler=True)
+        self._model, self._answers = wrap_model(model), AnswerCache()
 
     @property
     def runs(self) -> int:
