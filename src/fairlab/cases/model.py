@@ -350,7 +350,8 @@ def wrap_model(model: Any) -> ModelAdapter:
         adapter = copy(model)  # two cases have their own queries and meaning
         adapter.queries, adapter.warnings, adapter.originals = Queries(), [], {}
         return adapter
-    if is_torch(model):
+    torch = sys.modules.get("torch")  # without importing it
+    if torch is not None and isinstance(model, torch.nn.Module):
         return _of_network(_imported("..models.torch_network").TorchNetwork(model))
     if hasattr(model, "log_odds_gradient") and hasattr(model, "n_classes"):  # a `fairlab.networks.Network`
         return _of_network(model)
@@ -370,12 +371,6 @@ def is_keras(model) -> bool:
     """Return whether `model` is a Keras model, without importing Keras."""
     keras = sys.modules.get("keras")
     return keras is not None and isinstance(model, keras.Model)
-
-
-def is_torch(model) -> bool:
-    """Return whether `model` is a PyTorch module, without importing PyTorch."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def as_matrix(rows: pd.DataFrame, n_features: int) -> np.ndarray:
@@ -460,7 +455,9 @@ def _of_estimator(model) -> ModelAdapter:
         raise TypeError("model: expected one output, found several; hand them in one by one")
     if classes is not None:
         classes = tuple(np.asarray(classes).tolist())
-    columns = _fitted_columns(model)
+    names = getattr(model, "feature_names_in_", None)
+    is_named = names is not None and not all(re.fullmatch(r"Column_\d+", str(name)) for name in names)
+    columns = tuple(map(str, names)) if is_named else None  # names such as Column_0 are LightGBM's for an array
     score = unit = None
     if hasattr(model, "predict_proba"):
         score, unit = partial(_probability, model, 2 if classes is None else len(classes)), "probability"
@@ -475,13 +472,6 @@ def _of_estimator(model) -> ModelAdapter:
         columns=columns,
         takes_array=columns is None and hasattr(model, "n_features_in_"),
     )
-
-
-def _fitted_columns(model) -> tuple[str, ...] | None:
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or all(re.fullmatch(r"Column_\d+", str(name)) for name in names):  # LightGBM's for an array
-        return None
-    return tuple(map(str, names))
 
 
 def _as_array(rows) -> np.ndarray:

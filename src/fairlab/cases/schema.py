@@ -134,17 +134,14 @@ class Feature:
         object.__setattr__(self, "values", values)
         if self.edges is not None:
             object.__setattr__(self, "edges", _checked_edges(self.name, self.edges))
-            self._check_bins()
-
-    def _check_bins(self):
-        known = [value for value in self.values if not is_missing(value)]
-        if not all(_is_real(value) for value in known):
-            raise CaseError(f"feature {self.name!r}: edges need numbers as values, found {known[:3]}")
-        if [bisect_left(self.edges, value) for value in known] != list(range(len(self.edges) + 1)):
-            raise CaseError(
-                f"feature {self.name!r}: expected one value in each of the {len(self.edges) + 1} bins, in order, "
-                f"found {known}"
-            )
+            known = [value for value in self.values if not is_missing(value)]
+            if not all(map(_is_real, known)):
+                raise CaseError(f"feature {self.name!r}: edges need numbers as values, found {known[:3]}")
+            if [bisect_left(self.edges, value) for value in known] != list(range(len(self.edges) + 1)):
+                raise CaseError(
+                    f"feature {self.name!r}: expected one value in each of the {len(self.edges) + 1} bins, in order, "
+                    f"found {known}"
+                )
 
     @classmethod
     def between(cls, name: str, low: int, high: int) -> "Feature":
@@ -276,7 +273,9 @@ class Feature:
         """Return `labels` with numbers in other words, as dates."""
         known = [value for value in self.values if not is_missing(value)]
         if self.edges is not None:
-            known = _spans(list(map(in_words or number_in_words, self.edges)))
+            ends = list(map(in_words or number_in_words, self.edges))
+            between = [f"{low} to {high}" for low, high in pairwise(ends)]
+            known = [f"up to {ends[0]}", *between, f"above {ends[-1]}"] if ends else ["any number"]
         elif in_words is not None:
             known = list(map(in_words, known))
         often = Counter(map(str, known))
@@ -475,13 +474,6 @@ def _sizes(edges: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 def number_in_words(edge: float) -> str:
     """Return an edge of bins as a number in words."""
     return f"{float(edge):,}".removesuffix(".0")
-
-
-def _spans(ends: Sequence[str]) -> list[str]:
-    """Return names of what lies up to the first edge, between two, and above the last."""
-    if not ends:
-        return ["any number"]
-    return [f"up to {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"above {ends[-1]}"]
 
 
 @dataclass(frozen=True)
