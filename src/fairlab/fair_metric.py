@@ -194,7 +194,7 @@ class FairMetric:
         ----------
         X, X_start : array or tensor of shape (..., n_points, n_features)
         """
-        dtype = getattr(X.dtype, "as_numpy_dtype", X.dtype)
+        dtype = np.result_type(getattr(X.dtype, "as_numpy_dtype", X.dtype), np.float16)  # of whole numbers, a float
         if self.scale is None:
             return 2 * (X - X_start) @ self.projection.astype(dtype)
         scale = self.scale.astype(dtype)

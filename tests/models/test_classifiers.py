@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairlab.fair_metric import FairMetric
 from fairlab.models import (
     CommandModel,
     KerasClassifier,
@@ -105,6 +106,19 @@ def test_arrays_and_tensors_get_the_same_answers():
         ours, theirs = ask(POINTS, y), ask(tf.constant(POINTS), y)
         assert (type(ours), tf.is_tensor(theirs)) == (np.ndarray, True)
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_points_of_whole_numbers_are_points_as_any_other():
+    network = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    network.set_weights([np.full((3, 1), 0.4), np.array([0.3])])
+    whole = np.array([[1, 2, 3], [0, -1, 4]])
+    for model in (LinearClassifier([0.5, 0.25, -0.75], 0.5), KerasClassifier(network, from_logits=True)):
+        np.testing.assert_allclose(model.log_odds(whole), model.log_odds(whole.astype(np.float32)), rtol=1e-6)
+    np.testing.assert_array_equal(
+        LinearClassifier([0.5, 0.25, -0.75], 0.5).log_odds_gradient(whole)[0], [0.5, 0.25, -0.75]
+    )
+    metric = FairMetric.from_directions([[1.0, 1.0, 0.0]], scale=[0.5, 2.0, 1.0])
+    np.testing.assert_allclose(metric.gradient(whole, 0 * whole), metric.gradient(whole * 1.0, whole * 0.0))
 
 
 class Learnt(WhiteBoxClassifier):

@@ -146,6 +146,7 @@ class LinearClassifier(WhiteBoxClassifier):
 
     def log_odds(self, X: Any) -> Any:
         """Return the linear function of the features."""
+        X = _points(X)
         if tuple(X.shape)[-1:] != self.coef.shape[-1:]:
             expected = f"expected {self.coef.shape[-1]} columns, one for each coefficient"
             raise ValueError(f"X: {expected}, found shape {tuple(X.shape)}")
@@ -153,7 +154,7 @@ class LinearClassifier(WhiteBoxClassifier):
 
     def log_odds_gradient(self, X: np.ndarray) -> np.ndarray:
         """Return the coefficients, at every point."""
-        return np.broadcast_to(like(X, self.coef[..., None, :]), X.shape)
+        return np.broadcast_to(like(_points(X), self.coef[..., None, :]), X.shape)
 
 
 class KerasClassifier(WhiteBoxClassifier):
@@ -188,6 +189,7 @@ class KerasClassifier(WhiteBoxClassifier):
 
     def log_odds(self, X: Any) -> Any:
         """Return the log odds, which are finite however sure the model is."""
+        X = _points(X)
         outputs = tf.cast(self._logits(X), X.dtype)
         log_odds = outputs[..., -1] - (outputs[..., 0] if outputs.shape[-1] == 2 else 0)
         return log_odds if _is_tensor(X) else log_odds.numpy()
