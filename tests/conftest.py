@@ -5,6 +5,7 @@ import os
 import sys
 
 import pytest
+from hypothesis import settings
 from toy_project import CELLS, PUBLISHED, SPECIFICATION, write_notebook
 
 from fairlab.data.project import project
@@ -13,6 +14,8 @@ gc.set_threshold(30_000)  # as in the command line
 # One thread per test process: the test runner already uses every core.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
     os.environ.setdefault(_name, "1")
+settings.register_profile("fairlab", deadline=None)  # how long an example takes is the machine's
+settings.load_profile("fairlab")
 
 
 @pytest.fixture

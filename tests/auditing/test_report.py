@@ -299,7 +299,7 @@ def test_by_default_no_label_no_exact_number_and_no_rare_value_is_shown():
     assert list(shown_rows(finding(table), table, "binned")) == ["age", "sex"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(30, 200), seed=st.integers(0, 99), k=st.integers(1, 4))
 def test_each_row_that_is_shown_is_like_five_people_in_the_columns_that_are_shown(n, seed, k):
     rng = np.random.default_rng(seed)

@@ -48,7 +48,7 @@ def test_gradients_agree_with_finite_differences(name):
     np.testing.assert_allclose(model.loss_gradient(points, Y).T, numeric, atol=1e-8 if h < 1e-3 else 1e-3)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1))
 def test_linear_model_against_its_closed_form(seed):
     rng = np.random.default_rng(seed)

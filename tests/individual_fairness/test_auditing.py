@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit
@@ -256,7 +256,6 @@ def test_probabilities_of_0_and_1_are_held_within_limits():
 # the fair metric
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_distance_ignores_the_subspace_and_only_that(seed, k):
     rng = np.random.default_rng(seed)

@@ -154,7 +154,7 @@ def test_of_several_requests_for_a_look_at_a_time_one_is_granted(monitor):
     assert [one.number for one in monitor.store.look_list(number)] == [1]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sizes=st.lists(st.integers(1, 400), max_size=8), every=st.sampled_from([10, 100, 250]))
 def test_where_looks_by_rows_end_is_not_for_the_sender_to_choose(monitor, sizes, every):
     rows, ends = decisions(sum(sizes), seed=3), []
@@ -278,7 +278,6 @@ def test_a_look_whose_permutations_are_too_few_for_its_level_says_so(changes, le
     assert (own.min() > level) == bool(expected)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 25), min_size=4, max_size=10), st.integers(1, 12))
 def test_no_small_cell_is_shown_nor_follows_from_what_is_shown(cells, smallest):
     cells = np.array(cells[: len(cells) // 2 * 2]).reshape(2, -1)  # outputs, groups

@@ -28,9 +28,7 @@ def test_answers_are_those_of_the_document(operations, mode):
     for operation in operations:
 
         @given(operation.as_strategy(generation_mode=mode))
-        @settings(
-            max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
-        )
+        @settings(max_examples=15, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
         def answers(case):
             # What is registered says more of rows than a document can.
             case.call_and_validate(excluded_checks=[positive_data_acceptance])

@@ -46,7 +46,7 @@ def counts(store, number):
     return store.investigation(number).counts
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sent=st.lists(st.lists(st.integers(0, 30), max_size=12), min_size=1, max_size=6))
 def test_every_event_is_stored_and_counted_once_however_batches_repeat_it(monitor, sent):
     pool, number = decisions(31), monitor.register()

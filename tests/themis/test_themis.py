@@ -67,7 +67,7 @@ def test_output_distance():
     assert themis.causal_score("x0").estimate == pytest.approx(0.2, abs=0.01)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PROGRAMS)
 def test_an_output_table_has_every_input(table):
     schema, program = as_program(table)
@@ -173,7 +173,7 @@ def test_evidence_with_a_distance_is_the_counterpart_furthest_away():
     assert (len(found), found - furthest) == (5, set())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PROGRAMS, st.sampled_from([0.1, 0.3, 0.5, 0.75, 1.0]), st.integers(0, 5))
 def test_pruned_and_unpruned_searches_find_the_same_sets(table, threshold, seed):
     # All groups are enumerated, so that group scores are exact.
@@ -219,7 +219,7 @@ def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():
 # exact scores, and the domain of Themis' settings
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PROGRAMS)
 def test_definitions_by_brute_force(table):
     inputs = list(product(*map(range, table.shape)))
@@ -296,7 +296,7 @@ def plain_loop(program, schema, row, positions, distance):
     return own, changed, partner, len(looked)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(PROGRAMS, st.booleans(), st.sampled_from([1, 7, 50_000]), st.integers(0, 5))
 def test_inputs_are_compared_together_as_by_the_plain_loop(table, is_binary, cells, seed):
     table = table if is_binary else np.random.default_rng(seed).integers(0, 100, table.shape).astype(float)
@@ -353,7 +353,7 @@ def proportions(rule, outcomes):
     return rule.count(len(outcomes), outcomes_of)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     shares=st.lists(st.floats(0, 1), min_size=1, max_size=5),
     bound=st.sampled_from([0.03, 0.1, 0.4]),
@@ -413,7 +413,7 @@ HUGE = Schema.from_dict({f"x{i}": range(1000) for i in range(8)})  # 10**24 inpu
 
 
 @pytest.mark.parametrize("schema", [Schema.from_dict({f"x{i}": range(4) for i in range(3)}), HUGE])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(blocks=st.lists(st.integers(1, 60), min_size=1, max_size=60), seed=st.integers(0, 100))
 def test_memory_never_runs_an_input_twice(schema, blocks, seed):
     rng, seen, asked = np.random.default_rng(seed), [], []

@@ -31,7 +31,7 @@ def draw_groups(n_source, n_target, seed=0):
 
 
 @pytest.mark.parametrize("solver", ["network_simplex", "hungarian", "lp"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(pair=small_pairs)
 def test_equals_the_best_permutation(solver, pair):
     source, target = pair

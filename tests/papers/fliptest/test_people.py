@@ -203,7 +203,7 @@ def draw(n, seed=0):
 X, Y, GROUP = draw(500)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.05, 0.5, np.inf]))
 def test_optimality_conditions(seed, bound):
     X, y, group = draw(100, seed)

@@ -60,7 +60,7 @@ def answer(tree, row, default):
     [{}, {"purity": ("first",)}, {"purity": ("b", "class")}, {"purity": ("c", "first")}],
     ids=lambda options: "-".join(options.get("purity", ("usual",))),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 1000))
 def test_the_tree_is_that_of_the_recursion(options, seed):
     X, y = table(seed)
