@@ -185,8 +185,9 @@ def test_answers_and_gradients_are_those_of_compiled_code(weights, factor):
         np.testing.assert_allclose(own, other, rtol=1e-3, atol=1e-3)
 
 
-def test_ties_share_the_label():
-    network = FeedForward([np.zeros((2, 3)), np.zeros(3)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_ties_share_the_label(n_classes):
+    network = FeedForward([np.zeros((2, n_classes)), np.zeros(n_classes)])
     assert (network.loss_gradient([[1, 2]]) == 0).all()
     assert network.predict([[1, 2], [3, 4]]).tolist() == [0, 0]
-    np.testing.assert_allclose(network.probabilities([[1, 2]]), 1 / 3, rtol=1e-6)
+    np.testing.assert_allclose(network.probabilities([[1, 2]]), 1 / n_classes, rtol=1e-6)

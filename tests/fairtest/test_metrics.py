@@ -216,11 +216,6 @@ def test_as_published_up_to_a_thousand_people_are_resampled(metric, small, large
 # sound by default
 
 
-def test_where_nobody_gets_the_output_the_difference_is_still_bounded():
-    interval = Difference().sound(np.array([[50, 0], [70, 0]]), confidence_level=0.95)
-    assert numbers(interval) == pytest.approx((-(1 - 0.025 ** (1 / 70)), 1 - 0.025 ** (1 / 50), 1))
-
-
 def test_nmi_that_chance_explains_holds_zero_and_its_estimate_is_less_what_chance_adds():
     fair, unfair = np.array([[26, 24], [24, 26]]), np.array([[45, 5], [5, 45]])
     tested = exact(NMI(), people(fair))
@@ -338,8 +333,8 @@ def test_of_one_number_or_three_people_nothing_is_known(sample):
     assert np.isfinite(Correlation().estimate(sample))
 
 
-def test_published_permutation_p_value_against_all_permutations():
-    x, y = [1, 5, 2, 8, 9, 4], [2.0, 3, 1, 9, 4, 7]
+@pytest.mark.parametrize(("x", "y"), [([1, 5, 2, 8, 9, 4], [2.0, 3, 1, 9, 4, 7]), ([1, 5, 2, 8], [2.0, 3, 1, 9])])
+def test_published_permutation_p_value_against_all_permutations(x, y):
     r = np.array([abs(np.corrcoef(x, shuffled)[0, 1]) for shuffled in permutations(y)])
     expected = pytest.approx(np.mean(r >= r[0] - 1e-9), abs=0.02)
     assert exact(Correlation(variant="published"), pairs(x, y)).p_value == expected

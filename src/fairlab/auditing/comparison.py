@@ -493,6 +493,4 @@ def difference(first: np.ndarray, second: np.ndarray, *, is_paired: bool) -> tup
 
 def _range_of_change(u, v) -> tuple[float, float]:
     corners = [np.sign(x * y) * min(abs(x), abs(y)) for x in u for y in v]
-    if u[0] <= 0 <= u[1] or v[0] <= 0 <= v[1]:
-        corners.append(0.0)
     return float(min(corners)), float(max(corners))
