@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
@@ -233,24 +232,6 @@ def test_several_investigations_share_one_test_set_and_the_correction(people, va
             sample, rng = Sample(tested[name], tested["offer"]), np.random.default_rng(0)
             expected = NMI().exact(sample, confidence_level=level, rng=rng)
             assert (low, high) == (expected.low, expected.high)
-
-
-def test_ten_investigations_of_noise_at_once_keep_the_level():
-    alarms, n = 0, 60
-    for number in range(n):
-        rng = np.random.default_rng([number, 4])
-        table = pd.DataFrame({f"o{k}": rng.choice(["no", "yes"], 120) for k in range(10)})
-        several = [Investigation("sex", f"o{k}", context=[], min_leaf_size=20) for k in range(10)]
-        report = investigate(DataSource(table.assign(sex=rng.choice(["f", "m"], 120))), several)
-        alarms += report.to_frame()["significant"].any()
-    assert alarms <= binom.ppf(0.999, n, 0.05)
-
-
-def test_approximate_tests(people):
-    [test] = everyone(DataSource(people), **ASK, context=[], exact=False).itertuples()
-    with DataSource(people).lend_test_set() as tested:
-        sample = Sample(tested["gender"], tested["offer"])
-    assert test.low == pytest.approx(float(NMI().approximate(sample, confidence_level=0.95).low))
 
 
 def test_one_call_does_what_the_steps_do_and_leaves_what_it_gets(people):

@@ -219,16 +219,11 @@ def test_a_few_networks(seed):
     assert (free > 0.05, fair > 0.05, clear < 0.01) == (True, True, True)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_few_fair_worlds(seed):
-    truth, finding = examined(seed, fair=True)
-    assert (truth, finding.p_value > 0.05) == (pytest.approx(1), True)
-
-
-def test_an_unfair_world():
-    truth, finding = examined(7, fair=False, clear=True)
-    assert truth > 1.5
-    assert finding.p_value < 0.001
+@pytest.mark.parametrize(("seed", "is_fair"), [(0, True), (1, True), (2, True), (7, False)])
+def test_a_few_worlds(seed, is_fair):
+    truth, finding = examined(seed, fair=is_fair, clear=not is_fair)
+    assert (truth == pytest.approx(1), truth > 1.5) == (is_fair, not is_fair)
+    assert (finding.p_value > 0.05, finding.p_value < 0.001) == (is_fair, not is_fair)
 
 
 if __name__ == "__main__":

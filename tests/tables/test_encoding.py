@@ -11,17 +11,10 @@ import pytest
 pytest.importorskip("duckdb")
 
 from fairlab.tables import (
-    Code,
-    Column,
-    Cut,
     FilesError,
     Folder,
-    Hash,
-    InMemory,
-    Split,
     encode,
     encoding,
-    find_thresholds,
 )
 from fairlab.tables import folder as of_codes
 
@@ -312,49 +305,6 @@ def test_texts_of_one_digest_are_different_keys(tmp_path, monkeypatch):
 # folders of codes
 
 
-@pytest.fixture
-def codes(tmp_path):
-    rng = np.random.default_rng(0)
-    n = 5_000
-    frame = pd.DataFrame(
-        {"sex": rng.choice(["f", "m"], n), "pay": rng.lognormal(3, 1, n), "age": rng.integers(18, 80, n)}
-    )
-    frame.to_parquet(tmp_path / "people.parquet")
-    return frame, tmp_path
-
-
-def test_parts_of_any_size_give_the_same_counts_and_thresholds(codes, monkeypatch):
-    frame, place = codes
-    monkeypatch.setattr(encoding, "MOST_CODES", 1_000)  # so that pay is kept as numbers
-    monkeypatch.setattr(of_codes, "ROWS_AT_ONCE", 77)
-    monkeypatch.setattr(of_codes, "N_BINS", 5)
-    table = Folder(encode(place / "people.parquet", place / "codes"))
-    assert table.names[-1] == "number of the row"
-    table.add(Column("sex", None, ("m", "f")), {"f": 1, "m": 0})  # in another order than in the file
-    memory = InMemory(
-        {
-            "sex": Column("sex", (frame["sex"] == "f").to_numpy().astype(int), ("m", "f")),
-            "pay": Column("pay", frame["pay"].to_numpy()),
-            "age": Column("age", frame["age"].to_numpy()),
-            "number of the row": Column("number of the row", np.arange(len(frame))),
-        }
-    )
-    half = Cut(Hash.keyed("number of the row", 0), (2.0**30,))
-    pay, age, sex = Cut("pay", (10.0, 20.0)), Cut("age", (30.5, 60.0)), Code("sex", 2)
-    split = Split(sex, ((pay, (0, -1, 1)), (age, (2, 3, -1))), 4)
-    lists = [(half, sex), (pay, split, age), (), (split, half, sex), (age,)]
-    rows = memory.codes(half)
-    part = InMemory({name: column.take(rows == 1) for name, column in memory.columns.items()})
-    for one, other in ((table, memory), (table.among(half, 1), part)):
-        for some in (lists, lists[:1], [(sex, split), (pay, split)]):
-            for found, expected in zip(one.tabulate(some), other.tabulate(some), strict=True):
-                np.testing.assert_array_equal(found, expected)
-    for max_bins in (3, 10):
-        for name in ("pay", "age"):
-            [found] = table.among(half, 0).thresholds([name], max_bins)
-            np.testing.assert_array_equal(found, find_thresholds(frame[name].to_numpy()[rows == 0], max_bins))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -364,14 +314,15 @@ def test_parts_of_any_size_give_the_same_counts_and_thresholds(codes, monkeypatc
             "expected 5,000 bytes of column 'age', found 4,999",
         ),
         (lambda ages, people: ages.unlink(), "expected 5,000 bytes of column 'age', found none"),
-        (lambda ages, people: people.write_bytes(b""), "people.parquet: changed since"),
+        (lambda ages, people: people.write_bytes(b""), "part-0.parquet: changed since"),
     ],
 )
-def test_a_folder_that_is_not_whole_is_refused(codes, change, message):
-    people = codes[1] / "people.parquet"
-    whole = encode(people, codes[1] / "codes")
+def test_a_folder_that_is_not_whole_is_refused(tmp_path, change, message, monkeypatch):
+    whole = encode(write(tmp_path / "files", "parquet", people()), tmp_path / "codes")
+    monkeypatch.setattr(of_codes, "ROWS_AT_ONCE", 777)
+    assert Folder(whole).span("number of the row") == (0, 4_999)
     with pytest.raises(FilesError, match="expected 'number of the row', the key of"):
         Folder(whole).key_column("age")
-    change(whole / meta_of(whole)["columns"]["age"]["file"], people)
+    change(whole / meta_of(whole)["columns"]["age"]["file"], tmp_path / "files" / "part-0.parquet")
     with pytest.raises(FilesError, match=message):
         Folder(whole)

@@ -30,9 +30,11 @@ from fairlab.tables import (
     InMemory,
     Split,
     encode,
+    encoding,
     engine_table,
     find_thresholds,
 )
+from fairlab.tables import folder as of_codes
 from fairlab.tables.keys import Distance, Influences, Products
 
 N = 3_000
@@ -59,6 +61,19 @@ def people(n=N):
             "job": rng.integers(2, size=n),
         }
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_parts():
+    """Folders of codes are counted in parts, and keep pay and score as numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, size in (
+            (encoding, "MOST_CODES", 1_000),
+            (of_codes, "ROWS_AT_ONCE", 777),
+            (of_codes, "N_BINS", 5),
+        ):
+            patch.setattr(module, name, size)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +135,7 @@ def table(to_engine):
     return table
 
 
-CODED = {"sex": ["f", "m"], "town": [None, "u", "v", "w"], "offer": [False, True], "grade": ["high", "low", "middle"]}
+CODED = {"sex": ["f", "m"], "town": [None, "u", "w", "v"], "offer": [False, True], "grade": ["high", "low", "middle"]}
 
 
 def in_memory():
