@@ -415,7 +415,7 @@ class Case:
         _, first = np.unique(self.person[drawn], return_index=True)
         rows = np.sort(drawn[first])
         part = self._part(rows)
-        part.record = part.record.drop(columns="person")
+        part.record = self.record.iloc[rows].drop(columns="person")
         return part
 
     def groups(self, name: str) -> pd.Series:

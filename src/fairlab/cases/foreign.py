@@ -248,7 +248,7 @@ class _Moments:
 
     def values(self, days: np.ndarray):
         # A float of days has no nanoseconds.
-        unit = np.datetime_data(self._numpy)[0]
+        unit: Any = np.datetime_data(self._numpy)[0]
         steps = 1000 if unit == "ns" else 1
         ticks = np.rint(days * (DAY / np.timedelta64(steps, unit))) * steps
         if (np.abs(ticks) >= 2**63).any():

@@ -371,7 +371,7 @@ def are_probabilities(values) -> bool:
     return bool(((values >= 0) & (values <= 1)).all())
 
 
-def reach(scores: np.ndarray, threshold: float) -> np.ndarray:
+def reach(scores: np.ndarray, threshold: Any) -> np.ndarray:
     """Return which scores are at least a threshold: 0.7 in single precision, which is 0.69999999, is at least 0.7."""
     with np.errstate(over="ignore"):
         single = float(np.float32(threshold))

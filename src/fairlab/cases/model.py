@@ -455,7 +455,7 @@ def _of_estimator(model) -> ModelAdapter:
         raise TypeError("model: expected one output, found several; hand them in one by one")
     if classes is not None:
         classes = tuple(np.asarray(classes).tolist())
-    names = getattr(model, "feature_names_in_", None)
+    names: Any = getattr(model, "feature_names_in_", None)
     is_named = names is not None and not all(re.fullmatch(r"Column_\d+", str(name)) for name in names)
     columns = tuple(map(str, names)) if is_named else None  # names such as Column_0 are LightGBM's for an array
     score = unit = None

@@ -688,10 +688,11 @@ class Schema:
             expected, column = f"expected 0 to {self.sizes[place] - 1}", columns[place]
             strange = column[(column < 0) | (column >= self.sizes[place])][0]
             raise CaseError(f"codes: {expected} of feature {self.names[place]!r}, found {strange}")
-        if all(isinstance(feature.values, range) for feature in self.features):
-            for column, feature in zip(columns, self.features, strict=True):
-                if (feature.values.start, feature.values.step) != (0, 1):
-                    column[:] = feature.decode(column)
+        ranges = [each.values for each in self.features if isinstance(each.values, range)]
+        if len(ranges) == len(self.features):
+            for column, values in zip(columns, ranges, strict=True):
+                if (values.start, values.step) != (0, 1):
+                    column[:] = values.start + values.step * column
             return pd.DataFrame(columns.T, columns=self.names, copy=False)
         decoded = {each.name: each.decode(column) for each, column in zip(self.features, columns, strict=True)}
         # Objects stay what they are: None, which is no missing number, and numbers among texts.
