@@ -585,6 +585,7 @@ def test_numbers_are_counted_once_by_what_they_rest_on(toy):
         row("i", "exact", data="real", reading="inferred", relative_difference=0.0),
         row("j", "near", data="generated", reading="inferred", relative_difference=0.2, unsettled=0.5),
         claim("c", "holds").model_copy(update={"unsettled": 0.5, "data": "real"}),
+        claim("k", "holds").model_copy(update={"data": "real", "evidence": "stored outputs"}),
     ]
     card = Comparison(rows)
     names = ("numbers", "exact", "near", "differ", "unsettled", "median")
@@ -596,3 +597,5 @@ def test_numbers_are_counted_once_by_what_they_rest_on(toy):
     ]
     assert card.median_difference() == pytest.approx(0.35)  # of y, z, e and s
     assert "off by over 10%: toy, own runs on real data (median 50.0%); toy, models" in summary(card)
+    assert "Exact or agreeing are 1 of 3 (own runs on real data), 0 of 1 (models and" in summary(card)
+    assert "Of the 2 claims, 1 holds, 1 unsettled. Of those that hold, 1 rest on models and" in summary(card)

@@ -106,7 +106,7 @@ class Row(Entry):
     data : {"real", "generated", "reconstructed", "surrogate"} or None
         The weakest provenance of the data behind our result; see `fairlab.data.dataset.SOURCES`.
     evidence : {"run", "stored models", "stored outputs", "counted data"} or None
-        Whether a number comes from a run of ours, scores what the authors stored, or only counts a data set.
+        Whether a number or claim comes from a run of ours, scores what the authors stored, or only counts a data set.
     profile, seed, commit : str, int, str or None
         Of the run.
     at_quick : dict or None
@@ -307,6 +307,19 @@ class Comparison:
             words=words,
         )
 
+    def verdicts(self) -> str:
+        """Return the counts of all verdicts in words; they add up to the number of rows."""
+        counts = self.counts()
+        inferred = Counter(row.column for row in self.rows if row.is_inferred and row.column in OPEN)
+        off = sum(row.verdict in OPEN for row in self.rows if row.is_unsettled)
+        further = {column: f" ({n} inferred)" for column, n in inferred.items()}
+        further |= {BY_CHANCE: f" ({off} differ or fail in this run)"} if off else {}
+        return ", ".join(
+            f"{counts[column]} {_counted(column, counts[column])}{further.get(column, '')}"
+            for column in COLUMNS
+            if counts[column]
+        )
+
     def headline(self) -> str:
         """Return the counts of all verdicts, which add up to the number of rows, and what the exact numbers rest on.
 
@@ -314,20 +327,10 @@ class Comparison:
         """
         if not self.rows:
             return "nothing published"
-        counts, median = self.counts(), self.median_difference()
-        bases = Counter(row.basis for row in self.rows if row.column == "exact")
-        inferred = Counter(row.column for row in self.rows if row.is_inferred and row.column in OPEN)
-        off = sum(row.verdict in OPEN for row in self.rows if row.is_unsettled)
-        further = {column: f" ({n} inferred)" for column, n in inferred.items()}
-        further |= {BY_CHANCE: f" ({off} differ or fail in this run)"} if off else {}
-        verdicts = [
-            f"{counts[column]} {_counted(column, counts[column])}{further.get(column, '')}"
-            for column in COLUMNS
-            if counts[column]
-        ]
+        bases, median = Counter(row.basis for row in self.rows if row.column == "exact"), self.median_difference()
         rest = [f"{bases[basis]} {words}" for basis, words in BASES.items() if bases[basis]]
         parts = [
-            f"{len(self.rows):,} published numbers and claims: {', '.join(verdicts)}",
+            f"{len(self.rows):,} published numbers and claims: {self.verdicts()}",
             "" if median is None else f"median difference {median:.1%}",
             f"of the exact numbers {', '.join(rest)}" if rest else "",
         ]
@@ -449,6 +452,7 @@ def _row_of(artefact, item, run, *, claims_hold=False) -> Row:
         found = {"profile": run.profile, "seed": run.seed, "commit": run.about.get("commit")}
         found["data"] = run.source(entry["data"])
         judged = _judged_claim if is_claim else partial(_judged_number, run=run, claims_hold=claims_hold)
+        found["evidence"] = run.specification.evidence(artefact.id, item.id)
         own, reasons = judged(artefact, item, entry, surrogate=surrogate, size=size)
         found |= own
     return published_row(
@@ -480,7 +484,6 @@ def _judged_number(artefact, value, record, *, run, claims_hold, **limits) -> tu
         "verdict": verdict,
         "reading": INFERRED if inferred else "as_published",
         "unsettled": share if verdict in JUDGED else None,
-        "evidence": run.specification.evidence(artefact.id, value.id),
         **_numbers(ours),
     }, reasons
 

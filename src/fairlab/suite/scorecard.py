@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
 from pathlib import Path
@@ -37,6 +36,7 @@ RANKED_PROFILES = PROFILES[::-1]  # the best first
 NAME = "REPRODUCTION"
 RUNS = "runs.json"  # among the figures: what is known of the runs behind the committed rows
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(\n<!-- /summary -->)", re.DOTALL)  # in README
+STORED = ORIGINS["models and outputs that the authors stored"]
 FOLLOWING = "that follow from others of their paper (percentages, totals, components of a vector, printed twice)"
 UNSUPPORTED = "with an inferred protocol that do not differ"
 NOT_HAD = ("surrogate", "not run")
@@ -237,14 +237,16 @@ def what_is_counted(card: Comparison) -> str:
     off = sum(abs(row.relative_difference or 0) > AGREES + ROUNDING_ERROR for row in agreeing)
     sides = sum(row.relative_difference is None and row.published != 0 for row in agreeing)
     wide, wider = (sum(row.relative_width > width for row in agreeing) for width in INTERVAL_WIDTHS)
-    claims = Counter(row.column for row in card.rows if row.kind == "claim")
+    claims = Comparison(row for row in card.rows if row.kind == "claim")
+    stored = sum(row.column == "holds" and row.basis in STORED for row in claims.rows)
     return (
         f"Counted are {len(counted)} of {len(numbers):,} numbers. Left out: {', '.join(parts)}. Near are also those "
         f"within run-to-run variation or of the same conclusion. Of the {len(agreeing)} that agree, {sides} are "
         f"p-values, of which only the side of 0.05 counts, and {off} are off by over {AGREES:.0%} and agree by a "
         "published standard deviation, overlapping intervals or half a percentage point; our 95% interval is wider "
-        f"than a quarter of the published number for {wide}, than half of it for {wider}. Of the claims, "
-        f"{claims['holds']} hold, {claims['fails']} fail and {claims[BY_CHANCE]} are unsettled."
+        f"than a quarter of the published number for {wide}, than half of it for {wider}. Of the "
+        f"{len(claims.rows)} claims, {claims.verdicts()}. Of those that hold, {stored} rest on models and outputs that "
+        "the authors stored."
     )
 
 
