@@ -58,13 +58,13 @@ def test_counts_come_first_then_what_differs_then_the_rest_folded(comparison):
 
 
 def test_json_is_a_list_of_plain_rows(comparison, tmp_path):
-    names = ("id", "kind", "published", "printed", "ours", "n_trials", "reading", "profile", "verdict")
+    names = ("id", "kind", "published", "printed", "ours", "n_trials", "reading", "profile", "evidence", "verdict")
     rows = [[row[name] for name in names] for row in json.loads(comparison.to_json())]
     assert rows == [
-        ["mean", "number", 0.5, "0.50 ± 0.10", 0.55, 2, "as_published", "quick", "agrees"],
-        ["rows", "number", 4425, "4425", 17, 1, "as_published", "quick", "differs"],
-        ["lost", "number", 1, "1", None, None, None, None, "not run"],
-        ["positive", "claim", "The mean is positive.", "", "fails", None, None, "quick", "fails"],
+        ["mean", "number", 0.5, "0.50 ± 0.10", 0.55, 2, "as_published", "quick", "run", "agrees"],
+        ["rows", "number", 4425, "4425", 17, 1, "as_published", "quick", "run", "differs"],
+        ["lost", "number", 1, "1", None, None, None, None, None, "not run"],
+        ["positive", "claim", "The mean is positive.", "", "fails", None, None, "quick", "run", "fails"],
     ]
     assert comparison.rows[0].reason.endswith("as specified: 0.7")
     assert comparison.rows[2].reason == "toy/mean does not record it"
