@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, entropy, multinomial, ncx2, norm
+from scipy.stats import binom, binomtest, entropy, multinomial, ncx2, norm, t
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep
 
@@ -8,6 +8,7 @@ from fairlab.statistics import (
     PairedErrors,
     bonferroni_level,
     correlation_bounds,
+    correlation_bounds_by_sums,
     correlation_p_value,
     difference_bounds,
     difference_p_value,
@@ -196,6 +197,12 @@ def test_information_is_held_at_the_stated_rate_and_zero_where_there_is_none(sha
     truth = max(nmi(shares), 0)
     assert ((low <= truth + 1e-12) & (truth <= high)).mean() >= binom.ppf(0.001, runs, 0.95) / runs
     assert (low[p_value > 0.05] == 0).all()
+
+
+def test_bounds_of_a_correlation_by_hand():
+    half = t.ppf(0.975, 2 * 50 * 0.8**2 / 2) * np.sqrt(0.8 / 48) / (1 - 0.3**2)  # the spread leaves 32 degrees
+    found = correlation_bounds_by_sums(50, 0.3, 0.8, 2.0, confidence_level=0.95)[:2]
+    assert found == pytest.approx(np.tanh(np.arctanh(0.3) + np.array([-half, half])))
 
 
 def test_correlation_of_perfect_lines():

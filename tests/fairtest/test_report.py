@@ -145,6 +145,7 @@ def test_text_is_like_the_papers():
         ["high", "1", "(33%)", "2", "(100%)", "3", "(60%)"],
         ["Total", "3", "(60%)", "2", "(40%)", "5", "(100%)"],
     ]
+    assert "Not distinguishable from no association." in str(report_of(row(0.1, 0.2, 0.06)))
 
 
 def test_each_sensitive_feature_is_counted_and_rows_of_a_report_are_a_report():

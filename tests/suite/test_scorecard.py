@@ -460,14 +460,14 @@ def number(id, ours, verdict="agrees", **more):
 def test_a_run_is_set_beside_the_committed_scorecard_with_what_moved_first():
     committed = [
         number("same", 1.00000012),
-        number("little", 2.0),
+        number("little", 200.0),
         number("much", 1.0),
         number("verdict", 3.0, "exact"),
         number("interval", (0.0, 1.0), low=0.0, high=1.0),
     ]
     ours = [
         number("same", 1.0),
-        number("little", 2.2),
+        number("little", 220.0),
         number("much", 3.0),
         number("verdict", 3.0, "differs"),
         number("interval", (0.0, 2.0), low=0.0, high=2.0),
@@ -477,7 +477,7 @@ def test_a_run_is_set_beside_the_committed_scorecard_with_what_moved_first():
         "table-1:verdict  published 1.0, committed 3 (exact), here 3 (differs)",
         "table-1:much  published 1.0, committed 1 (agrees), here 3 (agrees)",
         "table-1:interval  published 1.0, committed [0, 1] (agrees), here [0, 2] (agrees)",
-        "table-1:little  published 1.0, committed 2 (agrees), here 2.2 (agrees)",
+        "table-1:little  published 1.0, committed 200 (agrees), here 220 (agrees)",
         "4 of 5 rows are other than in the committed scorecard; not in it: 1",
     ]
     assert len(beside(ours, committed, 1)) == 2
