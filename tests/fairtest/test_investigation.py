@@ -234,6 +234,14 @@ def test_several_investigations_share_one_test_set_and_the_correction(people, va
             assert (low, high) == (expected.low, expected.high)
 
 
+def test_a_correlation_from_sums_is_that_of_the_values(people):
+    [test] = everyone(DataSource(people), "gender", "age", context=[]).itertuples()
+    with DataSource(people).lend_test_set() as tested:
+        expected = Correlation().exact(Sample(tested["gender"], tested["age"]), confidence_level=0.95, rng=None)
+    assert (test.low, test.high) == pytest.approx((expected.low, expected.high))
+    assert test.raw_p_value == pytest.approx(expected.p_value)
+
+
 def test_one_call_does_what_the_steps_do_and_leaves_what_it_gets(people):
     several = [Investigation(name, "offer", max_depth=2, min_leaf_size=50) for name in ("gender", "race")]
     report, source = investigate(DataSource(people), several, exact=False), DataSource(people)

@@ -461,21 +461,21 @@ def test_a_run_is_set_beside_the_committed_scorecard_with_what_moved_first():
     committed = [
         number("same", 1.00000012),
         number("little", 200.0),
-        number("much", 1.0),
+        number("much", 0.01),
         number("verdict", 3.0, "exact"),
         number("interval", (0.0, 1.0), low=0.0, high=1.0),
     ]
     ours = [
         number("same", 1.0),
         number("little", 220.0),
-        number("much", 3.0),
+        number("much", 0.03),
         number("verdict", 3.0, "differs"),
         number("interval", (0.0, 2.0), low=0.0, high=2.0),
         number("new", 1.0),
     ]
     assert beside(ours, committed) == [
         "table-1:verdict  published 1.0, committed 3 (exact), here 3 (differs)",
-        "table-1:much  published 1.0, committed 1 (agrees), here 3 (agrees)",
+        "table-1:much  published 1.0, committed 0.01 (agrees), here 0.03 (agrees)",
         "table-1:interval  published 1.0, committed [0, 1] (agrees), here [0, 2] (agrees)",
         "table-1:little  published 1.0, committed 200 (agrees), here 220 (agrees)",
         "4 of 5 rows are other than in the committed scorecard; not in it: 1",
