@@ -125,6 +125,11 @@ def test_networks_of_all_kinds_have_the_logits_and_slopes_of_their_weights(make)
         network.log_odds_gradient(X, 3)
 
 
+def test_a_network_of_sequences_is_refused():
+    with pytest.raises(ValueError, match=r"expected one input and one output of shape \(n_rows, n\), found"):
+        Network(keras.Sequential([keras.Input((4, 2)), keras.layers.Dense(2, "softmax")]))
+
+
 def normalized(mean, *, adapted):
     layer = keras.layers.Normalization(mean=[mean] * 5, variance=[1.0] * 5, name="scale")
     if adapted:

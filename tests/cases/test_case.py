@@ -737,13 +737,23 @@ def test_every_end_of_a_keras_network_gives_the_same_log_odds(given, label):
     np.testing.assert_allclose(slope, np.tile(sign * KERNEL[:, 0], (40, 1)), rtol=1e-4)
 
 
+class OwnKeras(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.network = keras_network("linear")
+
+    def call(self, rows):
+        return self.network(rows)
+
+
 @pytest.mark.parametrize(
     ("model", "expected"),
     [
         (keras.Sequential([keras.Input((2,)), keras_network()]), 1 / (1 + np.exp(-ODDS))),
         (keras_network("linear"), ODDS),
+        (OwnKeras(), ODDS),  # of no known shape
     ],
-    ids=["nested", "linear"],
+    ids=["nested", "linear", "class"],
 )
 def test_keras_models_of_ones_own_making_are_asked_as_they_are(model, expected):
     form = wrap_model(model)

@@ -460,6 +460,9 @@ def test_calibration_is_the_difference_of_mantel_and_haenszel_by_hand():
     found = calibration_gap(case, people["sex"].eq("f").to_numpy())
     by_hand = 500, 494, expected, np.sqrt(max(variances))
     assert (found.n, found.freedom, found.estimate, found.error) == pytest.approx(by_hand)
+    more = pd.concat([people, people[people["sex"] == "f"].head(20).assign(score=9)], ignore_index=True)
+    own = Case.from_decisions(more, "hired", sensitive_features="sex", y_true="good", scores="score")
+    assert calibration_gap(own, more["sex"].eq("f").to_numpy()).estimate == pytest.approx(expected), "in both groups"
     [finding] = GroupRates(rates=["calibration"]).run(case).findings
     assert finding.measure == "calibration_difference"
     assert finding.low < expected < finding.high
