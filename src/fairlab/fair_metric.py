@@ -72,8 +72,7 @@ class FairMetric:
             )
         if np.abs(projection).max() < _ROUNDING:
             raise ValueError(
-                f"projection: is zero; a sensitive subspace that spans all {len(projection)} features leaves no "
-                "difference to see"
+                f"projection: is zero; a sensitive subspace of full rank {len(projection)} leaves no difference to see"
             )
         object.__setattr__(self, "projection", projection)
         if self.scale is not None:
@@ -110,6 +109,11 @@ class FairMetric:
         basis = rows[size > size.max() * max(directions.shape) * np.finfo(float).eps]
         if len(basis) == 0:
             raise ValueError("directions: are all zero, so that they span no sensitive subspace")
+        if len(basis) == directions.shape[1]:
+            raise ValueError(
+                f"directions: span all {len(basis)} features; a sensitive subspace of full rank leaves no difference "
+                "to see"
+            )
         return cls(np.eye(directions.shape[1]) - basis.T @ basis, scale, feature_names)
 
     @classmethod

@@ -147,5 +147,14 @@ def test_what_is_stated_holds():
     truth.check_committed("adf", counts())
 
 
+def test_the_truth_of_a_model_by_hand():
+    model = Generated(np.array([1.0, 0, 0, 0, 0, 0]), 0.0, np.array([0.0, 0.5, 1.0]), 2, 3.5)
+    matters = model.discriminatory().reshape(6, -1)
+    assert matters.all(axis=1).tolist() == matters.any(axis=1).tolist() == [False, False, False, True, False, False]
+    assert len(everything()) == 12_600
+    np.testing.assert_array_equal(place(everything()[:4200]), np.arange(4200))
+    np.testing.assert_array_equal(codes_of(rows_of(everything())), everything())
+
+
 if __name__ == "__main__":
     truth.main("adf", counts)

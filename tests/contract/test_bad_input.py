@@ -453,7 +453,7 @@ MESSAGES = [
     (lambda: FairMetric([[1.0, 1.0], [0.0, 1.0]]), "projection: expected a symmetric matrix P with P P = P, found one"),
     (
         lambda: FairMetric.from_directions(np.eye(2)),
-        "projection: is zero; a sensitive subspace that spans all 2 features leaves no difference to see",
+        "directions: span all 2 features; a sensitive subspace of full",
     ),
     (lambda: networks.FeedForward(WEIGHTS).predict(AGES), "X: the network takes 3 columns, was given shape (8, 2)"),
     (

@@ -14,6 +14,7 @@ from fairlab.fairtest import (
     rate_sequence,
 )
 from fairlab.fairtest.sequential import BETS, evidence
+from fairlab.statistics import holm
 
 
 def test_evidence_by_hand():
@@ -121,3 +122,25 @@ def test_what_adaptive_levels_spend_is_at_most_the_stated_level(largest):
     assert sum(spent) / 0.75 <= 0.05
     assert all(level >= 0.75 * look_level(1 + k, 0.05) for k, level in enumerate(levels))
     assert levels[-1] == 0.75 * look_level(1 + len(spent), 0.05)
+
+
+def looks_err(number, n_looks, *, alpha, level):
+    """Return whether any look errs: hypotheses change, some are false, and whether one is may go by the past."""
+    rng, largest = np.random.default_rng([number, 93]), []
+    for _ in range(n_looks):
+        shared = rng.random()  # p-values of one look depend on each other
+        p_values = np.where(rng.random(rng.integers(1, 5)) < 0.5, shared, rng.random())
+        is_true = rng.random(len(p_values)) < (0.3 if largest and largest[-1] <= 0.25 else 0.8)
+        p_values = np.where(is_true, p_values, 0)  # what is false is rejected first: Holm's levels are the largest
+        if (holm(p_values)[is_true] <= level(largest, alpha)).any():
+            return True
+        largest.append(p_values.max())
+    return False
+
+
+@pytest.mark.parametrize("level", [adaptive_level, lambda largest, alpha: look_level(1 + len(largest), alpha)])
+def test_looks_that_depend_on_the_past_err_as_seldom_as_stated(level):
+    alpha, n = 0.3, 600
+    errors = sum(looks_err(number, 40, alpha=alpha, level=level) for number in range(n))
+    assert binom.sf(errors - 1, n, alpha) > 0.005
+    assert errors > 0.1 * n  # most of the level is used

@@ -171,6 +171,17 @@ def statements(found: pd.DataFrame) -> pd.DataFrame:
     return truth.tabulate((name, held, stated) for name, (several, stated) in kept.items() for held in several)
 
 
+def test_fair_models_are_fair_by_enumeration():
+    rng = np.random.default_rng(0)
+    for kind in KINDS:
+        share, favourable = kind(rng)
+        world = World(np.array(share), np.array(favourable), 200)
+        np.testing.assert_allclose(world.share.sum(axis=1), 1)
+        if kind in (*FAIR, opposite):
+            assert abs(world.difference) < 1e-12
+        assert world.case(rng).decide().mean() == pytest.approx((world.share * world.favourable).sum() / 2, abs=0.15)
+
+
 @pytest.mark.slow
 def test_promises_are_kept():
     truth.check_committed("fliptest", statements(outcomes()))

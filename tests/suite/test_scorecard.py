@@ -28,6 +28,7 @@ from fairlab.suite.scorecard import (
     to_markdown,
     unexplained,
     unreadable,
+    what_is_counted,
 )
 from fairlab.suite.verdicts import JUDGED
 
@@ -599,3 +600,42 @@ def test_numbers_are_counted_once_by_what_they_rest_on(toy):
     assert "off by over 10%: toy, own runs on real data (median 50.0%); toy, models" in summary(card)
     assert "Exact or agreeing are 1 of 3 (own runs on real data), 0 of 1 (models and" in summary(card)
     assert "Of the 2 claims, 1 holds, 1 unsettled. Of those that hold, 1 rest on models and" in summary(card)
+
+
+def test_the_table_says_what_it_leaves_out_and_how_numbers_agree(toy):
+    off = {"relative_difference": 0.3, "ours": 2.6, "low": 2.0, "high": 3.2, "data": "real"}
+    rows = [
+        row("std", **off),
+        row("p", published=0.01, ours=0.002, data="real"),
+        row("derived", derived=True, **off),
+        row("inferred", reading="inferred", **off),
+        row("a", "surrogate"),
+        row("b", "surrogate"),
+        row("unsettled", unsettled=0.5, **off),
+        claim("c", "holds"),
+    ]
+    text = what_is_counted(Comparison(rows))
+    parts = (
+        "Counted are 3 of 7 numbers. Left out: 2 surrogate (toy), 1 that follow",
+        "1 with an inferred protocol",
+        "Of the 2 that agree, 1 are p-values, of which only the side of 0.05 counts, and 1 are off by over 10%",
+        "wider than a quarter of the published number for 1, than half of it for 1. Of the 1 claims, 1 hold",
+    )
+    assert text.startswith(parts[0])
+    assert [part for part in parts if part not in text] == []
+
+
+def test_what_follows_from_other_numbers_is_marked_by_its_table(toy):
+    edit(toy, "published", "    values:", "    follows: ['ro*']\n    values:")
+    assert [row.id for row in scorecard().rows if row.derived] == ["rows"]
+
+
+def test_a_scorecard_that_cannot_be_written_as_a_whole_is_not_written(toy):
+    publish()
+    (toy / "README.md").write_text("<!-- summary -->\n<!-- /summary -->\n")
+    assert main(["scorecard", "--write"]) == 0
+    before = (toy / "REPRODUCTION.json").read_bytes()
+    publish(mean=3.0)
+    (toy / "README.md").unlink()
+    assert main(["scorecard", "--write"]) != 0
+    assert (toy / "REPRODUCTION.json").read_bytes() == before

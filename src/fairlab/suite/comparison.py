@@ -256,7 +256,12 @@ class Comparison:
         ValueError
             If the file is not a list of rows.
         """
-        return cls(TypeAdapter(list[Row]).validate_json(Path(path).read_bytes()))
+        return cls.from_json(Path(path).read_bytes())
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Comparison":
+        """Return the rows of a text that `to_json` made, with its digits."""
+        return cls(TypeAdapter(list[Row]).validate_json(text))
 
     def to_json(self) -> str:
         """Return the rows as the text of ``REPRODUCTION.json``: a list, one row a line."""

@@ -384,17 +384,16 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         Whether to write to the project instead, with what is known of the runs, the numbers that notebooks link to,
         and the table in README.
     """
-    runs, folder, written = published_runs(profile), project().root if publish else project().results, {}
+    runs, card = published_runs(profile), Comparison.from_json(card.to_json())  # one rounding
     about = about_runs((renewing(runs) if publish and profile is None else runs).values())
-    write_text(folder / f"{NAME}.json", card.to_json())
-    card = Comparison.read(folder / f"{NAME}.json")  # with its digits
+    written, folder = {}, project().results
     if publish:
-        about, readme = committed_runs() | about, folder / "README.md"
+        about, folder, readme = committed_runs() | about, project().root, project().root / "README.md"
         about = {name: about[name] for name in experiment_names() if name in about}
         text = SUMMARY.sub(rf"\g<1>\n{summary(card)}\g<2>", readme.read_text(encoding="utf-8"))
         written = {project().figures / RUNS: json.dumps(about, indent=1) + "\n", readme: text}
         written |= changed_notebooks(card.rows)
-    written[folder / f"{NAME}.md"] = to_markdown(card, about)
-    for file, text in written.items():
+    written |= {folder / f"{NAME}.json": card.to_json(), folder / f"{NAME}.md": to_markdown(card, about)}
+    for file, text in written.items():  # all are made before the first is written
         write_text(file, text)
-    return [*written, folder / f"{NAME}.json"]
+    return [*written]
