@@ -333,6 +333,7 @@ def test_runs_together_are_as_each_alone(network, schema, variant, in_flight):
     alone += [search.set_params(random_state=k).local_search(some) for k, some in zip((1, 2), starts, strict=True)]
     parts = attrgetter("trace.inputs", "trace.seed", "successful")
     np.testing.assert_equal([*map(parts, together)], [*map(parts, alone)])
+    assert [len(run.iterations) for run in together[3:]] == [6, 9]
 
 
 @pytest.mark.parametrize("strategy", ["random", "semi_directed", "fully_directed"])

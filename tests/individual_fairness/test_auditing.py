@@ -14,6 +14,7 @@ from fairlab.individual_fairness import (
     audit,
     error_rate_ratio_test,
     gradient_flow_attack,
+    linearised,
     loss_ratio_test,
 )
 from fairlab.individual_fairness.linearised import (
@@ -27,6 +28,7 @@ from fairlab.individual_fairness.linearised import (
     log_odds_slopes,
     loss,
     loss_ratios,
+    permuted,
 )
 from fairlab.models import LinearClassifier
 from fairlab.papers.individual_fairness.learners import SOLVERS
@@ -333,3 +335,18 @@ def test_attributes_that_are_features_add_their_axes(learnable):
     directions = sensitive_directions(X.assign(sex=sensitive_features["sex"]), sensitive_features)
     learned = sensitive_directions(X, sensitive_features)
     np.testing.assert_allclose(directions, np.vstack([np.column_stack([learned, [0, 0]]), [0, 0, 0, 1]]))
+
+
+def test_permutations_in_portions_are_those_at_once_and_their_p_values_uniform(monkeypatch):
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, slopes, margin = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)), rng.normal(size=60)
+        membership = np.eye(2)[rng.integers(2, size=60)]
+        ask = {"n_permutations": 50, "random_state": seed}
+        found.append(permuted(X, membership, margin, slopes, **ask))
+        with monkeypatch.context() as small:
+            small.setattr(linearised, "ENTRIES_AT_ONCE", 7 * membership.size)
+            assert permuted(X, membership, margin, slopes, **ask) == pytest.approx(found[-1])
+    p_values = np.array(found)[:, 0]
+    assert 0.35 < p_values.mean() < 0.65  # the standard error is 0.05

@@ -383,6 +383,19 @@ def test_noise_is_taken_out_of_equal_shares_and_a_clear_difference_stays(n_group
     assert clear == pytest.approx(0.7, abs=0.01)
 
 
+def test_a_spread_is_corrected_by_what_sampling_adds_to_shrunk_shares():
+    class Drawing:
+        """Draws the expected counts of shares that are half as far again from each other as those given."""
+
+        def binomial(self, n, shares, size):
+            np.testing.assert_allclose(shares, [0.5 - 0.3 * (1 - 0.025 / 0.18), 0.5 + 0.3 * (1 - 0.025 / 0.18)])
+            return np.broadcast_to(n * (0.5 + 1.5 * (shares - 0.5)), size)
+
+    # The shares' variance is 0.18, that of sampling 0.25 / 10; half of the shrunk spread is added.
+    found = corrected_spread(np.array([2, 8]), np.array([10, 10]), Drawing())
+    assert found == pytest.approx(0.6 - 0.3 * (1 - 0.025 / 0.18))
+
+
 def test_interval_by_hand():
     low, high = np.array([0.1, 0.4, 0.5]), np.array([0.2, 0.6, 0.7])
     assert spread_interval(low, high) == pytest.approx((0.3, 0.6))
