@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlab.cases.tables import find_thresholds
 from fairlab.fairtest import (
     NMI,
     AssociationReport,
@@ -25,7 +26,6 @@ from fairlab.fairtest import (
 from fairlab.fairtest.metrics import TableMetric
 from fairlab.fairtest.report import judge
 from fairlab.fairtest.tree import Condition, GuidedTree, Node, strongest
-from fairlab.tables import find_thresholds
 
 SEX, INCOME = (
     Column("sex", np.array([0, 0, 0, 1, 1]), ("f", "m")),

@@ -10,13 +10,13 @@ import pytest
 
 pytest.importorskip("duckdb")
 
-from fairlab.tables import (
+from fairlab.cases.tables import (
     FilesError,
     Folder,
     encode,
     encoding,
 )
-from fairlab.tables import folder as of_codes
+from fairlab.cases.tables import folder as of_codes
 
 
 def people(n=5_000, *, first=0, seed=0):
@@ -108,7 +108,7 @@ def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memo
 
 KILLED = """
     import os, signal
-    from fairlab.tables import encoding
+    from fairlab.cases.tables import encoding
     encoding.BATCH_ROWS, encoding.BATCHES = 1_000, 1
     save, saved = encoding._save, []
     def save_and_die(*arguments):
@@ -160,7 +160,7 @@ def test_a_full_disk_is_named_and_the_rest_is_encoded_later(tmp_path):
     files, folder = write(tmp_path / "files", "parquet", people()), tmp_path / "codes"
     code = f"""
         import resource
-        from fairlab.tables import encoding
+        from fairlab.cases.tables import encoding
         encoding.BATCH_ROWS, encoding.BATCHES = 1_000, 1
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
         try:
@@ -308,7 +308,10 @@ def test_texts_of_one_digest_are_different_keys(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda ages, people: ages.with_name("meta.json").unlink(), "meta.json; fairlab.tables.encode writes and"),
+        (
+            lambda ages, people: ages.with_name("meta.json").unlink(),
+            "meta.json; fairlab.cases.tables.encode writes and",
+        ),
         (
             lambda ages, people: ages.write_bytes(ages.read_bytes()[:-1]),
             "expected 5,000 bytes of column 'age', found 4,999",

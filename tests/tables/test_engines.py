@@ -10,17 +10,7 @@ import pandas as pd
 import pytest
 
 from fairlab.cases import Case
-from fairlab.fairtest import (
-    NMI,
-    Correlation,
-    DataSource,
-    Difference,
-    Investigation,
-    Ratio,
-    impact_table,
-    investigate,
-)
-from fairlab.tables import (
+from fairlab.cases.tables import (
     Code,
     Column,
     Cut,
@@ -34,8 +24,18 @@ from fairlab.tables import (
     engine_table,
     find_thresholds,
 )
-from fairlab.tables import folder as of_codes
-from fairlab.tables.keys import Distance, Influences, Products
+from fairlab.cases.tables import folder as of_codes
+from fairlab.cases.tables.keys import Distance, Influences, Products
+from fairlab.fairtest import (
+    NMI,
+    Correlation,
+    DataSource,
+    Difference,
+    Investigation,
+    Ratio,
+    impact_table,
+    investigate,
+)
 
 N = 3_000
 

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab.cases.tables import EngineTable
 from fairlab.fairtest import DataSource, Investigation, investigate
-from fairlab.tables import EngineTable
 
 pytestmark = pytest.mark.slow
 

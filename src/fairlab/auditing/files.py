@@ -11,11 +11,11 @@ import pandas as pd
 
 from fairlab.auditing.doubts import unknown_groups
 from fairlab.cases.meaning import two_spellings
+from fairlab.cases.tables import Folder, encode
+from fairlab.cases.tables.encoding import is_folder
 from fairlab.checks import suggestion
 from fairlab.fairtest import AssociationReport, DataSource, Investigation, impact_table
 from fairlab.paths import write_text
-from fairlab.tables import Folder, encode
-from fairlab.tables.encoding import is_folder
 
 COLUMNS_SHOWN = ["people", "share", "selected", "selection rate", "impact ratio", "ratio low", "ratio high"]
 
@@ -76,7 +76,7 @@ def audit_files(
     Parameters
     ----------
     files : path, or list of path
-        As for `fairlab.tables.encode`, or a folder that it made.
+        As for `fairlab.cases.tables.encode`, or a folder that it made.
     codes : path or None
         Folder where they are encoded once; None for one that is removed at the end.
     decisions : str

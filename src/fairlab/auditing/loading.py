@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.meaning import PrintedLabel
+from fairlab.cases.tables.encoding import IDENTIFIER, MISSING
 from fairlab.checks import required
 from fairlab.models import CommandModel
-from fairlab.tables.encoding import IDENTIFIER, MISSING
 
 BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}  # where booleans are asked for

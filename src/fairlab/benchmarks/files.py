@@ -80,7 +80,7 @@ def make_files(folder: Path, n: int) -> str:
 
 def encode_files(files: str, codes: Path) -> tuple[float, float, str]:
     """Encode files; return wall and CPU seconds, and what was done."""
-    from fairlab.tables import encode
+    from fairlab.cases.tables import encode
 
     wall, cpu = time.perf_counter(), time.process_time()
     encode(files, codes, key="id")
@@ -89,8 +89,8 @@ def encode_files(files: str, codes: Path) -> tuple[float, float, str]:
 
 def test_codes(files: str, codes: Path) -> tuple[float, float, str]:
     """Run all of FairTest on codes; return wall and CPU seconds, and what was found."""
+    from fairlab.cases.tables import Folder
     from fairlab.fairtest import DataSource, Investigation
-    from fairlab.tables import Folder
 
     wall, cpu = time.perf_counter(), time.process_time()
     source = DataSource(Folder(codes), split="hash", key="id")

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors, number_in_words
-from fairlab.tables import EngineTable, Hash, Table, engine_table
-from fairlab.tables.keys import key_numbers
+from fairlab.cases.tables import EngineTable, Hash, Table, engine_table
+from fairlab.cases.tables.keys import key_numbers
 
 DAY = np.timedelta64(1, "D")
 

@@ -10,11 +10,11 @@ import pandas as pd
 
 from fairlab.cases.groups import SMALLEST_SHARE
 from fairlab.cases.meaning import two_spellings
+from fairlab.cases.tables import engine_table
 from fairlab.checks import FRACTION, check_count, check_number, checked
 from fairlab.fairtest.rates import KINDS, RATES
 from fairlab.fairtest.sample import column_names, described, encode
 from fairlab.statistics import rate_bounds, ratio_bounds
-from fairlab.tables import engine_table
 
 UNKNOWN = "(unknown)"
 ERRORS = {name: RATES[name] for name in ("true positive rate", "false positive rate")}

@@ -11,6 +11,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from fairlab.cases.tables import Split, Table
+from fairlab.cases.tables.keys import Distance
 from fairlab.checks import (
     COUNT_OR_ZERO,
     FRACTION,
@@ -36,8 +38,6 @@ from fairlab.fairtest.resampling import RESAMPLES
 from fairlab.fairtest.sample import MOST_IN_MEMORY, PUBLISHED, Column, DataSource, People, Sample, column_names
 from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node, count_nodes
 from fairlab.statistics import bonferroni_level, holm
-from fairlab.tables import Split, Table
-from fairlab.tables.keys import Distance
 
 MOST_CATEGORIES = 100
 MISSING = re.compile(r"\(+missing\)+")  # the category of missing values

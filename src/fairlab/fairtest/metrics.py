@@ -15,6 +15,8 @@ from scipy.special import chndtrinc, ndtr, ndtri
 from scipy.stats import fisher_exact
 from sklearn.linear_model import LogisticRegression
 
+from fairlab.cases.tables import Key, Split, Table
+from fairlab.cases.tables.keys import Influences, Products, Sums
 from fairlab.checks import VARIANT, check_count, checked
 from fairlab.fairtest.resampling import (
     EXACT_LIMIT,
@@ -36,8 +38,6 @@ from fairlab.statistics import (
     information_bounds,
     ratio_bounds,
 )
-from fairlab.tables import Key, Split, Table
-from fairlab.tables.keys import Influences, Products, Sums
 
 LATER_SMOOTHING = 5  # of the authors' later code
 # By what a metric needs, which columns suit it.

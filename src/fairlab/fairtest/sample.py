@@ -15,10 +15,10 @@ from sklearn.model_selection import train_test_split
 from fairlab.cases import Case
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
+from fairlab.cases.tables import Column, Cut, Hash, InMemory, Table, engine_table, tabulate
+from fairlab.cases.tables.keys import PRIME, key_numbers
+from fairlab.cases.tables.table import StoredTable
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, VARIANT, check_count, checked, one_of
-from fairlab.tables import Column, Cut, Hash, InMemory, Table, engine_table, tabulate
-from fairlab.tables.keys import PRIME, key_numbers
-from fairlab.tables.table import StoredTable
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
@@ -171,10 +171,10 @@ class DataSource:
         one decision of each person, and the outcomes: ``favourable``, whether the decision is, and ``error``, whether
         it is wrong, if all true labels are known; of a regression ``model's number`` and ``error of the model's
         number``. Tables of Polars, Arrow, DuckDB and Spark, Parquet and CSV files (``"decisions/*.parquet"``), and
-        codes that `fairlab.tables.encode` made of files, are counted where they are: they need ``split="hash"``, and
-        columns of text have at most 255 different values. Where counts and sums are not enough, for choosing the labels
-        of a discovery and for published correlations, about 100,000 people of a set are drawn by their hash, and every
-        report says so.
+        codes that `fairlab.cases.tables.encode` made of files, are counted where they are: they need ``split="hash"``,
+        and columns of text have at most 255 different values. Where counts and sums are not enough, for choosing the
+        labels of a discovery and for published correlations, about 100,000 people of a set are drawn by their hash, and
+        every report says so.
     budget : int
         How many adaptive investigations are planned. The rows that are not for training are cut into so many test sets
         of equal size. The training share does not depend on it.

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.tables import Code, Cut, InMemory, Split, Table
 from fairlab.fairtest.metrics import AdditiveMetric, Metric
 from fairlab.fairtest.sample import Column, Sample
-from fairlab.tables import Code, Cut, InMemory, Split, Table
 
 AGGREGATIONS = ("avg", "weighted_avg", "max")
 MOST_CELLS = 2**20  # of the tables of nodes that are counted at once

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairlab.tables.keys import Code, Cut, Distance, Hash, Key, Split, Sums
-from fairlab.tables.thresholds import find_thresholds
+from fairlab.cases.tables.keys import Code, Cut, Distance, Hash, Key, Split, Sums
+from fairlab.cases.tables.thresholds import find_thresholds
 
 MOST_CATEGORIES = 255  # of a column of an engine, or of codes
 ROWS_AT_ONCE = 2**17  # whose terms are summed at once: they fit into a cache
@@ -178,7 +178,7 @@ class InMemory(Table):
 
     Examples
     --------
-    >>> from fairlab.tables import Code, Column, Cut, InMemory
+    >>> from fairlab.cases.tables import Code, Column, Cut, InMemory
     >>> table = InMemory({"sex": Column("sex", np.array([0, 1, 1]), ("f", "m")), "age": Column("age", np.arange(3.0))})
     >>> table.tabulate([(Code("sex", 2), Cut("age", (0.5, 1.5)))])[0].tolist()
     [[1, 0, 0], [0, 1, 1]]

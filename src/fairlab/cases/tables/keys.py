@@ -145,7 +145,7 @@ class Split:
 
     Examples
     --------
-    >>> from fairlab.tables import Code, Split
+    >>> from fairlab.cases.tables import Code, Split
     >>> truth, predicted = Code("truth", 2), Code("predicted", 2)
     >>> Split(truth, ((predicted, (0, 1)), (predicted, (1, 0))), 2).size  # whether the prediction is wrong
     2
@@ -192,8 +192,8 @@ class Products(Sums):
 
     Examples
     --------
-    >>> from fairlab.tables import Column, InMemory
-    >>> from fairlab.tables.keys import Products
+    >>> from fairlab.cases.tables import Column, InMemory
+    >>> from fairlab.cases.tables.keys import Products
     >>> table = InMemory({"age": Column("age", np.arange(4.0)), "pay": Column("pay", np.arange(4.0) * 2)})
     >>> Products.joined(table.tabulate([(Products("age", "pay", (1.0, 0.5, 2.0, 0.25)),)])[0]).tolist()
     [4.0, 1.0, 1.0, 1.5, 1.5, 1.5]

@@ -14,10 +14,10 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from fairlab.tables.encoding import META, FilesError, check_sources
-from fairlab.tables.keys import Cut, Hash, Key, Split, Sums
-from fairlab.tables.table import MOST_CATEGORIES, ROWS_AT_ONCE, Column, InMemory, StoredTable
-from fairlab.tables.thresholds import N_BINS, choose_thresholds, refine_thresholds
+from fairlab.cases.tables.encoding import META, FilesError, check_sources
+from fairlab.cases.tables.keys import Cut, Hash, Key, Split, Sums
+from fairlab.cases.tables.table import MOST_CATEGORIES, ROWS_AT_ONCE, Column, InMemory, StoredTable
+from fairlab.cases.tables.thresholds import N_BINS, choose_thresholds, refine_thresholds
 
 ROW_NUMBER = "number of the row"  # the key of a folder that was encoded without one
 EVERYONE = np.array([[-np.inf, np.inf]])  # the interval of all numbers
@@ -48,7 +48,7 @@ class Folder(StoredTable):
         self._folder = Path(folder)
         if not (self._folder / META).exists():
             raise FilesError(
-                f"{folder}: expected codes, found no {META}; fairlab.tables.encode writes and resumes them"
+                f"{folder}: expected codes, found no {META}; fairlab.cases.tables.encode writes and resumes them"
             )
         meta = json.loads((self._folder / META).read_text("utf-8"))
         check_sources(meta, self._folder)

@@ -12,9 +12,9 @@ from pathlib import Path
 import joblib
 import numpy as np
 
+from fairlab.cases.tables.keys import DIGEST_IN_DUCKDB
 from fairlab.checks import check_number, checked, required, suggestion
 from fairlab.paths import write_text
-from fairlab.tables.keys import DIGEST_IN_DUCKDB
 
 META, PROGRESS, LOCK = "meta.json", "progress.json", ".lock"
 MOST_CODES = 2**16

@@ -12,8 +12,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from fairlab.tables.encoding import FilesError, all_rows, connected, is_folder, quoted, source_files
-from fairlab.tables.keys import (
+from fairlab.cases.tables.encoding import FilesError, all_rows, connected, is_folder, quoted, source_files
+from fairlab.cases.tables.keys import (
     DIGEST_IN_DUCKDB,
     DIGEST_IN_SPARK,
     Code,
@@ -27,8 +27,8 @@ from fairlab.tables.keys import (
     check_kind_of_key,
     digests,
 )
-from fairlab.tables.table import MOST_CATEGORIES, Column, StoredTable, Table
-from fairlab.tables.thresholds import N_BINS, refine_thresholds
+from fairlab.cases.tables.table import MOST_CATEGORIES, Column, StoredTable, Table
+from fairlab.cases.tables.thresholds import N_BINS, refine_thresholds
 
 FIRST_ROWS = 2_000  # that are enough to see that most columns have more values
 
@@ -393,7 +393,7 @@ def engine_table(table: Any, argument: str) -> Table:
 def _of_path(path: str | Path) -> Table:
     """Return the table of a folder of codes, or of files."""
     if is_folder(path):
-        from fairlab.tables.folder import Folder
+        from fairlab.cases.tables.folder import Folder
 
         return Folder(path)
     connection = connected()  # which lives as long as the table

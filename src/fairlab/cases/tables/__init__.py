@@ -7,7 +7,7 @@ the nodes of a tree. The cut of a `Hash` divides people as if at random.
 
 Examples
 --------
->>> from fairlab.tables import Code, Column, Cut, Hash, InMemory, Split, Table, find_thresholds
+>>> from fairlab.cases.tables import Code, Column, Cut, Hash, InMemory, Split, Table, find_thresholds
 >>> people = {"id": Column("id", np.arange(1000)), "sex": Column("sex", np.arange(1000) % 2, ("f", "m"))}
 >>> table = InMemory(people)
 >>> isinstance(table, Table), find_thresholds(people["id"].values, max_bins=1).tolist()
@@ -19,7 +19,7 @@ Examples
 
 The same counts of a table that pandas, or any other engine, holds:
 
->>> from fairlab.tables import EngineError, EngineTable, engine_table
+>>> from fairlab.cases.tables import EngineError, EngineTable, engine_table
 >>> other = engine_table(pd.DataFrame({"id": np.arange(1000), "sex": ["f", "m"] * 500}), "table")
 >>> other.add(Column("sex", None, ("f", "m")), {"f": 0, "m": 1})
 >>> bool((other.tabulate([(half, Code("sex", 2))])[0] == counts).all()), issubclass(EngineError, ValueError)
@@ -28,7 +28,7 @@ The same counts of a table that pandas, or any other engine, holds:
 And of files, which are read once:
 
 >>> from tempfile import TemporaryDirectory
->>> from fairlab.tables import FilesError, Folder, encode
+>>> from fairlab.cases.tables import FilesError, Folder, encode
 >>> with TemporaryDirectory() as place:
 ...     pd.DataFrame({"id": np.arange(1000), "sex": ["f", "m"] * 500}).to_csv(f"{place}/people.csv", index=False)
 ...     codes = Folder(encode(f"{place}/*.csv", f"{place}/codes", key="id"))
