@@ -209,6 +209,17 @@ def test_weights_that_count_decisions_are_refused_however_scaled(columns, scale)
         Case.from_decisions(people.assign(n=scale * people["n"]), "hired", weights="n", **options, **OF_SEX)
 
 
+@pytest.mark.parametrize("scale", [1e-305, 1e200, 1e305])
+def test_of_weights_only_ratios_count(scale):
+    frames = []
+    for factor in (1, scale):
+        rows = table().assign(weight=lambda rows, factor=factor: factor * rows["weight"])
+        case = Case.from_decisions(rows, "hired", weights="weight", features=["points"], **OF_SEX)
+        frames.append(fairlab.audit(case, methods=["rates"]).frame[["estimate", "low", "high", "p_value"]])
+    assert frames[0]["p_value"].lt(1).any()
+    np.testing.assert_allclose(frames[1], frames[0], rtol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "people",

@@ -78,7 +78,8 @@ class DecisionRecord(ModelAdapter):
                 found = f"found {weight.min():g}; leave out rows without weight"
                 raise CaseError(f"weights: expected numbers above 0, {found}")
             if weight.max() > weight.min():  # or they say nothing
-                columns["weight"] = weight
+                # Only their ratios count: a power of two keeps them to the bit, and the squares of large ones finite.
+                columns["weight"] = np.ldexp(weight, -np.frexp(weight.max())[1])
         if person is not None:
             codes, persons = pd.factorize(_column(person, index, "person"))
             if len(persons) < len(codes):
