@@ -22,64 +22,34 @@ from fairlab.networks import FeedForward, Network
 N = 300
 
 
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {
-            "sex": rng.choice(["f", "m"], N),
-            "job": pd.Categorical(rng.choice(["clerk", "baker"], N), categories=["clerk", "baker", "king"]),
-            "age": rng.integers(18, 80, N),
-            "income": rng.normal(30_000, 8000, N).round(2),
-            "member": rng.random(N) < 0.5,
-            "children": pd.array(np.where(rng.random(N) < 0.1, None, rng.integers(0, 4, N)), dtype="Int64"),
-        },
-        index=rng.permutation(N) + 1000,
-    )
-    table.loc[table.index[:5], "sex"] = None
-    table["repaid"] = np.where(table["income"] + 200 * table["age"] > 40_000, "yes", "no")
-    return table
-
-
-def test_the_features_of_an_estimator_are_those_of_its_fit(table):
-    model = RandomForestClassifier(n_estimators=2).fit(table[["income", "age"]], table["repaid"])
-    case = Case(model, table, sensitive_features="sex", pos_label="yes")
-    assert (case.features, case.unseen) == (("income", "age"), ("sex",))
-
-
-@pytest.mark.parametrize(
-    ("form", "message"),
-    [
-        (lambda truth: truth.reset_index(drop=True), "y_true: has the row label 0, which the table has not"),
-        (lambda truth: truth[:-1], "y_true: expected 300 values, one for each row, found 299"),
-        (lambda truth: truth.to_numpy()[:-1], "y_true: expected 300 values, one for each row, found 299"),
-        (lambda truth: "truth", "y_true: the table has no column 'truth'"),
-        (lambda truth: [None] * N, "y_true: expected the true labels of some rows at least, all are"),
-        (
-            lambda truth: truth.map({True: "yes", False: "no"}),
-            "y_true: has the labels 'no', 'yes', the model answers",
-        ),
-        (
-            lambda truth: np.where(truth, 1, -1),
-            "y_true: has the labels -1, 1, the model answers False, True",
-        ),
-    ],
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {
+        "sex": RNG.choice(["f", "m"], N),
+        "job": pd.Categorical(RNG.choice(["clerk", "baker"], N), categories=["clerk", "baker", "king"]),
+        "age": RNG.integers(18, 80, N),
+        "income": RNG.normal(30_000, 8000, N).round(2),
+        "member": RNG.random(N) < 0.5,
+        "children": pd.array(np.where(RNG.random(N) < 0.1, None, RNG.integers(0, 4, N)), dtype="Int64"),
+    },
+    index=RNG.permutation(N) + 1000,
 )
-def test_true_labels_that_do_not_fit(table, form, message):
-    with pytest.raises(CaseError, match=message):
-        Case(
-            lambda rows: rows["income"] > 30_000,
-            table.drop(columns="repaid"),
-            sensitive_features="sex",
-            y_true=form(table["repaid"] == "yes"),
-        )
+TABLE.loc[TABLE.index[:5], "sex"] = None
+TABLE["repaid"] = np.where(TABLE["income"] + 200 * TABLE["age"] > 40_000, "yes", "no")
+REPAID = TABLE["repaid"] == "yes"
+
+
+def test_the_features_of_an_estimator_are_those_of_its_fit():
+    model = RandomForestClassifier(n_estimators=2).fit(TABLE[["income", "age"]], TABLE["repaid"])
+    case = Case(model, TABLE, sensitive_features="sex", pos_label="yes")
+    assert (case.features, case.unseen) == (("income", "age"), ("sex",))
 
 
 @pytest.mark.filterwarnings("ignore:The model gives numbers")
 @pytest.mark.parametrize("first", [1, 2.5, None])
-def test_true_numbers_may_be_a_list_of_whole_numbers_and_fractions(table, first):
+def test_true_numbers_may_be_a_list_of_whole_numbers_and_fractions(first):
     truth = [first, 2.5, *range(2, N)]
-    case = Case(lambda rows: 0.3 * rows["age"], table, sensitive_features="sex", y_true=truth)
+    case = Case(lambda rows: 0.3 * rows["age"], TABLE, sensitive_features="sex", y_true=truth)
     np.testing.assert_array_equal(case.y_true, np.array(truth, dtype=float))
 
 
@@ -95,6 +65,13 @@ def test_true_numbers_may_be_a_list_of_whole_numbers_and_fractions(table, first)
         ({"y_true": {1, 2}}, "y_true: expected one value for each row, found set"),
         ({"y_true": [[1, 2]] * N}, "y_true: expected strings, booleans or numbers, found a list"),
         ({"y_true": pd.date_range("2020", periods=N)}, "y_true: expected strings, .* found a Timestamp"),
+        ({"y_true": REPAID.reset_index(drop=True)}, "y_true: has the row label 0, which the table has not"),
+        ({"y_true": REPAID[:-1]}, "y_true: expected 300 values, one for each row, found 299"),
+        ({"y_true": REPAID.to_numpy()[:-1]}, "y_true: expected 300 values, one for each row, found 299"),
+        ({"y_true": "truth"}, "y_true: the table has no column 'truth'"),
+        ({"y_true": [None] * N}, "y_true: expected the true labels of some rows at least, all are"),
+        ({"y_true": TABLE["repaid"]}, "y_true: has the labels 'no', 'yes', the model answers"),
+        ({"y_true": np.where(REPAID, 1, -1)}, "y_true: has the labels -1, 1, the model answers False, True"),
         ({"y_true": np.zeros((N, 2))}, r"y_true: expected one value for each row, found shape \(300, 2\)"),
         (
             {"model": lambda rows: 0.3 * rows["age"], "y_true": [np.inf, *range(1, N)]},
@@ -114,8 +91,8 @@ def test_true_numbers_may_be_a_list_of_whole_numbers_and_fractions(table, first)
         ({"schema": "no-such-file.yaml"}, "schema: .*no-such-file"),
     ],
 )
-def test_what_cannot_be_examined(table, changes, message):
-    given = {"model": lambda rows: rows["member"], "table": table, "sensitive_features": "sex"}
+def test_what_cannot_be_examined(changes, message):
+    given = {"model": lambda rows: rows["member"], "table": TABLE, "sensitive_features": "sex"}
     with pytest.raises(ValueError, match=message):
         Case(**given | changes)
 
@@ -132,16 +109,16 @@ def test_sets_of_sensitive_columns_are_told_apart_by_their_names(names):
     assert case.sensitive_features == tuple(names[1:])
 
 
-def test_values_of_no_rows_are_varied_and_no_rows_drawn(table):
-    case = Case(lambda rows: rows["member"], table, features=["member", "age"], sensitive_features="member")
+def test_values_of_no_rows_are_varied_and_no_rows_drawn():
+    case = Case(lambda rows: rows["member"], TABLE, features=["member", "age"], sensitive_features="member")
     varied = case.vary(case.table.iloc[:0], ["member"])
     assert (varied.shape, varied.dtype, case.draw(0, np.random.default_rng(0)).shape) == ((0, 2), bool, (0, 2))
     assert case.vary(case.table.iloc[:1], ["member"]).tolist() == [[False, True]]
 
 
-def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
+def test_the_schema_spans_the_table_and_may_be_given_in_part(tmp_path):
     def case(sensitive_features="sex", **options):
-        rows = table.drop(columns="repaid")
+        rows = TABLE.drop(columns="repaid")
         return Case(lambda rows: rows["member"], rows, sensitive_features=sensitive_features, **options)
 
     schema, path = case().schema, tmp_path / "schema.yaml"
@@ -163,9 +140,9 @@ def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
     assert (blind.schema.names, blind.unseen) == (["member"], ("age",))
 
 
-def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
-    truth, known = table["repaid"] == "yes", table["age"] > 30
-    rows = table.assign(repaid=truth.astype(object).where(known, None))
+def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case():
+    known = TABLE["age"] > 30
+    rows = TABLE.assign(repaid=REPAID.astype(object).where(known, None))
     options = {"sensitive_features": "sex", "y_true": "repaid", "pos_label": True, "random_state": 3}
     small, whole = (Case(lambda rows: rows["income"] > 30_000, rows, max_rows=most, **options) for most in (100, None))
     said = "A random sample of 100 of the 300 rows is examined; intervals are about all 300."
@@ -173,8 +150,8 @@ def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
     part, asked = whole.sample(100, random_state=3), whole.queries.n_queries
     for case in (small, part):
         labels = pd.DataFrame({"labelled": case.labelled, "y_true": case.y_true}, case.table.index)
-        expected = pd.DataFrame({"labelled": known, "y_true": truth & known}).loc[small.table.index]
-        pd.testing.assert_frame_equal(case.table.join(labels), table.drop(columns="repaid").join(expected, how="right"))
+        expected = pd.DataFrame({"labelled": known, "y_true": REPAID & known}).loc[small.table.index]
+        pd.testing.assert_frame_equal(case.table.join(labels), TABLE.drop(columns="repaid").join(expected, how="right"))
     assert (part.decide() == (part.table["income"] > 30_000)).all()
     assert whole.queries.n_queries == asked, "the answers are known"
     assert part.schema == small.schema != whole.schema
@@ -609,17 +586,13 @@ def test_answers_of_another_kind_later_on_are_refused(model, options, message):
         asked.decide(pd.DataFrame({"sex": ["f"], "x": [99]}))
 
 
-def sorts_in_place(rows):
-    rows.sort_values("x", ascending=False, inplace=True)  # noqa: PD002
-    return rows["x"] > 30
-
-
-def indexes_in_place(rows):
-    rows.set_index("x", drop=False, inplace=True)  # noqa: PD002
-    return (rows["x"] > 30).to_numpy()
-
-
-@pytest.mark.parametrize("model", [sorts_in_place, indexes_in_place])
+@pytest.mark.parametrize(
+    "model",
+    [  # what happens in place returns None
+        lambda rows: rows.sort_values("x", ascending=False, inplace=True) or rows["x"] > 30,  # noqa: PD002
+        lambda rows: rows.set_index("x", drop=False, inplace=True) or (rows["x"] > 30).to_numpy(),  # noqa: PD002
+    ],
+)
 def test_what_a_model_does_to_its_rows_in_place_changes_nothing(model):
     table = SIXTY.assign(x=np.random.default_rng(3).permutation(60))
     case = Case(model, table, sensitive_features="sex")
@@ -632,14 +605,29 @@ def test_two_cases_of_one_adapter_have_their_own_favourable_label():
     assert (first.decide().sum(), second.decide().sum(), first.pos_label) == (19, 41, "yes")
 
 
-def test_decisions_that_are_all_alike_are_said():
-    with pytest.warns(
-        UserWarning, match="All decisions are unfavourable: scores are from 0 to 59, the threshold is 60"
-    ):
-        case = case_of(lambda rows: rows["x"].to_numpy(), decision_threshold=60)
-    assert case.decide().sum() == 0
-    with pytest.warns(UserWarning, match="All decisions are favourable: each is 'yes'"):
-        case_of(lambda rows: np.full(len(rows), "yes"), pos_label="yes")
+@pytest.mark.parametrize(
+    ("answer", "options", "n_favourable", "said"),
+    [
+        (
+            lambda rows: rows["x"].to_numpy(),
+            {"decision_threshold": 60},
+            0,
+            "All decisions are unfavourable: scores are from 0 to 59, the threshold is 60",
+        ),
+        (np.full(60, "yes"), {"pos_label": "yes"}, 60, "All decisions are favourable: each is 'yes'"),
+        (
+            np.repeat(["no", "maybe", "yes"], 20),
+            {"pos_label": "yes"},
+            20,
+            "Only 'yes' counts as favourable; as unfavourable count 'maybe', 'no'",
+        ),
+    ],
+)
+def test_decisions_that_are_all_alike_and_classes_beside_the_favourable_one_are_said(
+    answer, options, n_favourable, said
+):
+    with pytest.warns(UserWarning, match=said):
+        assert case_of(answer, **options).decide().sum() == n_favourable
 
 
 def test_decisions_of_a_network_of_three_classes_are_not_all_alike():
@@ -649,11 +637,6 @@ def test_decisions_of_a_network_of_three_classes_are_not_all_alike():
             network, POINTS.assign(sex=["f", "m"] * 20), sensitive_features="sex", features=["a", "b"], pos_label=1
         )
     assert 0 < case.decide().mean() < 1 and len(case.warnings) == 1
-
-
-def test_classes_beside_the_favourable_one_are_said():
-    with pytest.warns(UserWarning, match="Only 'yes' counts as favourable; as unfavourable count 'maybe', 'no'"):
-        case_of(np.repeat(["no", "maybe", "yes"], 20), pos_label="yes")
 
 
 def test_certainty_may_be_the_threshold():
@@ -903,16 +886,20 @@ def test_dates_durations_and_decimals(values, numbers):
     np.testing.assert_allclose(found, numbers, rtol=1e-15)
     assert seen.dtype == values.dtype
     assert [value for value in seen if not pd.isna(value)] == [value for value in values if not pd.isna(value)]
-    shown = case.rows(case.table.assign(value=case.table["value"] // 2))  # what the table does not have
-    assert (case.decide(shown) == case.decide()).all()
+    # Values that the table does not have.
+    assert (case.decide(case.rows(case.table.assign(value=case.table["value"] // 2))) == case.decide()).all()
+
+
+def groups_of(values):
+    """Return the groups of people by a column."""
+    table = pd.DataFrame({"value": values, "sex": np.resize(["f", "m"], len(values))})
+    return Case(lambda rows: rows["sex"] == "m", table, sensitive_features="value").groups("value")
 
 
 @pytest.mark.parametrize("make", [lambda days: days, lambda days: days.dt.date])
 def test_groups_of_dates_are_named_by_dates_and_are_about_equal(make):
     days = pd.Series(pd.Timestamp("2025-01-01") + pd.to_timedelta(np.arange(365), unit="D"))
-    table = pd.DataFrame({"value": make(days), "sex": np.resize(["f", "m"], 365)})
-    case = Case(lambda rows: rows["sex"] == "m", table, sensitive_features="value")
-    groups = case.groups("value").value_counts(sort=False)
+    groups = groups_of(make(days)).value_counts(sort=False)
     assert groups.index[0] == f"up to {days[groups.iloc[0] - 1]:%Y-%m-%d}"
     assert groups.between(365 / 4 * 0.8, 365 / 4 * 1.2).all()
 
@@ -933,9 +920,7 @@ def test_groups_of_dates_are_named_by_dates_and_are_about_equal(make):
 )
 def test_groups_of_dates_durations_and_decimals_are_named_by_these(values, names):
     values = pd.Series(values, dtype=object if isinstance(values, list) else None)
-    table = pd.DataFrame({"value": values, "sex": np.resize(["f", "m"], len(values))})
-    case = Case(lambda rows: rows["sex"] == "m", table, sensitive_features="value")
-    assert case.groups("value").cat.categories.tolist() == names
+    assert groups_of(values).cat.categories.tolist() == names
 
 
 def test_a_model_that_fails_later_is_said_to_fail_on_other_rows_and_one_is_shown():

@@ -36,14 +36,6 @@ def test_a_linear_classifier_by_hand():
     np.testing.assert_allclose(LinearClassifier(COEF, INTERCEPT).log_odds(np.stack([POINTS] * 3)), each)
 
 
-@pytest.mark.parametrize("method", ["loss", "loss_gradient", "loss_at"])
-def test_labels_are_0_and_1(method):
-    model = LinearClassifier(COEF[0], INTERCEPT[0])
-    at = model.log_odds(POINTS) if method == "loss_at" else POINTS
-    with pytest.raises(ValueError, match="y: expected labels 0 and 1, found -1"):
-        getattr(model, method)(at, [1, -1, 1])
-
-
 def test_rounded_losses_are_zero_and_infinite_where_the_model_is_sure():
     sure, exact = (LinearClassifier([1.0], 0.0, rounded_loss=is_rounded) for is_rounded in (True, False))
     X = np.float32([[200], [-200]])
@@ -83,21 +75,33 @@ def test_a_keras_model_that_goes_on_learning_is_followed():
     np.testing.assert_allclose(classifier.log_odds(np.float32([[2.0]])), [7.0])
 
 
+def keras_end(n_outputs, activation):
+    """Return the classifier of a Keras model that ends so."""
+    return KerasClassifier(keras.Sequential([keras.Input((3,)), keras.layers.Dense(n_outputs, activation)]))
+
+
 @pytest.mark.parametrize(
-    ("layer", "message"),
+    ("call", "message"),
     [
-        (("Dense", 3, "softmax"), "expected one or two outputs per point, found 3"),
-        (("Dense", 1, None), "ends with linear, expected sigmoid for 1 outputs; .* say from_logits=True"),
-        (("Dense", 1, "softmax"), "ends with softmax, expected sigmoid for 1 outputs"),
-        (("Dense", 2, "sigmoid"), "ends with sigmoid, expected softmax for 2 outputs"),
-        (("Dense", 2, None), "ends with linear, expected softmax for 2 outputs; .* say from_logits=True"),
+        *(
+            (
+                lambda name=name: getattr(LinearClassifier(COEF[0], 0.5), name)(POINTS, [1, -1, 1]),
+                "y: expected labels 0 and 1, found -1",
+            )
+            for name in ("loss", "loss_gradient")
+        ),
+        (lambda: LinearClassifier(COEF[0], 0.5).loss_at(np.zeros(3), [1, -1, 1]), "y: expected labels 0 and 1, found"),
+        # Keras models without log odds
+        (lambda: keras_end(3, "softmax"), "expected one or two outputs per point, found 3"),
+        (lambda: keras_end(1, None), "ends with linear, expected sigmoid for 1 outputs; .* say from_logits=True"),
+        (lambda: keras_end(1, "softmax"), "ends with softmax, expected sigmoid for 1 outputs"),
+        (lambda: keras_end(2, "sigmoid"), "ends with sigmoid, expected softmax for 2 outputs"),
+        (lambda: keras_end(2, None), "ends with linear, expected softmax for 2 outputs; .* say from_logits=True"),
     ],
 )
-def test_a_keras_model_without_log_odds_is_refused(layer, message):
-    kind, *options = layer
-    keras_model = keras.Sequential([keras.Input((3,)), getattr(keras.layers, kind)(*options)])
+def test_other_labels_and_keras_models_without_log_odds_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
-        KerasClassifier(keras_model)
+        call()
 
 
 def test_arrays_and_tensors_get_the_same_answers():
