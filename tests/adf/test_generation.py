@@ -40,11 +40,19 @@ from fairlab.papers.adf.searches import AequitasAsReleased
 READINGS = pytest.mark.parametrize("variant", ["published", "sound"])
 
 
+STRATEGIES = ["random", "semi_directed", "fully_directed"]
+
+
 @READINGS
 @pytest.mark.parametrize("sensitive_features", ["group", ("group", "sex")])
-def test_every_reported_instance_is_discriminatory(network, schema, variant, sensitive_features):
-    adf = ADF(network, schema, sensitive_features, n_local=30, variant=variant, random_state=0)
-    result = adf.generate(schema.sample(300, random_state=5), n_seeds=40)
+@pytest.mark.parametrize("strategy", ["gradients", *STRATEGIES])
+def test_every_reported_instance_is_discriminatory(network, schema, strategy, variant, sensitive_features):
+    given = {"n_local": 30, "variant": variant, "random_state": 0}
+    if strategy == "gradients":
+        search = ADF(network, schema, sensitive_features, **given)
+        result = search.generate(schema.sample(300, random_state=5), n_seeds=40)
+    else:
+        result = Aequitas(network, schema, sensitive_features, strategy=strategy, **given).generate(n_samples=60)
     check_every_instance(result, network, schema, sensitive_features)
     assert result.growth().iloc[-1].tolist() == [result.n_inputs, result.n_discriminatory]
 
@@ -191,13 +199,27 @@ def test_odds_that_are_kept_ask_for_fewer_gradients(refresh, times):
         (lambda adf, X: adf.set_params(decision_threshold=0.5).generate(X), "threshold: expected none, since Network"),
         (lambda adf, X: adf.set_params(sensitive_features=adf.schema.names).generate(X), "no attribute is left"),
         (lambda adf, X: adf.set_params(schema=WIDER).generate(WIDER.sample(9)), "takes 5 columns, the schema has 6"),
+        # other columns than a tree was fitted to, and too many classes
+        *(
+            (search, "schema and the model's fit differ in columns: their order differs")
+            for search in (
+                lambda *_: discriminatory(tree(["sex", "a"]), TWO.sample(2), "sex", schema=TWO),
+                lambda *_: Aequitas(tree(["sex", "a"]), TWO, "sex").generate(n_samples=5),
+                lambda *_: ADF(tree(["sex", "a"]), TWO, "sex", decision_threshold=0.5).generate(TWO.sample(2)),
+            )
+        ),
+        (
+            lambda *_: discriminatory(THREE_CLASSES, TWO.sample(1), "sex", schema=TWO, decision_threshold=0.5),
+            "model: expected two classes, the second with the score, found 3",
+        ),
     ],
 )
-def test_what_the_network_and_the_schema_do_not_fit_is_refused(network, schema, search, message):
+def test_what_models_and_schemas_do_not_fit_is_refused(network, schema, search, message):
     with pytest.raises(ValueError, match=message):
         search(ADF(network, schema, "sex"), schema.sample(9, random_state=0))
 
 
+THREE_CLASSES = DecisionTreeClassifier().fit(np.arange(20).reshape(10, 2), np.arange(10) % 3)
 WIDER = Schema.from_bounds(dict.fromkeys(["a", "group", "b", "sex", "c", "d"], (0, 1)))
 
 
@@ -251,13 +273,6 @@ def test_a_networks_own_gradients_are_the_differences_of_a_line_and_rows_of_the_
 # aequitas
 
 TWO = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
-
-
-@READINGS
-@pytest.mark.parametrize("strategy", ["random", "semi_directed", "fully_directed"])
-def test_every_instance_that_aequitas_reports_is_discriminatory(network, schema, strategy, variant):
-    search = Aequitas(network, schema, "group", strategy=strategy, n_local=20, variant=variant, random_state=0)
-    check_every_instance(search.generate(n_samples=60), network, schema, "group")
 
 
 def one_walk_after_the_other(model, schema, sensitive_features, draws, n_local, rng, method):
@@ -336,7 +351,7 @@ def test_runs_together_are_as_each_alone(network, schema, variant, in_flight):
     assert [len(run.iterations) for run in together[3:]] == [6, 9]
 
 
-@pytest.mark.parametrize("strategy", ["random", "semi_directed", "fully_directed"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("method", [Aequitas, AequitasAsReleased])
 @READINGS
 def test_the_compiled_walk_is_the_plain_one(weights, schema, variant, method, strategy, monkeypatch):
@@ -383,15 +398,16 @@ def test_the_compiled_walk_says_that_a_network_overflows():
 
 
 @pytest.mark.parametrize(
-    ("strategy", "down", "attribute"),
+    ("strategy", "options", "down", "attribute"),
     [
-        ("fully_directed", [0.502, 0.501], [0.5 / 0.999, 0.499 / 0.999]),
-        ("semi_directed", [0.502, 0.501], [0.5, 0.5]),
-        ("random", [0.5, 0.5], [0.5, 0.5]),
+        ("fully_directed", {}, [0.502, 0.501], [0.5 / 0.999, 0.499 / 0.999]),
+        ("fully_directed", {"learning_rate": 0.1}, [0.7, 0.6], [0.5 / 0.9, 0.4 / 0.9]),
+        ("semi_directed", {}, [0.502, 0.501], [0.5, 0.5]),
+        ("random", {}, [0.5, 0.5], [0.5, 0.5]),
     ],
 )
-def test_odds_learn_from_every_move_what_the_strategy_directs(strategy, down, attribute):
-    odds = Odds(TWO, strategy)
+def test_odds_learn_from_every_move_what_the_strategy_directs(strategy, options, down, attribute):
+    odds = Odds(TWO, strategy, **options)
     odds.learn(np.array([0, 0, 1]), np.array([-1, 1, 1]), np.array([True, False, False]), np.array([0, 0, 0]))
     np.testing.assert_allclose([odds.down[0], odds.attribute[0]], [down, attribute])
 
@@ -458,20 +474,15 @@ def test_a_score_in_single_precision_is_held_against_its_threshold():
     assert differences.predict(X).tolist() == differences.logits(X).argmax(axis=1).tolist() == [0, 1, 1]
 
 
-def test_a_tree_gets_the_columns_that_it_was_fitted_to_or_none():
+def tree(names):
+    """Return a tree that was fitted to columns of these names."""
     table = pd.DataFrame(TWO.sample(500, random_state=0), columns=TWO.names)
-    label, X = table["a"] + 2 * table["sex"] >= 5, np.array([[4, 0], [9, 0]])
-    options = {"schema": TWO, "sensitive_features": "sex"}
-    tree = DecisionTreeClassifier().fit(table, label)
-    assert discriminatory(tree, X, **options).tolist() == [True, False]
-    turned = DecisionTreeClassifier().fit(table[["sex", "a"]], label)
-    for call in (
-        lambda: discriminatory(turned, X, **options),
-        lambda: Aequitas(turned, TWO, "sex").generate(n_samples=5),
-        lambda: ADF(turned, TWO, "sex", decision_threshold=0.5).generate(X),
-    ):
-        with pytest.raises(ValueError, match="schema and the model's fit differ in columns: their order differs"):
-            call()
+    return DecisionTreeClassifier().fit(table[names], table["a"] + 2 * table["sex"] >= 5)
+
+
+def test_a_tree_gets_the_columns_that_it_was_fitted_to():
+    X = np.array([[4, 0], [9, 0]])
+    assert discriminatory(tree(["a", "sex"]), X, "sex", schema=TWO).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -497,12 +508,6 @@ def test_numbers_are_not_handed_over_as_codes(schema, found):
             call()
     words = Schema.from_dict({"sex": ["f", "m"], "a": [False, True]})
     assert discriminatory(lambda X: X[:, 0] == 1, words.sample(5), "sex", schema=words).all()
-
-
-def test_a_score_is_that_of_one_class_against_another():
-    three = DecisionTreeClassifier().fit(np.arange(20).reshape(10, 2), np.arange(10) % 3)
-    with pytest.raises(ValueError, match="model: expected two classes, the second with the score, found 3"):
-        discriminatory(three, np.array([[4, 0]]), "sex", schema=TWO, decision_threshold=0.5)
 
 
 def test_a_model_that_writes_into_its_input_changes_no_search():
@@ -588,11 +593,3 @@ def test_step_sizes_multiply_the_moves_of_both_phases(network, schema):
     steps, at_bound = np.diff(walk, axis=0), (walk[1:] == schema.low) | (walk[1:] == schema.high)
     assert ((steps != 0).sum(axis=1) <= 1).all()
     assert set(np.abs(steps[~at_bound])) == {0, 3}
-
-
-def test_the_learning_rate_is_what_one_move_changes(network, schema):
-    odds, n = Odds(schema, "fully_directed", learning_rate=0.1), len(schema.names)
-    odds.learn(np.array([0]), np.array([-1]), np.array([True]), np.array([0]))
-    assert (odds.down[0, 0], odds.attribute[0, 0]) == pytest.approx((0.6, (1 / n + 0.1) / 1.1))
-    searches = (Aequitas(network, schema, "group", n_local=200, learning_rate=rate) for rate in (0.001, 0.1))
-    assert len({search.generate(n_samples=30).n_inputs for search in searches}) == 2
