@@ -89,6 +89,7 @@ def test_true_numbers_may_be_a_list_of_whole_numbers_and_fractions(first):
         ({"schema": {"wage": [1]}}, "schema: 'wage' is not among the columns"),
         ({"schema": {"member": [True]}}, "schema: column 'member' holds False, not among its values"),
         ({"schema": "no-such-file.yaml"}, "schema: .*no-such-file"),
+        ({"schema": 3}, "schema: expected a Schema, a mapping or a path, found int"),
     ],
 )
 def test_what_cannot_be_examined(changes, message):

@@ -197,6 +197,7 @@ def test_wide_numbers_of_a_frame_are_binned_and_the_rest_is_not():
         # inputs that are not in the domain
         (lambda: MIXED.encode(pd.DataFrame({"sex": ["Male"], "age": [21]})), "column 'age' holds 21"),
         (lambda: MIXED.encode(pd.DataFrame({"sex": ["Male"], "age": [18.5]})), "column 'age' holds 18.5"),
+        (lambda: MIXED.encode(pd.DataFrame({"sex": ["Male"]})), "inputs lack the columns age"),
         # values that a table never held
         (lambda: ENCODING.transform(with_value("job", "king")), "column 'job' holds 'king', not among its values"),
         (lambda: ENCODING.transform(with_value("class", None)), "column 'class' holds nan, not among its values"),
@@ -266,6 +267,7 @@ def test_wide_numbers_of_a_frame_are_binned_and_the_rest_is_not():
             "column 'd' has type datetime64",
         ),
         # values of another type
+        (lambda: in_dtypes(GOOD.drop(columns=["count", "flag"]), GOOD.dtypes), "rows: lack the columns count, flag"),
         (
             lambda: in_dtypes(GOOD.assign(**{"count": [0.5, 1]}), GOOD.dtypes),
             r"column 'count' holds 0\.5, expected int64",

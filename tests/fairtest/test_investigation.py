@@ -122,9 +122,12 @@ def test_questions_that_the_people_cannot_answer(source, arguments, message):
         Investigation(**arguments).fit(source)
 
 
-def test_a_thousand_groups_define_no_subgroup(people):
-    source = DataSource(people.assign(zip=[f"z{i % 1000}" for i in range(len(people))]))
-    assert "zip" not in str(Investigation("gender", "offer").fit(source).nodes("gender"))
+@pytest.mark.parametrize("role", ["sensitive_features", "explanatory", "output"])
+def test_columns_of_more_than_a_hundred_categories_are_refused_but_in_the_context(people, role):
+    few, many = (people.assign(zip=np.char.add("z", (np.arange(N) % n).astype(str))) for n in (100, 101))
+    Investigation(**ASK | {role: "zip"}).fit(DataSource(few))
+    with pytest.raises(ValueError, match=f"{role}: column 'zip' has 101 categories, expected at most 100; group them"):
+        Investigation(**ASK | {role: "zip"}).fit(DataSource(many))
 
 
 # metrics

@@ -108,13 +108,23 @@ def test_an_age_with_missing_values_makes_a_group_of_them(people):
         (100, ["x"] * 3 + ["woman", "man"] * 49, "sex: fewer than 20 people are x (3)."),
         (100, ["x"] * 3 + ["woman", "man"] * 49, "FairTest looked for no subgroups: 97 people, 120 are needed."),
         (30, ["x", "y"] * 15, "FairTest needs 40 people, there are 30."),
+        (
+            200,
+            ["x", "y"] * 100,
+            "FairTest found no subgroup in which sex and the decision are more associated than elsewhere.",
+        ),
         (45, ["x"] * 30 + ["y"] * 15, "sex: fewer than two groups have 20 people."),
     ],
 )
-def test_few_people(people, n, sexes, skipped):
+def test_few_people_and_no_association_are_said(people, n, sexes, skipped):
     found = run("fairtest", Case(rule, people.head(n).assign(sex=sexes[:n]), sensitive_features="sex"), budget=0)
     assert found.findings == ()
     assert skipped in found.skipped
+
+
+def test_columns_of_more_than_a_hundred_categories_make_no_subgroups(people):
+    case = Case(rule, people.assign(town=[f"t{k % 101}" for k in range(N)]), sensitive_features="sex")
+    assert "FairTest makes no subgroups of town, which has 101 different values." in run("fairtest", case).skipped
 
 
 # group rates

@@ -249,7 +249,8 @@ def test_the_p_value_is_the_level_at_which_the_interval_reaches_the_margin(margi
             "expected positive values, found 0.0 for 'b'",
         ),
         (lambda: transparency_report(FLIPS, FEW, FEW_IMAGE, scale=[1.0, np.nan, 1.0]), "scale: column 'x1' holds nan"),
-        # flipsets: labels of other people, and predictions that are no labels
+        # flipsets: other people, and predictions that are no labels
+        (lambda: transparency_report(FLIPS, X, X_IMAGE), "flipset has 3 rows, X has 4"),
         (
             lambda: transparency_report(flipset(hire, X[:3], X_IMAGE[:3]), FEW, FEW_IMAGE),
             "flipset: has the row label 'p', which the table has not",
