@@ -45,8 +45,7 @@ def generated_case(number, effect):
         return odds(rows).to_numpy() > 0
 
     truth = rng.random(N_PEOPLE) < probability(table)
-    takes_all = effect or number % 2
-    features = None if takes_all else ["income", "years", "job"]
+    features = None if effect or number % 2 else ["income", "years", "job"]
     model, options = (labels, {"pos_label": True}) if number % 4 < 2 else (probability, {"decision_threshold": 0.5})
     return Case(
         model, table, sensitive_features="group", features=features, y_true=truth, **({"pos_label": True} | options)

@@ -42,8 +42,8 @@ ATTACK = {"regularizer": 50.0, "step_size": 0.01, "n_steps": 100}
 
 
 def test_loss_ratio_by_hand():
-    losses = [1.0, 2.0, 4.0, 0.0], [2.0, 2.0, 12.0, 1.0]  # ratios 2, 1, 3 and one that is infinite
-    result = loss_ratio_test(*losses, variant="published")
+    # Ratios of 2, 1, 3 and one that is infinite.
+    result = loss_ratio_test([1.0, 2.0, 4.0, 0.0], [2.0, 2.0, 12.0, 1.0], variant="published")
     assert (result.statistic, result.n, result.n_dropped, result.rejected) == (2.0, 3, 1, False)
     error = np.sqrt(2 / 3 / 3)  # the variance has n in its denominator
     bounds = 2 - np.array([1.6448536, 1.9599640, -1.9599640]) * error
@@ -212,22 +212,18 @@ def test_ratios_and_limits_of_losses_by_hand():
     )
 
 
-class Linear:
-    classes_ = np.array([0, 1])
-
-    def predict_proba(self, rows):
-        odds = 0.03 * (rows["age"] - 40) + 0.2 * rows["home"] + rows["job"].astype(str).map(JOBS).astype(float)
-        odds = np.asarray(odds + (0.4 * (rows["income"] - 3)).fillna(0.7), dtype=float)
-        return np.column_stack([expit(-odds), expit(odds)])
-
-
 def case_of(model, **options):
-    features = ["age", "income", "job", "home"]
-    return Case(model, MIXED, sensitive_features="group", features=features, pos_label=1, **options)
+    return Case(model, MIXED, sensitive_features="group", features=["age", "income", "job", "home"], **options)
+
+
+def linear(rows):
+    """Return probabilities whose log odds are linear."""
+    odds = 0.03 * (rows["age"] - 40) + 0.2 * rows["home"] + rows["job"].astype(str).map(JOBS).astype(float)
+    return expit(np.asarray(odds + (0.4 * (rows["income"] - 3)).fillna(0.7), dtype=float))
 
 
 def test_slopes_of_a_linear_model_are_its_weights():
-    case, people = case_of(Linear()), np.array([0, 1, 5, 30])
+    case, people = case_of(linear, decision_threshold=0.5), np.array([0, 1, 5, 30])
     slopes = pd.DataFrame(log_odds_slopes(Scorer(case), people), columns=case.encoding.names)
     scale, rows = dict(zip(case.encoding.names, case.encoding.scale, strict=True)), MIXED.iloc[people]
     missing = rows["income"].isna().to_numpy()
@@ -281,9 +277,8 @@ def test_rotation_turns_the_subspace():
 def learnable():
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.normal(size=(3000, 3)), columns=list("abc"))
-    sex = (X["a"] - 2 * X["b"] + rng.logistic(size=3000) > 0).astype(int)
-    race = (X["c"] + 1 + rng.logistic(size=3000) > 0).astype(int)
-    return X, pd.DataFrame({"sex": sex, "race": race})
+    odds = {"sex": X["a"] - 2 * X["b"], "race": X["c"] + 1}
+    return X, pd.DataFrame({name: (its + rng.logistic(size=3000) > 0).astype(int) for name, its in odds.items()})
 
 
 def test_learned_directions_are_those_of_the_attributes(learnable):
@@ -348,5 +343,4 @@ def test_permutations_in_portions_are_those_at_once_and_their_p_values_uniform(m
         with monkeypatch.context() as small:
             small.setattr(linearised, "ENTRIES_AT_ONCE", 7 * membership.size)
             assert permuted(X, membership, margin, slopes, **ask) == pytest.approx(found[-1])
-    p_values = np.array(found)[:, 0]
-    assert 0.35 < p_values.mean() < 0.65  # the standard error is 0.05
+    assert 0.35 < np.array(found)[:, 0].mean() < 0.65  # of p-values; the standard error is 0.05
