@@ -54,26 +54,14 @@ def test_all_ends_give_the_same_logits_and_slopes(model, label, sign):
     np.testing.assert_allclose(network.log_odds_gradient(X, label)[1], np.tile(sign * KERNEL, (50, 1)), rtol=1e-3)
 
 
-class Within(torch.nn.Module):
-    """A module whose last layer is not its end."""
-
-    def __init__(self, layer, end, **weights):
-        super().__init__()
-        self.inner, self.outer = module(**weights), torch.nn.Linear(len(weights.get("bias", BIAS)), 1)
-        self.layer, self.end = layer, end
-
-    def forward(self, X):
-        return self.end(self, self.layer(self.inner(X)))
-
-
 @pytest.mark.parametrize(
     ("model", "is_logit"),
     [
-        (Within(torch.nn.Sigmoid(), lambda _, chance: 1 - chance), False),
-        (Within(torch.nn.Sigmoid(), lambda _, chance: chance.clamp(0.3, 0.6)), False),
-        (Within(torch.nn.Sigmoid(), lambda model, hidden: model.outer(hidden)), True),
-        (Within(torch.nn.Softmax(1), lambda model, hidden: model.outer(hidden), **TWO), True),
-        (Within(torch.nn.Softmax(1), lambda _, chances: chances.flip(1)[:, 1:], **TWO), False),
+        (Inside(module(torch.nn.Sigmoid()), lambda chance: 1 - chance), False),
+        (Inside(module(torch.nn.Sigmoid()), lambda chance: chance.clamp(0.3, 0.6)), False),
+        (Inside(module(torch.nn.Sigmoid()), lambda hidden: 4 * hidden - 2), True),
+        (Inside(module(torch.nn.Softmax(1), **TWO), lambda hidden: hidden @ torch.tensor([[4.0], [-2.0]])), True),
+        (Inside(module(torch.nn.Softmax(1), **TWO), lambda chances: chances.flip(1)[:, 1:]), False),
     ],
     ids=["one less", "clamped", "sigmoid hidden", "softmax hidden", "turned round"],
 )
