@@ -59,3 +59,8 @@ def report(*results, table=None, model=people, **changes):
     )
     parts = {"case": case, "results": results, "warnings": (), "budget": 1000, "confidence_level": 0.95}
     return Report(**(parts | {"random_state": 0, "n_queries": 900, "seconds": 2.5} | changes))
+
+
+def report_of(*findings, method="Themis", **changes):
+    """Return a report of what one method found."""
+    return report(MethodResult(method, findings, (), 0, 0), **changes)

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from audited import finding, people, report
+from audited import finding, people, report_of
 from scipy.special import ndtri
 from scipy.stats import binom, binomtest
 from truth import FOLDER
@@ -22,7 +22,6 @@ from truth import FOLDER
 from fairlab import Case, audit
 from fairlab.auditing.guard import judge
 from fairlab.auditing.report import answers
-from fairlab.cases import MethodResult
 from fairlab.data.project import project
 from fairlab.statistics import difference_bounds, difference_p_value, exact_interval, share_bounds
 
@@ -242,7 +241,7 @@ def test_people_needed_by_hand_and_by_the_test_itself():
     one = shares(0, 40)
     by_hand = (2.9264 * one.high / ndtri(0.975) / 0.05) ** 2
     assert one.times_as_many(0.005, 0.05, 0.05, 4) == pytest.approx(by_hand, 1e-3)
-    [row] = report(MethodResult("Themis", (shares(4, 100),), (), 0, 0)).frame.itertuples()
+    [row] = report_of(shares(4, 100)).frame.itertuples()
     assert (row.answer, row.people_needed > 400) == ("undecided", True)
     k = row.people_needed / 400
     found = [shares(hits, int(100 * k)) for hits in np.random.default_rng(0).binomial(int(100 * k), 0.04, 200)]
@@ -252,7 +251,7 @@ def test_people_needed_by_hand_and_by_the_test_itself():
 
 def test_verdicts_and_what_is_required_of_them():
     def judged(*found):
-        made = report(MethodResult("Themis", found, (), 0, 0))
+        made = report_of(*found)
         return made.verdict, made.answers, len(judge(made, require_within=True).failing), len(judge(made).failing)
 
     small, unclear, large = shares(0, 400), shares(16, 400), shares(80, 400, p_value=1e-9, test=lambda margin: 1e-9)
@@ -261,7 +260,7 @@ def test_verdicts_and_what_is_required_of_them():
         ("undecided", {"found": 0, "ruled out": 1, "undecided": 1}, 1, 0),
         ("difference found", {"found": 1, "ruled out": 1, "undecided": 1}, 2, 1),
     ]
-    said = report(MethodResult("Themis", (small,), (), 0, 0)).summary
+    said = report_of(small).summary
     assert "differences as large as 5 percentage points are ruled out in every comparison made, with an error" in said
     assert "The 1 comparison: counterfactual flip rate (sex)." in said
 
@@ -274,7 +273,7 @@ def test_the_rule_for_many_audits_is_that_of_a_report():
             finding(people(), 0.5, test=partial(difference_p_value, *both), bounds=partial(difference_bounds, *both))
             for both in zip(hits[k], totals[k], strict=True)
         ]
-        made = report(MethodResult("group rates", found, (), 0, 0))
+        made = report_of(*found)
         expected = np.where(beyond[k], "found", np.where(inside[k], "ruled out", "undecided"))
         assert (sorted(made.frame["answer"]), made.is_within) == (sorted(expected), is_within[k])
 

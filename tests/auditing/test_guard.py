@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from audited import finding, people, report
+from audited import finding, people, report_of
 from scipy.stats import binom
 
 from fairlab import Case, audit
 from fairlab.auditing.guard import RATIO, Accepted, Rule, judge
-from fairlab.cases import MethodResult
 from fairlab.cli import main
 from fairlab.data.project import project
 from fairlab.statistics import difference_bounds, difference_p_value
@@ -32,10 +31,6 @@ def rate(hits, totals, **changes):
     return finding(people(), test(), estimate, **(parts | {"high": high, "test": test} | changes))
 
 
-def found(*findings):
-    return report(MethodResult("group rates", findings, (), 0, 0))
-
-
 def failures(report, **options):
     """Return why an audit does not pass, and what was accepted."""
     judged = judge(report, **options)
@@ -47,12 +42,12 @@ CLEAR = rate([400, 520], [1000, 1000])  # 12 points, certainly more than 5, not 
 
 def test_a_rule_is_a_test_against_its_margin_not_against_zero():
     rules = [[Rule.of(f"selection_rate_difference > {limit}")] for limit in (0.05, 0.1)]
-    assert [len(failures(found(CLEAR), rules=some)[0]) for some in rules] == [1, 0]
-    assert found(CLEAR).verdict == "difference found"
+    assert [len(failures(report_of(CLEAR), rules=some)[0]) for some in rules] == [1, 0]
+    assert report_of(CLEAR).verdict == "difference found"
     # Ten tests of one rule are corrected together: p = 0.02 against the margin is not enough.
     weak = [rate([400, 490], [1000, 1000]), *[rate([450, 450], [1000, 1000])] * 9]
     assert weak[0].test(0.05) <= 0.1 < 10 * weak[0].test(0.05)
-    assert failures(found(*weak), rules=rules[0])[0] == []
+    assert failures(report_of(*weak), rules=rules[0])[0] == []
 
 
 def decided(selected, of=100, **columns):
@@ -147,7 +142,7 @@ SMALL = {"where": "age < 30", "effect": "selection rate difference, f minus m"}
 def baseline(tmp_path):
     """A report with a difference among everyone and in a subgroup, and none by race."""
     of_all, by_race = rate([400, 500], [1000, 1000]), rate([450, 450], [1000, 1000], sensitive_features=("race",))
-    found(of_all, by_race, rate([100, 200], [500, 500], **SMALL)).to_json(tmp_path / "before.json")
+    report_of(of_all, by_race, rate([100, 200], [500, 500], **SMALL)).to_json(tmp_path / "before.json")
     return tmp_path / "before.json"
 
 
@@ -164,7 +159,7 @@ def baseline(tmp_path):
     ],
 )
 def test_a_baseline_fails_what_is_new_worse_or_reversed(baseline, now, said):
-    assert [text.split(": ")[0] for text in judge(found(now), baseline=baseline).failing] == said
+    assert [text.split(": ")[0] for text in judge(report_of(now), baseline=baseline).failing] == said
 
 
 def damaged(**parts):
@@ -185,10 +180,10 @@ def damaged(**parts):
 def test_another_file_is_no_baseline_and_a_byte_order_mark_does_not_matter(baseline, change):
     text = baseline.read_text()
     baseline.write_text(text, encoding="utf-8-sig")
-    assert failures(found(CLEAR), baseline=baseline) == ([], [])
+    assert failures(report_of(CLEAR), baseline=baseline) == ([], [])
     baseline.write_text(change(json.loads(text)))
     with pytest.raises(ValueError, match="baseline: expected a report"):
-        failures(found(CLEAR), baseline=baseline)
+        failures(report_of(CLEAR), baseline=baseline)
 
 
 def test_what_the_baseline_tested_and_this_audit_did_not_is_not_judged(tmp_path):
@@ -236,7 +231,7 @@ def test_an_acceptance_names_sensitive_features(names):
     ],
 )
 def test_a_finding_is_accepted_with_a_reason_until_a_day(entry, day, failing, accepted):
-    said = failures(found(CLEAR), accepted=[Accepted.of(ACCEPTED | entry)], today=day)
+    said = failures(report_of(CLEAR), accepted=[Accepted.of(ACCEPTED | entry)], today=day)
     for texts, end in zip(said, (failing, accepted), strict=True):
         assert [text.endswith(end) for text in texts] == ([] if end is None else [True])
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from audited import finding, people, report
+from audited import finding, people, report, report_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
@@ -43,16 +43,17 @@ def test_every_test_of_every_method_is_corrected_and_significant_findings_come_f
     ],
 )
 def test_a_fact_is_as_large_as_its_measure_says(measure, said):
-    found = report(MethodResult("FairTest", [finding(people(), measure=measure)], (), 0, 0))
-    assert f"1 finding, sex ({said})." in found.summary
+    assert f"1 finding, sex ({said})." in report_of(finding(people(), measure=measure)).summary
 
 
 def test_findings_are_few_facts_by_what_they_are_about():
     about = [("sex",), ("race",), ("sex", "race"), ("age",), ("race",)]
     found = [finding(people(), 0.001, 0.5 - k / 10, sensitive_features=names) for k, names in enumerate(about)]
-    facts = report(MethodResult("Themis", found, (), 0, 0)).facts
-    by_fact = [[("sex",), ("sex", "race")], [("race",), ("race",)], [("age",)]]
-    assert [[each.sensitive_features for each in fact] for fact in facts] == by_fact
+    assert [[each.sensitive_features for each in fact] for fact in report_of(*found).facts] == [
+        [("sex",), ("sex", "race")],
+        [("race",), ("race",)],
+        [("age",)],
+    ]
 
 
 def test_a_report_without_findings_or_without_a_test_claims_no_certainty():
@@ -61,7 +62,7 @@ def test_a_report_without_findings_or_without_a_test_claims_no_certainty():
     assert repr(empty) == "Report: not assessed: sex; 900 queries, 2 s"
     assert "It has nothing to vary." in empty.to_html()
     assert empty.plot() is not None
-    assert report(MethodResult("Themis", (finding(people(), np.nan),), (), 0, 0)).summary == (
+    assert report_of(finding(people(), np.nan)).summary == (
         "Not assessed: no statistical test was possible, so this audit says nothing about differences by sex."
     )
 
@@ -105,7 +106,7 @@ def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
         "at the people or inputs behind this finding."
     )
     silent = finding(people(), 0.5, measure="selection_rate_difference", smallest=lambda alpha, margin: 0.081)
-    found = report(MethodResult("Themis", (silent, finding(people(), 0.7)), (), 0, 0)).summary
+    found = report_of(silent, finding(people(), 0.7)).summary
     assert found.startswith(
         "Undecided: people, tested on 400 people for differences by sex: no difference was found, but "
     )
@@ -118,8 +119,8 @@ def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
 
 def test_people_decide_the_verdict_and_generated_inputs_on_request():
     inputs = finding(people(), 0.001, population="generated inputs", where="generated inputs")
-    both = MethodResult("Themis", (inputs, finding(people(), 0.03), finding(people(), 0.6)), (), 0, 0)
-    apart, together = report(both), report(both, verdict_on="all")
+    found = inputs, finding(people(), 0.03), finding(people(), 0.6)
+    apart, together = report_of(*found), report_of(*found, verdict_on="all")
     # Holm by hand in families of two and one, or of three.
     assert [each.frame["p_value"].tolist() for each in (apart, together)] == [
         pytest.approx([0.06, 0.6, last]) for last in (0.001, 0.003)
@@ -135,8 +136,8 @@ def test_people_decide_the_verdict_and_generated_inputs_on_request():
 
 def test_tests_are_against_the_margin():
     tests = {0: 0.001, 0.005: 0.04, 0.05: 0.8}
-    found = MethodResult("group rates", (finding(people(), 0.001, test=tests.get),), (), 0, 0)
-    assert {margin: report(found, margin=margin).frame["p_value"].item() for margin in tests} == tests
+    found = finding(people(), 0.001, test=tests.get)
+    assert {margin: report_of(found, margin=margin).frame["p_value"].item() for margin in tests} == tests
 
 
 def test_the_order_is_by_kind_then_size_and_an_intersection_counts_as_it_is_proved():
@@ -151,8 +152,7 @@ def test_the_order_is_by_kind_then_size_and_an_intersection_counts_as_it_is_prov
         (0.9, 0.7, rates),
     ]
     found = [finding(people(), p_value, estimate, **changes) for p_value, estimate, changes in parts]
-    ordered = report(MethodResult("group rates", found, (), 0, 0)).to_frame()["estimate"]
-    assert ordered.tolist() == [0.4, -0.2, 0.24, 0.8, 1.6, 0.9, 0.7]
+    assert report_of(*found).to_frame()["estimate"].tolist() == [0.4, -0.2, 0.24, 0.8, 1.6, 0.9, 0.7]
 
 
 def test_where_it_comes_from():
@@ -205,7 +205,7 @@ def test_rows_follow_what_was_asked_for():
     made = people(2).reset_index(drop=True)
     made.attrs["generated"] = True
     of_inputs = finding(people(), evidence=made, method="ADF")
-    assert "2 of 2 generated inputs" in report(MethodResult("ADF", (of_inputs,), (), 0, 0)).to_html()
+    assert "2 of 2 generated inputs" in report_of(of_inputs, method="ADF").to_html()
     assert "row" not in shown_rows(of_inputs, people(), "all"), "they have no labels"
     assert not set(map(str, people()["age"])) & set(shown_rows(of_inputs, people(), "binned")["age"])
 
@@ -216,7 +216,7 @@ def test_a_panel_for_each_method_and_a_line_for_each_finding_but_for_what_is_sai
 
     assert panels(report()) == [("FlipTest", 2), ("FairTest", 2)], "as they ran"
     many = [finding(people(), 0.001, i / 100) for i in range(20)]
-    assert panels(report(MethodResult("FlipTest", many, (), 0, 0))) == [("FlipTest (8 more not shown)", 12)]
+    assert panels(report_of(*many, method="FlipTest")) == [("FlipTest (8 more not shown)", 12)]
 
 
 # exports
