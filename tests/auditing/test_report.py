@@ -690,10 +690,10 @@ def test_a_report_names_no_group_of_fewer_than_five_people():
 
 @pytest.mark.parametrize("make", [pd.Categorical, lambda codes: pd.Series(codes, dtype=object)])
 def test_codes_that_are_categories_are_listed_unless_few_people_have_them(make):
-    table = pd.DataFrame({"race": make([1, 3] * 50 + [7] * 3), "points": range(103)})
+    table = pd.DataFrame({"race": make([1, 3] * 50 + [4] * 5 + [7] * 4), "points": range(109)})
     report = audit(Case(lambda t: t["points"] > 50, table, sensitive_features="race"), methods=["rates"])
     columns = json.loads(report.to_json())["columns"]
-    assert columns["race"] == {"type": "category", "categories": ["1", "3"], "left_out": 1}
+    assert columns["race"] == {"type": "category", "categories": ["1", "3", "4"], "left_out": 1}
 
 
 def test_no_sentence_says_what_became_of_fewer_than_five_people():

@@ -188,11 +188,24 @@ def test_people_without_a_true_label_count_for_selection_alone():
     assert ([finding.measure for finding in none.findings], none.skipped) == (["selection_rate_difference"], ())
 
 
-def test_small_groups_are_said():
-    found = run("rates", case_of("race", PEOPLE.assign(race=["z"] * 3 + ["a"] * 597 + ["b"] * 600)))
-    assert found.skipped == ("race: fewer than 30 people are z (3).",)
-    compared = [finding.effect.split(", ")[1] for finding in found.findings]
-    assert compared == ["a minus everyone else", "b minus everyone else"]
+@pytest.mark.parametrize(
+    ("races", "compared", "skipped"),
+    [
+        ("z" * 29 + "a" * 1_141 + "b" * 30, "ab", "race: fewer than 30 people are z (29)."),
+        (
+            "m" * 30 + "abcdefghijkl" * 97 + "a" * 6,
+            "abcdefghijkl",
+            "race: only the 12 largest groups are compared, not m.",
+        ),
+    ],
+)
+def test_groups_of_at_least_thirty_are_compared_and_the_twelve_largest(races, compared, skipped):
+    found = run("rates", case_of("race", PEOPLE.assign(race=list(races))))
+    assert found.skipped == (skipped,)
+    assert [each.effect.split(", ")[1] for each in found.findings] == [f"{one} minus everyone else" for one in compared]
+
+
+def test_a_group_of_the_name_of_everyone_else_is_told_from_it():
     named = run("rates", case_of("race", PEOPLE.assign(race=["everyone else"] * 400 + ["a"] * 400 + ["b"] * 400)))
     assert named.findings[0].effect.split(", ")[1] in {f"{one} minus all others" for one in ("everyone else", "a", "b")}
 

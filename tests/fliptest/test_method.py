@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pytest
 
 from fairlab.auditing import run
 from fairlab.cases import Case
@@ -60,7 +61,25 @@ def test_more_groups_than_two():
     assert result.skipped == (f"race: fewer than {LEAST_MATCHED} people are c ({n}).",)
 
 
-def test_of_many_small_groups_three_are_named():
-    table = TABLE.assign(town=np.r_[["a"] * 180, ["b"] * 180, list("cdef") * 10])
-    (reason,) = examined(lambda rows: rows["age"] > 40, "town", table=table).skipped
-    assert reason == f"town: fewer than {LEAST_MATCHED} people are c (10), d (10), e (10) and 1 more."
+def in_towns(towns):
+    return TABLE.assign(town=list(towns))
+
+
+@pytest.mark.parametrize(
+    ("table", "sensitive_features", "n_findings", "skipped"),
+    [
+        (in_towns("k" * 30 + "a" * 370), "town", 1, ()),
+        (in_towns("k" * 29 + "a" * 371), "town", 0, ("town: fewer than 30 people are k (29).",)),
+        (
+            in_towns("a" * 180 + "b" * 180 + "cdef" * 10),
+            "town",
+            2,
+            ("town: fewer than 30 people are c (10), d (10), e (10) and 1 more.",),
+        ),
+        (in_towns("k" * 30 + "abcdefghij" * 37), "town", 10, ("town: only its 10 largest groups, not k.",)),
+        (TABLE[["sex"]], "sex", 0, ("Flips by sex: there is no other feature to match people on.",)),
+    ],
+)
+def test_groups_of_at_least_thirty_are_matched_and_the_ten_largest(table, sensitive_features, n_findings, skipped):
+    result = examined(lambda rows: rows["sex"] == "f", sensitive_features, table=table)
+    assert (len(result.findings), result.skipped) == (n_findings, skipped)
