@@ -90,6 +90,15 @@ def test_true_numbers_may_be_a_list_of_whole_numbers_and_fractions(first):
         ({"schema": {"member": [True]}}, "schema: column 'member' holds False, not among its values"),
         ({"schema": "no-such-file.yaml"}, "schema: .*no-such-file"),
         ({"schema": 3}, "schema: expected a Schema, a mapping or a path, found int"),
+        (
+            {
+                "model": SimpleNamespace(
+                    classes_=np.arange(3), predict_proba=lambda rows: np.full((len(rows), 3), [0.2, 0.3, 0.5])
+                ),
+                "pos_label": 1,
+            },
+            "decision_threshold: the model has 3 classes and no predict; give a threshold",
+        ),
     ],
 )
 def test_what_cannot_be_examined(changes, message):

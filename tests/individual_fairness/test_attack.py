@@ -1,4 +1,5 @@
 from operator import attrgetter
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -133,6 +134,10 @@ CALL = {"model": LINEAR, "metric": METRIC, "X": X, "y": Y, "regularizer": 1.0, "
             "X and metric differ in columns",
         ),
         ({"dtype": "float16"}, "dtype: expected one of float32, float64"),
+        (
+            {"model": SimpleNamespace(classes_=[1, 2], loss=print, loss_gradient=print, predict=print)},
+            r"model: its classes are \[1, 2\], expected 0 and 1",
+        ),
     ],
 )
 def test_bad_input_is_refused(changes, message):

@@ -115,6 +115,7 @@ MANY = [0.0] * 98 + [1.0, 1.0], [1e6] * 98 + [1.0, 1.0]
             {"variant": "published"},
             "1 finite ratios among 3 points, expected at least 2",
         ),
+        (([1.0, 1.0], [1.0, np.nan]), {}, "attacked_loss: 1 of 2 are not a number"),
         (([1.0, 1.0], [1.0]), {}, r"loss has shape \(2,\), attacked_loss \(1,\)"),
         (([1.0, 1.0], [1.0, 2.0]), {"max_loss_ratio": np.inf}, "max_loss_ratio: expected a finite number above 0"),
     ],
