@@ -484,6 +484,31 @@ def test_calibration_is_the_difference_of_mantel_and_haenszel_by_hand():
     assert "calibration_difference" not in GroupRates().run(of_model).to_frame()["measure"].tolist()
 
 
+PLACES = np.arange(400)
+
+
+@pytest.mark.filterwarnings("ignore:Scores say little", "ignore:Favourable decisions have")
+@pytest.mark.parametrize(
+    ("scores", "bins"),
+    [
+        (PLACES, PLACES // 20),
+        # a score of half of the people, the lowest or the highest
+        (np.where(PLACES < 200, 0, PLACES), np.where(PLACES < 200, 0, PLACES // 20)),
+        (np.where(PLACES < 200, PLACES, 999), np.where(PLACES < 200, PLACES // 20, 999)),
+    ],
+)
+def test_calibration_of_many_scores_is_that_of_twentieths_of_the_people(scores, bins):
+    people, order = table(400), np.random.default_rng(0).permutation(400)
+    found, expected = (
+        calibration_gap(
+            case_of(people.assign(score=each[order] / 1_000), y_true="good", scores="score"),
+            people["sex"].eq("f").to_numpy(),
+        )
+        for each in (scores, bins)
+    )
+    assert found == expected
+
+
 def test_scores_without_common_values_have_no_calibration():
     people = table(400).assign(score=lambda rows: np.where(rows["sex"] == "f", 1.0, 2.0))
     with pytest.warns(UserWarning, match="Scores say little"):

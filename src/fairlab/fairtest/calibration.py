@@ -13,7 +13,7 @@ from fairlab.cases import Case
 from fairlab.fairtest.rates import Gap
 
 CALIBRATION = "calibration"
-MOST_BINS = 20  # of scores; as many different ones are taken as they are
+MOST_BINS = 20  # of scores; up to so many different ones are taken as they are
 
 
 def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | None:
@@ -63,9 +63,11 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | No
 
 
 def _bins(scores: np.ndarray) -> np.ndarray:
-    """Return the number of everybody's score, or of the bin of many different ones, each with as many people."""
+    """Return the number of everybody's score, or of the bin of many different ones: twentieths of all, by rank.
+
+    Equal scores have the rank in their middle, so that a score of many people is a bin of its own.
+    """
     codes, values = pd.factorize(scores, sort=True)
     if len(values) <= MOST_BINS:
         return codes
-    edges = np.unique(np.quantile(scores, np.linspace(0, 1, MOST_BINS + 1)[1:-1], method="inverted_cdf"))
-    return np.searchsorted(edges, scores, side="right")
+    return ((pd.Series(scores).rank().to_numpy() - 0.5) * MOST_BINS / len(scores)).astype(int)
