@@ -486,12 +486,23 @@ def test_favourable_labels_of_other_kinds_are_taken_as_the_same(second, is_said)
     assert ("taken as the same" in compare(labelled((0, 1)), labelled(second)).summary) is is_said
 
 
-def test_small_groups_and_unknown_labels_are_not_compared_and_it_is_said():
-    table = people().assign(sex=lambda rows: ["unknown", "man", "unknown", *rows["sex"].iloc[3:]])
-    compared = compare(case(old, table), case(fair, table))
-    assert not compared.to_frame()["where"].str.startswith("sex: unknown").any()
-    assert "fewer than 10 people" in compared.summary
-    assert "y_true is not known in both cases" in compared.summary
+@pytest.mark.parametrize(("n", "is_compared"), [(9, False), (10, True)])
+def test_groups_of_at_least_ten_are_compared_and_of_the_others_it_is_said(n, is_compared):
+    table = people().assign(sex=lambda rows: ["unknown"] * n + [*rows["sex"].iloc[n:]])
+    compared = compare(*(case(decide, table, y_true=fair(table).to_numpy()) for decide in (old, fair)))
+    rows, gap = compared.to_frame()[["measure", "where"]].to_numpy().tolist(), "sex: unknown minus all others"
+    for row, said in (
+        (
+            ["selection rate difference", gap],
+            f"selection rate difference, {gap}, with fewer than 10 people in a group.",
+        ),
+        (["error rate", "sex = unknown"], "sex = unknown, with fewer than 10 people."),
+    ):
+        assert (row in rows, said in compared.not_compared) == (is_compared, not is_compared)
+
+
+def test_errors_without_true_labels_are_not_compared_and_it_is_said():
+    assert "y_true is not known in both cases" in compare(case(old), case(fair)).summary
 
 
 def gaps(first, second, *, is_paired, share_draws):

@@ -77,6 +77,9 @@ def in_towns(towns):
             ("town: fewer than 30 people are c (10), d (10), e (10) and 1 more.",),
         ),
         (in_towns("k" * 30 + "abcdefghij" * 37), "town", 10, ("town: only its 10 largest groups, not k.",)),
+        (in_towns("abcdefghij" * 40), "town", 10, ()),
+        (in_towns("a" * 370 + "cde" * 10), "town", 1, ("town: fewer than 30 people are c (10), d (10), e (10).",)),
+        (in_towns("a" * 370 + "bc" * 15), "town", 1, ("town: fewer than 30 people are b (15), c (15).",)),
         (TABLE[["sex"]], "sex", 0, ("Flips by sex: there is no other feature to match people on.",)),
     ],
 )
