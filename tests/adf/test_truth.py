@@ -4,6 +4,7 @@ Half of the models are fair: they get the sensitive attribute and do not use it.
 """
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -83,10 +84,7 @@ def population(number):
     """Return the chance of every combination of the other attributes, as people have them."""
     rng = np.random.default_rng([41, number])
     marginals = [rng.dirichlet(np.full(size, 3.0)) for name, size in SIZES.items() if name != "group"]
-    chance = np.ones(1)
-    for marginal in marginals:
-        chance = np.outer(chance, marginal).reshape(-1)
-    return chance
+    return reduce(np.multiply.outer, marginals).ravel()
 
 
 def examined(number):

@@ -65,12 +65,17 @@ def drawn(rng, rates, n_people, n_audits):
     positives = rng.binomial(sizes, POSITIVE)
     true_positives = rng.binomial(positives, rates)
     hits = true_positives + rng.binomial(sizes - positives, rates)
-    counted = []
-    for some, all_of in ((hits, sizes), (true_positives, positives)):
-        for group in GROUPS:
-            sides = [np.stack([part[:, mask].sum(1) for mask in (group, ~group)], -1) for part in (some, all_of)]
-            counted.append(sides)
-    return tuple(np.stack([sides[k] for sides in counted], axis=1) for k in (0, 1))
+    return tuple(
+        np.stack(
+            [
+                np.stack([part[:, mask].sum(1) for mask in (group, ~group)], axis=-1)
+                for part in parts
+                for group in GROUPS
+            ],
+            axis=1,
+        )
+        for parts in ((hits, true_positives), (sizes, positives))
+    )
 
 
 def rejected(hits, totals, alpha, holds):
