@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import train_test_split
 
 from fairlab.auditing import run
 from fairlab.cases import Case
 from fairlab.cases.groups import group_codes, losers_in_words, who_loses
 from fairlab.fairtest.rates import group_counts
+from fairlab.seeds import derive_seed
 from fairlab.statistics import difference_bounds
 
 N = 2_000
@@ -120,6 +122,25 @@ def test_few_people_and_no_association_are_said(people, n, sexes, skipped):
     found = run("fairtest", Case(rule, people.head(n).assign(sex=sexes[:n]), sensitive_features="sex"), budget=0)
     assert found.findings == ()
     assert skipped in found.skipped
+
+
+@pytest.mark.parametrize(
+    ("sexes", "skipped"),
+    [
+        ("fm" * 10, ()),
+        ("fm" * 9 + "f", ("FairTest did not test sex where place = rare: 19 people of the test half.",)),
+        ("m" * 20, ("FairTest did not test sex where place = rare: nobody of the test half is f.",)),
+    ],
+)
+def test_a_subgroup_needs_twenty_people_and_both_groups_in_the_test_half(sexes, skipped):
+    seed = derive_seed(0, "FairTest", "split")
+    train, test = map(np.sort, train_test_split(np.arange(400), train_size=200, random_state=seed))
+    table = pd.DataFrame({"sex": np.resize(["f", "m"], 400), "place": "common"})
+    table.loc[train[:100], "place"] = "rare"
+    table.loc[test[: len(sexes)], ["sex", "place"]] = [[sex, "rare"] for sex in sexes]
+    case = Case(lambda rows: (rows["sex"] == "m") & (rows["place"] == "rare"), table, sensitive_features="sex")
+    found = run("fairtest", case)
+    assert (found.skipped, [each.where for each in found.findings]) == (skipped, ["place = rare"] * (not skipped))
 
 
 def test_columns_of_more_than_a_hundred_categories_make_no_subgroups(people):
