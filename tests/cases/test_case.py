@@ -584,6 +584,11 @@ def later(first, then):
         (later(np.where(HIGH, "a", "b"), None), {"pos_label": "a"}, ""),
         (later(SCORE, 1.5), {"decision_threshold": 0.5}, ""),
         (later(SCORE, np.nan), {"decision_threshold": 0.5}, ""),
+        (
+            lambda rows: np.where(rows["x"] < 60, rows["x"] / 60, (rows["x"] - 60) / 26),
+            {"decision_threshold": 0.5},
+            "gives 1.5 after values within 0 and 1",  # and not the 0 before it
+        ),
         *(
             (changing(classes, then), {"pos_label": classes[1]}, f"answers '?{then}'?; its classes are ")
             for classes, then in ((["no", "yes"], 1), ([2, 3, 4], 0), ([0, 1], 2))
@@ -593,7 +598,7 @@ def later(first, then):
 def test_answers_of_another_kind_later_on_are_refused(model, options, message):
     asked = Case(model, SIXTY, sensitive_features="sex", **options)
     with pytest.raises(CaseError, match=f"model: {message}"):
-        asked.decide(pd.DataFrame({"sex": ["f"], "x": [99]}))
+        asked.decide(pd.DataFrame({"sex": ["f", "f"], "x": [60, 99]}))
 
 
 @pytest.mark.parametrize(
