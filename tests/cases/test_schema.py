@@ -24,6 +24,9 @@ def feature(values, **options):
         (pd.array([3, 1], dtype="Int64"), range(1, 4)),
         (pd.Categorical(["mid", "low"], categories=["low", "mid", "high"]), ("low", "mid")),
         ([0, 5000, 9999], (0, 5000, 9999)),
+        ([0, 99], range(100)),
+        ([0, 100], (0, 100)),  # too far apart for all between
+        (range(0, 300, 3), tuple(range(0, 300, 3))),  # a hundred values are not binned
         (np.array(["b", 1, "a"], dtype=object), (1, "a", "b")),
     ],
 )
