@@ -64,6 +64,7 @@ def test_the_batch_goes_on_past_failures_and_runs_only_what_is_not_done(toy):
     assert [line for line in said if f"failed: {line}" not in first.stderr] == []
     assert re.search(r"OSError: no such luck \(\S*toy/bad/failed.ipynb, \S*log.txt\)", first.stderr)
     assert "1 of 5 experiments done at smoke" in first.stdout
+    assert not re.search(r"running .* 0:00:", first.stdout), "the status is printed once nothing has ended for a minute"
     for name in ("waits", "killed", "large"):
         (toy / "experiments" / "toy" / f"{name}.yaml").unlink()
 
