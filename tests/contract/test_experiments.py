@@ -21,8 +21,7 @@ NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_c
 @EVERY
 def test_specification_is_complete(name):
     spec = specification(name)
-    assert "minutes" in spec.model_fields_set, "rough minutes for every profile"
-    assert "gigabytes" in spec.model_fields_set, "and memory, as run.json notes it"
+    assert {"minutes", "gigabytes"} <= spec.model_fields_set, "rough minutes for every profile, and memory"
     assert all(any(f"{path}/".startswith(f"{files}/") for path in project_registry().files) for files in spec.files)
     reads_stored = re.search(r"\b(stored_study|subject_under_test|stored_weights)\(", spec.notebook.read_text("utf-8"))
     assert spec.files or not reads_stored, "what reads stored networks names their files"

@@ -249,16 +249,11 @@ REASONS = [
 ]
 
 
-@pytest.fixture
-def paper(tmp_path):
+def test_each_number_has_its_row_or_its_reason(tmp_path):
     (tmp_path / "published.yaml").write_text(PAPER)
-    return read_paper(tmp_path / "published.yaml")
-
-
-def test_each_number_has_its_row_or_its_reason(paper):
-    found = [mention[:3] for mention in list_numbers.list_numbers(TEXT, paper, REASONS)]
     heads, width = "table-1:heads", "table-1:width"
-    assert found == [
+    mentions = list_numbers.list_numbers(TEXT, read_paper(tmp_path / "published.yaml"), REASONS)
+    assert [mention[:3] for mention in mentions] == [
         ("1", "", "section"),
         ("66", heads, ""),
         ("0.66", heads, ""),

@@ -4,7 +4,6 @@ from fractions import Fraction
 from itertools import count
 from operator import mul
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -323,43 +322,40 @@ def test_what_needs_people_is_of_a_sample_and_the_report_says_so(to_engine):
     assert not expected[2]
 
 
+FLAWLESS = pd.DataFrame({"id": range(600), "pay": np.arange(600) / 7, "sex": ["f", "m"] * 300})
+REST = range(2, 600)
+
+
 @pytest.mark.parametrize(
-    ("change", "options", "said"),
+    ("frame", "options", "said"),
     [
-        ({"id": [1, 1]}, {}, "key: .* column 'id', found 1 there twice"),
-        ({"id": [1, None]}, {}, "key: .* column 'id'"),
-        ({"id": ["a", "b"]}, {}, "key: .* column 'id', found 598 there twice"),
-        ({"id": [True, False]}, {}, "key: expected whole numbers or text in column 'id', found Boolean"),
-        ({"pay": [1.5, None]}, {}, "column 'pay': 1 values are missing or infinite"),
-        ({"pay": [1.5, np.inf]}, {}, "column 'pay': 1 values are missing or infinite"),
-        ({"sex": ["1.5", "2"]}, {}, "column 'sex' holds numbers as text"),
-        ({}, {"key": "no"}, "key: no column 'no'"),
-        ({}, {"key": None}, "key: expected a column"),
-        ({}, {"split": "random", "key": None}, "split: expected 'hash'"),
-        ({}, {"train": [True, False]}, "key: expected a column .* without train"),
+        (FLAWLESS.assign(id=[1, 1, *REST]), {}, "key: .* column 'id', found 1 there twice"),
+        (FLAWLESS.assign(id=[1, None, *REST]), {}, "key: .* column 'id'"),
+        (FLAWLESS.assign(id=["a", *["b"] * 599]), {}, "key: .* column 'id', found 598 there twice"),
+        (
+            FLAWLESS.assign(id=[True, *[False] * 599]),
+            {},
+            "key: expected whole numbers or text in column 'id', found Boolean",
+        ),
+        (FLAWLESS.assign(pay=[1.5, None, *REST]), {}, "column 'pay': 1 values are missing or infinite"),
+        (FLAWLESS.assign(pay=[1.5, np.inf, *REST]), {}, "column 'pay': 1 values are missing or infinite"),
+        (FLAWLESS.assign(sex=["1.5", *["2"] * 599]), {}, "column 'sex' holds numbers as text"),
+        (
+            FLAWLESS.assign(name=[f"name {number % 300}" for number in range(600)]),
+            {},
+            "column 'name' has more than 255 different values; group them",
+        ),
+        (FLAWLESS[["id"]].head(0), {}, "0 rows are too few"),
+        (FLAWLESS, {"key": "no"}, "key: no column 'no'"),
+        (FLAWLESS, {"key": None}, "key: expected a column"),
+        (FLAWLESS, {"split": "random", "key": None}, "split: expected 'hash'"),
+        (FLAWLESS, {"train": [True, False]}, "key: expected a column .* without train"),
     ],
 )
 @pytest.mark.parametrize("to_engine", ["polars lazy", "duckdb"], indirect=True)
-def test_flaws_are_named_with_their_column(to_engine, change, options, said):
-    frame = pd.DataFrame({"id": range(600), "pay": np.arange(600) / 7, "sex": ["f", "m"] * 300})
-    for name, (first, second) in change.items():
-        rest = [second] * 598 if name == "sex" or isinstance(second, str | bool) else frame[name].tolist()[2:]
-        frame[name] = [first, second, *rest]
+def test_flaws_are_named_with_their_column(to_engine, frame, options, said):
     with pytest.raises(ValueError, match=said):
         DataSource(to_engine(frame), **{"split": "hash", "key": "id"} | options)
-
-
-@pytest.mark.parametrize("to_engine", ["polars", "duckdb"], indirect=True)
-def test_too_many_texts_and_no_people(to_engine):
-    texts = pd.DataFrame({"id": range(600), "name": [f"name {i % 300}" for i in range(600)]})
-    nobody = engine_table(to_engine(texts), "data")
-    nobody._frame = nobody._frame.filter(nw.col("id") < 0)
-    for data, said in (
-        (to_engine(texts), "column 'name' has more than 255 different values; group them"),
-        (nobody, "0 rows are too few"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            DataSource(data, split="hash", key="id")
 
 
 @pytest.mark.parametrize(
