@@ -125,11 +125,6 @@ def test_networks_of_all_kinds_have_the_logits_and_slopes_of_their_weights(make)
         network.log_odds_gradient(X, 3)
 
 
-def test_a_network_of_sequences_is_refused():
-    with pytest.raises(ValueError, match=r"expected one input and one output of shape \(n_rows, n\), found"):
-        Network(keras.Sequential([keras.Input((4, 2)), keras.layers.Dense(2, "softmax")]))
-
-
 def normalized(mean, *, adapted):
     layer = keras.layers.Normalization(mean=[mean] * 5, variance=[1.0] * 5, name="scale")
     if adapted:
@@ -152,27 +147,58 @@ def test_networks_that_differ_in_their_normalisation_do_not_share_it(adapted):
         assert (network.log_odds_gradient(X)[1] > 0).all() == (mean == 0)
 
 
-def test_an_operation_after_the_last_layer_is_no_softmax_or_sigmoid():
+def subtracted():
+    """Return a model with an operation after its last layer, so that it ends with no sigmoid."""
     inputs = keras.Input((2,))
-    model = keras.Model(inputs, 1 - keras.layers.Dense(1, "sigmoid")(inputs))
-    with pytest.raises(ValueError, match="ends with Subtract, expected sigmoid for 1 outputs"):
-        Network(model)
-    X = np.array([[1.0, 2.0], [-1.0, 0.5]], dtype=np.float32)
-    np.testing.assert_allclose(wrap_model(model).scores_of(X), model(X)[:, 0], rtol=1e-6)
+    return keras.Model(inputs, 1 - keras.layers.Dense(1, "sigmoid")(inputs))
+
+
+def ending_with(layer, *sequence):
+    return keras.Sequential([keras.Input((*sequence, 2)), layer])
+
+
+def without_numbers():
+    return Network(dense_network([np.full((5, 2), np.nan, np.float32), np.zeros(2, np.float32)]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: Network(ending_with(keras.layers.Dense(2, "softmax"), 4)),
+            r"expected one input and one output of shape \(n_rows, n\), found",
+        ),
+        (lambda: Network(subtracted()), "ends with Subtract, expected sigmoid for 1 outputs"),
+        (
+            lambda: Network(ending_with(keras.layers.EinsumDense("ab,bc->ac", 2, activation="softmax"))),
+            "ends with EinsumDense, expected a Dense, Activation or Softmax layer",
+        ),
+        *(
+            (
+                lambda name=name: getattr(without_numbers(), name)(np.zeros((4, 5))),
+                "model: answers 4 of 4 inputs with what is not a number",
+            )
+            for name in ("predict", "probabilities", "logits")
+        ),
+    ],
+)
+def test_models_that_are_no_such_networks_and_answers_that_are_no_numbers_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+POINTS = np.array([[1.0, 2.0], [-1.0, 0.5]], dtype=np.float32)
+
+
+def test_an_operation_after_the_last_layer_is_part_of_a_model_that_is_wrapped():
+    model = subtracted()
+    np.testing.assert_allclose(wrap_model(model).scores_of(POINTS), model(POINTS)[:, 0], rtol=1e-6)
 
 
 def test_a_last_layer_that_occurs_twice_is_taken_where_it_is_last():
     inputs, layer = keras.Input((2,)), keras.layers.Dense(2, "softmax")
     model = keras.Model(inputs, layer(layer(inputs)))
-    X = np.array([[1.0, 2.0], [-1.0, 0.5]], dtype=np.float32)
-    np.testing.assert_allclose(Network(model).probabilities(X), model(X), rtol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["predict", "probabilities", "logits"])
-def test_answers_that_are_no_numbers_are_refused(weights, name):
-    broken = Network(dense_network([np.full_like(weights[0], np.nan), *weights[1:]]))
-    with pytest.raises(ValueError, match="model: answers 4 of 4 inputs with what is not a number"):
-        getattr(broken, name)(np.zeros((4, 5)))
+    np.testing.assert_allclose(Network(model).probabilities(POINTS), model(POINTS), rtol=1e-5)
 
 
 @pytest.mark.parametrize("factor", [1, 40])
