@@ -84,9 +84,9 @@ def secrets(notebook):
 
 def errors(notebook):
     """Return what went wrong in each cell, by its name among nbgrader's or its number."""
-    found = {}
-    for number, cell in enumerate(notebook.cells):
-        for output in cell.get("outputs", ()):
-            if output.output_type == "error":
-                found[marks(cell).get("grade_id", number)] = output.evalue
-    return found
+    return {
+        marks(cell).get("grade_id", number): output.evalue
+        for number, cell in enumerate(notebook.cells)
+        for output in cell.get("outputs", ())
+        if output.output_type == "error"
+    }

@@ -73,11 +73,9 @@ def test_relative_links_lead_to_files_of_the_repository(path):
 
 def names_in(code):
     """Return the identifiers and texts of Python code."""
-    found = set()
-    for node in ast.walk(ast.parse(re.sub(r"(?m)^\s*[%!].*$", "", code))):
-        values = [value for _, value in ast.iter_fields(node) if isinstance(value, str)]
-        found.update(*(value.split(".") for value in values))
-    return found
+    nodes = ast.walk(ast.parse(re.sub(r"(?m)^\s*[%!].*$", "", code)))
+    texts = (value for node in nodes for _, value in ast.iter_fields(node) if isinstance(value, str))
+    return {name for text in texts for name in text.split(".")}
 
 
 @pytest.fixture(scope="module")

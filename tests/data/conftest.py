@@ -1,3 +1,4 @@
+import functools
 import hashlib
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -38,25 +39,14 @@ def mirror(elsewhere, shared_cache, monkeypatch):
     return folder
 
 
-@pytest.fixture(scope="session")
-def drawn():
-    """Return a function that gives the surrogate of a variant, drawn once for all tests."""
-    known, draw = {}, sources.surrogate_dataset
-
-    def once(variant):
-        variant = project_registry().variant(variant) if isinstance(variant, str) else variant
-        key = variant.name, variant.label
-        if key not in known:
-            known[key] = draw(variant)
-        return known[key]
-
-    return once
+draw = sources.surrogate_dataset
+drawn_by_name = functools.cache(lambda name: draw(project_registry().variant(name)))
 
 
 @pytest.fixture
-def drawn_once(drawn, monkeypatch):
+def drawn_once(monkeypatch):
     """Loading draws no surrogate that another test has drawn already."""
-    monkeypatch.setattr(sources, "surrogate_dataset", drawn)
+    monkeypatch.setattr(sources, "surrogate_dataset", lambda variant: drawn_by_name(variant.name))
 
 
 @pytest.fixture
@@ -87,6 +77,8 @@ class _Answers(BaseHTTPRequestHandler):
             return
         status, body, missing = answer
         self.send_response(status)
+        if status == 302:
+            self.send_header("Location", body.decode())
         self.send_header("Content-Length", str(len(body) + missing))
         self.end_headers()
         self.wfile.write(body)
@@ -99,7 +91,7 @@ class _Answers(BaseHTTPRequestHandler):
 def server(monkeypatch):
     """A server on this machine. `pages` maps a path to (status, body, bytes that are announced and never sent),
 
-    or to a function of the handler that answers itself.
+    or to a function of the handler that answers itself; the body of a redirection (302) is where it leads.
     """
     monkeypatch.setenv("FAIRLAB_OFFLINE", "0")
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as running:

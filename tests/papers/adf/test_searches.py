@@ -2,6 +2,7 @@
 
 import os
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -261,15 +262,12 @@ def table():
 
 
 def test_without_the_stored_network_one_trained_here_stands_in(table, monkeypatch):
-    def unavailable(name):
-        raise DataUnavailableError(name)
-
-    monkeypatch.setattr(benchmarks, "stored_weights", unavailable)
+    monkeypatch.setattr(benchmarks, "stored_weights", mock.Mock(side_effect=DataUnavailableError("credit")))
     monkeypatch.setattr(benchmarks, "FALLBACK_STEPS", 1)
-    told = []
+    told = mock.Mock()
     with pytest.warns(SurrogateWarning, match="credit: the stored network is not available"):
-        subject = subject_under_test("credit", table, lambda *what: told.append(what))
-    assert told == [("credit-adf", ["adf_networks/credit.index", "adf_networks/credit.data-00000-of-00001"])]
+        subject = subject_under_test("credit", table, told)
+    told.assert_called_once_with("credit-adf", ["adf_networks/credit.index", "adf_networks/credit.data-00000-of-00001"])
     assert [len(bias) for bias in subject.weights[1::2]] == [64, 32, 16, 8, 4, 2]
     assert not subject.stored
 

@@ -23,15 +23,11 @@ from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import Ours, judge
 
 
-def written(folder, text):
-    """Return the path of a suite of this text."""
+def counts(folder, text, names, measure="causal"):
+    """Return what is counted in a suite of this text."""
     (folder / "suite").write_text(text)
-    return folder / "suite"
-
-
-def counts(path, names, measure="causal"):
     schema = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
-    return count_suite(path, schema, names, measure=measure)
+    return count_suite(folder / "suite", schema, names, measure=measure)
 
 
 RACES = ["1,0,0,1", "1,1,0,0", "1,2,0,0", "2,0,0,1", "2,1,0,1", "2,2,0,1", "3,0,1,0", "3,1,1,0", "3,2,1,1"]
@@ -62,7 +58,7 @@ GROUPS = ["1,0,0,1.0", "2,1,0,1.0", "3,2,0,1.0", "4,0,0,-1.0", "5,1,1,1.0", "6,2
     ],
 )
 def test_suites_by_hand(tmp_path, measure, name, lines, expected, score):
-    found = counts(written(tmp_path, "\n".join(lines)), name, measure)
+    found = counts(tmp_path, "\n".join(lines), name, measure)
     assert (found, score_suite(found)) == (SuiteCounts(measure, (name,), *expected), pytest.approx(score))
 
 
@@ -70,7 +66,7 @@ def test_suites_by_hand(tmp_path, measure, name, lines, expected, score):
     "text", ["1,0,0, 1\n1,0,1, 0\n", "1,0,0,,1\n1,0,1,,0\n", "1,0,0 1\n1,0,1,0\n\n", "1 0 0 1.0\n1,0,1,0"]
 )
 def test_forms_of_lines(tmp_path, text):
-    assert counts(written(tmp_path, text), "gender").hits == (1,)
+    assert counts(tmp_path, text, "gender").hits == (1,)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +81,7 @@ def test_forms_of_lines(tmp_path, text):
 )
 def test_files_that_are_no_suite(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
-        counts(written(tmp_path, text), "gender")
+        counts(tmp_path, text, "gender")
 
 
 PATHS = {
