@@ -181,7 +181,7 @@ def test_a_results_folder_that_cannot_be_written_is_named(toy, monkeypatch, tmp_
         call()
 
 
-def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_paper(toy):
+def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_paper(toy, monkeypatch, capsys):
     add_experiment(toy, "other")
     calls = toy / "calls"
     first, second, other, other_seed = (
@@ -191,6 +191,14 @@ def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_pap
     assert (second[:2], other) == (first, second)
     assert first != other_seed
     assert len(calls.read_text()) == 5
+    # Progress is shown in a terminal and in a notebook, not in a log.
+    for is_terminal, is_notebook in ((True, False), (False, True), (False, False)):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda shown=is_terminal: shown)
+        monkeypatch.setitem(sys.modules, "ipykernel", None)
+        if not is_notebook:
+            monkeypatch.delitem(sys.modules, "ipykernel")
+        Experiment("toy/mean", n_jobs=1).trials(draw, 2, calls=calls)
+        assert ("trial/s" in capsys.readouterr().err) == (is_terminal or is_notebook)
 
 
 def judged(claim):
