@@ -29,7 +29,7 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="session")
 def rows():
     """The rows of the scorecard that the site shows."""
-    return Comparison.read(project().root / "REPRODUCTION.json").rows
+    return Comparison.from_json((project().root / "REPRODUCTION.json").read_bytes()).rows
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,6 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
-from fairlab.site.rows import anchor
-
 pytestmark = pytest.mark.browser
 
 WIDTHS = (1400, 800, 390)
@@ -86,7 +84,7 @@ def shown_rows(page):
 
 
 def anchors(rows):
-    return [anchor(row) for row in rows]
+    return [row.address for row in rows]
 
 
 def open_page(page, site, name):
@@ -162,7 +160,7 @@ def test_filters_show_matching_rows(page, site, rows, choice):
 
 def test_headers_sort_and_stay(page, site, rows):
     open_page(page, site, "scorecard.html?search=adf")
-    sizes = {anchor(row): abs(row.relative_difference) for row in rows if row.relative_difference is not None}
+    sizes = {row.address: abs(row.relative_difference) for row in rows if row.relative_difference is not None}
     page.click("#scorecard-found th >> text=difference")
     assert "sort=difference" in page.url
     largest = [sizes.get(row, -1) for row in shown_rows(page)]
@@ -196,9 +194,9 @@ def test_a_table_is_found_by_its_name(page, site, rows, paper, name, words):
 
 def test_link_to_a_row_overrides_filters(page, site, rows):
     row = next(row for row in rows if row.verdict == "exact")
-    open_page(page, site, f"scorecard.html?verdict=differs#{anchor(row)}")
-    page.wait_for_function(f"!document.getElementById('{anchor(row)}').hidden")
-    assert page.locator(f"[id='{anchor(row)}']").is_visible()
+    open_page(page, site, f"scorecard.html?verdict=differs#{row.address}")
+    page.wait_for_function(f"!document.getElementById('{row.address}').hidden")
+    assert page.locator(f"[id='{row.address}']").is_visible()
 
 
 def test_the_plot_names_a_mark_and_its_legend_leads_to_the_rows(page, site, rows):

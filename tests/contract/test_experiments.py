@@ -12,7 +12,7 @@ from fairlab.suite.notebook import notebook_parameters
 from fairlab.suite.published import load_paper, paper_keys
 
 ROOT = project().root
-CARD = comparison.Comparison.read(ROOT / "REPRODUCTION.json")
+CARD = comparison.Comparison.from_json((ROOT / "REPRODUCTION.json").read_bytes())
 
 EVERY = pytest.mark.parametrize("name", experiment_names())
 NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)

@@ -24,7 +24,7 @@ from fairlab.site.building import (
     write_notebooks,
 )
 from fairlab.site.places import ADDRESSES, on_site
-from fairlab.site.rows import HTML, PAGES, anchor, artefact_name, bar, place
+from fairlab.site.rows import HTML, PAGES, artefact_name, bar, place
 from fairlab.suite.comparison import Comparison, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper, paper_keys
@@ -39,7 +39,7 @@ ROOT = project().root
 @pytest.fixture(scope="session")
 def card():
     """The project's scorecard."""
-    return Comparison.read(ROOT / "REPRODUCTION.json")
+    return Comparison.from_json((ROOT / "REPRODUCTION.json").read_bytes())
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +74,7 @@ def elements(text, *names):
 def test_every_row_of_the_scorecard_is_there_once_below_its_table_or_figure(card, site):
     groups = elements(HTML.scorecard(site), "details")
     found = {group.get("id"): [row.get("id") for row in group.iter("tr") if row.get("id")] for group in groups}
-    assert [id for ids in found.values() for id in ids] == [anchor(row) for row in card.rows]
+    assert [id for ids in found.values() for id in ids] == [row.address for row in card.rows]
     assert all(id.startswith(f"{group}:") for group, ids in found.items() for id in ids)
 
 
@@ -89,7 +89,7 @@ def test_row_has_number_trials_verdict_run_and_citation(row):
     }
     assert [label for label, part in parts.items() if part not in texts[label]] == []
     assert re.search(
-        rf"fairlab \S+, {re.escape(anchor(row))}\. Published .*{artefact_name(row.artefact)}", texts["reason"]
+        rf"fairlab \S+, {re.escape(row.address)}\. Published .*{artefact_name(row.artefact)}", texts["reason"]
     )
     assert texts["reason"].endswith(f"[{run}].")
     assert float(line(row).get("data-size")) == float(f"{abs(row.relative_difference):.6g}")
@@ -104,7 +104,7 @@ def test_a_changed_row_changes_and_is_escaped(row, changed):
 
 
 def test_every_row_is_a_mark_that_leads_to_it(card, site):
-    assert re.findall(r'href="scorecard\.html#([^"]+)"', HTML.field(site)) == [anchor(row) for row in card.rows]
+    assert re.findall(r'href="scorecard\.html#([^"]+)"', HTML.field(site)) == [row.address for row in card.rows]
     assert 'href="papers/adf.html#table-4"' in HTML.field(site)
     assert HTML.symbols().count("<symbol") == len(LOOKS)
 
@@ -112,9 +112,9 @@ def test_every_row_is_a_mark_that_leads_to_it(card, site):
 def test_the_plot_has_every_pair_of_numbers_at_its_place_and_says_what_it_is(card, site):
     pairs = [row for row in card.rows if isinstance(row.published, float) and isinstance(row.ours, float)]
     marks = {mark.get("href").partition("#")[2]: mark for mark in elements(HTML.plot(site), "a")}
-    assert set(marks) == {anchor(row) for row in pairs}
+    assert set(marks) == {row.address for row in pairs}
     for row in pairs:
-        title, use = marks[anchor(row)]
+        title, use = marks[row.address]
         assert row.id in title.text
         expected = place(row.published) - 0.8, 99.2 - place(row.ours)
         assert (float(use.get("x")), float(use.get("y"))) == pytest.approx(expected)
@@ -174,7 +174,7 @@ def test_numbers_are_easy_to_compare(card):
         row.model_copy(update={"relative_difference": -(row.relative_difference or 0)}) for row in card.of("adf").rows
     ]
     worst = max((row for row in rows if row.verdict == "differs"), key=lambda row: abs(row.relative_difference))
-    assert f'Off most: <a href="scorecard.html#{anchor(worst)}"' in HTML.remarks(rows, {})
+    assert f'Off most: <a href="scorecard.html#{worst.address}"' in HTML.remarks(rows, {})
     assert "Off most" not in HTML.remarks([row for row in card.rows if row.verdict != "differs"], {})
 
 
@@ -200,7 +200,7 @@ def test_a_page_has_every_part_and_every_row(card, site, key):
         assert f'<div id="{artefact.id}"' in page
         assert f"### {artefact_name(artefact.id)}: {artefact.title}" in page
         assert all(difference.why in page for difference in artefact.differs)
-    assert all(f"../scorecard.html#{anchor(row)}" in page for row in card.of(key).rows)
+    assert all(f"../scorecard.html#{row.address}" in page for row in card.of(key).rows)
     assert card.of(key).headline() in page
     assert "{{ " not in page
     assert "&lt;p&gt;" not in page

@@ -123,8 +123,7 @@ def expect(
     answers = found if isinstance(found, list | tuple) else [found]
     if any(each is None or each is ... for each in answers):
         raise LabError(f"{message} no answer. Is there a `return`, or a value?")
-    names = sys._getframe(1).f_globals
-    ignores = _ignores(_named(what, names), names)
+    ignores = _ignored(what, sys._getframe(1).f_globals)
     if any(_same(found, right, within) for right in (expected, *also)):
         require(not ignores, f"{what}: {ignores}")
         return
@@ -145,8 +144,7 @@ def require(holds, message: str) -> None:
     ...
     fairlab.labs.expectation.LabError: your list is empty; choose at least one
     """
-    names = sys._getframe(1).f_globals
-    ignores = _ignores(_named(message, names), names)
+    ignores = _ignored(message, sys._getframe(1).f_globals)
     if ignores or not holds:
         raise LabError(f"{message}. A common mistake: {ignores}." if ignores else message)
 
@@ -158,17 +156,16 @@ def _same(found, expected, within) -> bool:
     try:
         if isinstance(expected, set | frozenset | pd.Index):
             return set(found) == set(expected)
-        found, expected, labels = _aligned(found, expected)
+        found, expected, labels = _as_arrays(found, expected)
         if labels:
             return False
-        found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     except (TypeError, ValueError):
         return False
     return found.shape == expected.shape and np.allclose(found, expected, rtol=0, atol=within, equal_nan=True)
 
 
-def _aligned(*values) -> tuple:
-    """Return two values, the first in the order of the second if they have the same labels, and both labels if not.
+def _as_arrays(*values) -> tuple:
+    """Return two values as arrays, the first in the order of the second's labels; if these differ, also both labels.
 
     A dictionary becomes a Series. Labels of a table are its columns; its rows stay in order, whatever they are called.
     """
@@ -177,9 +174,10 @@ def _aligned(*values) -> tuple:
         if isinstance(found, kind) and isinstance(expected, kind):
             own, right = found.axes[axis], expected.axes[axis]
             if own.is_unique and set(own) == set(right):
-                return found.reindex(right, axis=axis), expected, ()
-            return found, expected, () if own.equals(right) else (right, own)
-    return found, expected, ()
+                found = found.reindex(right, axis=axis)
+            elif not own.equals(right):
+                return found, expected, (right, own)
+    return np.asarray(found, dtype=float), np.asarray(expected, dtype=float), ()
 
 
 def _reason(found, expected, within) -> str:
@@ -195,10 +193,9 @@ def _reason(found, expected, within) -> str:
     try:
         if isinstance(expected, set | frozenset):
             return f"missing {_shown(expected - set(found))}, too many {_shown(set(found) - expected)}"
-        found, right, labels = _aligned(found, expected)
+        found, right, labels = _as_arrays(found, expected)
         if labels:
             return "expected the labels {}, found {}".format(*map(_shown, labels))
-        found, right = np.asarray(found, dtype=float), np.asarray(right, dtype=float)
     except (TypeError, ValueError):
         return ""
     if np.isnan(found).any() and not np.isnan(right).any():
@@ -248,9 +245,10 @@ def _ignores(codes: Iterable[CodeType], names: Mapping) -> str:
     return ""
 
 
-def _named(text: str, names: Mapping) -> list[CodeType]:
-    found = map(names.get, re.findall(r"\w+", text))
-    return [each.__code__ for each in found if isinstance(each, FunctionType) and each.__module__ == "__main__"]
+def _ignored(text: str, names: Mapping) -> str:
+    """Return what `_ignores` says of the functions of the notebook that a text names."""
+    named = [each for each in map(names.get, re.findall(r"\w+", text)) if isinstance(each, FunctionType)]
+    return _ignores((each.__code__ for each in named if each.__module__ == "__main__"), names)
 
 
 def _steps(code: CodeType) -> Iterator:

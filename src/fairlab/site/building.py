@@ -87,7 +87,7 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
 
 def write_sources(folder: Path, n_jobs: int = 1) -> None:
     """Write all sources of the site into `folder`."""
-    card, (report, report_page) = Comparison.read(card_file()), sample_report()
+    card, (report, report_page) = Comparison.from_json(card_file().read_bytes()), sample_report()
     site = {
         "card": card,
         "papers": {key: paper_of(key, card) for key in paper_keys()},

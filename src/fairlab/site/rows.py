@@ -50,11 +50,6 @@ def artefact_name(artefact: str) -> str:
     return f"{kind.capitalize()} {number}" + (f", {part}" if part else "")
 
 
-def anchor(row: Row) -> str:
-    """Return the anchor of a row: ``adf:table-4:census.age.adf.id``."""
-    return f"{row.paper}:{row.artefact}:{row.id}"
-
-
 def published(row: Row) -> str:
     """Return the published number with its unit and digits, or the claim."""
     value = load_paper(row.paper).artefact(row.artefact).values.get(row.id)
@@ -129,7 +124,6 @@ ENVIRONMENT.filters |= {
 }
 ENVIRONMENT.globals |= {
     "addresses": ADDRESSES,
-    "anchor": anchor,
     "apart": APART,
     "artefact_name": artefact_name,
     "bar": bar,

@@ -151,6 +151,11 @@ class Row(Entry):
         return self.paper, self.artefact, self.id
 
     @property
+    def address(self) -> str:
+        """The same as text, the row's anchor on the site: ``adf:table-4:census.age.adf.id``."""
+        return ":".join(self.place)
+
+    @property
     def outcome(self) -> dict[str, Any]:
         """Our result alone, as it is written."""
         return self.model_dump(include=OUTCOME)
@@ -248,19 +253,14 @@ class Comparison:
         self.rows, self.remarks = tuple(rows), tuple(remarks)
 
     @classmethod
-    def read(cls, path: Path | str) -> "Comparison":
-        """Read a file that `to_json` wrote.
+    def from_json(cls, text: str | bytes) -> "Comparison":
+        """Return the rows of a text that `to_json` made, with its digits.
 
         Raises
         ------
         ValueError
-            If the file is not a list of rows.
+            If it is not a list of rows.
         """
-        return cls.from_json(Path(path).read_bytes())
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "Comparison":
-        """Return the rows of a text that `to_json` made, with its digits."""
         return cls(TypeAdapter(list[Row]).validate_json(text))
 
     def to_json(self) -> str:
@@ -454,12 +454,15 @@ def _row_of(artefact, item, run, *, claims_hold=False) -> Row:
         found, reasons = {}, [left_out["reason"], surrogate]
     else:
         size = run.specification.other_size(run.parameters, artefact.id, item.id)
-        found = {"profile": run.profile, "seed": run.seed, "commit": run.about.get("commit")}
-        found["data"] = run.source(entry["data"])
-        judged = _judged_claim if is_claim else partial(_judged_number, run=run, claims_hold=claims_hold)
-        found["evidence"] = run.specification.evidence(artefact.id, item.id)
-        own, reasons = judged(artefact, item, entry, surrogate=surrogate, size=size)
-        found |= own
+        judge_entry = _judged_claim if is_claim else partial(_judged_number, run=run, claims_hold=claims_hold)
+        found, reasons = judge_entry(artefact, item, entry, surrogate=surrogate, size=size)
+        found |= {
+            "profile": run.profile,
+            "seed": run.seed,
+            "commit": run.about.get("commit"),
+            "data": run.source(entry["data"]),
+            "evidence": run.specification.evidence(artefact.id, item.id),
+        }
     return published_row(
         run.specification.paper, artefact, item, reason="; ".join(filter(None, reasons)) or None, **found
     )

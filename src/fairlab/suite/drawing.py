@@ -223,8 +223,11 @@ def copy_figures(names: Sequence[str], target: Path) -> list[str]:
         The figures.
     """
     to_commit = target == project().figures
-    found = {paper: figures(paper, to_commit=to_commit) for paper in paper_keys()}
-    known = {f"{paper}/{stem}": figure for paper, own in found.items() for stem, figure in own.items()}
+    known = {
+        f"{paper}/{stem}": figure
+        for paper in paper_keys()
+        for stem, figure in figures(paper, to_commit=to_commit).items()
+    }
     chosen = selected(names, list(known), "/")
     for name, suffix in product(chosen, FORMATS):
         with atomic_path(target / f"{name}.{suffix}") as temporary:

@@ -7,7 +7,7 @@ and the note of a record: ``#figure-1:delta-to-one:smallest-bound``. ``fairlab s
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from fairlab.data.project import project
@@ -62,8 +62,9 @@ def number_after(words: str, row: Row) -> str:
     pattern = re.escape(words).replace(r"\-", r"\W{1,3}")
     found = re.findall(rf"(?<!\w){pattern}\W{{1,3}}(?<![−+-]){STATED}", row.reason or "")
     if len(found) != 1:
-        place = ":".join(row.place)
-        raise KeyError(f"expected one number after {words!r} in the reason of {place}, found {found} in {row.reason!r}")
+        raise KeyError(
+            f"expected one number after {words!r} in the reason of {row.address}, found {found} in {row.reason!r}"
+        )
     return found[0].replace("-", "−")
 
 
@@ -81,8 +82,7 @@ def in_digits_of(text: str, row: Row, ours: Numbers | str | None) -> str:
     return " to ".join(f"{factor * end:{digits}}{form['unit']}" for end in ends).replace("-", "−")
 
 
-def changed_notebooks(rows: Iterable[Row]) -> dict[Path, str]:
+def changed_notebooks(rows: Sequence[Row]) -> dict[Path, str]:
     """Return the notebooks of the papers in which a link has another text than its row, with the links set."""
-    rows = list(rows)
     texts = {file: file.read_text(encoding="utf-8") for file in sorted(project().notebooks.glob("*/*.ipynb"))}
     return {file: new for file, text in texts.items() if (new := set_links(text, rows)) != text}

@@ -4,7 +4,7 @@ Numbers keep their text, because the digits show the published precision.
 """
 
 import fnmatch
-from collections.abc import Iterable
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -225,9 +225,8 @@ class Artefact(Entry):
         patterns = [pattern for claim in self.claims.values() for pattern in claim.rows]
         return {id for pattern in patterns for id in fnmatch.filter(self.values, pattern)}
 
-    def reasons(self, ids: Iterable[str]) -> list[str]:
+    def reasons(self, ids: Sequence[str]) -> list[str]:
         """Return why rows with these ids differ, one sentence for each entry that explains any of them."""
-        ids = list(ids)
         return [each.why for each in self.differs if any(fnmatch.filter(ids, pattern) for pattern in each.rows)]
 
 

@@ -117,17 +117,16 @@ def writers() -> dict[tuple[str, str], list[str]]:
 
 def _why_not(name, profile) -> str:
     """Return why an experiment has no run that can be read."""
-    failures = {one: failure_file(name, one) for one in (RANKED_PROFILES if profile is None else (profile,))}
-    texts = {one: file.read_text(encoding="utf-8") for one, file in failures.items() if file.exists()}
-    reasons = [f"failed at {one}: {text.splitlines()[0]}" for one, text in texts.items()]
-    reasons += map(str, _runs(name, profile))
-    return next(iter(reasons), f"not run here yet: fairlab run {name}")
+    for one in RANKED_PROFILES if profile is None else (profile,):
+        if (file := failure_file(name, one)).exists():
+            return f"failed at {one}: {file.read_text(encoding='utf-8').splitlines()[0]}"
+    return next(map(str, _runs(name, profile)), f"not run here yet: fairlab run {name}")
 
 
 def committed_rows() -> tuple[Row, ...]:
     """Return the rows of the committed scorecard; none if the project has none yet."""
     file = project().root / f"{NAME}.json"
-    return Comparison.read(file).rows if file.exists() else ()
+    return Comparison.from_json(file.read_bytes()).rows if file.exists() else ()
 
 
 def committed_runs() -> dict[str, dict]:
@@ -194,9 +193,8 @@ def table(card: Comparison) -> pd.DataFrame:
     """Count the verdicts per paper and in total, with the median difference."""
     cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
     counts = pd.DataFrame([one.counts() for one in cards.values()], index=pd.Index(cards, name="paper"))
-    medians = [one.median_difference() for one in cards.values()]
-    texts = ["" if median is None else f"{median:.1%}" for median in medians]
-    return counts.reindex(columns=COLUMNS).fillna(0).astype(int).assign(**{"median difference": texts})
+    medians = [_in_words(one.median_difference()) for one in cards.values()]
+    return counts.reindex(columns=COLUMNS).fillna(0).astype(int).assign(**{"median difference": medians})
 
 
 def origins(card: Comparison) -> list[dict]:
@@ -300,7 +298,7 @@ def unexplained(card: Comparison) -> list[Row]:
 def reasons_of(rows: Sequence[Row]) -> list[str]:
     """Return why rows of a table or figure differ or fail, one sentence each."""
     artefact = load_paper(rows[0].paper).artefact(rows[0].artefact)
-    return artefact.reasons(row.id for row in rows if row.verdict in OPEN)
+    return artefact.reasons([row.id for row in rows if row.verdict in OPEN])
 
 
 def to_markdown(card: Comparison, runs: dict[str, dict]) -> str:
