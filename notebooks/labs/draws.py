@@ -9,17 +9,20 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fairlab.checks import check_count
 from fairlab.seeds import derive_seed
+
+MOST_DRAWS = 1_000  # of the labs' own sizes one in fifty will do, or more
 
 
 def course_rng(name: str, course: int) -> np.random.Generator:
-    """Return the random generator of a course for one of its tables or programs."""
-    return np.random.default_rng(derive_seed("labs", name, course, bits=128))
+    """Return the random generator of a course, a whole number of at least 0, for one of its tables or programs."""
+    return np.random.default_rng(derive_seed("labs", name, check_count(course, "course", least=0), bits=128))
 
 
 def redrawn(draw: Callable, holds: Callable):
     """Return the first draw for which something holds."""
-    for _ in range(100_000):
+    for _ in range(MOST_DRAWS):
         if holds(table := draw()):
             return table
-    raise RuntimeError("no random table has the properties that the lab describes")
+    raise RuntimeError(f"none of {MOST_DRAWS:,} random tables has what the lab describes, as may be with fewer people")

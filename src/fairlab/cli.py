@@ -78,11 +78,13 @@ class Group(click.Group):
 class AllCommands(Group):
     """The commands of this module, and those of the suite where they are needed."""
 
+    group_class = Group  # or `labs` would have the commands of the suite, too
+
     def list_commands(self, ctx):
         """Return the names of the commands, of the suite first."""
-        from fairlab.suite.cli import suite
+        from fairlab.suite.cli import commands
 
-        self.commands = suite.commands | self.commands
+        self.commands = commands.commands | self.commands
         return super().list_commands(ctx)
 
     def get_command(self, ctx, name):
@@ -177,7 +179,7 @@ TYPES = click.option(
     "dtypes",
     multiple=True,
     metavar="COLUMN=TYPE",
-    help="how a column is read, as zip=str or day=date; numbers that begin with a zero stay text anyway",
+    help="type of a column, such as zip=str or day=date; numbers with a leading zero stay text anyway",
 )
 CASE_PARAMETERS = (
     click.argument(
@@ -188,7 +190,7 @@ CASE_PARAMETERS = (
         type=_names,
         required=True,
         metavar="A,B",
-        help="columns with the sensitive features; a name with a comma in quotes, as '\"a, b\",c'",
+        help="columns with the sensitive features; quote a name that has a comma, as in '\"a, b\",c'",
     ),
     click.option(
         "--features", type=_names, metavar="A,B", help="inputs of the model (default: all columns except --y-true)"
@@ -197,15 +199,15 @@ CASE_PARAMETERS = (
     click.option("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model"),
     click.option("--pos-label", metavar="LABEL", help="the favourable label"),
     click.option("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable"),
-    click.option("--decisions", metavar="COLUMN", help="column with decisions: there is no MODEL then, only TABLE"),
-    click.option("--scores", metavar="COLUMN", help="with --decisions: scores that they were made by"),
-    click.option("--weights", metavar="COLUMN", help="with --decisions: weights of a survey"),
-    click.option("--person", metavar="COLUMN", help="with --decisions: whom it is about, if several are"),
+    click.option("--decisions", metavar="COLUMN", help="column with decisions: give only TABLE then, no MODEL"),
+    click.option("--scores", metavar="COLUMN", help="with --decisions: scores on which they were based"),
+    click.option("--weights", metavar="COLUMN", help="with --decisions: survey weights"),
+    click.option("--person", metavar="COLUMN", help="with --decisions: whose decision it is, if people have several"),
     click.option("--program", is_flag=True, help="MODEL is a command line that prints 1 (favourable) or 0"),
     click.option(
         "--batch-program",
         is_flag=True,
-        help="MODEL is a command line that reads rows as CSV and prints a number for each",
+        help="MODEL is a command line that reads rows as CSV and prints one number per row",
     ),
     click.option(
         "--trust-pickle",
@@ -227,7 +229,7 @@ _max_seconds = click.option(
     "--max-seconds",
     type=float,
     metavar="SECONDS",
-    help="seconds that the whole may take, also if the model does not answer; default: no limit",
+    help="time limit, which also holds if the model does not respond; default: no limit",
 )
 
 OF_DECISIONS = ("scores", "weights", "person")
@@ -239,9 +241,9 @@ AUDIT_OPTIONS = (
 
 
 @fairlab.command(
-    epilog="Exit status: 0 if at least one comparison was made and no difference found, 3 if one was found, or one is "
-    "undecided with --require-within, 4 if nothing could be tested, or a rule or the baseline could not be "
-    "judged, 2 for an invalid call, 1 for an error of a method or the model.",
+    epilog="Exit status: 0 if at least one comparison was made and no difference found, 3 if one was found or, "
+    "with --require-within, a comparison is undecided, 4 if nothing could be tested, or a rule or the baseline "
+    "could not be judged, 2 for an invalid call, 1 for an error of a method or the model.",
 )
 @click.argument(
     "model",
@@ -258,7 +260,7 @@ AUDIT_OPTIONS = (
 @click.option(
     "--codes",
     metavar="FOLDER",
-    help="with --decisions: where files as 'decisions/*.parquet' are encoded once, all rows of which FairTest counts",
+    help="with --decisions: where files such as 'decisions/*.parquet' are encoded once; all their rows are counted",
 )
 @click.option("--methods", type=_names, metavar="A,B", help="run only these methods (default: all that apply)")
 @click.option(
@@ -267,8 +269,8 @@ AUDIT_OPTIONS = (
     default=200_000,
     metavar="N",
     show_default=True,
-    help="most model queries, in rows, plus up to 1,000 for the determinism check; if the table has more than half as "
-    "many rows, a random sample is audited",
+    help="maximum number of model queries, in rows, plus up to 1,000 for the determinism check; if the table has more "
+    "than half as many rows, a random sample is audited",
 )
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
@@ -279,21 +281,21 @@ AUDIT_OPTIONS = (
     default=0.005,
     metavar="SIZE",
     show_default=True,
-    help="differences of rates, flip rates and correlations up to this are no finding",
+    help="differences of rates, flip rates and correlations up to this are not findings",
 )
 @click.option(
     "--within",
     type=float,
     metavar="SIZE",
-    help="the difference that is to be ruled out (default: 0.05, or --margin if that is more)",
+    help="the difference to be ruled out (default: 0.05, or --margin if that is larger)",
 )
-@click.option("--require-within", is_flag=True, help="end with 3 unless it is ruled out in every comparison")
+@click.option("--require-within", is_flag=True, help="exit with 3 unless it is ruled out in every comparison")
 @click.option(
     "--verdict-on",
     type=click.Choice(("people", "all")),
     default="people",
     show_default=True,
-    help="findings that decide the verdict: on people of the table, or on generated inputs, too",
+    help="findings that decide the verdict: about people in the table, or also about generated inputs",
 )
 @_max_seconds
 @click.option("--model-name", default="", metavar="NAME", help="what the report calls the model")
@@ -308,9 +310,11 @@ AUDIT_OPTIONS = (
     "--fail-on",
     multiple=True,
     metavar="RULE",
-    help="end with 3 by this alone, as 'selection_rate_difference > 0.05' or 'impact_ratio < 0.8'",
+    help="exit with 3 only if a rule is violated, such as 'selection_rate_difference > 0.05' or 'impact_ratio < 0.8'",
 )
-@click.option("--baseline", metavar="FILE", help="JSON report of an earlier audit: end with 3 by what is new or worse")
+@click.option(
+    "--baseline", metavar="FILE", help="JSON report of an earlier audit: exit with 3 if something is new or worse"
+)
 @click.option("--junit", metavar="FILE", help="write the tests as JUnit XML")
 @click.option("--model-card", metavar="FILE", help="write a model card in Markdown")
 @click.option(
@@ -345,7 +349,7 @@ def audit(
 
     files = {"html": html, "json": json, "junit": junit, "model_card": model_card}
     start, seconds = time.monotonic(), options["max_seconds"]
-    try:
+    with _wrong_calls():
         rules = [Rule.of(text) for text in fail_on]
         accepted = [Accepted.of(content) for content in context.meta.get("accept", ())]
         for each in accepted:
@@ -364,13 +368,6 @@ def audit(
             print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
         judged = judge(report, rules=rules, baseline=baseline, accepted=accepted, require_within=require_within)
-    except (ValueError, TypeError, OSError) as error:
-        if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit
-            raise
-        print(f"fairlab: {error}", file=sys.stderr)
-        return WRONG_CALL
-    finally:
-        faulthandler.cancel_dump_traceback_later()
     for heading, sentence in [*lines(report), *rates(report)]:
         print(f"{heading}: {sentence}")
     for sentence in [*reasons(report), *report.warnings]:
@@ -403,12 +400,9 @@ def _audit_files(context, codes):
         raise click.UsageError(f"--{strange[0].replace('_', '-')} is for tables in memory, found --codes or a pattern")
     options = {name: context.params[name] for name in OF_FILES[2:-1]}
     _, [files] = _inputs(1, context.params["model"], context.params["table"], decisions=options["decisions"])
-    try:
+    with _wrong_calls():
         _check_outputs([], json=context.params["json"])
         found = audit_files(files, codes, random_state=context.params["seed"], **options)
-    except (ValueError, TypeError, OSError) as error:
-        print(f"fairlab: {error}", file=sys.stderr)
-        return WRONG_CALL
     print(found)
     if context.params["json"] is not None:
         found.to_json(context.params["json"])
@@ -431,26 +425,21 @@ def _audit_files(context, codes):
     default=0.05,
     metavar="SIZE",
     show_default=True,
-    help="the change that is to be ruled out",
+    help="the change to be ruled out",
 )
 @_max_seconds
 @click.option("--html", metavar="FILE", help="write the comparison as a page")
 @click.option("--json", metavar="FILE", help="write the comparison as JSON")
 def compare(model_a, model_b, confidence_level, within, max_seconds, html, json, **of_case):
-    """Say what a newer model makes better and worse; with --decisions MODEL_A and MODEL_B are tables, and alone."""
+    """Report what a newer model improves and worsens; with --decisions, compare two tables instead of two models."""
     from fairlab.auditing import compare
 
-    try:
+    with _wrong_calls():
         models, tables = _inputs(2, model_a, model_b, of_case.pop("table"), **of_case)
         _check_outputs(models, *tables, html=html, json=json)
         with _time_limit(max_seconds):
             cases = [_case(*each, max_seconds=max_seconds, **of_case) for each in zip(models, tables, strict=True)]
             compared = compare(*cases, confidence_level=confidence_level, within=within)
-    except (ValueError, TypeError, OSError) as error:
-        print(f"fairlab: {error}", file=sys.stderr)
-        return WRONG_CALL
-    finally:
-        faulthandler.cancel_dump_traceback_later()
     print(compared.summary)
     if len(compared.rows):
         print(compared.to_frame().to_string(index=False, float_format="{:.3g}".format))
@@ -458,6 +447,20 @@ def compare(model_a, model_b, confidence_level, within, max_seconds, html, json,
         if path is not None:
             write(path)
     return SIGNIFICANT if compared.is_worse else 0 if len(compared.rows) else NOT_ASSESSED
+
+
+@contextmanager
+def _wrong_calls():
+    """Say in a line what was wrong with a call, and exit; an error of a method, which has a note, is raised."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError) as error:
+        if getattr(error, "__notes__", None):
+            raise
+        print(f"fairlab: {error}", file=sys.stderr)
+        raise click.exceptions.Exit(WRONG_CALL) from error
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _time_limit(seconds):
@@ -578,7 +581,7 @@ class MonitorGroup(Group):
 
 @fairlab.group(cls=MonitorGroup)
 def monitor():
-    """Watch the decisions of a model: FairTest as a service."""
+    """Monitor the decisions of a model: FairTest as a service."""
 
 
 database = click.option(
@@ -600,14 +603,16 @@ def _store(url, *, is_new=True):
 
 @monitor.command()
 @database
-@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen at")
+@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8300, show_default=True)
-@click.option("--most-bytes", type=AT_LEAST_ONE, default=16 * 2**20, show_default=True, help="of a request's body")
 @click.option(
-    "--internal-host", "internal", multiple=True, metavar="HOST", help="that a webhook may name although it is internal"
+    "--most-bytes", type=AT_LEAST_ONE, default=16 * 2**20, show_default=True, help="maximum size of a request"
+)
+@click.option(
+    "--internal-host", "internal", multiple=True, metavar="HOST", help="an internal host that webhooks may use"
 )
 def serve(database, host, port, most_bytes, internal):
-    """Serve until it is stopped."""
+    """Run the monitor until it is stopped."""
     from fairlab.monitoring.service import serve
 
     serve(database, host, port, most_bytes, internal)
@@ -616,14 +621,14 @@ def serve(database, host, port, most_bytes, internal):
 @monitor.command()
 @database
 def migrate(database):
-    """Bring the tables of a database to the newest version; serve does it, too."""
+    """Upgrade the tables of a database to the newest version; `serve` also does this."""
     _store(database)
 
 
 @monitor.command("confirm-clock")
 @database
 def confirm_clock(database):
-    """Go on with the clock as it is, after it was set or a long pause: deletion by age and looks by time."""
+    """Accept the clock after it was set or after a long pause: deletion by age and looks by time resume."""
     _store(database, is_new=False).confirm_clock()
 
 
@@ -659,7 +664,7 @@ def token():
 @token.command("create")
 @database
 @click.option("--role", type=click.Choice(("writer", "reader", "admin")), required=True)
-@click.option("--name", default="", help="whose it is, for the list")
+@click.option("--name", default="", help="the owner, for the list")
 def create_token(database, role, name):
     """Print a new token; it is stored hashed and cannot be shown again."""
     print(_store(database).create_token(role, name))
@@ -668,7 +673,7 @@ def create_token(database, role, name):
 @token.command("list")
 @database
 def list_tokens(database):
-    """List the tokens, without what they are."""
+    """List the tokens without showing them."""
     for one in _store(database, is_new=False).token_list():
         print(f"{one.id:>6}  {one.role:<6}  {one.name}{'  revoked' if one.revoked else ''}")
 
@@ -685,27 +690,35 @@ def revoke_token(database, number):
 def of_client(command):
     """Add the options of a command that is a client of a running monitor."""
     command = click.option(
-        "--token", envvar="FAIRLAB_MONITOR_TOKEN", required=True, help="also by FAIRLAB_MONITOR_TOKEN"
+        "--token", envvar="FAIRLAB_MONITOR_TOKEN", required=True, help="or set FAIRLAB_MONITOR_TOKEN"
     )(command)
-    return click.option("--url", default="http://127.0.0.1:8300", show_default=True, help="of the monitor")(command)
+    return click.option("--url", default="http://127.0.0.1:8300", show_default=True, help="address of the monitor")(
+        command
+    )
 
 
 @monitor.command()
 @click.argument("file", metavar="FILE.csv", required=False, type=click.Path(exists=True, dir_okay=False))
 @TYPES
 @click.option(
-    "--from-audit", metavar="REPORT.json", type=click.Path(exists=True, dir_okay=False), help="in place of FILE"
+    "--from-audit",
+    metavar="REPORT.json",
+    type=click.Path(exists=True, dir_okay=False),
+    help="use this report instead of FILE",
 )
 @click.option("--sensitive-features", "sensitive", type=_names, metavar="NAME,...")
 @click.option("--output", metavar="NAME", help="the decision")
-@click.option("--true-label", metavar="NAME", help="for error profiling: what the decision was to predict")
+@click.option("--true-label", metavar="NAME", help="for error profiling: the label that the decision predicts")
 @click.option(
-    "--look-every", type=AT_LEAST_ONE, metavar="ROWS", help="(default: as many as the file, or the audit, has)"
+    "--look-every",
+    type=AT_LEAST_ONE,
+    metavar="ROWS",
+    help="rows between two looks (default: as many as in the file or the audit)",
 )
-@click.option("--event-id", metavar="NAME", help="column that tells decisions apart (default: event_id)")
+@click.option("--event-id", metavar="NAME", help="column that identifies decisions (default: event_id)")
 @of_client
 def register(file, dtypes, from_audit, sensitive, output, true_label, look_every, event_id, url, token):
-    """Register an investigation of decisions like those of a CSV, or of an audit, and print its number."""
+    """Register an investigation of decisions like those in a CSV or an audit, and print its number."""
     from fairlab.monitoring import Client, registration_of, registration_of_audit
 
     idle = {"FILE.csv": file, "--sensitive-features": sensitive, "--true-label": true_label, "--event-id": event_id}
@@ -743,12 +756,12 @@ def register(file, dtypes, from_audit, sensitive, output, true_label, look_every
 @click.option(
     "--event-id",
     metavar="NAME",
-    help="column that tells decisions apart (default: event_id; without it, hash of the file and number of the row)",
+    help="column that identifies decisions (default: event_id; without it, the file's hash and the row number)",
 )
-@click.option("--look", is_flag=True, help="look at what is new afterwards; print the reports of all looks since")
+@click.option("--look", is_flag=True, help="then test the new rows, and print the reports of all looks since")
 @of_client
 def send(file, investigation, event_id, look, url, token):
-    """Send the decisions of a CSV; what was sent before counts once."""
+    """Send the decisions of a CSV; decisions that were sent before count once."""
     import hashlib
 
     from fairlab.monitoring import Client, MonitorError
@@ -828,7 +841,7 @@ def list_labs():
     help="course number: 0 (default) gives the data that the guides quote, any other number draws new data",
 )
 def build_labs(names, out, seed):
-    """Build a course: notebooks for students, a zip file of each lab, for nbgrader, and with solutions."""
+    """Build a course: notebooks for students, a zip file per lab, files for nbgrader, and solutions."""
     from fairlab.labs.course import build, card, cards
 
     project().check()

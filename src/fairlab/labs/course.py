@@ -20,7 +20,7 @@ from fairlab.labs.masters import SLIDE, as_lab, exercises, for_course, marks, re
 from fairlab.paths import write_text
 from fairlab.suite.comparison import render
 
-nbformat = optional("nbformat")
+nbformat, preprocessors = optional("nbformat"), optional("nbgrader.preprocessors")
 
 REQUIREMENTS, README = "requirements-labs.txt", "README.md"
 LOCK = "requirements.lock"  # of what students install; `make lock` writes it beside the masters
@@ -192,11 +192,8 @@ def _tables(card: Card, course: int) -> dict:
 
 def released(card: Card):
     """Return a lab as students receive it: without solutions, hidden tests and cells for the guide."""
-    required("nbgrader")
-    from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
-
     notebook = as_lab(read(card.notebook))
-    for step in (ClearSolutions(), ClearHiddenTests()):
+    for step in (preprocessors.ClearSolutions(), preprocessors.ClearHiddenTests()):
         notebook, _ = step.preprocess(notebook, {})
     return notebook
 

@@ -23,14 +23,20 @@ COMMON = {
     "0 means that nothing was found; is what you compare with spelled as in the table?": lambda found, right: (
         right if right.any() and not found.any() else found
     ),
-    "that is a percentage; return a share, between 0 and 1": lambda found, right: _of_percent(found, right),
+    "that is a percentage; return a share, between 0 and 1": lambda found, right: (
+        _unrounded(found / 100, right, 2) if _share(right) else found
+    ),
     "that is rounded; return all digits": lambda found, right: _unrounded(found, right),
     "the sign is turned": lambda found, right: -found,
     "the sign is lost": lambda found, right: np.where(right < 0, -found, found),
     "that is the share of the others; take it from 1": lambda found, right: 1 - found if _share(right) else found,
     "the order is turned round": lambda found, right: np.flip(found),
-    "the values are right and stand in another order": lambda found, right: _reordered(found, right),
-    "all are the same, as from a method that is not called by brackets: ()": lambda found, right: _varied(found, right),
+    "the values are right and stand in another order": lambda found, right: (
+        right if np.allclose(np.sort(found.ravel()), np.sort(right.ravel())) else found
+    ),
+    "all are the same, as from a method that is not called by brackets: ()": lambda found, right: (
+        right if right.size > 1 and np.isin(right, (0, 1)).all() and np.ptp(found) == 0 else found
+    ),
     "that is the square; take the root": lambda found, right: np.sqrt(found),
     "that is the root; take the square": lambda found, right: found**2,
     "that is the ratio turned over": lambda found, right: 1 / found,
@@ -152,8 +158,8 @@ def _same(found, expected, within) -> bool:
     try:
         if isinstance(expected, set | frozenset | pd.Index):
             return set(found) == set(expected)
-        found, expected = _aligned(found, expected)
-        if _have_other_labels(found, expected):
+        found, expected, labels = _aligned(found, expected)
+        if labels:
             return False
         found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     except (TypeError, ValueError):
@@ -162,23 +168,18 @@ def _same(found, expected, within) -> bool:
 
 
 def _aligned(*values) -> tuple:
-    """Return two values with dictionaries as Series, the first in the order of the second if they have its labels.
+    """Return two values, the first in the order of the second if they have the same labels, and both labels if not.
 
-    Of tables these are the columns; their rows stay in order, whatever they are called.
+    A dictionary becomes a Series. Labels of a table are its columns; its rows stay in order, whatever they are called.
     """
     found, expected = (pd.Series(each) if isinstance(each, Mapping) else each for each in values)
-    if isinstance(found, pd.DataFrame) and isinstance(expected, pd.DataFrame):
-        same = found.columns.is_unique and set(found.columns) == set(expected.columns)
-        return found[list(expected.columns)] if same else found, expected
-    series = isinstance(found, pd.Series) and isinstance(expected, pd.Series)
-    same = series and set(found.index) == set(expected.index)
-    return found.reindex(expected.index) if same else found, expected
-
-
-def _have_other_labels(found, expected) -> bool:
-    if isinstance(found, pd.DataFrame) and isinstance(expected, pd.DataFrame):
-        return not found.columns.equals(expected.columns)
-    return isinstance(found, pd.Series) and isinstance(expected, pd.Series) and not found.index.equals(expected.index)
+    for kind, axis in ((pd.DataFrame, 1), (pd.Series, 0)):
+        if isinstance(found, kind) and isinstance(expected, kind):
+            own, right = found.axes[axis], expected.axes[axis]
+            if own.is_unique and set(own) == set(right):
+                return found.reindex(right, axis=axis), expected, ()
+            return found, expected, () if own.equals(right) else (right, own)
+    return found, expected, ()
 
 
 def _reason(found, expected, within) -> str:
@@ -194,9 +195,8 @@ def _reason(found, expected, within) -> str:
     try:
         if isinstance(expected, set | frozenset):
             return f"missing {_shown(expected - set(found))}, too many {_shown(set(found) - expected)}"
-        found, right = _aligned(found, expected)
-        if _have_other_labels(found, right):
-            labels = [each.columns if isinstance(each, pd.DataFrame) else each.index for each in (right, found)]
+        found, right, labels = _aligned(found, expected)
+        if labels:
             return "expected the labels {}, found {}".format(*map(_shown, labels))
         found, right = np.asarray(found, dtype=float), np.asarray(right, dtype=float)
     except (TypeError, ValueError):
@@ -222,21 +222,9 @@ def _shared(found: np.ndarray, right: np.ndarray) -> np.ndarray:
     return right if are_counts and _share(right) and (right != np.round(right)).any() else found
 
 
-def _of_percent(found: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return _unrounded(found / 100, right, 2) if _share(right) else found
-
-
 def _unrounded(found: np.ndarray, right: np.ndarray, least: int = 1) -> np.ndarray:
     digits = range(0 if (np.abs(right) >= 1).any() else least, 6)
     return right if any(np.allclose(found, np.round(right, n), rtol=0, atol=1e-9) for n in digits) else found
-
-
-def _reordered(found: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return right if np.allclose(np.sort(found.ravel()), np.sort(right.ravel())) else found
-
-
-def _varied(found: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return right if right.size > 1 and np.isin(right, (0, 1)).all() and np.ptp(found) == 0 else found
 
 
 def _shape(value: np.ndarray) -> str:
@@ -284,11 +272,10 @@ def _shown(value) -> str:
         value = value.to_numpy()
     if isinstance(value, list | tuple | pd.Index) or getattr(value, "ndim", 0):
         return "[" + ", ".join(map(_shown, value[:LIST])) + (", ..." if len(value) > LIST else "") + "]"
-    if isinstance(value, float | np.floating):
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float):
         return f"{value:.4g}"
-    if isinstance(value, bool | np.bool_ | int | np.integer):
-        return str(value)
-    if isinstance(value, str | None):
+    if isinstance(value, int | str | None):
         return repr(value)
     return f"an object of {type(value).__name__}, {' '.join(OBJECTS.repr(value).split())}"
 

@@ -43,7 +43,7 @@ SAMPLE = (
     '<a style="color: inherit" href="your_model.html#a-whole-example">a hiring model</a>, made up for this page.</p>'
 )
 FIRST = re.compile('<p class="word">(.*?)</p>\n<p class="summary">(.*?)</p>')  # verdict and sentence of a report
-SHOWN = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
+SHOWN_OUTPUTS = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
 CAPTION = re.compile(r"\*\*([\w.-]+)\.\*\* ")  # its beginning: table or figure, and part
 
 
@@ -107,7 +107,7 @@ def write_sources(folder: Path, n_jobs: int = 1) -> None:
         described |= {id(getattr(module, name)) for name in module.__all__}
         write_text(folder / "reference" / f"{module.__name__}.rst", PAGES.package(module, again))
     for key, paper in site["papers"].items():
-        write_text(folder / "papers" / f"{key}.md", paper_page(key, paper))
+        write_text(folder / "papers" / f"{key}.md", PAGES.paper(key, load_paper(key), paper))
         write_text(folder / "gallery" / f"{key}.md", PAGES.gallery(paper))
     copy_figures([], folder / EXTRA / "figures")
     drawn = [picture for paper in site["papers"].values() for picture in paper["figures"]]
@@ -140,7 +140,9 @@ def packages() -> list[str]:
 
 def paper_of(key: str, card: Comparison) -> dict:
     """Return what pages about a paper are made from: its `page_text`, rows, answers, figures and experiments."""
-    return page_text(key) | {
+    page = page_text(key)
+    return page | {
+        "text": on_site(page["text"], project().docs / "papers" / f"{key}.md"),
         "card": card.of(key),
         "answer": answer_of(key, card),
         "holds": holds_of(key, card),
@@ -181,12 +183,6 @@ def drawing_cell(stem: str, cells: Sequence[str]) -> str:
     artefact, _, part = stem.partition("_")
     fitting = [cell for cell in cells if "exp.figure(" in cell]
     return max(fitting, key=lambda cell: (f'"{artefact}"' in cell) + (f'part="{part}"' in cell), default="")
-
-
-def paper_page(key: str, paper: dict) -> str:
-    """Return the page of a paper as Markdown; see `paper_of`."""
-    text = on_site(paper["text"], project().docs / "papers" / f"{key}.md")
-    return PAGES.paper(key, load_paper(key), paper | {"text": text})
 
 
 def write_notebooks(folder: Path, drawn: Sequence[dict], n_jobs: int = 1) -> None:
@@ -281,7 +277,7 @@ def arrange(notebook, drawn: Sequence[dict]) -> None:
         here = (one for one in drawn if shown_by.get(one["stem"], cell if one["code"] == cell.source else None) is cell)
         own = [HTML.figure(picture, 2 * UP) for picture in here]
         if own:
-            cell.outputs = [out for out in cell.outputs if not SHOWN.intersection(out.get("data", ()))]
+            cell.outputs = [out for out in cell.outputs if not SHOWN_OUTPUTS.intersection(out.get("data", ()))]
         cells += [cell, *map(nbformat.v4.new_markdown_cell, own)]
     notebook.cells = cells
 

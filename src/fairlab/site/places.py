@@ -21,7 +21,7 @@ PLACES = FILES | {"docs/labs.md": "labs/index.md", "docs/": "", "notebooks/labs/
 ABOUT = project().root / "pyproject.toml"
 ADDRESSES = tomllib.loads(ABOUT.read_text("utf-8"))["project"].get("urls", {}) if ABOUT.exists() else {}
 REFERENCE = re.compile(r"(!?)\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")  # picture?, text, file, place in it
-LEAST = 0.62  # of the width of a figure of 150 pixels an inch, at which its text of 7 points has 9 pixels
+MIN_FIGURE_WIDTH = 0.62  # of the width of a figure of 150 pixels an inch, at which its text of 7 points has 9 pixels
 UP = "../"  # from the page of a paper to the site's root
 
 
@@ -52,7 +52,7 @@ def on_site(text: str, file: Path, root: str | None = None) -> str:
             return f'<a href="{up}papers/{target.parent.name}.html#{artefact}">{words}</a>'
         if target.is_relative_to(project().figures):
             width, height = Image.open(target).size
-            look = f'width="{width}" height="{height}" style="--least: {int(LEAST * width)}px"'
+            look = f'width="{width}" height="{height}" style="--least: {int(MIN_FIGURE_WIDTH * width)}px"'
             return f'<span class="fl-wide"><img alt="{words}" src="{up}{place_of(target)}" {look}></span>'
         return f"{picture}[{words}]({up}{place_of(target)}{part})"
 

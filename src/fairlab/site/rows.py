@@ -17,13 +17,13 @@ from markupsafe import Markup
 from fairlab import __version__, plotting
 from fairlab.data.project import project
 from fairlab.paths import write_text
-from fairlab.site.places import ADDRESSES, LEAST
+from fairlab.site.places import ADDRESSES, MIN_FIGURE_WIDTH
 from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.comparison import BY_CHANCE, INFERRED, Comparison, Row, off_most, short_line
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.scorecard import origins, what_is_counted
 from fairlab.suite.tables import grouped
-from fairlab.suite.verdicts import AGREEING, JUDGED, LABELS, LOOKS, OPEN, label_of
+from fairlab.suite.verdicts import LABELS, LOOKS, OPEN, label_of
 
 UNITS = {"percent": "%", "seconds": "s"}
 FILTERS = ("paper", "artefact", "verdict", "data", "profile", "apart")
@@ -68,21 +68,6 @@ def page_text(key: str) -> dict:
         return page
     _, head, text = file.read_text(encoding="utf-8").split("---\n", 2)
     return page | yaml.safe_load(head) | {"text": text}
-
-
-def bridge(card: Comparison) -> str:
-    """Return in a sentence how the numbers that agree are part of all rows: claims and what is not judged come off."""
-    columns = Counter(row.column for row in card.rows if row.kind == "number")
-    numbers, judged, agreeing = columns.total(), sum(columns[v] for v in JUDGED), sum(columns[v] for v in AGREEING)
-    counted = {label_of(verdict): columns[verdict] for verdict in LOOKS if verdict not in JUDGED}
-    counted |= {"with an inferred protocol": columns[INFERRED], BY_CHANCE: columns[BY_CHANCE]}
-    parts = [f"{n} {words}{'s' * (words.endswith('parameter') and n > 1)}" for words, n in counted.items() if n]
-    real = sum(row.column in AGREEING and row.basis == "real" for row in card.rows)
-    return (
-        f"Of {len(card.rows)} rows {len(card.rows) - numbers} are claims and {numbers} numbers: "
-        f"{', '.join([*parts, f'{judged} others'])}. "
-        f"Of these others {agreeing} agree, {real} of them in runs here on real data."
-    )
 
 
 def bar(card: Comparison) -> list[dict]:
@@ -148,12 +133,11 @@ ENVIRONMENT.globals |= {
     "apart": APART,
     "artefact_name": artefact_name,
     "bar": bar,
-    "bridge": bridge,
     "decades": range(DECADES[0], DECADES[1] + 1, 2),
     "colours": plotting.COLOURS,
     "filters": FILTERS,
     "label": label_of,
-    "least": LEAST,
+    "least": MIN_FIGURE_WIDTH,
     "labels": json.dumps(LABELS | FILTER_LABELS),
     "load_paper": load_paper,
     "looks": LOOKS,

@@ -90,18 +90,16 @@ class _Batch:
     def __init__(self, names, profile, jobs, cores):
         self.names, self.profile = names, profile
         left = outdated(names, profile)
-        self.planned = {name: specification(name).minutes.least(profile) for name in left}
-        self.minutes = dict(self.planned)  # that are left
+        self.minutes = {name: specification(name).minutes.least(profile) for name in left}
         self.after = {name: [one for one in specification(name).after if one in left] for name in left}
         self.order = TopologicalSorter(self.after)
-        all_cores = jobs * (cores or 1) if jobs else joblib.cpu_count()
-        self.free = self.all_cores = all_cores
-        wall = max(sum(self.minutes.values()) / all_cores, 1e-9)
+        self.free = self.all_cores = jobs * (cores or 1) if jobs else joblib.cpu_count()
+        wall = max(sum(self.minutes.values()) / self.all_cores, 1e-9)
         self.cores = {
-            name: cores or min(all_cores, max(1, round(minutes / wall))) for name, minutes in self.minutes.items()
+            name: cores or min(self.all_cores, max(1, round(minutes / wall))) for name, minutes in self.minutes.items()
         }
         self.failed: dict[str, str] = {}
-        self.done = len(names) - len(left)
+        self.done = set(names).difference(left)
         self.started, self.running = time.monotonic(), {}  # with the time at which each started
 
     def run(self) -> dict[str, str]:
@@ -125,8 +123,8 @@ class _Batch:
                 while wait(futures, timeout=KILL_SECONDS).not_done:
                     kill_children()  # a kernel that was just starting
                 raise KeyboardInterrupt(
-                    f"stopped. {self.done} of {len(self.names)} experiments are done, and finished trials are cached; "
-                    "the same command continues from there"
+                    f"stopped. {len(self.done)} of {len(self.names)} experiments are done, and finished trials are "
+                    "cached; the same command continues from there"
                 ) from None
         return self.failed
 
@@ -166,11 +164,10 @@ class _Batch:
         seconds = time.monotonic() - self.running.pop(name)
         try:
             line = short_line(compare(Run.read(future.result())))
-            self.done += 1
+            self.done.add(name)
         except Exception as error:  # whatever it is, the batch goes on and says so
             self.failed[name] = str(error) or type(error).__name__
             line = f"failed: {self.failed[name].splitlines()[0]}"
-        self.minutes[name] = 0.0
         self.order.done(name)
         width = max(map(len, self.names))
         print(f"{name:<{width}}  {line:<44}  {duration(seconds):>7}  {self._left()}", flush=True)
@@ -180,12 +177,13 @@ class _Batch:
         now = time.monotonic()
         spent = sum((now - since) / 60 * self.cores[name] for name, since in self.running.items())
         took = (now - self.started) / 60 * self.all_cores - spent
-        left = sum(self.minutes.values())
+        ended = self.done.union(self.failed)
+        left = sum(minutes for name, minutes in self.minutes.items() if name not in ended)
         # Planned minutes count as much as those of one measured minute.
-        factor = (1 + took) / (1 + sum(self.planned.values()) - left)
+        factor = (1 + took) / (1 + sum(self.minutes.values()) - left)
         minutes = max(factor * left - spent, 0) / self.all_cores
         ahead = f", about {minutes:.0f} min left" if minutes >= 1 else ", less than a minute left" if left else ""
-        return f"({self.done + len(self.failed)} of {len(self.names)}{ahead})"
+        return f"({len(ended)} of {len(self.names)}{ahead})"
 
     def _status(self) -> str:
         now = time.monotonic()

@@ -2,12 +2,13 @@
 
 import fnmatch
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from fairlab.checks import suggestion
+from fairlab.checks import check_count, check_number, suggestion
 from fairlab.data.documents import Entry, EntryError, Several, read_document
 from fairlab.data.project import project
 from fairlab.suite.published import Paper, load_paper
@@ -69,6 +70,9 @@ class Specification(Entry):
     size : dict of str to tuple of str
         Parameters that must have the `paper` values before numbers are judged, and which numbers: artefacts, or
         patterns ``artefact:id``; a list of parameters in the file applies to all.
+    bounds : dict of str to tuple
+        The smallest and, if there is one, the largest value of a parameter that is a count. Others are at least 1, or 0
+        if a profile has it; numbers that are no counts are above 0.
     protocol : dict
         Published sizes that the paper profile does not reach; it is then not comparable either.
     stored : dict of str to tuple of str
@@ -93,6 +97,7 @@ class Specification(Entry):
     files: Several[str] = ()
     profiles: Profiles
     size: dict[str, Several[str]] = Field(default_factory=dict)
+    bounds: dict[str, Several[int]] = Field(default_factory=dict)
     protocol: dict[str, Any] = Field(default_factory=dict)
     stored: dict[Literal["models", "outputs"], Several[str]] = Field(default_factory=dict)
     counted: Several[str] = ()
@@ -109,8 +114,9 @@ class Specification(Entry):
 
     @model_validator(mode="after")
     def _sizes_are_parameters(self):
-        if odd := set(self.size).difference(self.profiles.quick):
-            raise EntryError(f"no parameters of the profiles: {', '.join(sorted(odd))}", "size")
+        for key in ("size", "bounds"):
+            if odd := set(getattr(self, key)).difference(self.profiles.quick):
+                raise EntryError(f"no parameters of the profiles: {', '.join(sorted(odd))}", key)
         if odd := set(self.protocol).difference(self.size):
             raise EntryError(f"no sizes: {', '.join(sorted(odd))}", "protocol")
         return self
@@ -135,6 +141,19 @@ class Specification(Entry):
         if profile not in PROFILES:
             raise KeyError(f"unknown profile {profile!r}; {self.name} has {', '.join(PROFILES)}")
         return dict(getattr(self.profiles, profile))
+
+    def checked(self, parameters: dict) -> dict:
+        """Return parameters of a run with counts as integers.
+
+        Raises
+        ------
+        ValueError
+            For one that is out of bounds, or of another kind than in the profiles.
+        """
+        return {
+            name: _checked(value, name, [of_profile[name] for _, of_profile in self.profiles], self.bounds.get(name))
+            for name, value in parameters.items()
+        }
 
     def need_gb(self, profile: str, n_cores: int) -> float:
         """Return the memory that it needs, in GB; a lower bound where the paper profile was not measured."""
@@ -228,6 +247,23 @@ def specification(name: str) -> Specification:
                 f"{project().short(file)}: {key}: {none[0]!r} is not a table, figure or row that it writes"
             )
     return spec
+
+
+def _checked(value, name, usual, bounds):
+    """Return the value of a parameter; raise a ValueError if it cannot be one beside the usual ones."""
+    if any(isinstance(own, list) for own in usual):
+        if not isinstance(value, list) or not value:
+            raise ValueError(f"{name}: expected a list such as {usual[-1]}, found {value!r}")
+        return [_checked(part, name, list(chain(*usual)), bounds) for part in value]
+    if value is None and None in usual:
+        return None
+    numbers = [own for own in usual if own is not None]
+    kinds = set(map(type, numbers))
+    if kinds == {int}:
+        return check_count(value, name, least=(bounds or (min(1, *numbers),))[0])
+    if kinds <= {int, float}:
+        check_number(value, name, above=0)
+    return value
 
 
 def _depends(patterns, artefact: str, id: str) -> bool:

@@ -1,6 +1,6 @@
 """The suite's commands: ``fairlab list | run | data | scorecard | figures``.
 
-A command imports what it needs when it is called, so that help and errors come at once.
+Parts of the suite and of the data are imported at their first use, so that help and errors come at once.
 """
 
 import ast
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from fairlab import data, suite
+from fairlab.checks import memory_left_gb
 from fairlab.data.project import project
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
 from fairlab.suite.published import paper_keys
@@ -43,29 +45,27 @@ class Group(click.Group):
     group_class = type
 
 
-suite = Group()
+commands = Group()
 
 
 # Experiments
 
 
-@suite.command("list")
+@commands.command("list")
 def list_experiments():
     """List the experiments with their tables and figures, data, minutes and memory."""
-    from fairlab.data import state_of
-
     of_profiles = "/".join(PROFILES)
     rows = [("experiment", "tables and figures", "data", f"minutes ({of_profiles})", f"gigabytes ({of_profiles})")]
     for spec in map(specification, experiment_names()):
-        data = ", ".join(f"{variant} ({state_of(variant)})" for variant in spec.data)
+        variants = ", ".join(f"{variant} ({data.state_of(variant)})" for variant in spec.data)
         numbers = (" / ".join("?" if n is None else f"{n:g}" for _, n in of) for of in (spec.minutes, spec.gigabytes))
-        rows.append((spec.name, ", ".join(spec.artefacts), data, *numbers))
+        rows.append((spec.name, ", ".join(spec.artefacts), variants, *numbers))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-@suite.command(cls=RunCommand)
+@commands.command(cls=RunCommand)
 @click.argument("names", nargs=-1, metavar="[NAME]...", help="a paper, or <paper>/<experiment> as `fairlab list` shows")
 @click.option("--all", "everything", is_flag=True, help="every experiment")
 @click.option(
@@ -86,15 +86,15 @@ def list_experiments():
     nargs=2,
     multiple=True,
     metavar="NAME VALUE",
-    help="another value of a parameter of the notebook; the run is stored under results/custom",
+    help="set a parameter of the notebook; the run is stored under results/custom",
 )
 @click.option("--dry-run", is_flag=True, help="show what would run")
-@click.option("--scheduler", default="local", help="on a cluster: a folder of experiments/profiles, as slurm")
+@click.option("--scheduler", default="local", help="on a cluster: a folder of experiments/profiles, such as slurm")
 @click.option(
     "--snakemake",
     multiple=True,
     metavar="ARGUMENTS...",
-    help="on a cluster: all that follows goes to Snakemake, as --default-resources slurm_partition=long",
+    help="on a cluster: everything that follows goes to Snakemake, such as --default-resources slurm_partition=long",
 )
 def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, **of_one):
     """Run experiments: one directly, several in parallel."""
@@ -112,23 +112,17 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
         raise TypeError("--parameter and --seed are for one experiment at a time, on this machine")
     names = list(names) or experiment_names()
     if on_cluster:
-        from fairlab.suite.cluster import run_on_cluster
-
         more = {"jobs": jobs, "cores": cores, "dry_run": dry_run}
-        failed = run_on_cluster(names, profile, scheduler, **more, arguments=list(snakemake))
+        failed = suite.cluster.run_on_cluster(names, profile, scheduler, **more, arguments=list(snakemake))
     else:
-        from fairlab.suite.batch import run_batch
-
-        failed = run_batch(names, profile, jobs=jobs, cores=cores, dry_run=dry_run)
+        failed = suite.batch.run_batch(names, profile, jobs=jobs, cores=cores, dry_run=dry_run)
     if dry_run:
         return 0
     _report(names, failed, profile)
     if everything:
-        from fairlab.suite import scorecard
-
-        card = scorecard.scorecard()
-        scorecard.write(card)
-        print("\n" + "\n\n".join([*scorecard.unreadable(), scorecard.ending(card)]))
+        card = suite.scorecard.scorecard()
+        suite.scorecard.write(card)
+        print("\n" + "\n\n".join([*suite.scorecard.unreadable(), suite.scorecard.ending(card)]))
     return int(bool(failed))
 
 
@@ -136,14 +130,11 @@ def _run_one(name, profile, jobs, cores, dry_run, *, parameters, seed) -> int:
     """Run one experiment and return its exit status."""
     import joblib
 
-    from fairlab.checks import memory_left_gb
-    from fairlab.suite.notebook import run_experiment
-    from fairlab.suite.run import Run
-    from fairlab.suite.scorecard import ending_of
-
     spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
+    if options := sorted({"profile", "seed"}.intersection(overrides)):
+        raise TypeError(f"{options[0]}: not a parameter of the experiment; expected --{options[0]}")
     if dry_run:
-        Run.of(name, profile, seed, overrides)  # an error if there is no such parameter
+        suite.run.Run.of(name, profile, seed, overrides)  # an error if there is no such parameter
         print(f"{name}: about {spec.minutes.least(profile):g} min of one core at the sizes of {profile}")
         return 0
     n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
@@ -153,11 +144,11 @@ def _run_one(name, profile, jobs, cores, dry_run, *, parameters, seed) -> int:
             n_jobs = 1
         if reason := spec.refusal(profile, n_jobs, left):
             raise RuntimeError(f"{name} {reason}")
-    folder = run_experiment(spec, profile, seed=seed, overrides=overrides, n_jobs=n_jobs)
-    run = Run.read(folder)
+    folder = suite.notebook.run_experiment(spec, profile, seed=seed, overrides=overrides, n_jobs=n_jobs)
+    run = suite.run.Run.read(folder)
     if used := ", ".join(run.missing()):
         print(f"surrogate data: {name} used a surrogate for {used}; not counted as a reproduction")
-    print("\n".join(ending_of(run, folder)))
+    print("\n".join(suite.scorecard.ending_of(run, folder)))
     return 0
 
 
@@ -170,10 +161,9 @@ def _literal(text):
 
 def _report(names, failed, profile) -> None:
     """Print what a batch ends with: data that surrogates replaced, what is done, and what failed."""
-    from fairlab.suite.run import Run, failure_file, log_file, run_folder
-
     done = [name for name in names if name not in failed]
-    surrogates = {lost for name in done for lost in Run.read(run_folder(name, profile)).missing()}
+    folders = [suite.run.run_folder(name, profile) for name in done]
+    surrogates = {lost for folder in folders for lost in suite.run.Run.read(folder).missing()}
     if surrogates:
         print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
     print(
@@ -181,7 +171,7 @@ def _report(names, failed, profile) -> None:
     )
     for name, reason in failed.items():
         first = (reason.splitlines() or [""])[0]
-        files = (failure_file(name, profile).with_suffix(".ipynb"), log_file(name, profile))
+        files = (suite.run.failure_file(name, profile).with_suffix(".ipynb"), suite.run.log_file(name, profile))
         where = ", ".join(project().short(file) for file in files if file.exists())
         print(f"failed: {name}: {first}" + (f" ({where})" if where else ""), file=sys.stderr)
 
@@ -189,23 +179,21 @@ def _report(names, failed, profile) -> None:
 # Data
 
 
-@suite.group()
-def data():
+@commands.group("data")
+def data_sets():
     """Show, fetch, verify or describe the data sets."""
 
 
 data_names = click.argument("names", nargs=-1, metavar="[NAME]...", help="variants, files or folders of the registry")
 
 
-@data.command("status")
+@data_sets.command("status")
 def data_status():
     """Show which files are available, and the sources of the others."""
-    from fairlab.data import status
-
-    return _print_files(status())
+    return _print_files(data.status())
 
 
-@data.command()
+@data_sets.command()
 @data_names
 @click.option("--keep-going", is_flag=True, help="exit with status 0 if something is missing")
 def fetch(names, keep_going):
@@ -214,20 +202,16 @@ def fetch(names, keep_going):
     It says what it downloads, its size and its terms. Large files, and those under restrictive terms, are downloaded
     only if they are named.
     """
-    from fairlab.data import available, fetch
-
-    default = dict.fromkeys([*available(), *inputs(experiment_names())])
-    frame = fetch(names or default, keep_going=keep_going, requested=bool(names), report=print)
+    default = dict.fromkeys([*data.available(), *inputs(experiment_names())])
+    frame = data.fetch(names or default, keep_going=keep_going, requested=bool(names), report=print)
     return int((frame["state"] == "error").any())
 
 
-@data.command("verify")
+@data_sets.command("verify")
 @data_names
 def verify_data(names):
     """Check every available file against its hash."""
-    from fairlab.data import verify
-
-    return _print_files(verify(names or None))
+    return _print_files(data.verify(names or None))
 
 
 def _print_files(frame) -> int:
@@ -239,60 +223,61 @@ def _print_files(frame) -> int:
     return int(len(corrupt) > 0)
 
 
-@data.command("describe")
+@data_sets.command("describe")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", help="variants, files or folders of the registry")
 def describe_data(names):
     """Describe data sets: content, provenance, accuracy of surrogates."""
-    from fairlab.data import describe
-
-    print("\n\n".join(map(describe, names)))
+    print("\n\n".join(map(data.describe, names)))
 
 
 # Results
 
 
-@suite.command()
+@commands.command()
 @click.argument(
     "rows",
     nargs=-1,
     metavar="[PAPER[:ARTEFACT] | RUN [OTHER]]...",
-    help="show these rows instead of the summary, e.g. adf:table-4; or a run by its folder, beside another",
+    help="show these rows instead of the summary, e.g. adf:table-4; or a run by its folder, or two runs to compare",
 )
 @click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
 @click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
-@click.option("--write", is_flag=True, help="also update the committed scorecard and the figure in the README")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="also update the committed scorecard, the README and the numbers that notebooks link to",
+)
 @click.pass_obj
 def scorecard(write_bars, rows, as_json, profile, write):
     """Compare published numbers with our results."""
-    from fairlab.suite import scorecard
-    from fairlab.suite.comparison import Comparison, beside, compare
-    from fairlab.suite.run import Run
-
     if 1 <= len(rows) <= 2 and all((Path(row) / "run.json").exists() for row in rows):
-        run, *other = (Run.read(Path(row).resolve()) for row in rows)
-        own, moved = compare(run).rows, scorecard.ending_of(run, most=None)
+        run, *other = (suite.run.Run.read(Path(row).resolve()) for row in rows)
+        own, moved = suite.comparison.compare(run).rows, suite.scorecard.ending_of(run, most=None)
         if other:
             if other[0].name != run.name:
                 raise TypeError(f"expected two runs of one experiment, found {run.name} and {other[0].name}")
-            moved = beside(own, compare(*other).rows, before="other", of="the other run")
+            moved = suite.comparison.beside(
+                own, suite.comparison.compare(*other).rows, before="other", of="the other run"
+            )
         print("\n".join([*(row.to_text() for row in own), "", *moved]))
         return 0
-    card = scorecard.scorecard(profile)
-    unreadable = scorecard.unreadable(profile)
+    card = suite.scorecard.scorecard(profile)
+    unreadable = suite.scorecard.unreadable(profile)
     for sentence in unreadable:
         print(f"fairlab: {sentence}", file=sys.stderr)
     if rows:
-        card = Comparison(scorecard.chosen(card, rows))
+        card = suite.comparison.Comparison(suite.scorecard.chosen(card, rows))
     if as_json:
         click.echo(card.to_json().encode(), nl=False)  # JSON is UTF-8 whatever the locale
     elif rows:
-        print("\n".join(row.to_text() for row in card.rows))
+        committed = {row.place: row for row in suite.scorecard.committed_rows()}
+        print("\n".join(row.to_text(committed.get(row.place)) for row in card.rows))
     else:
-        card = scorecard.to_commit(card, profile) if write else card
-        written = scorecard.write(card, profile, publish=write)
+        card = suite.scorecard.to_commit(card, profile) if write else card
+        written = suite.scorecard.write(card, profile, publish=write)
         if write:
             written.append(write_bars(card))
-        print(scorecard.ending(card, project().root if write else None))
+        print(suite.scorecard.ending(card, project().root if write else None))
         print("scorecard: " + ", ".join(map(project().short, written)))
     return int(bool(unreadable))
 
@@ -300,15 +285,13 @@ def scorecard(write_bars, rows, as_json, profile, write):
 # Figures
 
 
-@suite.command()
+@commands.command()
 @click.argument("names", nargs=-1, metavar="[PAPER[/FIGURE]]...", help="adf or adf/table-4 (default: all)")
 @click.option("--write", "to_project", is_flag=True, help="write to figures/")
 @click.option("--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)")
 def figures(names, to_project, output):
-    """Copy figures with their numbers, of the best runs or else committed."""
-    from fairlab.suite.drawing import copy_figures
-
+    """Copy figures with their numbers: those of the best runs, otherwise the committed ones."""
     if to_project and output:
         raise click.UsageError("--write and --output exclude each other")
     target = project().figures if to_project else Path(output or project().results / "figures")
-    print(f"figures in {target}: {len(copy_figures(names, target))}")
+    print(f"figures in {target}: {len(suite.drawing.copy_figures(names, target))}")

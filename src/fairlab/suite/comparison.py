@@ -2,9 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -64,30 +65,17 @@ ORIGINS = {
 }
 
 # What an interval of a mean is cut at.
-LEAST, ROUNDED = 1e-12, 1e-5  # of what a change is relative to; of a number in ``REPRODUCTION.json``
+SMALLEST_BASE, ROUNDING_ERROR = 1e-12, 1e-5  # of what a change is relative to; of a number in ``REPRODUCTION.json``
 RANGES = {"count": (0, np.inf), "seconds": (0, np.inf), "proportion": (0, 1)}
 
 
-def _rounded(number: float) -> float:
-    """Return a number as it is written to the file."""
-    return int(number) if number.is_integer() else float(f"{number:.{DIGITS}g}")
-
-
-Number = Annotated[float, PlainSerializer(_rounded)]
+# A number as it is written to the file.
+Number = Annotated[float, PlainSerializer(lambda x: int(x) if x.is_integer() else float(f"{x:.{DIGITS}g}"))]
 Numbers = Number | Annotated[tuple[Number, Number], Strict(False)]
 
 
-class Outcome(Entry):
-    """Our result for a number or claim at another profile: fields of `Row`."""
-
-    ours: Numbers | str | None
-    low: Number | None
-    high: Number | None
-    n_trials: int | None
-    relative_difference: Number | None
-    unsettled: Number | None
-    verdict: Literal[tuple(LOOKS)]
-    commit: str | None
+# What a row has of our result, and of the one at another profile beside it.
+OUTCOME = {"ours", "low", "high", "n_trials", "relative_difference", "unsettled", "verdict", "commit"}
 
 
 class Row(Entry):
@@ -118,11 +106,11 @@ class Row(Entry):
     data : {"real", "generated", "reconstructed", "surrogate"} or None
         The weakest provenance of the data behind our result; see `fairlab.data.dataset.SOURCES`.
     evidence : {"run", "stored models", "stored outputs", "counted data"} or None
-        Whether a number comes from a run of ours, scores what the authors stored, or only counts a data set.
+        Whether a number or claim comes from a run of ours, scores what the authors stored, or only counts a data set.
     profile, seed, commit : str, int, str or None
         Of the run.
-    at_quick : Outcome or None
-        The result of a run of profile ``quick``, where the row is of a larger one.
+    at_quick : dict or None
+        The fields `OUTCOME` of the result of a run of profile ``quick``, where the row is of a larger one.
     reason : str or None
     printed : str
         The published number with its digits, its standard deviation and ``<``.
@@ -154,7 +142,7 @@ class Row(Entry):
     profile: str | None = None
     seed: int | None = None
     commit: str | None = None
-    at_quick: Outcome | None = None
+    at_quick: dict[str, Any] | None = None
     reason: str | None = None
 
     @property
@@ -163,15 +151,15 @@ class Row(Entry):
         return self.paper, self.artefact, self.id
 
     @property
-    def outcome(self) -> Outcome:
-        """Our result alone."""
-        return Outcome(**{name: getattr(self, name) for name in Outcome.model_fields})
+    def outcome(self) -> dict[str, Any]:
+        """Our result alone, as it is written."""
+        return self.model_dump(include=OUTCOME)
 
     def of_profile(self, profile: str | None) -> "Row":
         """Return the row as it is at ``quick``, where that is asked for and known."""
         if profile != QUICK or self.at_quick is None:
             return self
-        return self.model_copy(update=dict(self.at_quick) | {"profile": QUICK, "at_quick": None})
+        return Row.model_validate(self.model_dump() | self.at_quick | {"profile": QUICK, "at_quick": None})
 
     @property
     def is_inferred(self) -> bool:
@@ -232,13 +220,15 @@ class Row(Entry):
             return "" if share is None else f"{1 + share:,.0f} times"
         return "0%" if share == 0 else f"{100 * share:+.2g}%" if abs(share) < 0.1 else f"{share:+.0%}"
 
-    def to_text(self) -> str:
-        """Return the row in one line."""
+    def to_text(self, committed: "Row | None" = None) -> str:
+        """Return the row in one line; if it was not run here, with the committed result."""
         claim = self.kind == "claim"
         sides = (
             self.published if claim else f"{self.printed or self.published}, our result {self.shown or 'not available'}"
         )
         more = self.reason if claim or self.ours is None else self.difference
+        if self.ours is None and committed and committed.ours is not None:
+            more = f"{more}; committed: {committed.result}"
         return f"{self.paper} {self.artefact}:{self.id}  {label_of(self.verdict)}: {sides}" + (
             f" ({more})" if more else ""
         )
@@ -322,6 +312,19 @@ class Comparison:
             words=words,
         )
 
+    def verdicts(self) -> str:
+        """Return the counts of all verdicts in words; they add up to the number of rows."""
+        counts = self.counts()
+        inferred = Counter(row.column for row in self.rows if row.is_inferred and row.column in OPEN)
+        off = sum(row.verdict in OPEN for row in self.rows if row.is_unsettled)
+        further = {column: f" ({n} inferred)" for column, n in inferred.items()}
+        further |= {BY_CHANCE: f" ({off} differ or fail in this run)"} if off else {}
+        return ", ".join(
+            f"{counts[column]} {_counted(column, counts[column])}{further.get(column, '')}"
+            for column in COLUMNS
+            if counts[column]
+        )
+
     def headline(self) -> str:
         """Return the counts of all verdicts, which add up to the number of rows, and what the exact numbers rest on.
 
@@ -329,20 +332,10 @@ class Comparison:
         """
         if not self.rows:
             return "nothing published"
-        counts, median = self.counts(), self.median_difference()
-        bases = Counter(row.basis for row in self.rows if row.column == "exact")
-        inferred = Counter(row.column for row in self.rows if row.is_inferred and row.column in OPEN)
-        off = sum(row.verdict in OPEN for row in self.rows if row.is_unsettled)
-        further = {column: f" ({n} inferred)" for column, n in inferred.items()}
-        further |= {BY_CHANCE: f" ({off} differ or fail in this run)"} if off else {}
-        verdicts = [
-            f"{counts[column]} {_counted(column, counts[column])}{further.get(column, '')}"
-            for column in COLUMNS
-            if counts[column]
-        ]
+        bases, median = Counter(row.basis for row in self.rows if row.column == "exact"), self.median_difference()
         rest = [f"{bases[basis]} {words}" for basis, words in BASES.items() if bases[basis]]
         parts = [
-            f"{len(self.rows):,} published numbers and claims: {', '.join(verdicts)}",
+            f"{len(self.rows):,} published numbers and claims: {self.verdicts()}",
             "" if median is None else f"median difference {median:.1%}",
             f"of the exact numbers {', '.join(rest)}" if rest else "",
         ]
@@ -414,9 +407,9 @@ def _moved(row, old) -> tuple[bool, float]:
     change = 0.0 if row.ours == old.ours else np.inf
     if change and {type(row.ours), type(old.ours)} in ({float}, {tuple}):
         ours, before = np.asarray(row.ours), np.asarray(old.ours)
-        change = float((np.abs(ours - before) / np.maximum(np.abs(before), LEAST)).max())
+        change = float((np.abs(ours - before) / np.maximum(np.abs(before), SMALLEST_BASE)).max())
     is_other = row.verdict not in (old.verdict, "not comparable")
-    return is_other, change if change > ROUNDED else 0.0  # the committed ones are rounded
+    return is_other, change if change > ROUNDING_ERROR else 0.0  # the committed ones are rounded
 
 
 def compare(run: Run) -> Comparison:
@@ -442,113 +435,86 @@ def published_row(paper: str, artefact: Artefact, item: Value | Claim, **found) 
 
 def _rows_of(artefact, run) -> Iterable[Row]:
     """Yield the rows of one table or figure of a run: its numbers, then its claims."""
-    claims = [_claim_row(artefact, claim, run) for claim in artefact.claims.values()]
+    claims = [_row_of(artefact, claim, run) for claim in artefact.claims.values()]
     # A claim from surrogate data or a smaller run supports no number.
     all_hold = all(row.verdict == "holds" and not row.is_unsettled for row in claims)
     for value in artefact.values.values():
-        yield _value_row(artefact, value, run, all_hold and value.id in artefact.judged)
+        yield _row_of(artefact, value, run, claims_hold=all_hold and value.id in artefact.judged)
     yield from claims
 
 
-def _value_row(artefact, value, run, claims_hold) -> Row:
-    record = run.record(artefact.id, value.id)
-    if record is None:
-        return published_row(run.paper, artefact, value, reason=_reason_left_out(run, artefact, value))
+def _row_of(artefact, item, run, *, claims_hold=False) -> Row:
+    """Return the row of a published number or claim in a run; `claims_hold` is that of `judge`."""
+    is_claim = isinstance(item, Claim)
+    entry = run.find("claims" if is_claim else "records", artefact.id, item.id)
+    missing = " ".join(run.missing(entry and entry["data"]))
+    surrogate = missing and f"surrogate data: fairlab data fetch {missing} gets the real data or explains how"
+    if entry is None:
+        left_out = run.find("skipped", artefact.id, item.id) or {"reason": f"{run.name} does not record it"}
+        found, reasons = {}, [left_out["reason"], surrogate]
+    else:
+        size = run.specification.other_size(run.parameters, artefact.id, item.id)
+        found = {"profile": run.profile, "seed": run.seed, "commit": run.about.get("commit")}
+        found["data"] = run.source(entry["data"])
+        judged = _judged_claim if is_claim else partial(_judged_number, run=run, claims_hold=claims_hold)
+        found["evidence"] = run.specification.evidence(artefact.id, item.id)
+        own, reasons = judged(artefact, item, entry, surrogate=surrogate, size=size)
+        found |= own
+    return published_row(
+        run.specification.paper, artefact, item, reason="; ".join(filter(None, reasons)) or None, **found
+    )
+
+
+def _judged_number(artefact, value, record, *, run, claims_hold, **limits) -> tuple[dict, list]:
+    """Return the fields of the row of a number that a run has recorded, and the parts of its reason."""
     ours, specified = run.ours(artefact.id, value.id), run.ours(artefact.id, value.id, "as_specified")
     inferred = value.inferred or artefact.inferred or not value.verified
     claims_hold = claims_hold and not inferred
-    verdict, reason = judge(value, ours, claims_hold=claims_hold, **_limits(run, artefact, value, record))
+    verdict, reason = judge(value, ours, claims_hold=claims_hold, **limits)
     is_chance = ours.n > 1 and not value.exact and run.specification.is_drawn(artefact.id, value.id)
     share = unsettled(value, ours, claims_hold=claims_hold) if is_chance else None
-    as_specified = specified and published_row(run.paper, artefact, value, **_numbers(specified, value.kind))
+    as_specified = specified and published_row(run.specification.paper, artefact, value, **_numbers(specified))
     reasons = [
         reason,
         record["note"],
         as_specified and f"as specified: {as_specified.shown}",
-        share and share > UNSETTLED and f"unsettled: {share:.0%} of resamples of our trials have another verdict",
+        _chance(share),
         value.exact and verdict in JUDGED[1:] and "deterministic: an exact rerun gives the published digits",
         isinstance(inferred, str) and f"the protocol was inferred: {inferred}",
         not value.verified and f"the published number is in doubt: {value.note}",
     ]
-    return published_row(
-        run.paper,
-        artefact,
-        value,
-        as_specified=as_specified and as_specified.ours,
-        relative_difference=relative_difference(value, ours),
-        verdict=verdict,
-        reading=INFERRED if inferred else "as_published",
-        unsettled=share if verdict in JUDGED else None,
-        evidence=run.specification.evidence(artefact.id, value.id),
-        reason="; ".join(filter(None, reasons)),
-        **_numbers(ours, value.kind),
-        **_provenance(run, record),
-    )
-
-
-def _claim_row(artefact, claim, run) -> Row:
-    entry = next(_about(run.claims, artefact, claim), None)
-    if entry is None:
-        return published_row(run.paper, artefact, claim, reason=_reason_left_out(run, artefact, claim))
-    verdict, reason = judge_claim(entry["holds"], impossible=claim.impossible, **_limits(run, artefact, claim, entry))
-    inferred, share = claim.inferred or artefact.inferred, entry.get("unsettled")
-    share = share if verdict in CLAIM_VERDICTS else None
-    chance = share and share > UNSETTLED and f"unsettled: {share:.0%} of resamples of our trials have another verdict"
-    reasons = [reason, entry["detail"], chance, inferred and f"the protocol was inferred: {inferred}"]
-    return published_row(
-        run.paper,
-        artefact,
-        claim,
-        ours="holds" if entry["holds"] else "fails",
-        verdict=verdict,
-        unsettled=share,
-        reading=INFERRED if inferred else None,
-        reason="; ".join(filter(None, reasons)) or None,
-        **_provenance(run, entry),
-    )
-
-
-def _about(entries, artefact, item) -> Iterator[dict]:
-    """Return the entries of a run about a published number or claim."""
-    return (each for each in entries if (each["artefact"], each["id"]) == (artefact.id, item.id))
-
-
-def _limits(run, artefact, item, entry) -> dict[str, str]:
-    """Return what limits the verdict on an entry of a run: that it rests on surrogate data, or has another size."""
     return {
-        "surrogate": _surrogate_data(run, entry["data"]),
-        "size": run.specification.other_size(run.parameters, artefact.id, item.id),
-    }
+        "as_specified": as_specified and as_specified.ours,
+        "relative_difference": relative_difference(value, ours),
+        "verdict": verdict,
+        "reading": INFERRED if inferred else "as_published",
+        "unsettled": share if verdict in JUDGED else None,
+        **_numbers(ours),
+    }, reasons
 
 
-def _provenance(run, entry) -> dict:
-    return {
-        "profile": run.profile,
-        "seed": run.seed,
-        "commit": run.about.get("commit"),
-        "data": run.source(entry["data"]),
-    }
+def _judged_claim(artefact, claim, entry, **limits) -> tuple[dict, list]:
+    """Return the fields of the row of a claim that a run has judged, and the parts of its reason."""
+    verdict, reason = judge_claim(entry["holds"], impossible=claim.impossible, **limits)
+    inferred = claim.inferred or artefact.inferred
+    share = entry.get("unsettled") if verdict in CLAIM_VERDICTS else None
+    reasons = [reason, entry["detail"], _chance(share), inferred and f"the protocol was inferred: {inferred}"]
+    reading, ours = INFERRED if inferred else None, "holds" if entry["holds"] else "fails"
+    return {"ours": ours, "verdict": verdict, "unsettled": share, "reading": reading}, reasons
 
 
-def _surrogate_data(run, variants=None) -> str:
-    """Return the missing real data, and how to get it; empty if nothing is missing."""
-    missing = " ".join(run.missing(variants))
-    return f"surrogate data: fairlab data fetch {missing} gets the real data or explains how" if missing else ""
+def _chance(share) -> str:
+    is_chance = share is not None and share > UNSETTLED
+    return f"unsettled: {share:.0%} of resamples of our trials have another verdict" if is_chance else ""
 
 
-def _reason_left_out(run, artefact, item) -> str:
-    reasons = (each["reason"] for each in _about(run.skipped, artefact, item))
-    reason = next(reasons, f"{run.name} does not record it")
-    return "; ".join(filter(None, [reason, _surrogate_data(run)]))
-
-
-def _numbers(ours, kind) -> dict:
+def _numbers(ours) -> dict:
     """Return our result for a row, its interval cut at what the quantity can be."""
-    low, high = (None, None) if kind == "p-value" else ours.interval or (None, None)
-    least, most = RANGES.get(kind, (-np.inf, np.inf))
+    low, high = (None, None) if ours.kind == "p-value" else ours.interval or (None, None)
+    least, most = RANGES.get(ours.kind, (-np.inf, np.inf))
     if low is not None and least <= ours.centre <= most:
         low, high = max(low, least), min(high, most)
-    number = (low, high) if kind == "interval" else float(ours.number)
+    number = (low, high) if ours.kind == "interval" else float(ours.number)
     return {"ours": number, "low": low, "high": high, "n_trials": ours.n}
 
 

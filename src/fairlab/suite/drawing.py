@@ -21,16 +21,16 @@ from matplotlib.text import Text
 from fairlab.data.project import project
 from fairlab.paths import atomic_path, write_text
 from fairlab.plotting import VERMILION
-from fairlab.suite.catalogue import CUSTOM, selected
+from fairlab.suite.catalogue import CUSTOM, PROFILES, selected
 from fairlab.suite.published import paper_keys
-from fairlab.suite.run import run_folder
-from fairlab.suite.scorecard import published_runs
+from fairlab.suite.run import read_json, run_folder
+from fairlab.suite.scorecard import published_runs, renewing
 
 FORMATS = ("csv", "png", "svg")
 INDEX = "index.json"
 DOTS_PER_INCH = 150
-WIDEST = 7  # inches, of a saved figure with its margin
-SMALLEST_TEXT = 7  # points
+MAX_WIDTH = 7  # inches, of a saved figure with its margin
+MIN_FONT_SIZE = 7  # points
 MARGIN = 0.1  # inches
 MARKED = ("reconstructed", "surrogate")  # data whose provenance is written into the picture
 # What a picture says of data that is not real, by its provenance.
@@ -40,8 +40,9 @@ SOURCE_MARKS = {
     "surrogate": "surrogate data, not the real people",
 }
 SURROGATE_MARK = SOURCE_MARKS["surrogate"]
-MARK_COLUMN = "data"  # column of tables from surrogates
+TITLE_MARK = "the title was written for the committed run and may not hold here"  # of other sizes or seeds
 MARK_GREY = "#666666"  # readable as a line of text
+COMMITTED = PROFILES[1:]  # profiles whose runs are committed; titles are written for these
 AFTER_SENTENCE = r"(?<=[.!?])\s"
 NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 
@@ -57,6 +58,7 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
     if not sentence:
         raise ValueError("figure: expected a title that says what it shows (fig.suptitle or ax.set_title), found none")
     marks = [SOURCE_MARKS[source]] if source in MARKED else []
+    marks += [] if run.profile in COMMITTED else [TITLE_MARK]
     save(figure, stem, salt=run.name, marks=marks, title=sentence)
     plt.close(figure)  # or a notebook would show it a second time
     caption = " ".join(filter(None, [caption, *remarks_of(run, source, numbers)]))
@@ -65,17 +67,13 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
     return {"data": source, "caption": caption, "alternative": alternative}
 
 
-def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return a table, with an added column if its data is a surrogate."""
-    return frame.assign(**{MARK_COLUMN: SURROGATE_MARK}) if source == "surrogate" else frame
-
-
 def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
-    """Return what a caption says of unreal data, of smaller sizes, and of figures without published numbers."""
+    """Return what a caption says of unreal data, of other sizes and seeds, and of figures without published numbers."""
     remarks = [SOURCE_MARKS[source]] if source != "real" else []
     if run.profile != "paper" and run.parameters != run.specification.parameters("paper") | run.specification.protocol:
         smaller = f"profile {run.profile}: smaller than the paper profile"
         remarks.append("sizes other than published" if run.profile == CUSTOM else smaller)
+    remarks += [] if run.profile in COMMITTED else [TITLE_MARK]
     published = numbers.filter(regex="^(published|printed)").notna()
     if not (published.any(axis=None) or numbers.isin(["published", "printed"]).any(axis=None)):
         remarks.append("the paper has no numbers of what is drawn")
@@ -145,12 +143,12 @@ def _reduce(file: Path) -> None:
 
 def _check(figure, box) -> None:
     width = box.width + 2 * MARGIN
-    if width > WIDEST:
-        raise ValueError(f"a figure is at most {WIDEST} inches wide, found {width:.2f}")
-    small = [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < SMALLEST_TEXT]
+    if width > MAX_WIDTH:
+        raise ValueError(f"a figure is at most {MAX_WIDTH} inches wide, found {width:.2f}")
+    small = [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < MIN_FONT_SIZE]
     if small:
         found = f"{small[0].get_text()!r} with {small[0].get_fontsize():.3g}"
-        raise ValueError(f"text in a figure has at least {SMALLEST_TEXT} points, found {found}")
+        raise ValueError(f"text in a figure has at least {MIN_FONT_SIZE} points, found {found}")
     for axes in figure.axes:
         for name in ("x", "y"):
             numbers = [text.get_text() for text in _shown(getattr(axes, f"get_{name}ticklabels")())]
@@ -190,21 +188,23 @@ def _write_below(figure, mark) -> None:
     figure.text(x, y, mark, ha="center", va="top", fontsize=8, **look)
 
 
-def figures(paper: str) -> dict[str, tuple[Path, dict]]:
+def figures(paper: str, *, to_commit: bool = False) -> dict[str, tuple[Path, dict]]:
     """Return the figures of a paper by name, each with the folder of its files and its entry in ``index.json``.
 
     An entry has ``experiment``, ``profile``, ``seed`` and ``commit`` of the run that the figure is from, and what
     `fairlab.suite.drawing` describes. Figures of an experiment without a run in the results folder are the committed
-    ones.
+    ones, and with `to_commit` those of one whose committed run is of a larger profile.
     """
     runs, folder = published_runs(paper=paper), project().figures / paper
-    found = {stem: (folder, entry) for stem, entry in read_index(folder).items() if entry["experiment"] not in runs}
+    runs = renewing(runs) if to_commit else runs
+    found = {
+        stem: (folder, entry) for stem, entry in read_json(folder / INDEX).items() if entry["experiment"] not in runs
+    }
     for run in runs.values():
         own = run_folder(run.name, run.profile) / "figures"
         about = {"experiment": run.name, "profile": run.profile, "seed": run.seed}
         for file in own.glob("*.json"):
-            entry = json.loads(file.read_text(encoding="utf-8"))
-            found[file.stem] = own, about | entry | {"commit": run.about.get("commit")}
+            found[file.stem] = own, about | read_json(file) | {"commit": run.about.get("commit")}
     return {stem: found[stem] for stem in sorted(found) if (found[stem][0] / f"{stem}.png").exists()}
 
 
@@ -222,19 +222,15 @@ def copy_figures(names: Sequence[str], target: Path) -> list[str]:
     list of str
         The figures.
     """
-    known = {f"{paper}/{stem}": figure for paper in paper_keys() for stem, figure in figures(paper).items()}
+    to_commit = target == project().figures
+    found = {paper: figures(paper, to_commit=to_commit) for paper in paper_keys()}
+    known = {f"{paper}/{stem}": figure for paper, own in found.items() for stem, figure in own.items()}
     chosen = selected(names, list(known), "/")
     for name, suffix in product(chosen, FORMATS):
         with atomic_path(target / f"{name}.{suffix}") as temporary:
             shutil.copyfile(known[name][0] / f"{Path(name).name}.{suffix}", temporary)
     for paper, of_paper in groupby(chosen, lambda name: name.partition("/")[0]):
         own = {Path(name).name: known[name][1] for name in of_paper}
-        index = dict(sorted((read_index(target / paper) | own).items()))
+        index = dict(sorted((read_json(target / paper / INDEX) | own).items()))
         write_text(target / paper / INDEX, json.dumps(index, indent=1) + "\n")
     return chosen
-
-
-def read_index(folder: Path) -> dict[str, dict]:
-    """Return the entries of ``index.json`` of a folder by figure; see `figures`."""
-    file = folder / INDEX
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

@@ -16,22 +16,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fairlab import plotting
+from fairlab import data, plotting
 from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
 from fairlab.data.dataset import Dataset
 from fairlab.data.project import project
 from fairlab.paths import write_text
 from fairlab.suite import processes
 from fairlab.suite import run as runs
-from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
+from fairlab.suite.catalogue import CUSTOM, DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
-from fairlab.suite.drawing import DOTS_PER_INCH, keep, with_mark
+from fairlab.suite.drawing import DOTS_PER_INCH, SURROGATE_MARK, keep
 from fairlab.suite.fingerprint import state
 from fairlab.suite.scorecard import ending_of
 from fairlab.suite.seeds import Trial
 from fairlab.suite.tables import only_counts, use_tables
 from fairlab.suite.trials import run_trials
-from fairlab.suite.verdicts import in_most, judge_trials
+from fairlab.suite.verdicts import judge_trials
 
 READINGS = ("as_published", "as_specified")
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
@@ -61,7 +61,8 @@ class Experiment:
     TypeError
         If the experiment has no such parameter.
     ValueError
-        If the seed is no whole number of at least 0, or `n_jobs` no number of processes.
+        If the seed is no whole number of at least 0, a parameter has a value that it cannot have, or `n_jobs` is no
+        number of processes.
     PermissionError
         If the results folder cannot be written.
 
@@ -87,7 +88,7 @@ class Experiment:
         **parameters: Any,
     ):
         self.run = runs.Run.of(check_text(name, "name"), profile, seed, parameters)
-        self.name, self.specification = name, self.run.specification
+        self.name, self.specification, self._profile = name, self.run.specification, profile
         if n_jobs is not None:
             check_count(n_jobs, "n_jobs")
         task = processes.kernel_task  # of a batch, which publishes the run itself
@@ -130,14 +131,17 @@ class Experiment:
         if "matplotlib" in sys.modules:
             plotting.use_style()
         use_tables()
-        return cls(given.pop("experiment"), **given)
+        exp = cls(given.pop("experiment"), **given)
+        if exp.run.profile == CUSTOM:
+            print("Other parameters or another seed: texts and titles describe the committed run, not this one.")
+        return exp
 
     def __reduce__(self):
         raise TypeError("an Experiment stays in its notebook")  # a trial that names it would be computed in every run
 
     def trial(self, index: int = 0) -> Trial:
         """Return the trial `index`, as `trials` gives it to a function: the source of seeds, by stream name."""
-        return Trial(self.run.paper, index, self.run.seed)
+        return Trial(self.specification.paper, index, self.run.seed)
 
     def load(self, variant: str, **options: Any) -> Dataset:
         """Load one of the experiment's data sets and record its provenance; see `fairlab.load`.
@@ -151,9 +155,7 @@ class Experiment:
             raise KeyError(
                 f"{self.name} does not declare the data {variant!r}{suggestion(variant, self.specification.data)}"
             )
-        from fairlab.data import load
-
-        dataset = load(variant, **options)
+        dataset = data.load(variant, **options)
         self.run.note_load(dataset.provenance.to_dict(), options)
         return dataset
 
@@ -211,13 +213,12 @@ class Experiment:
         """
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
-        paper = self.specification.paper
         started = time.process_time()
         results, seconds = run_trials(
             function,
-            [Trial(paper, index, self.run.seed) for index in range(n_trials)],
+            [self.trial(index) for index in range(n_trials)],
             parameters,
-            cache=project().trials / paper / getattr(function, "__name__", ""),
+            cache=project().trials / self.specification.paper / getattr(function, "__name__", ""),
             each=each,
             n_jobs=self.n_jobs,
             batch=batch,
@@ -280,7 +281,7 @@ class Experiment:
         if not np.isfinite(values).all():
             trial = int(np.argwhere(~np.isfinite(values))[0][0])
             raise ValueError(f"{artefact}:{id}: trial {trial} is {values[trial]}; omit failed trials and report them")
-        if self.run.record(artefact, id, reading) is not None:
+        if self.run.find("records", artefact, id, reading):
             raise ValueError(f"{artefact}:{id}: recorded twice ({reading})")
         self.run.records.append(
             {
@@ -388,7 +389,7 @@ class Experiment:
                     raise TypeError(f"{artefact}:{id}: expected a function of the trials, found {holds!r}")
                 holds, unsettled = judge_trials(holds, trials[0])
             elif isinstance(holds, np.ndarray | pd.Series) and holds.ndim:
-                holds, unsettled = judge_trials(in_most, holds)
+                holds, unsettled = judge_trials(lambda held: np.mean(held) > 0.5, holds)
             if not isinstance(detail, str):
                 raise TypeError(f"{artefact}:{id}: expected the detail as text, found {detail!r}")
             if holds is None:
@@ -396,13 +397,12 @@ class Experiment:
                 continue
             if not isinstance(holds, bool | np.bool_):
                 raise TypeError(f"{artefact}:{id}: expected True or False, found {holds!r}")
-            if any((claim["artefact"], claim["id"]) == (artefact, id) for claim in self.run.claims):
+            if self.run.find("claims", artefact, id):
                 raise ValueError(f"{artefact}:{id}: claimed twice")
-            entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail}
-            drawn = {} if unsettled is None else {"unsettled": unsettled}
-            self.run.claims.append(entry | drawn | {"data": self._variants(data)})
+            entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail, "unsettled": unsettled}
+            self.run.claims.append(entry | {"data": self._variants(data)})
 
-    def beside(self, artefact: str, id: str = "{id}", *, reading: str = "as_published") -> pd.DataFrame:
+    def beside(self, artefact: str, id: str = "{id}") -> pd.DataFrame:
         """Return the published numbers of a table or figure beside those that this run has recorded so far.
 
         Parameters
@@ -411,7 +411,6 @@ class Experiment:
         id : str
             Pattern of ids: ``"{benchmark}.{method}.gdiff"`` selects the matching ids and gives an index of benchmarks
             and methods.
-        reading : {"as_published", "as_specified"}
 
         Returns
         -------
@@ -425,7 +424,7 @@ class Experiment:
         pattern = re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(id)))
         for value in self._artefact(artefact).values.values():
             if found := pattern.fullmatch(value.id):
-                rows.append(found.groupdict() | _sides(value, self.run.ours(artefact, value.id, reading)))
+                rows.append(found.groupdict() | _sides(value, self.run.ours(artefact, value.id)))
         if not rows:
             raise KeyError(f"{artefact} has no value of the form {id!r}")
         return pd.DataFrame(rows).set_index(names)
@@ -472,14 +471,14 @@ class Experiment:
         source = self.run.source(self._variants(rests_on))
         stem = self._file("figures", artefact, part)
         entry = keep(self.run, figure, stem, caption, source, data)
-        _write_csv(with_mark(data, source), stem.with_name(f"{stem.name}.csv"))
+        _write_csv(data, source, stem)
         write_text(stem.with_name(f"{stem.name}.json"), json.dumps(entry, indent=1) + "\n")
         _show(stem.with_name(f"{stem.name}.png"), f"**{stem.name}.** {entry['caption']}" if caption else "")
 
     def table(self, artefact: str, frame: pd.DataFrame, *, part: str | None = None) -> pd.DataFrame:
         """Save a table as CSV; return it."""
         stem = self._file("tables", artefact, part)
-        _write_csv(with_mark(frame, self.run.source()), stem.with_name(f"{stem.name}.csv"))
+        _write_csv(frame, self.run.source(), stem)
         return frame
 
     def published(self, artefact: str) -> pd.DataFrame:
@@ -520,10 +519,14 @@ class Experiment:
         return Comparison(compare(self.run).rows, ending_of(self.run, stored))
 
     def earlier_runs(self) -> list[runs.Run]:
-        """Return the runs, at this profile and seed, of the experiments that this one comes after (``after:``)."""
-        folders = [runs.run_folder(name, self.run.profile) for name in self.specification.after]
-        found = [runs.Run.read(folder) for folder in folders if (folder / "run.json").exists()]
-        return [run for run in found if run.seed == self.run.seed]
+        """Return the runs, at this profile and seed, of the experiments that this one comes after (``after:``).
+
+        With another seed they are `custom` runs, of which those with other parameters than the profile's are left out.
+        """
+        wanted = [runs.Run.of(name, self._profile, self.run.seed, {}) for name in self.specification.after]
+        folders = {runs.run_folder(own.name, own.profile): own for own in wanted}
+        found = [(runs.Run.read(folder), own) for folder, own in folders.items() if (folder / "run.json").exists()]
+        return [run for run, own in found if (run.seed, run.parameters) == (own.seed, own.parameters)]
 
     def _file(self, kind, artefact, part) -> Path:
         """Return the path of a table or figure, without a suffix."""
@@ -588,9 +591,11 @@ def _numbers_as_text(numbers) -> tuple[str, str | None]:
     return listed, f"not every trial has a value: {', '.join(missing)}" if missing else None
 
 
-def _write_csv(frame, path) -> None:
-    text = frame.to_csv(index=not only_counts(frame.index), float_format="%.5g", lineterminator="\n")
-    write_text(path, text)
+def _write_csv(frame, source, stem) -> None:
+    """Write numbers, with a column that says so if they rest on a surrogate."""
+    marked = frame.assign(data=SURROGATE_MARK) if source == "surrogate" else frame
+    text = marked.to_csv(index=not only_counts(frame.index), float_format="%.5g", lineterminator="\n")
+    write_text(stem.with_name(f"{stem.name}.csv"), text)
 
 
 def _show(picture, caption) -> None:

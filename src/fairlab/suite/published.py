@@ -181,8 +181,9 @@ class Artefact(Entry):
     differs : tuple of Difference
         Why some differ.
     follows : tuple of str
-        Patterns of the numbers that follow from others of the paper: percentages and totals of a table, further
-        components of one vector, numbers that are printed twice. A summary by origin leaves them out.
+        Patterns of the numbers that follow from others of the paper: percentages, totals and means of a table, further
+        points of a curve or components of a vector, numbers that are printed twice. A summary by origin leaves them
+        out.
     values : dict of str to Value
         The numbers by id.
     claims : dict of str to Claim

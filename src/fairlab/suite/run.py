@@ -93,12 +93,13 @@ class Run:
         KeyError, TypeError
             If there is no such experiment, profile or parameter.
         ValueError
-            If the seed is no whole number of at least 0.
+            If the seed is no whole number of at least 0, or a parameter has a value that it cannot have.
         """
-        usual = specification(name).parameters(profile)
+        spec = specification(name)
+        usual = spec.parameters(profile)
         if strange := [key for key in others if key not in usual]:
             raise TypeError(f"{name} has no parameter {strange[0]!r}{suggestion(strange[0], usual)}")
-        parameters, seed = usual | others, check_count(seed, "seed", least=0)
+        parameters, seed = spec.checked(usual | others), check_count(seed, "seed", least=0)
         return cls(name, profile if (parameters, seed) == (usual, DEFAULT_SEED) else CUSTOM, seed, parameters)
 
     @cached_property
@@ -106,24 +107,20 @@ class Run:
         """The experiment's specification."""
         return specification(self.name)
 
-    @property
-    def paper(self) -> str:
-        """Key of the paper."""
-        return self.name.split("/")[0]
+    def find(self, part: str, artefact: str, id: str, reading: str = "as_published") -> dict | None:
+        """Return the entry about a published number or claim in ``records``, ``claims`` or ``skipped``, None if none.
 
-    def record(self, artefact: str, id: str, reading: str = "as_published") -> dict | None:
-        """Return the record for one published value, None if there is none."""
-        own = (artefact, id, reading)
-        return next((each for each in self.records if (each["artefact"], each["id"], each["reading"]) == own), None)
+        Of several records of a number it is the one of a protocol variant.
+        """
+        entries = (each for each in getattr(self, part) if (each["artefact"], each["id"]) == (artefact, id))
+        return next((each for each in entries if each.get("reading", reading) == reading), None)
 
     def ours(self, artefact: str, id: str, reading: str = "as_published") -> Ours | None:
         """Return the recorded result for one published value, None if there is none."""
-        record, kind = (
-            self.record(artefact, id, reading),
-            self.specification.published.artefact(artefact).values[id].kind,
-        )
+        record = self.find("records", artefact, id, reading)
+        kind = self.specification.published.artefact(artefact).values[id].kind
         if kind == "std":  # of the trials of the number that it belongs to
-            record = self.record(artefact, id.removesuffix(".std"), reading) or record
+            record = self.find("records", artefact, id.removesuffix(".std"), reading) or record
         return record and Ours(np.asarray(record["values"], dtype=float), kind)
 
     def source(self, variants=None) -> str:
@@ -200,10 +197,7 @@ def place(name: str, profile: str) -> Path:
 
 def run_folder(name: str, profile: str) -> Path:
     """Return the folder of the published run of an experiment; one that does not exist if there is none."""
-    return _published(place(name, profile))
-
-
-def _published(home) -> Path:
+    home = place(name, profile)
     try:
         return home / (home / CURRENT).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
@@ -248,15 +242,14 @@ def publish(work: Path) -> Path:
         link = home / f"{LATEST}-{folder.name}"
         link.symlink_to(folder.name)
         link.replace(home / LATEST)
-    _clear(home)
+    _clear(home, folder)
     return folder
 
 
-def _clear(home) -> None:
+def _clear(home, published) -> None:
     """Delete what was replaced or left unfinished long ago; the run before the published one stays."""
     with suppress(OSError):  # another process clears it, too
         finished = sorted(home.glob(f"[0-9]*/{SUMS}"), key=lambda file: file.stat().st_mtime_ns)
-        published = _published(home)
         replaced = [file.parent for file in finished if file.parent != published]
         for folder in [*replaced[:-1], *project().partial.glob("*/")]:
             if time.time() - folder.stat().st_mtime > FORGOTTEN_SECONDS:
@@ -290,23 +283,29 @@ def check_complete(folder: Path) -> Run:
 
 def _check_sums(folder) -> None:
     """Raise unless all files of a run match its checksums."""
-    sums, found = json.loads((folder / SUMS).read_text(encoding="utf-8")), _sums(folder)
+    sums, found = read_json(folder / SUMS), _sums(folder)
     if wrong := sorted(name for name in sums | found if sums.get(name) != found.get(name)):
         raise ValueError(f"{', '.join(wrong)}: corrupted or changed since publication")
+
+
+def read_json(path: Path) -> dict:
+    """Return what a JSON file has; nothing if there is none."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def _write_json(path, content):
     write_text(path, json.dumps(content, indent=1, default=methodcaller("tolist"), allow_nan=False) + "\n")
 
 
-def peak_memory_gb() -> float:
-    """Return the peak memory of this process and, if known, of its largest ended child, in GB."""
+def peak_memory_gb(*, children: bool = True) -> float:
+    """Return the peak memory of this process and, if known and asked for, of its largest ended child, in GB."""
     try:
         import resource
     except ImportError:  # Windows
         return psutil.Process().memory_info().peak_wset / 1e9
     unit = 1 if sys.platform == "darwin" else 1024
-    parts = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    of = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)[: 1 + children]
+    parts = (resource.getrusage(who).ru_maxrss for who in of)
     return sum(parts) * unit / 1e9
 
 

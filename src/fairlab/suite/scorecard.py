@@ -2,10 +2,8 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
-from operator import attrgetter
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +18,7 @@ from fairlab.suite.comparison import (
     MULTIPLES,
     ORIGINS,
     QUICK,
-    ROUNDED,
+    ROUNDING_ERROR,
     Comparison,
     Row,
     beside,
@@ -31,20 +29,19 @@ from fairlab.suite.comparison import (
 )
 from fairlab.suite.links import changed_notebooks
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, run_folder
+from fairlab.suite.run import CURRENT, LATEST, Run, UnreadableRunError, failure_file, place, read_json, run_folder
 from fairlab.suite.verdicts import AGREES, CLAIM_VERDICTS, JUDGED, LABELS, OPEN, label_of
 
 RANKED_PROFILES = PROFILES[::-1]  # the best first
 NAME = "REPRODUCTION"
 RUNS = "runs.json"  # among the figures: what is known of the runs behind the committed rows
-MEDIAN = "median difference"
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(\n<!-- /summary -->)", re.DOTALL)  # in README
-FOLLOWING = "that follow from others of their paper (percentages, totals, components of a vector, printed twice)"
+STORED = ORIGINS["models and outputs that the authors stored"]
+FOLLOWING = "that follow from others of their paper (percentages, totals, means, further points, printed twice)"
 UNSUPPORTED = "with an inferred protocol that do not differ"
-LEFT = LABELS | {"setting": "fixed parameters"}
 NOT_HAD = ("surrogate", "not run")
-WIDE = (0.25, 0.5)  # widths of our 95% intervals, relative to the published number
-ALL = "all"  # the line of a table that is of all papers
+LEFT = LABELS | {"setting": "fixed parameters"}
+INTERVAL_WIDTHS = (0.25, 0.5)  # widths of our 95% intervals, relative to the published number
 MOST_ROWS = 12  # of those that are other than in the committed scorecard, where a run ends
 
 
@@ -135,23 +132,37 @@ def committed_rows() -> tuple[Row, ...]:
 
 def committed_runs() -> dict[str, dict]:
     """Return what is known of the runs behind the committed rows, by experiment; see `about_runs`."""
-    file = project().figures / RUNS
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return read_json(project().figures / RUNS)
+
+
+def renewing(runs: dict[str, Run]) -> dict[str, Run]:
+    """Return the runs that what is committed of their experiments gives way to: not those of a smaller profile."""
+    committed = committed_runs()
+    return {
+        name: run for name, run in runs.items() if not _is_smaller(run.profile, committed.get(name, {}).get("profile"))
+    }
+
+
+def _is_smaller(profile: str | None, other: str | None) -> bool:
+    """Return whether a profile is smaller than another one; not if either is none."""
+    return {profile, other} <= {*PROFILES} and RANKED_PROFILES.index(profile) > RANKED_PROFILES.index(other)
 
 
 def to_commit(card: Comparison, profile: str | None = None) -> Comparison:
     """Return the rows of a scorecard for the project: where an experiment was not run here, the committed ones.
 
     So the scorecard is renewed experiment by experiment. Rows of a larger profile have what came out at ``quick``,
-    here or else as committed.
+    here or else as committed; a run of ``quick`` alone renews just that of them.
     """
-    committed, known = {row.place: row for row in committed_rows()}, writers()
+    committed = {(row.place, row.kind, row.published, row.printed): row for row in committed_rows()}
+    known = writers()
     absent = {name for name in experiment_names() if not _was_tried(name)}
 
     def with_committed(row: Row) -> Row:
-        old = committed.get(row.place)
-        if old and (old.kind, old.published, old.printed) != (row.kind, row.published, row.printed):
-            old = None
+        old = committed.get((row.place, row.kind, row.published, row.printed))
+        if profile is None and old and _is_smaller(row.profile, old.profile):
+            of_quick = row.outcome if row.profile == QUICK else old.at_quick
+            return old.model_copy(update={"source": row.source, "derived": row.derived, "at_quick": of_quick})
         if row.verdict == "not run":
             is_kept = old and profile in (None, old.profile) and absent.intersection(known.get(row.place[:2], ()))
             return old.model_copy(update={"source": row.source, "derived": row.derived}) if is_kept else row
@@ -181,11 +192,11 @@ def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS
 
 def table(card: Comparison) -> pd.DataFrame:
     """Count the verdicts per paper and in total, with the median difference."""
-    cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {ALL: card}
+    cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
     counts = pd.DataFrame([one.counts() for one in cards.values()], index=pd.Index(cards, name="paper"))
     medians = [one.median_difference() for one in cards.values()]
     texts = ["" if median is None else f"{median:.1%}" for median in medians]
-    return counts.reindex(columns=COLUMNS).fillna(0).astype(int).assign(**{MEDIAN: texts})
+    return counts.reindex(columns=COLUMNS).fillna(0).astype(int).assign(**{"median difference": texts})
 
 
 def origins(card: Comparison) -> list[dict]:
@@ -223,17 +234,19 @@ def what_is_counted(card: Comparison) -> str:
         for reason, papers in sorted(reasons.items(), key=lambda item: -len(item[1]))
     ]
     agreeing = [row for row in counted if row.column == "agrees"]
-    off = sum(abs(row.relative_difference or 0) > AGREES + ROUNDED for row in agreeing)
+    off = sum(abs(row.relative_difference or 0) > AGREES + ROUNDING_ERROR for row in agreeing)
     sides = sum(row.relative_difference is None and row.published != 0 for row in agreeing)
-    wide, wider = (sum(row.relative_width > width for row in agreeing) for width in WIDE)
-    claims = Counter(row.column for row in card.rows if row.kind == "claim")
+    wide, wider = (sum(row.relative_width > width for row in agreeing) for width in INTERVAL_WIDTHS)
+    claims = Comparison(row for row in card.rows if row.kind == "claim")
+    stored = sum(row.column == "holds" and row.basis in STORED for row in claims.rows)
     return (
         f"Counted are {len(counted)} of {len(numbers):,} numbers. Left out: {', '.join(parts)}. Near are also those "
         f"within run-to-run variation or of the same conclusion. Of the {len(agreeing)} that agree, {sides} are "
         f"p-values, of which only the side of 0.05 counts, and {off} are off by over {AGREES:.0%} and agree by a "
         "published standard deviation, overlapping intervals or half a percentage point; our 95% interval is wider "
-        f"than a quarter of the published number for {wide}, than half of it for {wider}. Of the claims, "
-        f"{claims['holds']} hold, {claims['fails']} fail and {claims[BY_CHANCE]} are unsettled."
+        f"than a quarter of the published number for {wide}, than half of it for {wider}. Of the "
+        f"{len(claims.rows)} claims, {claims.verdicts()}. Of those that hold, {stored} rest on models and outputs that "
+        "the authors stored."
     )
 
 
@@ -303,7 +316,7 @@ def to_markdown(card: Comparison, runs: dict[str, dict]) -> str:
         "reproduction.md",
         card=card,
         table=table(card),
-        artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=attrgetter("paper", "artefact"))],
+        artefacts=[(place, list(rows)) for place, rows in groupby(card.rows, key=lambda row: row.place[:2])],
         runs=[{"paper": name.partition("/")[0]} | runs[name] for name in experiment_names() if name in runs],
         others=other_verdicts(card),
         without_rows=[
@@ -371,7 +384,8 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         Whether to write to the project instead, with what is known of the runs, the numbers that notebooks link to,
         and the table in README.
     """
-    about, card = about_runs(published_runs(profile).values()), Comparison.from_json(card.to_json())  # one rounding
+    runs, card = published_runs(profile), Comparison.from_json(card.to_json())  # one rounding
+    about = about_runs((renewing(runs) if publish and profile is None else runs).values())
     written, folder = {}, project().results
     if publish:
         about, folder, readme = committed_runs() | about, project().root, project().root / "README.md"
@@ -380,6 +394,6 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         written = {project().figures / RUNS: json.dumps(about, indent=1) + "\n", readme: text}
         written |= changed_notebooks(card.rows)
     written |= {folder / f"{NAME}.json": card.to_json(), folder / f"{NAME}.md": to_markdown(card, about)}
-    for file, text in written.items():
+    for file, text in written.items():  # all are made before the first is written
         write_text(file, text)
     return [*written]

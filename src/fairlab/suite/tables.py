@@ -11,9 +11,9 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 
-SHOWN = 20  # rows of a table; the others are folded
-MOST = 200  # rows that are written at all
-SMALLEST = 1e-3  # smaller fractions have an exponent
+ROWS_SHOWN = 20  # rows of a table; the others are folded
+MAX_ROWS = 200  # rows that are written at all
+SMALLEST_FIXED = 1e-3  # smaller fractions have an exponent
 ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+|[a-z0-9]+(_[a-z0-9]+)+")  # census.age.adf or work_experience
 TERMS = {"reading": "protocol variant", "impossible": "internally inconsistent"}  # as pages say it
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}")
@@ -22,11 +22,10 @@ TEXT = "\u2063"  # marks a cell of text until the table is written
 
 def use_tables() -> None:
     """Show every table of this notebook by `to_html`; without one do nothing."""
-    if "ipykernel" not in sys.modules:
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
         return
-    from IPython import get_ipython
-
-    html = get_ipython().display_formatter.formatters["text/html"]
+    html = shell.display_formatter.formatters["text/html"]
     html.for_type(pd.DataFrame, to_html)
     html.for_type(pd.Series, lambda column: to_html(column.to_frame("" if column.name is None else column.name)))
 
@@ -45,7 +44,7 @@ def number(value: float, *, fraction: bool = False) -> str:
     elif abs(value) >= 100:
         text = f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.2e}"
     else:
-        text = f"{value:.2g}" if abs(value) < SMALLEST else f"{value:#.3g}"
+        text = f"{value:.2g}" if abs(value) < SMALLEST_FIXED else f"{value:#.3g}"
     return text.replace("-", "−")
 
 
@@ -62,15 +61,15 @@ def words(name: object) -> str:
 
 def to_html(frame: pd.DataFrame) -> str:
     """Return a table as HTML."""
-    shown = pd.DataFrame({k: _texts(column) for k, (_, column) in enumerate(frame.head(MOST).items())})
-    shown.columns, shown.index = frame.columns, frame.index[:MOST]
+    shown = pd.DataFrame({k: _texts(column) for k, (_, column) in enumerate(frame.head(MAX_ROWS).items())})
+    shown.columns, shown.index = frame.columns, frame.index[:MAX_ROWS]
     shown = shown.rename(columns=_label, index=_label).rename_axis(columns=_name, index=_name)
     has_labels = not only_counts(frame.index)
-    parts = [_table(shown.iloc[:SHOWN], has_labels)]
-    if len(shown) > SHOWN:
-        left_out = f", of {len(frame):,}" if len(frame) > MOST else ""
-        summary = f"{len(shown) - SHOWN} more rows{left_out}"
-        parts.append(f"<details><summary>{summary}</summary>{_table(shown.iloc[SHOWN:], has_labels)}</details>")
+    parts = [_table(shown.iloc[:ROWS_SHOWN], has_labels)]
+    if len(shown) > ROWS_SHOWN:
+        left_out = f", of {len(frame):,}" if len(frame) > MAX_ROWS else ""
+        summary = f"{len(shown) - ROWS_SHOWN} more rows{left_out}"
+        parts.append(f"<details><summary>{summary}</summary>{_table(shown.iloc[ROWS_SHOWN:], has_labels)}</details>")
     return "".join(parts)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+import scipy  # whose parts are loaded at their first use
 
 from fairlab.suite.published import Kind, Value, half_step
 
@@ -73,12 +74,10 @@ class Ours:
             return tuple(map(float, self.number))
         if self.n == 1:
             return None
-        from scipy.special import chdtri, stdtrit
-
         if self.kind == "std":
-            low, high = self.std * np.sqrt((self.n - 1) / chdtri(self.n - 1, [0.025, 0.975]))
+            low, high = self.std * np.sqrt((self.n - 1) / scipy.special.chdtri(self.n - 1, [0.025, 0.975]))
             return float(low), float(high)
-        half = stdtrit(self.n - 1, 0.975) * self.error
+        half = scipy.special.stdtrit(self.n - 1, 0.975) * self.error
         return float(self.number - half), float(self.number + half)
 
     def resampled(self) -> "Ours":
@@ -168,11 +167,6 @@ def _by_number(published, ours, claims_hold) -> np.ndarray:
     return np.select(np.broadcast_arrays(*rules), JUDGED[:-1], JUDGED[-1])
 
 
-def in_most(held) -> bool:
-    """Return whether a claim that is judged in each trial holds in more than half of them."""
-    return np.mean(held) > 0.5
-
-
 def judge_trials(rule: Callable, trials) -> tuple[bool, float | None]:
     """Return whether a claim holds, and the share of resamples of our trials in which it is the other way.
 
@@ -209,13 +203,13 @@ def _resampled(trials) -> Iterator:
 
 def judge_claim(holds: bool, *, surrogate: str = "", size: str = "", impossible: str = "") -> tuple[str, str]:
     """Return the verdict on a claim that holds or fails in a run, and a reason if it is neither; see `judge`."""
-    if surrogate:
-        return "surrogate", surrogate
-    if size:
-        return "not comparable", f"not the size of the published protocol: {size}"
-    if impossible:
-        return "impossible", impossible
-    return ("holds" if holds else "fails"), ""
+    limits = {
+        "surrogate": surrogate,
+        "not comparable": size and f"not the size of the published protocol: {size}",
+        "impossible": impossible,
+    }
+    decided = ((verdict, reason) for verdict, reason in limits.items() if reason)
+    return next(decided, ("holds" if holds else "fails", ""))
 
 
 def relative_difference(published: Value, ours: Ours) -> float | None:
@@ -247,11 +241,10 @@ def _agreement(published, ours) -> tuple[np.ndarray, str]:
         is_below = published.value < SIGNIFICANCE
         return (ours.number < SIGNIFICANCE) == is_below, f"{'below' if is_below else 'above'} {SIGNIFICANCE}"
     if published.kind == "std" and ours.n > 1 and published.value > 0:
-        from scipy.special import fdtr, fdtrc
-
         ratio, degrees = (ours.number / published.value) ** 2, (ours.n - 1, published.n - 1)
         rule = f"within the F test of two standard deviations, of {ours.n} and {published.n} runs"
-        return 2 * np.minimum(fdtr(*degrees, ratio), fdtrc(*degrees, ratio)) > ITS_LEVEL, rule
+        tails = scipy.special.fdtr(*degrees, ratio), scipy.special.fdtrc(*degrees, ratio)
+        return 2 * np.minimum(*tails) > ITS_LEVEL, rule
     if published.kind == "interval":
         # The overlap is half of the shorter one where the centres are half of the longer one apart.
         low, high = np.moveaxis(ours.number, -1, 0)
@@ -273,15 +266,14 @@ def _agreement(published, ours) -> tuple[np.ndarray, str]:
     return abs(ours.centre - published.centre) <= limit * ROUNDING, rule
 
 
-def _is_near(published, ours) -> np.ndarray:
-    if published.std is not None or published.kind in ("interval", "p-value", "std"):
-        return np.zeros(ours.centre.shape, dtype=bool)
-    return abs(ours.number - published.value) <= NEAR * abs(published.value) * ROUNDING
+def _is_near(published, ours) -> np.ndarray | bool:
+    applies = published.std is None and published.kind not in ("interval", "p-value", "std")
+    return applies and abs(ours.number - published.value) <= NEAR * abs(published.value) * ROUNDING
 
 
-def _is_compatible(published, ours) -> np.ndarray:
+def _is_compatible(published, ours) -> np.ndarray | bool:
     if not published.single_run or published.kind == "interval" or ours.n < RUNS_FOR_SPREAD:
-        return np.zeros(ours.centre.shape, dtype=bool)
+        return False
     low, high = np.quantile(ours.values, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2], axis=0)
     return (low <= published.value) & (published.value <= high)
 
