@@ -98,6 +98,8 @@ def test_columns_are_aligned_by_label():
         ({"score": ["7"] * 61}, "scores: expected numbers, found '7'"),
         ({"weight": [0.0, *[1.0] * 60]}, "weights: expected numbers above 0, found 0"),
         ({"weight": [-2.0, *[1.0] * 60]}, "weights: expected numbers above 0, found -2"),
+        ({"weight": [1e-91, *[1.0] * 60]}, "weights: expected numbers from 1e-90 to 1e90, found 1e-91 to 1; divide"),
+        ({"weight": [2e200, *[1.0] * 60]}, "weights: expected numbers from 1e-90 to 1e90, found 1 to 2e\\+200; divide"),
         ({"weight": [np.nan, *[1.0] * 60]}, "weights: expected one for each row, 1 of 61 are missing"),
         ({"person": [None, *["x"] * 60]}, "person: expected one for each row, 1 of 61 are missing"),
         ({"person": ["x"] * 61}, "person: expected each person in one group of sex, found 1 in several"),
@@ -209,7 +211,7 @@ def test_weights_that_count_decisions_are_refused_however_scaled(columns, scale)
         Case.from_decisions(people.assign(n=scale * people["n"]), "hired", weights="n", **options, **OF_SEX)
 
 
-@pytest.mark.parametrize("scale", [1e-305, 1e200, 1e305])
+@pytest.mark.parametrize("scale", [1e-89, 1e89])
 def test_of_weights_only_ratios_count(scale):
     frames = []
     for factor in (1, scale):

@@ -315,7 +315,7 @@ class Case:
 
     @property
     def weights(self) -> np.ndarray | None:
-        """How many people of the population each row stands for, up to one factor; None if each stands for as many."""
+        """How many people of the population each row stands for; None if each stands for as many."""
         return self._of_record("weight")
 
     @property

@@ -77,9 +77,11 @@ class DecisionRecord(ModelAdapter):
             if not (weight > 0).all():
                 found = f"found {weight.min():g}; leave out rows without weight"
                 raise CaseError(f"weights: expected numbers above 0, {found}")
+            if weight.min() < 1e-90 or weight.max() > 1e90:  # their cubes would not be numbers
+                found = f"found {weight.min():g} to {weight.max():g}; divide all by one number, only their ratios count"
+                raise CaseError(f"weights: expected numbers from 1e-90 to 1e90, {found}")
             if weight.max() > weight.min():  # or they say nothing
-                # Only their ratios count: a power of two keeps them to the bit, and the squares of large ones finite.
-                columns["weight"] = np.ldexp(weight, -np.frexp(weight.max())[1])
+                columns["weight"] = weight
         if person is not None:
             codes, persons = pd.factorize(_column(person, index, "person"))
             if len(persons) < len(codes):
