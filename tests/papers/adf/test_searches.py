@@ -19,7 +19,7 @@ from fairlab.networks import FeedForward
 from fairlab.papers.adf import benchmarks, courses
 from fairlab.papers.adf.benchmarks import SCHEMAS, Subject, subject_under_test
 from fairlab.papers.adf.searches import ADFOnCredit, tally
-from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path
+from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
 from fairlab.suite.seeds import Trial
 
 CREDIT = SCHEMAS["credit"]
@@ -217,6 +217,21 @@ def test_equal_splits_are_drawn_evenly_and_nothing_to_split_has_no_path():
     np.testing.assert_allclose(np.bincount(first) / 400, [0.5, 0.5], atol=0.1)
     for rows, classes in (([[0], [1]], [1, 1]), ([[3], [3]], [0, 1])):
         assert grow_path(np.array(rows), np.array(classes), rng) == []
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ([(0, False, 3), (0, False, 1), (0, True, 6)], (4, 0)),  # the lowest value above 3
+        ([(0, False, 3), (0, True, 4), (1, True, 5)], (4, -1)),  # the only one that obeys, and the lowest of all
+        ([(0, False, 3), (0, True, 3)], None),
+    ],
+)
+def test_values_that_obey_conditions_by_hand(conditions, expected):
+    path, rng = [PathCondition(*condition, 0.5) for condition in conditions], np.random.default_rng(0)
+    assert solve((9, 0), path, [(0, 9), (-1, 9)]) == expected
+    drawn = [solve((9, 0), path, [(0, 9), (-1, 9)], rng) for _ in range(100)]
+    assert min(drawn) == expected if expected else not any(drawn)
 
 
 @pytest.fixture
