@@ -126,8 +126,10 @@ def test_kept_noise_moves_gpa_by_the_weight_and_lsat_by_its_rate(fitted):
     assert np.allclose((after["gpa"] - before["gpa"])[black], -gpa_weight), "redrawn noise is shared"
     assert (after["lsat"] >= before["lsat"]).all()
     # A score whose rank among counts is rounded to 1 has a counterpart, too.
-    far = fitted.counterfactual(APPLICANTS[:20], WHITE[:20], gpa=OBSERVED["gpa"][:20], lsat=np.full(20, 1000))
-    assert np.isfinite(far["lsat"]).all()
+    far = {"gpa": OBSERVED["gpa"][:20], "lsat": np.full(20, 1000)}
+    same, switched = (fitted.counterfactual(APPLICANTS[:20], people[:20], **far) for people in (APPLICANTS, WHITE))
+    assert (same["lsat"] == 1000).all()
+    assert (switched["lsat"][black[:20]] > 1000).all() and np.isfinite(switched["lsat"]).all()
 
 
 def test_a_likelihood_without_maximum_is_an_error_and_the_prior_helps():

@@ -328,12 +328,11 @@ def _regressions(applicants: Applicants) -> np.ndarray:
 def _explained_change(weights, before, after, knowledge) -> tuple[np.ndarray, np.ndarray]:
     """Return how much GPA and LSAT change with the attributes when knowledge and noise stay."""
     gpa_change = weights.predictor("gpa", after.design, knowledge) - weights.predictor("gpa", before.design, knowledge)
-    rate = np.exp(weights.predictor("lsat", before.design, knowledge))
+    rate, new_rate = (np.exp(weights.predictor("lsat", its.design, knowledge)) for its in (before, after))
     # The middle of the count's step, kept off 0 and 1, where the inverse is not finite.
     rank = poisson.cdf(before.lsat, rate) - poisson.pmf(before.lsat, rate) / 2
     rank = np.clip(rank, 1e-12, 1 - 1e-12)
-    switched = poisson.ppf(rank, np.exp(weights.predictor("lsat", after.design, knowledge)))
-    return gpa_change, switched - before.lsat
+    return gpa_change, poisson.ppf(rank, new_rate) - poisson.ppf(rank, rate)
 
 
 def _redraw(weights, applicants, knowledge, rng) -> dict[str, np.ndarray]:
