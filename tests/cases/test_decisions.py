@@ -497,6 +497,9 @@ PLACES = np.arange(400)
         # a score of half of the people, the lowest or the highest
         (np.where(PLACES < 200, 0, PLACES), np.where(PLACES < 200, 0, PLACES // 20)),
         (np.where(PLACES < 200, PLACES, 999), np.where(PLACES < 200, PLACES // 20, 999)),
+        # and one of a tenth of them, in their midst
+        (np.where(PLACES // 40 == 2, 100, PLACES), np.where(PLACES // 40 == 2, 999, PLACES // 20)),
+        (np.where((PLACES - 30) // 40 == 0, 50, PLACES), np.where((PLACES - 30) // 40 == 0, 999, PLACES // 20)),
     ],
 )
 def test_calibration_of_many_scores_is_that_of_twentieths_of_the_people(scores, bins):

@@ -65,7 +65,7 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | No
 def _bins(scores: np.ndarray) -> np.ndarray:
     """Return the number of everybody's score, or of the bin of many different ones: twentieths of all, by rank.
 
-    Equal scores have the rank in their middle, so that a score of many people is a bin of its own.
+    Equal scores have the rank in their middle, so that a score of a tenth of the people shares its bin with no other.
     """
     codes, values = pd.factorize(scores, sort=True)
     if len(values) <= MOST_BINS:
