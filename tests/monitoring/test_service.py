@@ -138,6 +138,19 @@ def test_effects_over_time_hold_the_rates_of_all_rows_so_far(monitor):
     assert too_many.status_code == 422
 
 
+def test_effects_over_time_go_on_where_the_clock_was_set_back(tmp_path):
+    now = [1_800_000_000.0]
+    monitor, rows = Monitor(f"sqlite:///{tmp_path}/m.db", clock=lambda: now[0]), decisions(500)
+    number = monitor.register()
+    for part, seconds in enumerate((0, 60, -120, 1, 200)):  # the second batch is dated after the third
+        now[0] += seconds
+        monitor.send(number, rows[100 * part : 100 * part + 100])
+    (effect,) = monitor.as_.reader.get(f"/investigations/{number}/effects").json()["effects"]
+    times, n = zip(*((point["time"], sum(point["n"])) for point in effect["points"]), strict=True)
+    assert n == (400, 500) and list(times) == sorted(times)
+    assert monitor.as_.reader.get(f"/pages/investigations/{number}").status_code == 200
+
+
 @pytest.mark.parametrize("state", ["running", "failed"])
 def test_pages_show_looks_that_have_no_report(monitor, state):
     number = monitor.register()
@@ -152,7 +165,8 @@ def test_pages_show_looks_that_have_no_report(monitor, state):
         answer = monitor.as_.reader.get(path)
         assert answer.status_code == 200 and (path == "/" or state in answer.text.lower())
     path = f"/investigations/{number}/looks/1"
-    assert monitor.as_.reader.get(path, headers={"accept": "text/plain"}).text == f"Look 1: {state}\n"
+    said = ": ".join(filter(None, (f"Look 1: {state}", monitor.as_.reader.get(path).json().get("reason"))))
+    assert monitor.as_.reader.get(path, headers={"accept": "text/plain"}).text == f"{said}\n"
     assert monitor.as_.admin.post(f"/investigations/{number}/looks").status_code == (409 if state == "running" else 202)
 
 

@@ -625,11 +625,18 @@ class Store:
     # Effects
 
     def batch_counts(self, number: int, start: int, end: int, bucket: int, origin: int) -> list[tuple[int, dict]]:
-        """Return time and running counts of the last batch in each bucket of milliseconds, counted from the origin."""
+        """Return time and running counts of the last batch in each bucket of milliseconds, counted from the origin.
+
+        Batches that stand at later times than one that followed, as the clock was set back, are left out.
+        """
         inside = (batches.c.investigation == number, batches.c.time >= start, batches.c.time < end)
         last = sa.select(sa.func.max(batches.c.id)).where(*inside).group_by((batches.c.time - origin) // bucket)
         query = sa.select(batches.c.time, batches.c.counts).where(batches.c.id.in_(last))
-        return list(map(tuple, self._all(query.order_by(batches.c.time, batches.c.id))))
+        moments: list[tuple[int, dict]] = []
+        for moment in map(tuple, self._all(query.order_by(batches.c.id.desc()))):
+            if not moments or moment[0] < moments[-1][0]:
+                moments.append(moment)
+        return moments[::-1]
 
 
 def _looks_of(number: int) -> sa.Select:
