@@ -13,14 +13,17 @@ from fairlab.fairtest import (
     AssociationReport,
     Column,
     Correlation,
+    DataSource,
     Difference,
     Interval,
+    Investigation,
     Metric,
     Ratio,
     Regression,
     Sample,
     compare_reports,
     findings,
+    investigate,
     label_table,
 )
 from fairlab.fairtest.metrics import TableMetric
@@ -385,3 +388,45 @@ def test_findings_are_new_gone_stronger_or_weaker():
     }
     assert changes["stronger"][0]["before"]["context"] == back["weaker"][0]["context"] == "age > 40"
     assert [one["context"] for one in findings(now)] == ["age > 43", "x: B", "age ≤ 9"]
+
+
+def changed(before, now):
+    """Return which kinds of changes there are."""
+    return [kind for kind, some in compare_reports(before, now).items() if some]
+
+
+@pytest.mark.parametrize(
+    ("metric", "then", "reversed_now", "stronger_now"),
+    [
+        (Difference, (0.3, 0.4), (-0.2, -0.1), (0.5, 0.6)),
+        (Ratio, (1.5, 2.0), (0.5, 0.9), (2.5, 3.0)),
+        (Correlation, (-0.4, -0.3), (0.2, 0.3), (-0.9, -0.8)),
+    ],
+)
+def test_a_finding_in_the_other_direction_is_new(metric, then, reversed_now, stronger_now):
+    place = [Condition("x", category="A")]
+    before, other, more = (plain((place, *ends), metric=metric) for ends in (then, reversed_now, stronger_now))
+    assert changed(before, other) == ["new", "gone"] and changed(before, more) == ["stronger"]
+
+
+def test_mutual_information_in_the_other_direction_is_new():
+    offers = ["no", "yes", "no", "yes", "yes", "no", "no", "yes"] * 100
+    people = pd.DataFrame({"sex": ["f", "m"] * 400, "offer": offers})
+    other = people.assign(sex=people["sex"].map({"f": "m", "m": "f"}))
+    before, now = (
+        investigate(DataSource(each), Investigation("sex", "offer")).to_dict(smallest_cell=10)
+        for each in (people, other)
+    )
+    assert changed(before, now) == ["new", "gone"] and changed(before, before) == []
+
+
+def test_labels_are_compared_with_themselves_in_whatever_order_they_come():
+    place = [Condition("x", category="A")]
+    before, now = plain((place, 0.3, 0.4)), plain((place, 0.3, 0.4))
+    (one,), (other,) = ([each for each in findings(report) if each["context"] == "x: A"] for report in (before, now))
+    ball, smile = ({**one["tests"][0], "part": part} for part in ("ball", "smile"))
+    smile |= {"low": 0.6, "high": 0.7}
+    one["tests"][:], other["tests"][:] = [ball, smile], [smile, ball]
+    assert changed(before, now) == []
+    other["tests"][:] = [smile, ball | {"low": 0.1, "high": 0.2}]
+    assert changed(before, now) == ["weaker"]

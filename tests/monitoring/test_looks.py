@@ -94,6 +94,10 @@ def test_every_kind_of_investigation_gives_the_report_of_the_library_and_effects
         refused, offered = (tested.agg(count)["f"] for count in (lambda of: (~of).sum(), "sum"))
         assert f"    f: {refused:,} False, {offered:,} True ({women} True)\n" in text
         assert f"True less often among f ({women}) than among m ({men})" in text and ", estimate 0." in text
+    if kind == "discovery":  # of its labels the one that tells most is named
+        assert "among everyone" in text and "people; note: DIFF from " in text
+        page = monitor.as_.reader.get(f"/pages/investigations/{number}/looks/1").text
+        assert '<tr class="significant">\n<td>everyone; note</td>' in page and "<tr>\n<td>everyone; colour</td>" in page
     if kind == "numbers":
         means = pd.DataFrame(rows).groupby("sex")["score"].mean()
         assert effects[0]["points"][-1]["estimate"] == pytest.approx(means["f"] - means["m"])

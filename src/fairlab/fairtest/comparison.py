@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from fairlab.fairtest.metrics import NMI, Ratio
+
 
 def findings(report: Mapping) -> list[dict]:
     """Return the significant subgroups of a report, each with its sensitive feature and output.
@@ -37,7 +39,8 @@ def compare_reports(before: Mapping, now: Mapping) -> dict[str, list[dict]]:
     dict
         Lists of findings by ``new``, ``gone``, ``stronger`` and ``weaker``; those of the last two have the earlier one
         as ``before``. Subgroups are the same if their conditions are, but for the bounds of numbers. An effect is
-        stronger or weaker if the intervals of both reports do not overlap.
+        stronger or weaker if the intervals of both reports do not overlap, of labels those of one label; in the other
+        direction it is new, and the earlier one gone.
 
     Examples
     --------
@@ -49,16 +52,14 @@ def compare_reports(before: Mapping, now: Mapping) -> dict[str, list[dict]]:
     {'new': 0, 'gone': 1, 'stronger': 0, 'weaker': 0}
     """
     earlier, later = _by_key(_findings(before, "before")), _by_key(_findings(now, "now"))
-    changes = {
-        "new": [one for key, one in later.items() if key not in earlier],
-        "gone": [one for key, one in earlier.items() if key not in later],
-        "stronger": [],
-        "weaker": [],
-    }
-    for key in earlier.keys() & later.keys():
-        old, new = earlier[key], later[key]
-        tests = [one["tests"][0] for one in (old, new) if one["tests"]]
-        if len(tests) == 2 and (_is_above(*tests) or _is_above(*reversed(tests))):
+    changes: dict[str, list[dict]] = {"new": [], "gone": [], "stronger": [], "weaker": []}
+    for key in dict.fromkeys([*later, *earlier]):
+        old, new = earlier.get(key), later.get(key)
+        pairs = _pairs(old, new) if old and new else []
+        if not (old and new) or any(_side(then) * _side(test) < 0 for then, test in pairs):
+            changes["new"] += [new] if new else []
+            changes["gone"] += [old] if old else []
+        elif any(_is_above(*pair) or _is_above(*reversed(pair)) for pair in pairs):
             old_effect, new_effect = (np.inf if one["effect"] is None else one["effect"] for one in (old, new))
             changes["stronger" if new_effect > old_effect else "weaker"].append(new | {"before": old})
     return changes
@@ -73,6 +74,22 @@ def _findings(report: Mapping, name: str) -> list[dict]:
         for context in section["contexts"]
         if context["significant"]
     ]
+
+
+def _pairs(old: Mapping, new: Mapping) -> list[tuple[dict, dict]]:
+    """Return the tests that both findings have: of the whole subgroup, or of each label."""
+    then = {test["part"]: test for test in old["tests"]}
+    own = [test for test in new["tests"] if not test["part"]] or new["tests"]
+    return [(then[test["part"]], test) for test in own if test["part"] in then]
+
+
+def _side(test: Mapping) -> int:
+    """Return in which direction groups differ, 1 or -1; 0 where that is not known."""
+    if test["metric"].endswith(NMI.name):  # which has none; that of two groups is in their table
+        is_known = test["direction"] and not test["table"]["hidden"] and len(test["table"]["shares"]) == 2
+        return int(np.sign(np.subtract(*test["table"]["shares"]))) if is_known else 0
+    none = 1 if test["metric"].endswith(Ratio.name) else 0
+    return (test["low"] is not None and test["low"] > none) - (test["high"] is not None and test["high"] < none)
 
 
 def _is_above(test: Mapping, other: Mapping) -> bool:
