@@ -319,6 +319,7 @@ SCORE = np.arange(60) / 60
         (SCORE, {"decision_threshold": 0.75}, "scores"),
         (SCORE * 100, {"decision_threshold": 75}, "scores"),
         (np.arange(60), {"decision_threshold": 45}, "scores"),
+        (SCORE.astype(object), {"decision_threshold": 0.75}, "scores"),
         (np.column_stack([1 - SCORE, SCORE]), {"decision_threshold": 0.75}, "scores"),
         (np.column_stack([1 - SCORE / 1.5, SCORE / 1.5]), {"decision_threshold": 0.5}, "scores"),
     ],
@@ -337,6 +338,21 @@ def test_probabilities_get_one_half_with_a_notice():
     assert (asked.decision_threshold, asked.unit, len(asked.warnings)) == (0.5, "probability", 1)
     np.testing.assert_allclose(asked.log_odds()[1:], np.log(SCORE[1:] / (1 - SCORE[1:])))
     np.testing.assert_allclose(against.score(), 1 - SCORE)
+
+
+@pytest.mark.parametrize("labels", [{}, {"y_true": HIGH.astype(int)}])
+@pytest.mark.parametrize("kind", [float, object])
+def test_probabilities_of_exactly_1_are_no_labels(kind, labels):
+    with pytest.warns(UserWarning, match=r"within 0 and 1: from 0\.5 on they count as favourable"):
+        case = case_of(np.minimum(2 * SCORE, 1).astype(kind), pos_label=1, **labels)
+    assert case.task == "scores" and case.decide().tolist() == [False] * 15 + [True] * 45
+
+
+@pytest.mark.parametrize("label", [0, False, -1])
+def test_one_probability_a_row_is_not_that_of_the_other_label(label):
+    with pytest.raises(CaseError, match=f"pos_label: {label} is favourable, and one value .* speaks for 1; expected"):
+        case_of(1 - SCORE, pos_label=label)
+    assert (case_of(SCORE, pos_label=label, decision_threshold=0.75).decide() == HIGH).all()
 
 
 PROBABILITY = np.random.default_rng(5).permutation(60) / 60
@@ -582,6 +598,7 @@ def later(first, then):
     [
         (later(HIGH.astype(int), 2), {}, ""),
         (later(np.where(HIGH, "a", "b"), None), {"pos_label": "a"}, ""),
+        (later(HIGH.astype(float), 0.4), {"pos_label": 1}, "answers 0.4 after labels; scores need decision_threshold"),
         (later(SCORE, 1.5), {"decision_threshold": 0.5}, ""),
         (later(SCORE, np.nan), {"decision_threshold": 0.5}, ""),
         (
@@ -777,6 +794,14 @@ def test_what_was_fitted_to_an_array_gets_one():
     mixed = pd.DataFrame({"flag": [True, False], "n": pd.array([1, None], dtype="Int64")})
     forest = RandomForestClassifier(n_estimators=2).fit(np.array([[1.0, 1.0], [0.0, np.nan]]), [0, 1])
     assert wrap_model(forest).predict(mixed).shape == (2,)
+
+
+def test_the_features_of_the_fit_come_in_its_order():
+    by_place = SimpleNamespace(feature_names_in_=["a", "b"], predict=lambda rows: rows.to_numpy()[:, 1] > 0)
+    table = POINTS.assign(sex=["f", "m"] * 20)
+    case = Case(by_place, table, sensitive_features="sex", features=["b", "a"])
+    swapped = wrap_model(by_place).predict(POINTS[["b", "a"]])
+    assert case.decide().tolist() == swapped.tolist() == (POINTS["b"] > 0).tolist()
 
 
 @pytest.mark.parametrize("threshold", [0.7, 0.3, 0.5])

@@ -3,6 +3,7 @@
 import difflib
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,8 @@ class Meaning:
             alike = {-1, 0, 1} if {-1, 0, 1}.issuperset(known or ()) else set()
             if known is not None and (strange := set(answers.tolist()) - set(known) - alike):
                 raise CaseError(f"model: answers {quoted(strange)}; its classes are {quoted(known)}")
+            if known is None and len(scores := _scores_among(answers, self.pos_label)):
+                raise CaseError(f"model: answers {scores[0]:g} after labels; scores need decision_threshold")
             if answers.dtype != object:
                 return (answers == self.pos_label).astype(float)
             return np.array([value == self.pos_label for value in answers.tolist()], dtype=float)
@@ -228,9 +231,17 @@ def _of_values(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
         if answers.dtype.kind not in "iuf":
             raise CaseError(f"decision_threshold: the model gives the labels {quoted(values)}; leave the threshold out")
         is_plain = values <= {0, 1} and 0 < threshold <= 1
-    if is_plain or (threshold is None and given.is_given and given.pos_label in values):
+    is_named = given.is_given and given.pos_label in values and not len(_scores_among(answers, given.pos_label))
+    if is_plain or (threshold is None and is_named):
         return _of_labels(given, values, labels)
     return _of_numbers(given, answers.astype(float), labels)
+
+
+def _scores_among(answers: np.ndarray, pos_label) -> np.ndarray:
+    """Return the fractions among answers: scores, none of which is a label, unless the favourable label is one, too."""
+    if answers.dtype.kind != "f" or (isinstance(pos_label, Real) and pos_label % 1):
+        return answers[:0]
+    return answers[answers % 1 != 0]
 
 
 def _of_own_scores(given: Meaning, labels: set) -> Meaning:
@@ -298,6 +309,12 @@ def _of_numbers(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
     if given.decision_threshold is not None:
         return found
     if unit == "probability":
+        is_other = given.is_given and default_pos_label({given.pos_label, 1}) not in (None, given.pos_label)
+        if is_other and given.columns is None:
+            raise CaseError(
+                f"pos_label: {given.pos_label!r} is favourable, and one value within 0 and 1 a row speaks for 1; "
+                f"expected a column for each class, or scores of {given.pos_label!r} with decision_threshold"
+            )
         said = "The model gives values within 0 and 1: from 0.5 on they count as favourable."
         return _warned(replace(found, decision_threshold=0.5), said)
     range_of = f"he model gives numbers from {answers.min():g} to {answers.max():g}"

@@ -286,7 +286,7 @@ class ModelAdapter:
         shape: Any = getattr(answers, "shape", ())
         if len(shape) == 2 and shape[1] > 1:
             return _columns(answers, rows.index)
-        answers = _aligned(answers, rows.index)
+        answers = _aligned(answers, rows.index).infer_objects()  # numbers in an array of objects are numbers
         if answers.isna().any():
             bad = int(answers.isna().sum())
             raise CaseError(f"model: {bad} of {len(answers)} answers are missing, expected one for each row")
@@ -299,8 +299,13 @@ class ModelAdapter:
         return answers.to_numpy(dtype=object)
 
     def _call(self, function: Callable, rows, *more):
-        """Call the model with rows of its own: what it sorts, drops or scales there changes nothing."""
+        """Call the model with rows of its own: what it sorts, drops or scales there changes nothing.
+
+        The features that it was fitted to come in their order: not every library looks at names.
+        """
         if isinstance(rows, pd.DataFrame):
+            if self.columns is not None and len(self.columns) == rows.shape[1] and {*self.columns} == {*rows}:
+                rows = rows[list(self.columns)]
             rows = rows.assign(**{name: back(rows[name]) for name, back in self.originals.items() if name in rows})
         elif isinstance(rows, np.ndarray):
             rows = rows.copy()
