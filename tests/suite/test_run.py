@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from fairlab.cli import main
 from fairlab.suite import run as runs
 from fairlab.suite.run import Run, UnreadableRunError, failure_file, publish, run_folder, work_folder
 
@@ -165,5 +166,15 @@ def test_every_flipped_bit_of_a_run_is_noticed(toy):
 def test_a_run_without_checksums_is_not_read(toy):
     folder = publish(finished("0"))
     (folder / runs.SUMS).unlink()
-    with pytest.raises(UnreadableRunError, match=r"records.json.*corrupted.*; run it again"):
+    with pytest.raises(UnreadableRunError, match=r"records.json.*corrupted[^;]*$"):
         Run.read(folder)
+
+
+def test_a_damaged_copy_of_a_run_is_named_without_advice_on_the_folder_that_it_is_in(toy, capsys):
+    copy = publish(finished("0")).rename(toy.parent / "copy")
+    (copy / "notebook.ipynb").write_text("another")
+    assert main(["scorecard", str(copy)]) == 1
+    assert capsys.readouterr().err == (
+        f"fairlab: {copy} has no run that this version can read, perhaps one of an older version "
+        "(notebook.ipynb: corrupted or changed since publication)\n"
+    )

@@ -521,14 +521,15 @@ def test_a_run_does_not_fail_for_a_committed_scorecard_of_another_version(toy):
     assert run_folder("toy/mean", "quick").exists()
 
 
-def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, capsys):
+def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, monkeypatch, capsys):
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(toy.parent / "my results"))
     write_text(toy / "REPRODUCTION.json", Comparison([number("mean", 0.5)]).to_json())
     card = fill(Experiment("toy/mean", n=7)).compare()
     latest = runs.place("toy/mean", "custom") / "latest"
     *moved, counted, stored = card.remarks
     assert counted.startswith("1 of 1 rows are other than in the committed scorecard; not in it: ")
     assert repr(card).splitlines()[: len(card.remarks)] == list(card.remarks)
-    assert stored == f"toy/mean: done, see {latest}; all rows: fairlab scorecard {latest}"
+    assert stored == f"toy/mean: done, see {latest}; all rows: fairlab scorecard '{latest}'"
     assert all(remark in card._repr_html_() for remark in moved)
     assert {row.verdict for row in rows().values()} == {"not run"}, "it never enters the scorecard"
     assert main(["scorecard", str(latest)]) == 0
@@ -548,10 +549,12 @@ def test_two_runs_are_set_beside_one_another(toy, capsys):
         "1 of 4 rows are other than in the other run",
     ]
     for wrong, message in (
-        ("toy", "expected a paper, or a table or figure"),
-        (other, "expected two runs of one experiment, found toy/mean and toy/other"),
+        (["toy"], "expected a paper, or a table or figure"),
+        ([other], "expected two runs of one experiment, found toy/mean and toy/other"),
+        (["--json"], "RUN: expected no --json and no --profile beside it"),
+        (["--profile", "quick"], "RUN: expected no --json and no --profile beside it"),
     ):
-        assert main(["scorecard", second, wrong]) == 2
+        assert main(["scorecard", second, *wrong]) == 2
         assert message in capsys.readouterr().err
 
 

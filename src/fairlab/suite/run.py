@@ -46,7 +46,7 @@ class IncompleteRunError(RuntimeError):
 
 
 class UnreadableRunError(ValueError):
-    """A run is corrupted or of another version's format; the message says which and what to do."""
+    """A run is corrupted or of another version's format; the message says which."""
 
 
 @dataclass
@@ -161,7 +161,7 @@ class Run:
 
     @classmethod
     def read(cls, folder: Path) -> "Run":
-        """Read the published run in `folder`.
+        """Read the published run in `folder`, which may have been moved.
 
         Raises
         ------
@@ -174,11 +174,8 @@ class Run:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, ValidationError):
                 error = f"{error.errors()[0]['msg']} at {error.errors()[0]['loc'][0]}"
-            profile, paper, experiment = folder.parts[-4:-1]
-            command = f"fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}"
             raise UnreadableRunError(
-                f"{folder} has no run that this version can read, perhaps one of an older version ({error}); run it "
-                f"again: {command}, or delete {folder.parent}"
+                f"{folder} has no run that this version can read, perhaps one of an older version ({error})"
             ) from None
 
     @classmethod

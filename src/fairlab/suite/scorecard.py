@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
 from pathlib import Path
@@ -68,7 +69,8 @@ def _runs(name, profile) -> Iterator[Run | UnreadableRunError]:
             try:
                 yield Run.read(run_folder(name, one))
             except UnreadableRunError as error:
-                yield error
+                advice = f"run it again: fairlab run {name} --profile {one}, or delete {place(name, one)}"
+                yield UnreadableRunError(f"{error}; {advice}")
 
 
 def scorecard(profile: str | None = None) -> Comparison:
@@ -185,7 +187,7 @@ def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS
     if stored:
         link = stored.with_name(LATEST)
         where = project().short(link if link.exists() else stored)
-        lines.append(f"{run.name}: done, see {where}; all rows: fairlab scorecard {where}")
+        lines.append(f"{run.name}: done, see {where}; all rows: fairlab scorecard {shlex.quote(where)}")
     return lines
 
 
