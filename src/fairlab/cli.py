@@ -8,6 +8,7 @@ import csv
 import faulthandler
 import json
 import logging
+import os
 import shlex
 import sys
 import time
@@ -29,10 +30,14 @@ WRONG_CALL, SIGNIFICANT, NOT_ASSESSED, INTERRUPTED = 2, 3, 4, 130  # exit status
 NEEDED_BY_SITE = ("sphinx", "myst_nb", "pydata_sphinx_theme", "numpydoc", "sphinx_design", "latex2mathml", "nbgrader")
 AT_LEAST_ONE = click.IntRange(min=1)
 SEED = click.IntRange(min=0)
+PLACES = ("FAIRLAB_ROOT", "FAIRLAB_RESULTS", "FAIRLAB_DATA_CACHE", "FAIRLAB_DATA_MIRROR")  # folders, or an address
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for a failure, 2 for a wrong call."""
+    for name in PLACES:  # kernels and jobs run in other folders
+        if (value := os.environ.get(name)) and "://" not in value:
+            os.environ[name] = str(Path(value).absolute())
     try:
         # Click's own `main` would take the message from an interruption.
         with fairlab.make_context("fairlab", sys.argv[1:] if arguments is None else list(arguments)) as context:
