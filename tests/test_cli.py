@@ -42,6 +42,15 @@ def test_calls_end_with_their_status_and_say_what_they_are_asked(toy, capsys, ar
     assert not (toy / "results").exists()
 
 
+def test_folders_of_the_environment_may_be_relative(toy, monkeypatch):
+    monkeypatch.chdir(toy.parent)
+    monkeypatch.setenv("FAIRLAB_ROOT", toy.name)
+    monkeypatch.setenv("FAIRLAB_RESULTS", "own")
+    assert main(["run", "toy/mean", "--profile", "smoke"]) == 0
+    assert {path.name for path in (toy.parent / "own").iterdir()} == {"smoke", "trials", ".partial"}
+    assert {path.name for path in (toy / "notebooks" / "toy").iterdir()} == {"mean.ipynb"}
+
+
 def test_characters_that_a_locale_lacks_are_printed_as_escapes(toy):
     ascii_only = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0"}
     done = subprocess.run(
@@ -463,6 +472,8 @@ def changed(changes):
             ["figures", "toy/table-1"],
             "expected a paper, or a table or figure as in adf/table-4, found 'toy/table-1'",
         ),
+        ("toy", ["scorecard", "toy", "--write"], "--write: expected no rows and no --json beside it"),
+        ("toy", ["scorecard", "--json", "--write"], "--write: expected no rows and no --json beside it"),
         ("toy", ["figures", "--write", "--output", "here"], "--write and --output exclude each other"),
         ("toy", ["data", "describe"], "Missing"),
         ("toy", [], "Usage: fairlab"),

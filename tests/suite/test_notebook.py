@@ -3,10 +3,11 @@ import json
 import pytest
 from toy_project import CELLS, write_notebook
 
+from fairlab.cli import main
 from fairlab.data.project import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.notebook import notebook_parameters, run_experiment
-from fairlab.suite.run import Run, failure_file, run_folder
+from fairlab.suite.run import Run, failure_file, log_file, run_folder
 
 
 def run():
@@ -56,11 +57,13 @@ def test_failed_runs_leave_the_earlier_one_untouched(toy):
         assert [*folder.parent.glob("*Z_*/"), *project().partial.iterdir()] == [folder]
 
 
-def test_a_failed_cell_has_the_number_that_it_has_in_the_notebook_that_is_kept(toy):
+def test_a_failed_cell_has_the_number_that_it_has_in_the_notebook_that_is_kept(toy, capsys):
     write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", [CELLS[0], "1 / 0"])
-    with pytest.raises(RuntimeError, match="cell 3 failed"):
-        run()
-    executed = json.loads(failure_file("toy/mean", "smoke").with_suffix(".ipynb").read_text())
+    kept, log = failure_file("toy/mean", "custom").with_suffix(".ipynb"), log_file("toy/mean", "custom")
+    assert main(["run", "toy/mean", "-p", "n", "3"]) == 1
+    reason = "cell 3 failed in line 1, 1 / 0: ZeroDivisionError: division by zero"
+    assert capsys.readouterr().err == f"failed: toy/mean: {reason} ({kept}, {log})\n"
+    executed = json.loads(kept.read_text())
     assert [cell["execution_count"] for cell in executed["cells"] if "".join(cell["source"]) == "1 / 0"] == [3]
 
 

@@ -133,8 +133,8 @@ def _run_one(name, profile, jobs, cores, dry_run, *, parameters, seed) -> int:
     spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
     if options := sorted({"profile", "seed"}.intersection(overrides)):
         raise TypeError(f"{options[0]}: not a parameter of the experiment; expected --{options[0]}")
+    planned = suite.run.Run.of(name, profile, seed, overrides)  # an error if there is no such parameter
     if dry_run:
-        suite.run.Run.of(name, profile, seed, overrides)  # an error if there is no such parameter
         print(f"{name}: about {spec.minutes.least(profile):g} min of one core at the sizes of {profile}")
         return 0
     n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
@@ -144,7 +144,11 @@ def _run_one(name, profile, jobs, cores, dry_run, *, parameters, seed) -> int:
             n_jobs = 1
         if reason := spec.refusal(profile, n_jobs, left):
             raise RuntimeError(f"{name} {reason}")
-    folder = suite.notebook.run_experiment(spec, profile, seed=seed, overrides=overrides, n_jobs=n_jobs)
+    try:
+        folder = suite.notebook.run_experiment(spec, profile, seed=seed, overrides=overrides, n_jobs=n_jobs)
+    except RuntimeError as error:
+        _print_failure(name, planned.profile, str(error))
+        return 1
     run = suite.run.Run.read(folder)
     if used := ", ".join(run.missing()):
         print(f"surrogate data: {name} used a surrogate for {used}; not counted as a reproduction")
@@ -170,10 +174,15 @@ def _report(names, failed, profile) -> None:
         f"\n{len(done)} of {len(names)} experiments done at {profile}: {project().short(project().results / profile)}"
     )
     for name, reason in failed.items():
-        first = (reason.splitlines() or [""])[0]
-        files = (suite.run.failure_file(name, profile).with_suffix(".ipynb"), suite.run.log_file(name, profile))
-        where = ", ".join(project().short(file) for file in files if file.exists())
-        print(f"failed: {name}: {first}" + (f" ({where})" if where else ""), file=sys.stderr)
+        _print_failure(name, profile, reason)
+
+
+def _print_failure(name, profile, reason) -> None:
+    """Print why an experiment failed, and the notebook and log that show more."""
+    first = (reason.splitlines() or [""])[0]
+    files = (suite.run.failure_file(name, profile).with_suffix(".ipynb"), suite.run.log_file(name, profile))
+    where = ", ".join(project().short(file) for file in files if file.exists())
+    print(f"failed: {name}: {first}" + (f" ({where})" if where else ""), file=sys.stderr)
 
 
 # Data
@@ -250,7 +259,11 @@ def describe_data(names):
 @click.pass_obj
 def scorecard(write_bars, rows, as_json, profile, write):
     """Compare published numbers with our results."""
+    if write and (rows or as_json):
+        raise click.UsageError("--write: expected no rows and no --json beside it, as it writes all rows")
     if 1 <= len(rows) <= 2 and all((Path(row) / "run.json").exists() for row in rows):
+        if as_json or profile:
+            raise click.UsageError("RUN: expected no --json and no --profile beside it")
         run, *other = (suite.run.Run.read(Path(row).resolve()) for row in rows)
         own, moved = suite.comparison.compare(run).rows, suite.scorecard.ending_of(run, most=None)
         if other:

@@ -282,7 +282,7 @@ class Experiment:
             trial = int(np.argwhere(~np.isfinite(values))[0][0])
             raise ValueError(f"{artefact}:{id}: trial {trial} is {values[trial]}; omit failed trials and report them")
         if self.run.find("records", artefact, id, reading):
-            raise ValueError(f"{artefact}:{id}: recorded twice ({reading})")
+            raise ValueError(f"{artefact}:{id}: recorded twice ({reading}); in a session, run all cells again")
         self.run.records.append(
             {
                 "artefact": artefact,
@@ -398,7 +398,7 @@ class Experiment:
             if not isinstance(holds, bool | np.bool_):
                 raise TypeError(f"{artefact}:{id}: expected True or False, found {holds!r}")
             if self.run.find("claims", artefact, id):
-                raise ValueError(f"{artefact}:{id}: claimed twice")
+                raise ValueError(f"{artefact}:{id}: claimed twice; in a session, run all cells again")
             entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail, "unsettled": unsettled}
             self.run.claims.append(entry | {"data": self._variants(data)})
 
