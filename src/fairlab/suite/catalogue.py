@@ -214,8 +214,9 @@ def selected(names: Iterable[str], known: list[str], mark: str) -> list[str]:
 
 def other_notebooks() -> list[str]:
     """Return the names of the notebooks that belong to no experiment and no lab, such as ``your_model``, sorted."""
-    folder = project().notebooks
-    paths = [path.relative_to(folder).with_suffix("") for path in [*folder.glob("*.ipynb"), *folder.glob("*/*.ipynb")]]
+    folder = project().notebooks  # in which JupyterLab keeps copies in hidden folders
+    files = [*folder.glob("*.ipynb"), *folder.glob("[!.]*/*.ipynb")]
+    paths = [path.relative_to(folder).with_suffix("") for path in files]
     return sorted({str(path) for path in paths if path.parent.name != "labs"} - set(experiment_names()))
 
 

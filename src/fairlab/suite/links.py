@@ -84,5 +84,5 @@ def in_digits_of(text: str, row: Row, ours: Numbers | str | None) -> str:
 
 def changed_notebooks(rows: Sequence[Row]) -> dict[Path, str]:
     """Return the notebooks of the papers in which a link has another text than its row, with the links set."""
-    texts = {file: file.read_text(encoding="utf-8") for file in sorted(project().notebooks.glob("*/*.ipynb"))}
+    texts = {file: file.read_text(encoding="utf-8") for file in sorted(project().notebooks.glob("[!.]*/*.ipynb"))}
     return {file: new for file, text in texts.items() if (new := set_links(text, rows)) != text}
