@@ -95,6 +95,18 @@ def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
     assert more == {"jobs": 3, "cores": None, "dry_run": True, "arguments": rest}
 
 
+def test_a_dry_run_on_a_cluster_only_asks_snakemake(toy, results, monkeypatch, capfd):
+    monkeypatch.setattr("fairlab.data.fetch", lambda *given, **more: pytest.fail("fetches data"))
+    monkeypatch.setenv("FAIRLAB_SNAKEMAKE", "echo")
+    kept = results / "quick" / "toy" / "mean" / "failed.txt"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    assert main(["run", "--all", "--scheduler", "slurm", "--dry-run"]) == 0
+    said, _ = capfd.readouterr()
+    assert f"{results}/.cluster/quick/toy/mean.done --snakefile" in said and "--dry-run" in said
+    assert kept.exists()
+
+
 MODEL = "import numpy as np\n\n\ndef predict(rows):\n    return np.where(rows['age'] > 40, 'yes', 'no')\n"
 
 

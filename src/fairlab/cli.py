@@ -810,9 +810,9 @@ def site(out, jobs):
     project().check()
     if missing := [name for name in NEEDED_BY_SITE if find_spec(name) is None]:
         raise MissingExtraError(f"the site needs {', '.join(missing)}: pip install 'fairlab[site,labs]'")
-    from fairlab.site.building import build
+    from fairlab.site.building import build, card_file
 
-    print(f"open {build(out, n_jobs=jobs) / 'index.html'}")
+    print(f"open {build(out, n_jobs=jobs) / 'index.html'}; its scorecard is {project().short(card_file())}")
 
 
 # Labs

@@ -80,8 +80,10 @@ def run_on_cluster(
     if scheduler not in known:
         raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, ['local', *known])}")
     snakemake = program()
-    states = fetch(inputs(names), keep_going=True, requested=False, report=print)["state"]
-    real = states.index[~states.isin(["surrogate", "missing", "error"])]
+    real = ()
+    if not dry_run:
+        states = fetch(inputs(names), keep_going=True, requested=False, report=print)["state"]
+        real = states.index[~states.isin(["surrogate", "missing", "error"])]
     left = outdated(names, profile)
     if not left:
         return {}
