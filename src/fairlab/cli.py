@@ -847,12 +847,13 @@ def list_labs():
 )
 def build_labs(names, out, seed):
     """Build a course: notebooks for students, a zip file per lab, files for nbgrader, and solutions."""
+    from fairlab.auditing.wording import count
     from fairlab.labs.course import build, card, cards
 
     project().check()
     labs = [card(name) for name in names] or list(cards())
     folder = build(out, course=seed, labs=labs)
-    print(f"{len(labs)} labs in {folder}: students, zips, slides, course (nbgrader), solved")
+    print(f"{count(len(labs), 'lab')} in {folder}: students, zips, slides, course (nbgrader), solved")
 
 
 @labs.command("check")

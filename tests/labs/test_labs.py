@@ -14,9 +14,10 @@ import pytest
 from graded_labs import secrets
 
 import fairlab
+from fairlab.cli import main
 from fairlab.data.project import project
 from fairlab.labs import LabError, berkeley, expect
-from fairlab.labs.course import build, card, cards, released
+from fairlab.labs.course import build, card, cards, guide, released
 from fairlab.labs.masters import as_lab, exercises, marks, read, solved
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
@@ -38,12 +39,27 @@ def test_the_mistakes_of_a_card_are_named_by_its_tests(lab):
     assert [mistake for mistake in lab.mistakes if mistake.message not in sources[mistake.test]] == []
 
 
+@EVERY
+def test_a_row_of_a_guides_table_has_the_cells_of_its_head(lab):
+    page = guide(lab, as_lab(read(lab.notebook)), 0).partition("## Common mistakes")[2].partition("## Free")[0]
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + len(lab.mistakes)
+    assert [row for row in rows if len(re.findall(r"(?<!\\)\|", row)) != 4] == []
+
+
 def test_a_test_that_passes_says_its_points():
     cells = {marks(cell).get("grade_id"): cell.source for cell in released(card("berkeley")).cells}
     assert [cells[name].splitlines()[-1] for name in ("test-gaps", "test-paradox")] == [
         'print("Passed: 3 points, unless a hidden test fails.")',
         'print("Passed: 3 points.")',
     ]
+
+
+@pytest.mark.parametrize(("names", "counted"), [(["berkeley"], "1 lab in"), (["berkeley", "trust"], "2 labs in")])
+def test_a_build_says_how_many_labs_it_wrote(monkeypatch, capsys, names, counted):
+    monkeypatch.setattr("fairlab.labs.course.build", lambda out, **_: out)
+    assert main(["labs", "build", *names, "--out", "mine"]) == 0
+    assert capsys.readouterr().out.startswith(f"{counted} mine: ")
 
 
 SOLUTION = re.compile(r"[ \t]*### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
