@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,6 +55,7 @@ PUBLISHED = {
 }
 # What else than powers of ten is written on a logarithmic axis of at most so many decades.
 BETWEEN = {1.6: (1, 2, 5), 3.0: (1, 3), np.inf: (1,)}
+WIDTH_OF_LABELS = 62  # letters in a line
 # Of reports as pages: what an audit writes, and what a monitor serves.
 # Figures are drawn on white: on a dark page, which a notebook may not be, their lightness is turned around.
 PAGE_STYLE = """
@@ -127,6 +129,11 @@ def panels(n_rows: int, n_columns: int, *, width: float, height: float, **option
     for axis in axes.flat:
         axis.spines[["top", "right"]].set_visible(False)
     return figure, axes.ravel()
+
+
+def wrapped(text: str) -> str:
+    """Return a label in two lines at most; a dollar in it is a dollar, not mathematics."""
+    return "\n".join(textwrap.wrap(text.replace("$", r"\$"), WIDTH_OF_LABELS, max_lines=2, placeholder=" ..."))
 
 
 def interval_lines(axis, labels, estimates, lows, highs, *, colors, faces=None, markers=None) -> None:

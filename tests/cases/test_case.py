@@ -288,6 +288,25 @@ def test_a_result_lists_what_was_found_and_what_was_skipped():
     assert (html.count("<tr"), "15 more rows" in html, "age &lt; 30" in html) == (1 + 10, True, True)
 
 
+def test_a_long_effect_leaves_its_interval_room():
+    effect = "loss ratio under perturbation along the direction of sex (fair up to 1.25; 1.06 with sex shuffled)"
+    figure = gap(effect=effect).plot()
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_position().width > 0.4
+
+
+def test_a_dollar_in_a_name_is_no_mathematics():
+    figure = gap(where="paid_$ <= 3 and paid_$ > 1").plot()
+    figure.draw_without_rendering()
+    assert r"paid_\$ <= 3 and paid_\$ > 1" in figure.axes[0].get_yticklabels()[0].get_text()
+
+
+def test_the_limit_of_a_ratio_is_drawn_beside_it():
+    for limit, dotted in ((0.0, []), (1.25, [1.25])):
+        [axis] = gap(limit=limit).plot().axes
+        assert [line.get_xdata()[0] for line in axis.lines if line.get_linestyle() == ":"] == dotted
+
+
 # models
 
 

@@ -1,19 +1,17 @@
 """The forest plot of an audit: estimates with their intervals, a panel for each method."""
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from fairlab.auditing.exports import legal
-from fairlab.plotting import BLACK, GREEN, GREY, VERMILION, interval_lines, legend_above, panels
+from fairlab.plotting import BLACK, GREEN, GREY, VERMILION, interval_lines, legend_above, panels, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FINDINGS_SHOWN = 12  # findings of one method, the first ones of the report
-WIDTH_OF_LABELS = 62  # letters
 LOOKS = {"better": (GREEN, "s"), "worse": (VERMILION, "^"), "ruled out": (GREY, "D"), "undecided": (GREY, "o")}
 
 
@@ -58,7 +56,7 @@ def changes(rows: pd.DataFrame) -> "Figure":
     from matplotlib.lines import Line2D
 
     figure, (axis,) = panels(1, 1, width=9, height=0.45 * max(len(rows), 1) + 1.1)
-    labels = [_wrapped(f"{row.where}: {row.measure}") for row in rows.itertuples()]
+    labels = [wrapped(legal(f"{row.where}: {row.measure}")) for row in rows.itertuples()]
     interval_lines(
         axis,
         labels,
@@ -81,7 +79,7 @@ def _panel(axis, method, rows):
     rows = rows.head(FINDINGS_SHOWN)
     interval_lines(
         axis,
-        [_wrapped(finding.comparison) for finding in rows["finding"]],
+        [wrapped(legal(finding.comparison)) for finding in rows["finding"]],
         *(rows[name] for name in ("estimate", "low", "high")),
         colors=[VERMILION if is_so else GREY for is_so in rows["significant"]],
         faces=[VERMILION if is_so else "white" for is_so in rows["significant"]],
@@ -92,8 +90,3 @@ def _panel(axis, method, rows):
     if low <= 0 <= high or min(abs(low), abs(high)) < high - low:
         axis.axvline(0, color=BLACK, linewidth=0.8)
     axis.set_title(legal(method) + f" ({left_out} more not shown)" * (left_out > 0), loc="left", fontsize=10)
-
-
-def _wrapped(text):
-    text = legal(text).replace("$", r"\$")  # or matplotlib reads mathematics
-    return "\n".join(textwrap.wrap(text, WIDTH_OF_LABELS, max_lines=2, placeholder=" ..."))

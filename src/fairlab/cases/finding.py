@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from fairlab.plotting import BLUE, GREY, interval_lines, panels
+from fairlab.plotting import BLUE, GREY, interval_lines, panels, wrapped
 from fairlab.statistics import smallest_level
 
 if TYPE_CHECKING:
@@ -289,12 +289,15 @@ def intervals(findings: pd.DataFrame) -> "Figure":
     Parameters
     ----------
     findings : DataFrame
-        With the columns ``method, sensitive, where, effect, estimate, low, high``.
+        With the columns ``method, sensitive_features, where, effect, estimate, low, high``; ``limit``, if they have it.
     """
-    figure, [axis] = panels(1, 1, width=8, height=0.8 + 0.45 * max(len(findings), 1))
-    axis.axvline(0, color=GREY, linewidth=1)
     rows = list(findings.itertuples())
-    labels = [f"{row.method}: {listed(row.sensitive_features)}, {row.where}\n{row.effect}" for row in rows]
+    heads = [f"{row.method}: {listed(row.sensitive_features)}, {row.where}" for row in rows]
+    labels = [f"{wrapped(head)}\n{wrapped(row.effect)}" for head, row in zip(heads, rows, strict=True)]
+    n_lines = max((label.count("\n") + 1 for label in labels), default=1)
+    figure, [axis] = panels(1, 1, width=8, height=0.8 + max(0.45, 0.15 * n_lines) * max(len(rows), 1))
+    for limit in {0.0, *findings.get("limit", ())}:
+        axis.axvline(limit, color=GREY, linewidth=1, linestyle=":" if limit else "-")
     numbers = (findings[name].astype(float) for name in ("estimate", "low", "high"))
     interval_lines(axis, labels, *numbers, colors=[BLUE] * len(rows))
     axis.set_xlabel("effect with its confidence interval")
