@@ -257,6 +257,7 @@ def test_a_finding_is_accepted_with_a_reason_until_a_day(entry, day, failing, ac
             "did you mean 'selection_rate_differ",
         ),
         (Accepted.of, ACCEPTED | {"expires": TODAY, "reason": " "}, "expected text as reason"),
+        (Accepted.of, ACCEPTED | {"expires": TODAY, "where": ["everyone"]}, "expected text as where"),
         (Accepted.of, ACCEPTED | {"expires": "soon"}, "expected a date as expires"),
         (Accepted.of, ACCEPTED | {"expires": None}, "expected a date as expires"),
         (Accepted.of, ACCEPTED | {"mesure": "x"}, "unknown key 'mesure'; did you mean 'measure'"),

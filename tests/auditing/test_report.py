@@ -2,6 +2,7 @@ import json
 import re
 from collections import Counter
 from functools import partial
+from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,13 +14,16 @@ import yaml
 from audited import finding, people, report, report_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from scipy.stats import binom, binomtest
 
 from fairlab import Case, audit, compare, impact_table
 from fairlab.auditing import report as module
+from fairlab.auditing import wording
 from fairlab.auditing.comparison import are_same_people, difference, gap
 from fairlab.auditing.evidence import binned, shown_rows
 from fairlab.cases import MethodResult
+from fairlab.cases.finding import percent
 from fairlab.fairtest.impact import UNKNOWN
 
 
@@ -44,6 +48,60 @@ def test_every_test_of_every_method_is_corrected_and_significant_findings_come_f
 )
 def test_a_fact_is_as_large_as_its_measure_says(measure, said):
     assert f"1 finding, sex ({said})." in report_of(finding(people(), measure=measure)).summary
+
+
+@pytest.mark.parametrize(
+    ("measure", "estimate", "ends", "said"),
+    [
+        ("selection_rate_difference", -0.02, (-0.14, 0.096), "-9.6 to 14.0 percentage points"),
+        ("selection_rate_difference", 0.02, (-0.0, 0.14), "0.0 to 14.0 percentage points"),
+        ("selection_rate_difference", -0.0003, (-0.0004, -0.0002), "0.02 to 0.04 percentage points"),
+        ("calibration_difference", -0.095, (-0.132, -0.058), "5.8 to 13.2 percentage points"),
+        ("demographic_parity_difference", 0.001, (0.0, 0.00131), "0.0 to 0.1 percentage points"),
+        ("excess_flip_rate", 0.9998, (0.9, 1.0), "90.0 to 100.0 percentage points"),
+        ("mean_difference", -2.46, (-3.36, 0.0), "0 to 3.36"),
+        ("correlation", -0.12, (-0.162, -0.0755), "-0.162 to -0.0755"),
+    ],
+)
+def test_an_interval_is_in_the_unit_and_the_direction_of_its_sentence(measure, estimate, ends, said):
+    found = finding(people(), 0.9, estimate, low=ends[0], high=ends[1], measure=measure, sentence="It is lower")
+    assert wording.line(found) == f"It is lower (interval {said}, by FlipTest)"
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0, "0.0%"),
+        (0.0004, "0.04%"),
+        (0.0006, "0.1%"),
+        (0.9996, "99.96%"),
+        (1, "100.0%"),
+        (-1e-14, "0.0%"),
+        (1 / 3, "33.3%"),
+    ],
+)
+def test_a_share_reads_as_none_or_all_only_if_it_is(share, said):
+    assert percent(share) == said
+
+
+def test_of_rare_decisions_no_rate_and_no_difference_reads_as_none():
+    table = pd.DataFrame({"sex": ["f", "m"] * 100_000, "hired": False})
+    table.loc[[0, *range(1, 200, 2)], "hired"] = True
+    found = audit(Case.from_decisions(table, "hired", sensitive_features="sex"), methods=["rates"], margin=0.0)
+    sentence = "The selection rate of f is 0.1 percentage points lower than that of m (0.001% and 0.1%)"
+    assert f"sex: {sentence} (interval 0.1 to 0.1 percentage points" in found.summary
+    assert "sex: f, selected 0.01 times as often as m." in found.summary
+    assert "; one as large as 5 percentage points is ruled out in all of them. Next" in found.summary
+    assert '<td class="number">0.001%</td>' in found.to_html()
+
+
+def test_a_model_card_shows_names_as_they_are():
+    names = ["a|b\\|c", "*d* _e_ f_g `h`", "[x](http://y) ~~z~~", "&lt;b&gt; <i>", "$x^2$ \\"]
+    table = pd.DataFrame({"sex": names * 100, "hired": np.arange(500) % 3 > 0})
+    card = audit(Case.from_decisions(table, "hired", sensitive_features="sex"), methods=["rates"]).to_model_card()
+    page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(card.split("---", 2)[2])
+    rows = re.findall(r"<tr>\n<td>(.*?)</td>\n<td>100</td>", page)
+    assert sorted(map(unescape, rows)) == sorted(names) and not re.search("<(em|s|a|code)>", page)
 
 
 def test_findings_are_few_facts_by_what_they_are_about():

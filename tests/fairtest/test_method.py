@@ -268,3 +268,17 @@ def test_intersections_whose_values_hold_commas_are_told_apart():
         ["u, 'v, w'", "u, w", "'u, v', 'v, w'", "'u, v', w"],
         ["u", "u, v"],
     ]
+
+
+@pytest.mark.parametrize("is_right", [False, True])
+def test_of_numbers_that_are_all_the_same_nothing_is_compared(people, is_right):
+    owed = np.random.default_rng(0).normal(size=N)
+    table = people.assign(paid=owed if is_right else 5.2, owed=owed)
+    case = Case.from_decisions(table, "paid", y_true="owed", sensitive_features="sex")
+    means, trees = run("rates", case), run("fairtest", case)
+    assert (means.skipped == ("No means were compared: each number is 5.2.",)) == (not means.findings) == (not is_right)
+    same, other = ("absolute error is 0", "prediction") if is_right else ("prediction is 5.2", "absolute error")
+    assert f"FairTest: each {same}, correlated with nothing." in trees.skipped
+    assert {each.effect for each in trees.findings if each.where == "everyone"} == {
+        f"correlation ({other}, woman versus man)"
+    }

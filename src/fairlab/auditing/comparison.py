@@ -112,7 +112,7 @@ class ModelComparison(Result):
         counts = self.rows["verdict"].value_counts()
         said.append(
             f"Of the others a change as large as {points(self.within)} is {RULED_OUT} for "
-            f"{counts.get(RULED_OUT, 0):,}, and {counts.get(UNDECIDED, 0):,} are {UNDECIDED}."
+            f"{counts.get(RULED_OUT, 0):,}, and {UNDECIDED} for {counts.get(UNDECIDED, 0):,}."
         )
         if self.not_compared:
             said.append(f"Not compared: {' '.join(self.not_compared)}")

@@ -16,6 +16,7 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>'  # ElementTree would name the enc
 SURROGATES = "\ud800-\udfff"  # halves of characters, which UTF-8 cannot write
 CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f"  # which XML cannot, but for tabs and ends of lines
 NONCHARACTERS = "\ufdd0-\ufdef" + "".join(f"{chr(0x10000 * k + 0xFFFE)}{chr(0x10000 * k + 0xFFFF)}" for k in range(17))
+MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")  # of Markdown; an underscore inside a word is none
 MEASURES = ["sensitive_features", "where", "effect", "estimate", "low", "high", "p_value", "answer", "people_needed"]
 
 
@@ -63,7 +64,9 @@ def junit(report) -> str:
         case = _test_case(suite, row.method, f"{row.who}, {row.where}: {row.effect}")
         if row.significant:
             text = f"{wording.line(row.finding)}. Next: {wording.next_step(row.measure)}"
-            ElementTree.SubElement(case, "failure", message=f"p = {row.p_value:.2g}", type=row.measure).text = text
+            ElementTree.SubElement(
+                case, "failure", message=f"p: {wording.p_value(row.p_value)}", type=row.measure
+            ).text = text
         answer = (row.answer, wording.settled_by(row.people_needed))
         ElementTree.SubElement(case, "system-out").text = ": ".join(filter(None, answer))
     for name, reasons in report.not_assessed.items():
@@ -91,7 +94,7 @@ def model_card(report) -> str:
         "## Rates by group",
         *(_markdown(table.reset_index(names=name)) for name, table in report.groups.items()),
         "## Comparisons",
-        _markdown(report.frame.assign(sensitive_features=report.frame["who"])[MEASURES]),
+        _markdown(_in_words(report.frame)[MEASURES]),
         "## What to do next",
         "\n".join(
             f"- {_plain(finding.sentence or finding.effect)}. {wording.next_step(finding.measure)}"
@@ -108,9 +111,16 @@ def _test_case(suite: ElementTree.Element, method: str, name: str) -> ElementTre
     return ElementTree.SubElement(suite, "testcase", classname=f"fairlab.{method}", name=name)
 
 
+def _in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return findings with p-values and numbers of people as the page has them."""
+    words = {"p_value": wording.p_value, "people_needed": wording.people_needed}
+    return frame.assign(sensitive_features=frame["who"], **{name: frame[name].map(say) for name, say in words.items()})
+
+
 def _plain(text: str) -> str:
-    """Return text that Markdown does not read as HTML, a table or a line of its own."""
-    return " ".join(text.replace("<", "&lt;").replace("|", "\\|").split())
+    """Return text that Markdown reads as text: no HTML, no markup, no table and no line of its own."""
+    text = MARKUP.sub(r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
+    return " ".join(text.split())
 
 
 def _markdown(frame: pd.DataFrame) -> str:

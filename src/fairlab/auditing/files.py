@@ -1,6 +1,5 @@
 """Decisions in files that do not fit into memory: all of them are counted, none is loaded."""
 
-import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from fairlab.auditing.doubts import unknown_groups
+from fairlab.auditing.exports import as_json
 from fairlab.cases.meaning import two_spellings
 from fairlab.cases.tables import Folder, encode
 from fairlab.cases.tables.encoding import is_folder
@@ -54,10 +54,9 @@ class FilesReport:
 
     def to_json(self, path: str | Path) -> None:
         """Write rates, and what FairTest reports, as JSON."""
-        rates = {name: json.loads(table.to_json(orient="index")) for name, table in self.rates.items()}
+        rates = {name: table.to_dict(orient="index") for name, table in self.rates.items()}
         content = {"n_rows": self.n_rows, "rates": rates, "fairtest": self.report.to_dict(), "left_out": self.left_out}
-        content["warnings"] = list(self.warnings)
-        write_text(path, json.dumps(content, indent=1) + "\n")
+        write_text(path, as_json(content | {"warnings": self.warnings}))
 
 
 def audit_files(

@@ -217,7 +217,7 @@ class Accepted:
             raise ValueError(f"accept: expected a table with {', '.join(KEYS)}, found {content!r}")
         if strange := [key for key in content if key not in KEYS]:
             raise ValueError(f"accept: unknown key {strange[0]!r}{suggestion(strange[0], KEYS)}")
-        for key in ("measure", "sensitive_features", "reason"):
+        for key in ("measure", "sensitive_features", "reason", *{"where"}.intersection(content)):
             if not (isinstance(content.get(key), str) and content[key].strip()):
                 raise ValueError(f"accept: expected text as {key}, found {content.get(key)!r}")
         if content["measure"] not in (known := (*MEASURES, RATIO)):

@@ -7,6 +7,7 @@ import pandas as pd
 from fairlab.auditing import wording
 from fairlab.auditing.evidence import shown_rows
 from fairlab.auditing.exports import legal
+from fairlab.cases.finding import decimals, percent
 from fairlab.cases.groups import SMALLEST_SHARE
 from fairlab.fairtest.rates import RATES
 from fairlab.plotting import PAGE_STYLE, REPORT_STYLE, as_html
@@ -85,7 +86,7 @@ def _bars(report) -> str:
         large = known.sort_values("impact ratio").head(MOST_BARS)
         rows = [
             f'<tr><th>{escape(str(group))}</th><td class="bar"><i style="width:{100 * rate:.1f}%"></i></td>'
-            f'<td class="number">{rate:.1%}</td><td class="number ratio">{ratio:.2f}</td></tr>'
+            f'<td class="number">{percent(rate)}</td><td class="number ratio">{decimals(ratio, 2, 1)}</td></tr>'
             for group, rate, ratio in large[["selection rate", "impact ratio"]].itertuples()
         ]
         n_more = len(report.groups[name]) - len(large)
@@ -111,7 +112,7 @@ def comparison(compared) -> str:
             "after": frame["after"].map(wording.number),
             "change": frame["change"].map(wording.number),
             "interval": [f"{wording.number(r.low)} to {wording.number(r.high)}" for r in frame.itertuples()],
-            "p": [f"{p:.1g}" for p in frame["p_value"]],
+            "p": frame["p_value"].map(wording.p_value),
             "verdict": frame["verdict"],
             "n": frame["n"].map("{:,}".format),
         }
@@ -128,7 +129,7 @@ def _groups(report) -> str:
         shown = pd.DataFrame({features: table.index, "people": table["people"].map("{:,}".format).array})
         shown["selection rate"] = _shares(table, "selection rate", "rate low", "rate high")
         shown["impact ratio"] = [
-            "" if ratio != ratio else f"{ratio:.2f}" + (f" ({low:.2f} to {high:.2f})" if low == low else "")
+            "" if ratio != ratio else decimals(ratio, 2, 1) + (f" ({low:.2f} to {high:.2f})" if low == low else "")
             for ratio, low, high in table[["impact ratio", "ratio low", "ratio high"]].itertuples(index=False)
         ]
         for name in ("true positive rate", "false positive rate"):
@@ -148,11 +149,13 @@ def _groups(report) -> str:
 
 
 def _shares(table, name, low=None, high=None) -> list[str]:
-    shares = ["" if share != share else f"{share:.1%}" for share in table[name]]
+    shares = ["" if share != share else percent(share) for share in table[name]]
     if low is None:
         return shares
     ends = table[[low, high]].itertuples(index=False)
-    return [f"{share} ({a:.1%} to {b:.1%})" if share else "" for share, (a, b) in zip(shares, ends, strict=True)]
+    return [
+        f"{share} ({percent(a)} to {percent(b)})" if share else "" for share, (a, b) in zip(shares, ends, strict=True)
+    ]
 
 
 def _fact(report, place: int, rows: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import Case, Finding
-from fairlab.cases.finding import listed
+from fairlab.cases.finding import decimals, listed, percent
 from fairlab.cases.groups import named_groups
 
 MOST_FACTS = 3  # that are told of one by one
@@ -74,7 +74,7 @@ def rates(report) -> list[tuple[str, str]]:
         if name in report.groups:
             shown = report.groups[name].query("not small")["selection rate"].dropna().sort_values(kind="stable")
             most = " (least and most)" * (len(shown) > MOST_RATES)
-            few = [f"{group} {rate:.1%}" for group, rate in (shown.iloc[[0, -1]] if most else shown).items()]
+            few = [f"{group} {percent(rate)}" for group, rate in (shown.iloc[[0, -1]] if most else shown).items()]
             said += [(f"Selected, by {name}", f"{', '.join(few)}{most}.")] * (len(few) > 1)
     return said
 
@@ -144,11 +144,13 @@ def line(finding: Finding) -> str:
     said = finding.sentence or f"{finding.who}, {finding.where}: {finding.effect} {number(finding.estimate)}"
     if math.isnan(finding.low) or math.isnan(finding.high):
         return f"{said} (no interval, by {finding.method})"
-    if finding.measure.endswith(("_rate_difference", "_flip_rate")):
-        low, high = (finding.low, finding.high) if finding.high > 0 else (-finding.high, -finding.low)  # "lower by"
-        known = f"{100 * low:.1f} to {100 * high:.1f} percentage points"
+    low, high = finding.low, finding.high
+    if finding.estimate < 0 and finding.measure.endswith("difference"):  # "lower by"
+        low, high = 0.0 - high, 0.0 - low
+    if _is_share(finding.measure):
+        known = f"{decimals(100 * low)} to {decimals(100 * high)} percentage points"
     else:
-        known = interval(finding)
+        known = f"{number(low)} to {number(high)}"
     return f"{said} (interval {known}, by {finding.method})"
 
 
@@ -171,10 +173,15 @@ def size(finding: Finding) -> str:
     """Return the size of an effect in words: "4.3% flip", "a selection rate difference of 12.1 points"."""
     share, measure = abs(finding.estimate), finding.measure or "effect"
     if measure.endswith("flip_rate"):
-        return f"{share:.1%} flip"
-    if measure.endswith("difference") and measure not in OF_OWN_UNITS:
-        return f"{_one(measure)} of {100 * share:.1f} points"
+        return f"{percent(share)} flip"
+    if _is_share(measure):
+        return f"{_one(measure)} of {decimals(100 * share)} points"
     return f"{_one(measure)} of {number(finding.estimate)}"
+
+
+def _is_share(measure: str) -> bool:
+    """Return whether a measure is a share, or a difference of shares."""
+    return measure.endswith(("difference", "flip_rate")) and measure not in OF_OWN_UNITS
 
 
 def _one(measure: str) -> str:
@@ -239,7 +246,9 @@ def _who_loses(report) -> str:
         flips = next((finding.by_group for finding in fact if finding.by_group is not None), None)
         ratios = pd.Series(dtype=float) if table is None else comparable(table)["impact ratio"]
         if len(ratios) > 1 and any(finding.measure == "selection_rate_difference" for finding in fact):
-            said += [f"{who}: {ratios.idxmin()}, selected {ratios.min():.2f} times as often as {ratios.idxmax()}"]
+            said += [
+                f"{who}: {ratios.idxmin()}, selected {decimals(ratios.min(), 2, 1)} times as often as {ratios.idxmax()}"
+            ]
         elif flips is not None and (named := named_groups(flips))["lose"].any():
             group = (named["lose"] / named["people"]).idxmax()
             n, most = named.loc[group, ["lose", "people"]]
@@ -267,15 +276,14 @@ def _answers(report) -> str:
     needed = report.tested.loc[report.tested["answer"].eq(undecided), "people_needed"]
     most, large = people_needed(needed.max()), margins(report, "within")
     whom = "the least certain of them" if n_undecided > 1 else "it"
+    rest = f"{n_undecided:,} {'is' if n_undecided == 1 else 'are'} {undecided}"
     said = [
         f"a difference of more than {margins(report, 'margin')} is {found} in {n_found:,} of {report.n_tests:,} cases "
         f"(family-wise error rate at most {1 - report.confidence_level:.2g})",
-        f"one as large as {large} is {ruled_out} in {n_ruled_out:,}",
-        f"{n_undecided:,} {'is' if n_undecided == 1 else 'are'} {undecided}"
-        + (f", and {whom} needs about {most} people" if most else ""),
+        f"one as large as {large} is {ruled_out} in {'all of them' if report.is_within else f'{n_ruled_out:,}'}",
+        *([] if report.is_within else [f"{rest}, and {whom} needs about {most} people" if most else rest]),
     ]
-    all_small = f" In all of them one as large as {large} is {ruled_out}." if report.is_within else ""
-    return f"{'; '.join(said)}.{all_small}"
+    return f"{'; '.join(said)}."
 
 
 def _unseen(report) -> str:
@@ -285,7 +293,7 @@ def _unseen(report) -> str:
     said = []
     for measure in ("selection_rate_difference", "counterfactual_flip_rate"):
         known = [name for name in report.case.sensitive_features if (measure, name) in smallest.index]
-        if shown := [f"{100 * smallest[measure, name]:.1f} points ({name})" for name in known]:
+        if shown := [f"{decimals(100 * smallest[measure, name])} points ({name})" for name in known]:
             said.append(f"{_one(measure)} below {' and '.join(shown)}")
     return f"{' or '.join(said)} would be detected with less than 80% power." if said else ""
 

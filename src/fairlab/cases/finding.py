@@ -1,5 +1,6 @@
 """What methods return: a line to read, a table, a figure; one finding, and the result of one method."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 10
 MOST_NAMED = 3  # groups in a sentence
 OTHER, DECISION = "other ", "favourable"  # columns of evidence that is pairs
+ROUNDING = 1e-9  # what is nearer to a number is that number
 NOT_PLAIN = ("evidence", "test", "smallest", "bounds", "by_group")
 
 
@@ -325,6 +327,20 @@ def listed(words: Iterable[str]) -> str:
     """Return words in a sentence: ``"a, b and c"``."""
     words = list(words)
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def decimals(value: float, n: int = 1, whole: float = 100.0) -> str:
+    """Return a number with some decimals, and with more where it would read as 0 or as the whole, and is neither."""
+    nearest = round(value, n) + 0.0  # which makes -0 a 0
+    away = abs(value - nearest)
+    if abs(nearest) in (0, whole) and away > ROUNDING:
+        return f"{value:.{math.ceil(-math.log10(away))}f}"
+    return f"{nearest:.{n}f}"
+
+
+def percent(share: float) -> str:
+    """Return a share in words: ``"4.3%"``, ``"0.02%"``."""
+    return f"{decimals(100 * share)}%"
 
 
 def few(names: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.case import Case
+from fairlab.cases.finding import percent
 
 WITHIN = ", "  # names of groups
 SMALLEST_SHARE = 0.02  # of the people, below which a group is small
@@ -76,6 +77,6 @@ def losers_in_words(by_group: pd.DataFrame, cause: str) -> str:
     for column, now, otherwise in (("lose", "unfavourable", "favourable"), ("gain", "favourable", "unfavourable")):
         shares = (named[column] / named["people"]).sort_values(ascending=False, kind="stable")
         if shares.max() > 0:
-            most = f"{shares.iloc[0]:.1%} of {shares.index[0]}"
+            most = f"{percent(shares.iloc[0])} of {shares.index[0]}"
             parts.append(f"{most} {column} by {cause} (decision {now}, otherwise {otherwise})")
     return "; ".join(parts)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairlab.cases import Finding
 from fairlab.cases.decisions import why_no_error_rates
-from fairlab.cases.finding import few, listed
+from fairlab.cases.finding import decimals, few, listed
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import check_number
 from fairlab.fairtest.calibration import CALIBRATION, calibration_gap
@@ -107,6 +107,9 @@ class GroupRates(Method):
         if case.task == "numbers":
             if self.rates is not None and examination.lacks("decisions"):
                 return
+            if np.ptp(number := case.number()) == 0:
+                examination.skip(f"No means were compared: each number is {number[0]:g}.")
+                return
             rates = [MEAN]
         if why := why_no_error_rates(case):
             left = [rate for rate in rates if rate in RATES and RATES[rate][1] in MEANS]
@@ -150,7 +153,7 @@ class GroupRates(Method):
         more = "more" if gap.estimate > 0 else "less"
         said = (
             f"At equal scores the true label of {names[0]} is favourable {more} often than that of {names[1]}, by "
-            f"{100 * abs(gap.estimate):.1f} percentage points"
+            f"{decimals(100 * abs(gap.estimate))} percentage points"
         )
         yield self._gap(features, names, CALIBRATION, gap, (max(low, -1.0), min(high, 1.0)), said)
 

@@ -88,6 +88,10 @@ class FairTest(Method):
         )
         columns = _subgroup_columns(examination)
         for outcome, known in outcomes(case):
+            if not outcome.is_categorical and np.ptp(outcome.values[known]) == 0:
+                what = NAMES[outcome.name]
+                examination.skip(f"FairTest: each {what} is {outcome.values[known][0]:g}, correlated with nothing.")
+                continue
             for name in case.sensitive_features:
                 others = [column for column in columns if column.name != name]
                 for question in _questions(examination, name, outcome, known):

@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from fairlab.cases import Case, Finding
+from fairlab.cases.finding import decimals, percent
 from fairlab.cases.groups import group_codes, tiny_as_one
 from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference
 
@@ -263,8 +264,8 @@ def rate_difference(
         test(),
         pd.DataFrame() if evidence is None else evidence,
         n,
-        f"{start} of {names[0]} is {100 * abs(estimate):.1f} percentage points {'lower' if estimate < 0 else 'higher'} "
-        f"than that of {names[1]} ({rates[0]:.1%} and {rates[1]:.1%})",
+        f"{start} of {names[0]} is {decimals(100 * abs(estimate))} percentage points "
+        f"{'lower' if estimate < 0 else 'higher'} than that of {names[1]} ({' and '.join(map(percent, rates))})",
         measure=f"{rate} difference".replace(" ", "_"),
         test=test,
         smallest=partial(smallest_difference, hits, totals),

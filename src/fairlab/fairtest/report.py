@@ -7,6 +7,7 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.finding import percent
 from fairlab.fairtest.metrics import Regression
 from fairlab.fairtest.tree import strongest
 
@@ -336,5 +337,5 @@ def _direction(table: dict, counts: pd.DataFrame, smallest_cell: int) -> str | N
     hidden = (counts.loc[output] / totals[totals >= smallest_cell]).dropna()
     said = [f"{output} least often in a group that is not shown"] * bool((hidden < low).any())
     said += [f"{output} most often in a group that is not shown"] * bool((hidden > high).any())
-    said += [f"{output} less often among {least} ({low:.1%}) than among {most} ({high:.1%})"] * (low < high)
+    said += [f"{output} less often among {least} ({percent(low)}) than among {most} ({percent(high)})"] * (low < high)
     return "; ".join(said) or None

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from fairlab.cases import Finding
-from fairlab.cases.finding import few, free_name
+from fairlab.cases.finding import few, free_name, percent
 from fairlab.cases.groups import losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
 from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST_PEOPLE, CounterpartTest, counterpart_test
@@ -135,7 +135,7 @@ def _flips(case, pair, matched: CounterpartTest):
         matched.p_value(),
         _evidence(case, odd, pair),
         3 * len(triples),
-        f"Between matched people of {names}, {100 * estimate:.1f}% of decisions flip beyond what chance explains"
+        f"Between matched people of {names}, {percent(estimate)} of decisions flip beyond what chance explains"
         + (f": {direction}" if estimate and direction else ""),
         measure="excess_flip_rate",
         test=matched.p_value,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import CaseError, Finding
-from fairlab.cases.finding import beside, listed
+from fairlab.cases.finding import beside, decimals, listed, percent
 from fairlab.cases.groups import group_codes, losers_in_words, who_loses
 from fairlab.cases.method import Examination
 from fairlab.seeds import derive_seed
@@ -170,9 +170,9 @@ class _Run:
             by_group = self._by_group(question, people, pairs.hits, pairs.own)
             names = question.who
             sentence = (
-                f"Another value of {names}, and nothing else, changes the decision for {pairs.estimate:.1%} of the "
-                f"people beyond the model's own noise ({n_people:,} of {len(case.table):,} were asked about, twice as "
-                "they are and twice with another value)"
+                f"Another value of {names}, and nothing else, changes the decision for {percent(pairs.estimate)} of "
+                f"the people beyond the model's own noise ({n_people:,} of {len(case.table):,} were asked about, twice "
+                "as they are and twice with another value)"
             )
             direction = losers_in_words(by_group, f"their {names}") if pairs.low > 0 else ""
             self._add(
@@ -260,7 +260,9 @@ class _Run:
         """Add how often some other values change the decision, and of people who loses by it; return the interval."""
         names, n, is_generated = question.who, len(drawn.own), people is None
         low, high = map(float, rule.interval(n_hit, n))
-        sentence = f"Another value of {names}, and nothing else, changes the decision for {n_hit / n:.1%} {of_whom}"
+        sentence = (
+            f"Another value of {names}, and nothing else, changes the decision for {percent(n_hit / n)} {of_whom}"
+        )
         by_group = None
         if not is_generated:
             by_group = self._by_group(question, people, drawn.changed, drawn.own)
@@ -286,7 +288,7 @@ class _Run:
         """Add how far the selection rates of two values are apart, with rows that one of them favours alone."""
         decisions, names = drawn.decisions, question.who
         estimate, low, high = paired_spread(decisions, 1 - self.confidence_level, self._rng("group", question))
-        points = f"{100 * estimate:.1f} percentage points"
+        points = f"{decimals(100 * estimate)} percentage points"
         self._add(
             question,
             "group",
