@@ -229,10 +229,14 @@ def audit_in_files(tmp_path):
 
 
 def test_people_without_a_group_are_not_what_others_are_compared_with_in_files(audit_in_files, tmp_path):
-    ratios = audit_in_files(decided({"f": (300, 1_000), "m": (400, 1_000), None: (450, 500)})).rates["sex"]
+    found = audit_in_files(decided({"f": (300, 1_000), "m": (400, 1_000), None: (450, 500)}))
+    ratios = found.rates["sex"]
     expected = impact_table(pd.read_parquet(tmp_path), decisions="hired", sensitive_features="sex")
     assert ratios.loc[["f", "m"], "impact ratio"].tolist() == pytest.approx([0.75, 1])
     assert np.isnan(ratios.loc["(missing)", "impact ratio"])
+    found.to_json(tmp_path / "found.json")
+    written = pd.DataFrame(json.loads((tmp_path / "found.json").read_text())["rates"]["sex"]).T
+    assert written.astype(ratios.dtypes).equals(ratios.rename_axis(None))
     columns = ["people", "selected", "impact ratio", "ratio low", "ratio high"]
     pd.testing.assert_frame_equal(ratios.loc[["f", "m"], columns], expected.loc[["f", "m"], columns], check_names=False)
 
