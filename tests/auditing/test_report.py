@@ -95,6 +95,16 @@ def test_of_rare_decisions_no_rate_and_no_difference_reads_as_none():
     assert '<td class="number">0.001%</td>' in found.to_html()
 
 
+def test_who_loses_among_everyone_is_not_said_of_what_a_subgroup_shows():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 4_000), "town": rng.choice(["p", "q"], 4_000)})
+    gain = np.where((table["sex"] == "f") == (table["town"] == "p"), 0.2, -0.2)
+    table["hired"] = rng.random(4_000) < 0.5 + gain
+    found = audit(Case.from_decisions(table, "hired", sensitive_features="sex"), methods=["rates", "fairtest"])
+    assert {finding.where for finding in found.significant} == {"town = p", "town = q"}
+    assert "Who loses" not in found.summary
+
+
 def test_a_model_card_shows_names_as_they_are():
     names = ["a|b\\|c", "*d* _e_ f_g `h`", "[x](http://y) ~~z~~", "&lt;b&gt; <i>", "$x^2$ \\"]
     table = pd.DataFrame({"sex": names * 100, "hired": np.arange(500) % 3 > 0})

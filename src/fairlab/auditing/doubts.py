@@ -7,6 +7,7 @@ import pandas as pd
 
 from fairlab.cases import Case, Feature
 from fairlab.cases.decisions import why_no_error_rates
+from fairlab.cases.finding import decimals, percent
 from fairlab.checks import is_number
 from fairlab.statistics import difference_bounds
 
@@ -42,8 +43,8 @@ def _of_labels(case: Case) -> list[str]:
     true = case.y_true[known].astype(bool)
     low, high = _bounds(known, decided)
     if low > SLIGHT or high < -SLIGHT:
-        shares = "{:.0%} of the people with a favourable decision, and of {:.0%} of the others".format(
-            *_shares(known, decided)
+        shares = "{}% of the people with a favourable decision, and of {}% of the others".format(
+            *(decimals(100 * share, 0) for share in _shares(known, decided))
         )
         said.append(f"True labels are known of {shares}: rates of errors are not those of all people.")
     if len(true) >= LEAST_LABELS and (decided[known] != true).mean() <= BY_CHANCE:
@@ -52,8 +53,8 @@ def _of_labels(case: Case) -> list[str]:
             "copy of the other, or the model was fitted to these rows, error rates say nothing of other people."
         )
     low, high = _bounds(decided[known], true)
-    rates = "of people with a favourable true label {:.1%} have the favourable decision, of the others {:.1%}".format(
-        *_shares(decided[known], true)
+    rates = "of people with a favourable true label {} have the favourable decision, of the others {}".format(
+        *map(percent, _shares(decided[known], true))
     )
     if high < 0:
         said.append(

@@ -245,7 +245,9 @@ def _who_loses(report) -> str:
         table = report.groups.get(who)
         flips = next((finding.by_group for finding in fact if finding.by_group is not None), None)
         ratios = pd.Series(dtype=float) if table is None else comparable(table)["impact ratio"]
-        if len(ratios) > 1 and any(finding.measure == "selection_rate_difference" for finding in fact):
+        if len(ratios) > 1 and ("selection_rate_difference", "everyone") in {
+            (each.measure, each.where) for each in fact
+        }:
             said += [
                 f"{who}: {ratios.idxmin()}, selected {decimals(ratios.min(), 2, 1)} times as often as {ratios.idxmax()}"
             ]
