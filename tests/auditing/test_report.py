@@ -178,7 +178,12 @@ def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
     assert found.startswith(
         "Undecided: people, tested on 400 people for differences by sex: no difference was found, but "
     )
-    assert "Could be missed: a selection rate difference below 8.1 points (sex) would be detected with" in found
+    said = (
+        "Could be missed: a selection rate difference below 8.1 points (sex) would be detected with less than 80% power"
+    )
+    assert f"{said}. " in found
+    large = finding(people(), 0.5, measure="selection_rate_difference", smallest=lambda alpha, margin: 0.02)
+    assert f"{said} in at least one comparison. " in report_of(silent, large).summary
     assert (
         "FlipTest and FairTest queried the model with 900 rows (at most 1,000 were allowed), and 400 rows again for "
         "the determinism check, which the budget does not count." in report(n_queries=1300, n_repeated=400).to_html()

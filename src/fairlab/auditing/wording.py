@@ -290,14 +290,16 @@ def _answers(report) -> str:
 
 def _unseen(report) -> str:
     """Return how small a difference of selection rates, and a flip rate, could not have been seen."""
-    everyone = report.frame[report.frame["where"].eq("everyone") & np.isfinite(report.frame["smallest"])]
-    smallest = everyone.groupby(["measure", "who"])["smallest"].max()
+    frame, measures = report.frame, ("selection_rate_difference", "counterfactual_flip_rate")
+    is_shown = frame["where"].eq("everyone") & frame["measure"].isin(measures) & np.isfinite(frame["smallest"])
+    groups = frame[is_shown & frame["who"].isin(report.case.sensitive_features)].groupby(["measure", "who"])["smallest"]
+    smallest, some = groups.max(), " in at least one comparison" * bool((groups.size() > 1).any())
     said = []
-    for measure in ("selection_rate_difference", "counterfactual_flip_rate"):
+    for measure in measures:
         known = [name for name in report.case.sensitive_features if (measure, name) in smallest.index]
         if shown := [f"{decimals(100 * smallest[measure, name])} points ({name})" for name in known]:
             said.append(f"{_one(measure)} below {' and '.join(shown)}")
-    return f"{' or '.join(said)} would be detected with less than 80% power." if said else ""
+    return f"{' or '.join(said)} would be detected with less than 80% power{some}." if said else ""
 
 
 def _on_inputs(report) -> str:
