@@ -468,9 +468,12 @@ def test_a_gap_that_is_closed_is_better_and_one_that_opens_is_worse():
     assert row["low"] <= row["change"] <= row["high"] < 0
     assert rows_of(case(fair), case(old))[0]["verdict"] == "worse"
     assert repr(compare(case(old), case(old))) == "ModelComparison: 0 better, 0 worse, 1 ruled out and 0 undecided"
-    [mirrored] = rows_of(case(old), case(lambda rows: fair(rows) & (rows["sex"] == "woman")))
+    turned = compare(case(old), case(lambda rows: fair(rows) & (rows["sex"] == "woman")))
+    [mirrored] = turned.to_frame().to_dict(orient="records")
     assert mirrored["low"] < 0 < mirrored["high"], "a gap that changes its sign only"
     assert mirrored["verdict"] == "undecided"
+    assert "In the other direction: selection rate difference, sex: man minus woman, from 0." in turned.summary
+    assert "other direction" not in compare(case(old), case(fair)).summary
 
 
 def test_with_true_labels_errors_are_compared_for_everyone_and_each_group():

@@ -98,13 +98,16 @@ class ModelComparison(Result):
         labels = [case.pos_label for case in (self.before, self.after)]
         if labels[0] != labels[1] and None not in labels:
             said.append(f"Favourable is {labels[0]!r} before and {labels[1]!r} after, taken as the same.")
-        for verdict in (BETTER, WORSE):
-            found = self.rows[self.rows["verdict"] == verdict]
+        gaps = self.rows[["before", "after"]]
+        is_turned = (gaps.prod(axis=1) < 0) & (gaps.abs().min(axis=1) >= self.within)  # of which the size says nothing
+        kinds = {kind.capitalize(): self.rows["verdict"] == kind for kind in (BETTER, WORSE)}
+        for kind, chosen in (kinds | {"In the other direction": is_turned}).items():
             lines = [
                 f"{row.measure}, {row.where}, from {number(row.before)} to {number(row.after)}"
-                for row in found.itertuples()
+                for row in self.rows[chosen].itertuples()
             ]
-            said.append(f"{verdict.capitalize()}: {'; '.join(lines) or 'nothing that could be shown'}.")
+            if lines or kind in kinds:
+                said.append(f"{kind}: {'; '.join(lines) or 'nothing that could be shown'}.")
         said.append(
             f"{count(len(self.rows), 'measure was', 'measures were')} tested together (Holm's correction); if nothing "
             f"had changed, the family-wise error rate is at most {1 - self.confidence_level:.2g}."

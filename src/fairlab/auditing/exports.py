@@ -17,7 +17,6 @@ SURROGATES = "\ud800-\udfff"  # halves of characters, which UTF-8 cannot write
 CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f"  # which XML cannot, but for tabs and ends of lines
 NONCHARACTERS = "\ufdd0-\ufdef" + "".join(f"{chr(0x10000 * k + 0xFFFE)}{chr(0x10000 * k + 0xFFFF)}" for k in range(17))
 MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")  # of Markdown; an underscore inside a word is none
-MEASURES = ["sensitive_features", "where", "effect", "estimate", "low", "high", "p_value", "answer", "people_needed"]
 
 
 def legal(text: str) -> str:
@@ -94,7 +93,7 @@ def model_card(report) -> str:
         "## Rates by group",
         *(_markdown(table.reset_index(names=name)) for name, table in report.groups.items()),
         "## Comparisons",
-        _markdown(_in_words(report.frame)[MEASURES]),
+        _markdown(wording.comparisons(report.frame)),
         "## What to do next",
         "\n".join(
             f"- {_plain(finding.sentence or finding.effect)}. {wording.next_step(finding.measure)}"
@@ -109,12 +108,6 @@ def model_card(report) -> str:
 
 def _test_case(suite: ElementTree.Element, method: str, name: str) -> ElementTree.Element:
     return ElementTree.SubElement(suite, "testcase", classname=f"fairlab.{method}", name=name)
-
-
-def _in_words(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return findings with p-values and numbers of people as the page has them."""
-    words = {"p_value": wording.p_value, "people_needed": wording.people_needed}
-    return frame.assign(sensitive_features=frame["who"], **{name: frame[name].map(say) for name, say in words.items()})
 
 
 def _plain(text: str) -> str:

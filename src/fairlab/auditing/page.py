@@ -197,16 +197,8 @@ def _comparisons(report) -> str:
 
 
 def _table_of(rows: pd.DataFrame) -> str:
-    shown = {
-        "comparison": [f"{finding.comparison} ({finding.method})" for finding in rows["finding"]],
-        "estimate": rows["estimate"].map(wording.number),
-        "interval": rows["finding"].map(wording.interval),
-        "p": rows["p_value"].map(wording.p_value),
-        "people needed": rows["people_needed"].map(wording.people_needed),
-        "n": rows["n"].map("{:,}".format),
-    }
     names = ["significant" if is_so else "" for is_so in rows["significant"]]
-    return _table(pd.DataFrame(shown), names, "comparisons")
+    return _table(wording.comparisons(rows).drop(columns="answer"), names, "comparisons")
 
 
 def _evidence(report, finding, rows) -> str:

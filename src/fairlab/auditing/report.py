@@ -321,8 +321,9 @@ class Report(Result):
             power of 80% (of findings that are not significant), ``through``, the features that were varied in place of
             the sensitive ones, and ``sentence``.
         """
-        more = ["population", "method", "n", "significant", "measure", "raw_p_value", "limit", "p_value_within"]
-        return self.frame[[*exports.MEASURES, *more, "smallest", "through", "sentence"]]
+        measures = ["sensitive_features", "where", "effect", "estimate", "low", "high", "p_value", "answer"]
+        more = ["people_needed", "population", "method", "n", "significant", "measure", "raw_p_value", "limit"]
+        return self.frame[[*measures, *more, "p_value_within", "smallest", "through", "sentence"]]
 
     def plot(self) -> "Figure":
         """Return a forest plot: one line for each finding with its interval, one panel for each method."""

@@ -142,21 +142,32 @@ def reasons(report) -> list[str]:
 def line(finding: Finding) -> str:
     """Return a finding in a few words: its sentence, or who, where and which effect, then its interval and method."""
     said = finding.sentence or f"{finding.who}, {finding.where}: {finding.effect} {number(finding.estimate)}"
-    if math.isnan(finding.low) or math.isnan(finding.high):
-        return f"{said} (no interval, by {finding.method})"
-    low, high = finding.low, finding.high
+    is_share, ends = _is_share(finding.measure), (finding.low, finding.high)
     if finding.estimate < 0 and finding.measure.endswith("difference"):  # "lower by"
-        low, high = 0.0 - high, 0.0 - low
-    if _is_share(finding.measure):
-        known = f"{decimals(100 * low)} to {decimals(100 * high)} percentage points"
-    else:
-        known = f"{number(low)} to {number(high)}"
-    return f"{said} (interval {known}, by {finding.method})"
+        ends = 0.0 - finding.high, 0.0 - finding.low
+    known = " to ".join(decimals(100 * end) if is_share else number(end) for end in ends)
+    known = f"interval {known}{' percentage points' * is_share}" if not np.isnan(ends).any() else interval(finding)
+    return f"{said} ({known}, by {finding.method})"
 
 
-def points(*sizes: float) -> str:
-    """Return shares as percentage points in words: "5 percentage points", "4.1 and 6 percentage points"."""
-    return f"{listed(f'{100 * size:.3g}' for size in sizes)} percentage points"
+def comparisons(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return findings, of which a report's frame has these rows, as a table in words."""
+    return pd.DataFrame(
+        {
+            "comparison": [f"{finding.comparison} ({finding.method})" for finding in rows["finding"]],
+            "answer": rows["answer"],
+            "estimate": rows["estimate"].map(number),
+            "interval": rows["finding"].map(interval),
+            "p": rows["p_value"].map(p_value),
+            "people needed": rows["people_needed"].map(people_needed),
+            "n": rows["n"].map("{:,}".format),
+        }
+    )
+
+
+def points(size: float) -> str:
+    """Return a share as percentage points in words: "5 percentage points"."""
+    return f"{100 * size:.3g} percentage points"
 
 
 def people_needed(people: float) -> str:
