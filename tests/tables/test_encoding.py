@@ -197,7 +197,7 @@ def test_a_folder_is_of_the_files_that_it_was_made_of(tmp_path):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (lambda files: None, {"key": "id"}, "expected to be asked for"),
+        (lambda files: None, {"key": "id"}, "made for .* found .*; delete the folder, or name another one"),
         (
             lambda files: people(first=10_000).to_parquet(files / "part-2.parquet"),
             {},

@@ -100,7 +100,9 @@ def encode(
             raise FilesError(f"{folder}: expected a new folder, or one of an earlier call, found other files")
         found = json.loads(states[0].read_text("utf-8")) if states else None
         if found and found["asked"] != asked:
-            raise FilesError(f"{folder}: expected to be asked for {found['asked']} as before, found {asked}")
+            new, old = (each["columns"] or "all columns" for each in (asked, found["asked"]))
+            differ = f"columns {old}, found {new}" if new != old else f"{found['asked']}, found {asked}"
+            raise FilesError(f"{folder}: made for {differ}; delete the folder, or name another one")
         if found:
             check_sources(found, folder, files)
         if not (folder / META).exists():

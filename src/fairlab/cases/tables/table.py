@@ -13,6 +13,7 @@ from fairlab.cases.tables.keys import Code, Cut, Distance, Hash, Key, Split, Sum
 from fairlab.cases.tables.thresholds import find_thresholds
 
 MOST_CATEGORIES = 255  # of a column of an engine, or of codes
+LEAVE = "or leave the column out (in a shell, --features names the others)"
 ROWS_AT_ONCE = 2**17  # whose terms are summed at once: they fit into a cache
 
 
@@ -153,9 +154,9 @@ class StoredTable(Table):
     def check_numbers(self, name: str) -> None:
         """Raise a ValueError unless a column is of numbers, none of them missing or infinite."""
         if not self.is_number(name):
-            raise ValueError(f"column {name!r} has more than {MOST_CATEGORIES} different values; group them")
+            raise ValueError(f"column {name!r} has more than {MOST_CATEGORIES} different values; group them, {LEAVE}")
         if n := self._n_not_finite(name):
-            raise ValueError(f"column {name!r}: {n:.0f} values are missing or infinite; fill them or drop the rows")
+            raise ValueError(f"column {name!r}: {n:.0f} values are missing or infinite; fill them, {LEAVE}")
 
     def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
         """Return thresholds of columns of numbers, exactly those of `find_thresholds`."""
