@@ -370,6 +370,12 @@ def test_interrupt_during_import_prints_one_line(name):
     assert (done.returncode, done.stderr) == (130, "fairlab: interrupted\n")
 
 
+def test_an_audit_that_is_interrupted_speaks_of_no_trials(model, here, capsys):
+    (here / "bank.py").write_text("def predict(rows):\n    raise KeyboardInterrupt\n")
+    assert main(AUDIT) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "fairlab: interrupted"
+
+
 def test_two_models_are_compared_and_worse_is_3_and_nothing_is_4(here, capsys):
     pd.DataFrame({"sex": ["f", "m"] * 300, "points": np.arange(600) % 60}).to_csv("table.csv", index=False)
     rules = {"fair": "rows['points'] > 30", "unfair": "rows['points'] > 20 + 20 * (rows['sex'] == 'f')"}

@@ -35,12 +35,13 @@ PLACES = ("FAIRLAB_ROOT", "FAIRLAB_RESULTS", "FAIRLAB_DATA_CACHE", "FAIRLAB_DATA
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for a failure, 2 for a wrong call."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
     for name in PLACES:  # kernels and jobs run in other folders
         if (value := os.environ.get(name)) and "://" not in value:
             os.environ[name] = str(Path(value).absolute())
     try:
         # Click's own `main` would take the message from an interruption.
-        with fairlab.make_context("fairlab", sys.argv[1:] if arguments is None else list(arguments)) as context:
+        with fairlab.make_context("fairlab", list(given)) as context:
             return fairlab.invoke(context) or 0
     except click.exceptions.Exit as end:  # of --help
         return end.exit_code
@@ -49,7 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG_CALL
     except KeyboardInterrupt as stop:
         logging.getLogger("asyncio").disabled = True  # it would log each unfinished task
-        print(f"fairlab: {str(stop) or 'interrupted; finished trials are cached'}", file=sys.stderr)
+        said = "interrupted" + "; finished trials are cached" * (given[:1] == ["run"])
+        print(f"fairlab: {str(stop) or said}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError as error:  # the reader closed the pipe
         if error.filename:  # of an output; else nobody reads what is printed
@@ -351,6 +353,7 @@ def audit(
     from fairlab.auditing import audit, forecast
     from fairlab.auditing.guard import Accepted, Rule, judge, read_baseline
     from fairlab.auditing.wording import count, lines, rates, reasons
+    from fairlab.cases.finding import listed
 
     files = {"html": html, "json": json, "junit": junit, "model_card": model_card}
     start, seconds = time.monotonic(), options["max_seconds"]
@@ -378,7 +381,9 @@ def audit(
     for sentence in [*reasons(report), *report.warnings]:
         print(sentence)
     made, missed = count(len(report.findings), "comparison"), count(len(report.skipped), "reason")
-    print(f"--html FILE or --json FILE writes {made}, and {missed} why others were not made.")
+    written = listed(path for path in (html, json) if path is not None)
+    where = f"Written to {written}:" if written else "--html FILE or --json FILE writes"
+    print(f"{where} {made}, and {missed} why others were not made.")
     for name, path in files.items():
         if path is not None:
             getattr(report, f"to_{name}")(path, **({"rows": rows} if name in ("html", "json") else {}))
@@ -388,7 +393,12 @@ def audit(
             print(f"{word}: {sentence}")
     if judged.failing:
         return SIGNIFICANT
-    return NOT_ASSESSED if judged.not_judged or not report.n_tests else 0
+    if judged.not_judged or not report.n_tests:
+        return NOT_ASSESSED
+    if rules or baseline:  # the verdict by itself may read as a failure
+        held = ["no rule is violated"] * bool(rules) + [f"nothing is new or worse than in {baseline}"] * bool(baseline)
+        print(f"passes: {listed(held)}{', but for what is accepted' * bool(judged.accepted)}")
+    return 0
 
 
 OF_FILES = ("model", "table", "decisions", "sensitive_features", "features", "pos_label", "confidence_level", "codes")

@@ -298,9 +298,14 @@ def test_a_configuration_has_the_options_and_the_command_line_comes_first(folder
     accept = '[[accept]]\nmeasure = "selection_rate_difference"\nsensitive_features = "sex"\nreason = "agreed"\n'
     (folder / "audit.toml").write_text(CONFIG + accept + "expires = 2999-01-31\n")
     assert run() == 0
-    assert "accepted until 2999-01-31: agreed" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "accepted until 2999-01-31: agreed" in out
+    assert "Difference found" in out and out.endswith("\npasses: no rule is violated, but for what is accepted\n")
+    assert "\nWritten to audit.json: " in out and "FILE writes" not in out
     shutil.copy("audit.json", "before.json")
     assert run("--baseline", "before.json", "--fail-on", "impact_ratio < 0.01") == 0
+    held = "no rule is violated and nothing is new or worse than in before.json"
+    assert f"\npasses: {held}\n" in capsys.readouterr().out
     assert run("--fail-on", "loss_ratio > 9", "--fail-on", "impact_ratio < 0.9") == 3
     capsys.readouterr()
     assert run("--fail-on", "loss_ratio > 9") == 4

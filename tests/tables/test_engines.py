@@ -337,7 +337,11 @@ REST = range(2, 600)
             {},
             "key: expected whole numbers or text in column 'id', found Boolean",
         ),
-        (FLAWLESS.assign(pay=[1.5, None, *REST]), {}, "column 'pay': 1 values are missing or infinite; fill them, or leave the column out"),
+        (
+            FLAWLESS.assign(pay=[1.5, None, *REST]),
+            {},
+            "column 'pay': 1 values are missing or infinite; fill them, or leave the column out",
+        ),
         (FLAWLESS.assign(pay=[1.5, np.inf, *REST]), {}, "column 'pay': 1 values are missing or infinite"),
         (FLAWLESS.assign(sex=["1.5", *["2"] * 599]), {}, "column 'sex' holds numbers as text"),
         (
