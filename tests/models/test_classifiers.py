@@ -1,3 +1,4 @@
+import inspect
 import sys
 import time
 
@@ -18,11 +19,18 @@ from fairlab.models import (
     LinearClassifier,
     SoftwareError,
     WhiteBoxClassifier,
+    classifiers,
 )
 
 # What is known of these white boxes in closed form.
 POINTS = np.array([[0.5, -1.0, 2.0], [0, 0, 0], [-3, 1, 1]])
 COEF, INTERCEPT = np.array([[1.0, 2, 3], [0, -1, 1], [5, 5, 5]]), np.array([0.5, -0.25, 0])
+
+
+def test_tensorflow_compiles_losses_without_a_warning():
+    functions = [each for each in vars(classifiers).values() if getattr(each, "__module__", "") == classifiers.__name__]
+    for function in filter(inspect.isfunction, functions):
+        tf.autograph.to_graph(function)  # refuses what it would warn of
 
 
 def test_a_linear_classifier_by_hand():

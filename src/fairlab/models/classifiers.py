@@ -216,8 +216,10 @@ def _labels(y, X):
 
 def _signs(y, like_these):
     """Return -1 and 1 for labels 0 and 1."""
-    if not _is_tensor(y) and not (known := np.isin(y, (0, 1))).all():
-        raise ValueError(f"y: expected labels 0 and 1, found {np.asarray(y)[~known][0]}")
+    if not _is_tensor(y):
+        known = np.isin(y, (0, 1))  # on a line of its own: TensorFlow warns of code that it cannot compile
+        if not known.all():
+            raise ValueError(f"y: expected labels 0 and 1, found {np.asarray(y)[~known][0]}")
     return 2 * (tf.cast(y, like_these.dtype) if _is_tensor(like_these) else np.asarray(y, like_these.dtype)) - 1
 
 
