@@ -52,6 +52,7 @@ def report(*results, table=None, model=people, **changes):
         sensitive_features=("sex",),
         features=tuple(table.columns),
         n_given=len(table),
+        person=None,
         task="numbers",  # without decisions there are no rates by group
         y_true=None,
         unseen=(),

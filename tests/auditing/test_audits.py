@@ -95,6 +95,17 @@ def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(me
     assert "A random sample of 1,000 of the 5,000 rows is examined; intervals are about all 5,000." in first.to_html()
 
 
+def test_the_next_step_is_a_larger_budget_for_a_sample_and_to_look_at_decisions_that_are_all_alike():
+    people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400)})
+    case = Case(lambda rows: rows["points"] % 5 > 2, people, sensitive_features="sex")
+    said = [audit(case, methods=["rates"], budget=budget).summary for budget in (200, 2_000)]
+    assert "Next: Examine more of the 400 rows with a larger budget, or" in said[0]
+    assert "Next: Collect more people, or" in said[1]
+    with pytest.warns(UserWarning, match="All decisions are unfavourable"):
+        case = Case(lambda rows: rows["points"] < 0, people, sensitive_features="sex")
+    assert "Next: Check the decisions first: they are all alike" in audit(case, methods=["rates"]).summary
+
+
 def test_some_methods_by_name(case, methods):
     report = audit(case, budget=2400, methods=["AEQUITAS", "FlipTest", "individual fairness"])
     assert list(methods[0]) == ["fliptest", "individual_fairness", "aequitas"]

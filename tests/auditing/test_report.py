@@ -176,7 +176,8 @@ def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
     silent = finding(people(), 0.5, measure="selection_rate_difference", smallest=lambda alpha, margin: 0.081)
     found = report_of(silent, finding(people(), 0.7)).summary
     assert found.startswith(
-        "Undecided: people, tested on 400 people for differences by sex: no difference was found, but "
+        "Undecided: people, tested on 400 people for differences by sex: no difference of more than 0.5 percentage "
+        "points was found, but "
     )
     said = (
         "Could be missed: a selection rate difference below 8.1 points (sex) would be detected with less than 80% power"

@@ -323,6 +323,9 @@ def test_an_audit_counts_every_decision_whatever_the_budget():
     counted = report.provenance["people"], report.groups["sex"]["people"].sum(), report.n_queries, forecast(case)
     assert counted == (N, N, 0, 0)
     assert "a table of decisions without a model, tested on 1,200 people" in report.summary
+    people = repeated(table(600))
+    report = fairlab.audit(case_of(people, person="person"), methods=["rates"])
+    assert f"without a model, tested on {len(people)} decisions about 120 people for" in report.summary
 
 
 @pytest.mark.parametrize("options", [{}, {"weights": "weight"}, {"person": "person"}, {"scores": "score"}])

@@ -206,10 +206,19 @@ def _next(report) -> str:
         return next_step(report.significant[0].measure)
     if not report.n_tests:
         return ""
+    case = report.case
+    if case.task != "numbers" and case.decide().mean() in (0, 1):
+        return (
+            "Check the decisions first: they are all alike, as of a model whose inputs are not scaled or coded as they "
+            "were in its training."
+        )
     if report.is_within:
         return "Keep this report, and repeat the audit when the decisions or the population change."
+    more = "Collect more people"
+    if len(case.table) < case.n_given:
+        more = f"Examine more of the {case.n_given:,} rows with a larger budget"
     return (
-        "Collect more people, or compare fewer and larger groups; or, if a larger difference would be acceptable, "
+        f"{more}, or compare fewer and larger groups; or, if a larger difference would be acceptable, "
         "state it (within=) before you repeat the audit."
     )
 
@@ -219,8 +228,10 @@ def _verdict(report) -> str:
     features, name = listed(report.case.sensitive_features), report.model_name or name_of(report.case)
     if not report.n_tests:
         return f"no statistical test was possible, so this audit says nothing about differences by {features}."
-    people, given = count(len(report.case.table), "person", "people"), report.case.n_given
-    sample = f" (a random sample of {given:,})" if len(report.case.table) < given else ""
+    rows, given, person = len(report.case.table), report.case.n_given, report.case.person
+    people = count(rows if person is None else len(set(person)), "person", "people")
+    people = people if person is None else f"{count(rows, 'decision')} about {people}"
+    sample = f" (a random sample of {given:,})" if rows < given else ""
     start = f"{name}, tested on {people}{sample} for differences by {features}"
     tests, risk = count(report.n_tests, "comparison"), f"{100 * (1 - report.confidence_level):.2g}%"
     if report.significant:
@@ -233,8 +244,11 @@ def _verdict(report) -> str:
             f"{start}: differences as large as {margins(report, 'within')} are ruled out in every comparison made, "
             f"with an error probability of at most {risk}. The {tests}: {made}."
         )
-    large = margins(report, "within")
-    return f"{start}: no difference was found, but there are too few people to rule out one as large as {large}."
+    least, large = margins(report, "margin"), margins(report, "within")
+    return (
+        f"{start}: no difference of more than {least} was found, but there are too few people to rule out one as large "
+        f"as {large}."
+    )
 
 
 def _seen(fact: list[Finding]) -> str:
