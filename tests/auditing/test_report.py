@@ -23,7 +23,7 @@ from fairlab.auditing import wording
 from fairlab.auditing.comparison import are_same_people, difference, gap
 from fairlab.auditing.evidence import binned, shown_rows
 from fairlab.cases import MethodResult
-from fairlab.cases.finding import percent
+from fairlab.cases.finding import decimals, percent
 from fairlab.fairtest.impact import UNKNOWN
 
 
@@ -82,6 +82,10 @@ def test_an_interval_is_in_the_unit_and_the_direction_of_its_sentence(measure, e
 )
 def test_a_share_reads_as_none_or_all_only_if_it_is(share, said):
     assert percent(share) == said
+
+
+def test_a_ratio_reads_as_its_limit_only_if_it_is():
+    assert [decimals(ratio, 2, 1.25) for ratio in (1.2512, 1.25, 1.2551, 0.0004)] == ["1.251", "1.25", "1.26", "0.0004"]
 
 
 def test_of_rare_decisions_no_rate_and_no_difference_reads_as_none():

@@ -19,7 +19,7 @@ from fairlab.auditing.report import UNDECIDED, Report
 from fairlab.auditing.wording import comparable, line, settled_by
 from fairlab.cases import Finding
 from fairlab.cases.decisions import why_no_error_rates
-from fairlab.cases.finding import listed
+from fairlab.cases.finding import decimals, listed
 from fairlab.checks import check_number, suggestion
 from fairlab.statistics import bonferroni_level, holm
 
@@ -124,7 +124,10 @@ class Rule:
         n_pairs = sum(comb(len(names), 2) for names in compared.values())
         corrected = report.impact_tables(bonferroni_level(report.confidence_level, max(n_pairs, 1)))
         return [
-            (Subject(RATIO, features), f"{self}: {features} {name} {table.loc[name, 'impact ratio']:.2f}")
+            (
+                Subject(RATIO, features),
+                f"{self}: {features} {name} {decimals(table.loc[name, 'impact ratio'], 2, self.limit)}",
+            )
             for features, table in corrected.items()
             for name in compared[features]
             if table.loc[name, "ratio high"] < self.limit

@@ -330,7 +330,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def decimals(value: float, n: int = 1, whole: float = 100.0) -> str:
-    """Return a number with some decimals, and with more where it would read as 0 or as the whole, and is neither."""
+    """Return a number with some decimals, and with more where it would read as 0 or as a whole that it is not."""
     nearest = round(value, n) + 0.0  # which makes -0 a 0
     away = abs(value - nearest)
     if abs(nearest) in (0, whole) and away > ROUNDING:

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import expit
 
 from fairlab.cases import Finding
-from fairlab.cases.finding import OTHER, free_name
+from fairlab.cases.finding import OTHER, decimals, free_name
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import POSITIVE, check_number, checked
 from fairlab.fair_metric import FairMetric, direction_p_values, sensitive_directions, subspace_basis
@@ -199,8 +199,8 @@ class IndividualFairness(Method):
             p_value=found.p_value(limit),
             evidence=_evidence(case, scorer, people, images, ratios, worst, name),
             n=len(ratios),
-            sentence=f"{how[0].upper()}{how[1:]}, the model's loss is {estimate:.2f} times as high, where up to "
-            f"{limit:g} counts as fair",
+            sentence=f"{how[0].upper()}{how[1:]}, the model's loss is {decimals(estimate, 2, limit)} times as high, "
+            f"where up to {limit:g} counts as fair",
             measure="loss_ratio",
             test=found.p_value,
             smallest=partial(smallest_effect, low, high, self.confidence_level),
