@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 from audited import finding, people, report_of
+from scipy.special import expit
 from scipy.stats import binom
 
 from fairlab import Case, audit
@@ -160,6 +161,23 @@ def baseline(tmp_path):
 )
 def test_a_baseline_fails_what_is_new_worse_or_reversed(baseline, now, said):
     assert [text.split(": ")[0] for text in judge(report_of(now), baseline=baseline).failing] == said
+
+
+def test_a_loss_ratio_of_other_people_is_not_new(tmp_path):
+    class Model:
+        def predict_proba(self, rows):
+            odds = np.asarray(rows["age"] / 10 - 5 + 3 * (rows["job"] == "smith"), dtype=float)
+            return np.column_stack([expit(-odds), expit(odds)])
+
+    def audited(n, seed):
+        table, rng = people(n, seed), np.random.default_rng(seed)
+        table["job"] = np.where(rng.random(n) < 0.9, np.where(table["sex"] == "man", "smith", "cook"), "clerk")
+        case = Case(Model(), table, sensitive_features="sex", features=["age", "job"])
+        return audit(case, methods=["individual_fairness"], budget=20_000, progress=False)
+
+    audited(1_000, 0).to_json(tmp_path / "before.json")
+    again = audited(400, 1)
+    assert len(again.significant) == 1 and judge(again, baseline=tmp_path / "before.json").failing == []
 
 
 def damaged(**parts):

@@ -289,7 +289,7 @@ def test_a_result_lists_what_was_found_and_what_was_skipped():
 
 
 def test_a_long_effect_leaves_its_interval_room():
-    effect = "loss ratio under perturbation along the direction of sex (fair up to 1.25; 1.06 with sex shuffled)"
+    effect = "loss ratio under perturbation along the direction of sex (its own decisions as labels; fair up to 1.25)"
     figure = gap(effect=effect).plot()
     figure.draw_without_rendering()
     assert figure.axes[0].get_position().width > 0.4

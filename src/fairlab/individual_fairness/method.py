@@ -50,8 +50,8 @@ class IndividualFairness(Method):
 
     **Any other model is linearised**: people are moved in one step along the direction in which the groups differ, as
     far as their means are apart, less what chance adds, with log odds taken as linear, by differences between rows. The
-    interval counts people and directions as drawn at random (a jackknife over rows of the table). The effect names the
-    mean loss ratio with the column shuffled, too, which is what a fair model would show.
+    interval counts people and directions as drawn at random (a jackknife over rows of the table). The sentence names
+    the mean loss ratio with the column shuffled, too, which is what a fair model would show.
 
     The p-value is that of "the ratio is at most `max_loss_ratio`", or of "what the model takes from the other features
     has nothing to do with the groups", whichever is the larger: by likelihood-ratio tests of the regressions, or by
@@ -178,7 +178,7 @@ class IndividualFairness(Method):
         random_state = derive_seed(self.random_state, self.title, name)
         found = linearised_ratio(*known, random_state=random_state)
         effect = f"loss ratio under perturbation along the {name} direction"
-        shuffled = f"; {found.by_chance:.2f} with {name} shuffled"
+        shuffled = f", and {found.by_chance:.2f} times with {name} shuffled"
         images = _moved(case, people, found.moves)
         return self._finding(case, scorer, people, name, effect, found, images, worst, shuffled)
 
@@ -192,7 +192,7 @@ class IndividualFairness(Method):
             method=self.title,
             sensitive_features=(name,),
             where="everyone",
-            effect=f"{effect} ({labels}fair up to {limit:g}{more})",
+            effect=f"{effect} ({labels}fair up to {limit:g})",
             estimate=estimate,
             low=low,
             high=high,
@@ -200,7 +200,7 @@ class IndividualFairness(Method):
             evidence=_evidence(case, scorer, people, images, ratios, worst, name),
             n=len(ratios),
             sentence=f"{how[0].upper()}{how[1:]}, the model's loss is {decimals(estimate, 2, limit)} times as high, "
-            f"where up to {limit:g} counts as fair",
+            f"where up to {limit:g} counts as fair{more}",
             measure="loss_ratio",
             test=found.p_value,
             smallest=partial(smallest_effect, low, high, self.confidence_level),
