@@ -815,12 +815,30 @@ def test_what_was_fitted_to_an_array_gets_one():
     assert wrap_model(forest).predict(mixed).shape == (2,)
 
 
-def test_the_features_of_the_fit_come_in_its_order():
-    by_place = SimpleNamespace(feature_names_in_=["a", "b"], predict=lambda rows: rows.to_numpy()[:, 1] > 0)
-    table = POINTS.assign(sex=["f", "m"] * 20)
-    case = Case(by_place, table, sensitive_features="sex", features=["b", "a"])
-    swapped = wrap_model(by_place).predict(POINTS[["b", "a"]])
-    assert case.decide().tolist() == swapped.tolist() == (POINTS["b"] > 0).tolist()
+@pytest.mark.parametrize("library", ["feature_names_in_", "feature_names_", "feature_name_"])
+def test_the_features_of_the_fit_come_in_its_order(library):
+    def answer(rows):
+        return np.asarray(rows)[:, 1] > 0
+
+    named, unnamed = (
+        SimpleNamespace(**{library: names}, n_features_in_=2, predict=answer)
+        for names in (["a", "b"], ["Column_0", "Column_1"])
+    )
+    table = POINTS[["b", "a"]].assign(sex=["f", "m"] * 20)
+    for features in (None, ["b", "a"]):
+        case = Case(named, table, sensitive_features="sex", features=features)
+        assert case.decide().tolist() == (POINTS["b"] > 0).tolist()
+    assert wrap_model(named).predict(table[["b", "a"]]).tolist() == (POINTS["b"] > 0).tolist()
+    assert wrap_model(unnamed).predict(table[["b", "a"]]).tolist() == (POINTS["a"] > 0).tolist()
+    for part, inner in (
+        ("best_estimator_", named),
+        ("calibrated_classifiers_", [SimpleNamespace(estimator=named)]),
+        ("estimators_", [named, unnamed]),
+        ("steps", [("first", named), ("second", unnamed)]),
+    ):
+        assert wrap_model(SimpleNamespace(**{part: inner}, n_features_in_=2, predict=answer)).columns == ("a", "b")
+    by_number = SimpleNamespace(**{library: ["0", "1"]}, n_features_in_=2, predict=answer)
+    assert wrap_model(by_number).columns == (None if library == "feature_names_" else ("0", "1"))
 
 
 @pytest.mark.parametrize("threshold", [0.7, 0.3, 0.5])

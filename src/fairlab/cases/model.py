@@ -4,7 +4,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from functools import partial
 from importlib import import_module
@@ -23,6 +23,11 @@ from fairlab.cases.schema import CaseError, case_errors, check_values
 from fairlab.checks import align, check_number
 
 LABELS = (str, bytes, Real, np.bool_)
+# Where estimators have the names of the columns that they were fitted to, and the names that they make up for an array:
+# those of scikit-learn and LightGBM, of CatBoost, and of LightGBM before 4.6.
+FITTED = {"feature_names_in_": r"Column_\d+", "feature_names_": r"\d+", "feature_name_": r"Column_\d+"}
+# Where a search, a calibration, an ensemble or a pipeline has what it hands its rows to.
+INNER = ("best_estimator_", "estimator_", "calibrated_classifiers_", "estimators_", "steps", "estimator")
 
 
 class ModelAdapter:
@@ -460,9 +465,7 @@ def _of_estimator(model) -> ModelAdapter:
         raise TypeError("model: expected one output, found several; hand them in one by one")
     if classes is not None:
         classes = tuple(np.asarray(classes).tolist())
-    names: Any = getattr(model, "feature_names_in_", None)
-    is_named = names is not None and not all(re.fullmatch(r"Column_\d+", str(name)) for name in names)
-    columns = tuple(map(str, names)) if is_named else None  # names such as Column_0 are LightGBM's for an array
+    columns = _fitted_names(model) or None
     score = unit = None
     if hasattr(model, "predict_proba"):
         score, unit = partial(_probability, model, 2 if classes is None else len(classes)), "probability"
@@ -477,6 +480,25 @@ def _of_estimator(model) -> ModelAdapter:
         columns=columns,
         takes_array=columns is None and hasattr(model, "n_features_in_"),
     )
+
+
+def _fitted_names(model) -> tuple[str, ...]:
+    """Return the columns that an estimator, or what it hands its rows to, was fitted to; none if it knows none."""
+    for attribute, made_up in FITTED.items():
+        if (names := _attribute(model, attribute)) is not None:
+            names = tuple(map(str, names))
+            return () if all(re.fullmatch(made_up, name) for name in names) else names
+    parts = [_attribute(model, attribute) for attribute in INNER]
+    parts = [part[0] if isinstance(part, list) and part else part for part in parts]
+    parts = [part[-1] if isinstance(part, tuple) else part for part in parts]  # a name, and the step
+    return next((names for part in parts if part is not None and (names := _fitted_names(part))), ())
+
+
+def _attribute(model, name: str):
+    """Return an attribute, None of an estimator that has none, as before it is fitted."""
+    with suppress(Exception):
+        return getattr(model, name)
+    return None
 
 
 def _as_array(rows) -> np.ndarray:
