@@ -19,6 +19,7 @@ from fairlab.checks import (
     MissingExtraError,
     align,
     check_array,
+    check_binary,
     check_features,
     check_number,
     check_same_columns,
@@ -66,6 +67,7 @@ def differ(first, second):
     [
         (lambda: check_array([[np.nan, 1], [np.inf, 2]], "X"), "X: 2 values are missing or infinite"),
         (lambda: check_array([1, None], "X"), "X: expected numbers, found object"),
+        (lambda: check_binary([[0, 1], [2, 1]], "y"), "y: expected 0 and 1, or booleans, found 2"),
         (differ(["a", "b"], ["b", "a"]), "men and women differ in columns: their order differs"),
         (differ(["a", "b"], ["a", "c"]), "differ in columns: only in men: b; only in women: c"),
         (differ(["a"], ["a", "c"]), "differ in columns: only in women: c"),

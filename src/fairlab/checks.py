@@ -345,6 +345,28 @@ def check_array(values, name: str, *, finite: bool = True) -> np.ndarray:
     return values.astype(float)
 
 
+def check_binary(values, name: str, *, advice: str = "") -> np.ndarray:
+    """Return zeros and ones, or booleans, as an array of the type that they have.
+
+    Parameters
+    ----------
+    values : array-like
+    name : str
+        What to call them in an error.
+    advice : str
+        End of what is expected.
+
+    Raises
+    ------
+    ValueError
+        If one is anything else.
+    """
+    values = np.asarray(values)
+    if (strange := values[~np.isin(values, (0, 1))]).size:
+        raise ValueError(f"{name}: expected 0 and 1, or booleans{advice}, found {strange.tolist()[0]!r}")
+    return values
+
+
 def check_features(X, name: str = "X", *, min_rows: int = 1) -> tuple[np.ndarray, list[str]]:
     """Return `X` as a float array of shape (n_rows, n_features) and the names of its columns.
 

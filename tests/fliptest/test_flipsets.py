@@ -261,7 +261,7 @@ def test_the_p_value_is_the_level_at_which_the_interval_reaches_the_margin(margi
                 f"image_prediction: expected {found}",
             )
             for prediction, found in (
-                ([0.7, 0.2], "0 and 1, found 0.7"),
+                ([0.7, 0.2], "0 and 1, or booleans, found 0.7"),
                 (["yes", "no"], "numbers, found <U3"),
                 ([1], "one for each of 2 people"),
             )
@@ -273,7 +273,7 @@ def test_the_p_value_is_the_level_at_which_the_interval_reaches_the_margin(margi
         ),
         (
             lambda: counterpart_test(groups(60), (np.ones(60), np.full(60, 0.5))),
-            "decisions: expected booleans, found 0.5",
+            "decisions: expected 0 and 1, or booleans, found 0.5",
         ),
         (
             lambda: counterpart_test(groups(60), (np.ones(60), pd.Series(np.ones(60)))),

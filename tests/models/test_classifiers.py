@@ -1,4 +1,3 @@
-import inspect
 import sys
 import time
 
@@ -19,7 +18,6 @@ from fairlab.models import (
     LinearClassifier,
     SoftwareError,
     WhiteBoxClassifier,
-    classifiers,
 )
 
 # What is known of these white boxes in closed form.
@@ -27,9 +25,8 @@ POINTS = np.array([[0.5, -1.0, 2.0], [0, 0, 0], [-3, 1, 1]])
 COEF, INTERCEPT = np.array([[1.0, 2, 3], [0, -1, 1], [5, 5, 5]]), np.array([0.5, -0.25, 0])
 
 
-def test_tensorflow_compiles_losses_without_a_warning():
-    functions = [each for each in vars(classifiers).values() if getattr(each, "__module__", "") == classifiers.__name__]
-    for function in filter(inspect.isfunction, functions):
+def test_tensorflow_compiles_an_attack_without_a_warning():
+    for function in (KerasClassifier.follow, KerasClassifier._difference):
         tf.autograph.to_graph(function)  # refuses what it would warn of
 
 
@@ -94,11 +91,14 @@ def keras_end(n_outputs, activation):
         *(
             (
                 lambda name=name: getattr(LinearClassifier(COEF[0], 0.5), name)(POINTS, [1, -1, 1]),
-                "y: expected labels 0 and 1, found -1",
+                "y: expected 0 and 1, or booleans, found -1",
             )
             for name in ("loss", "loss_gradient")
         ),
-        (lambda: LinearClassifier(COEF[0], 0.5).loss_at(np.zeros(3), [1, -1, 1]), "y: expected labels 0 and 1, found"),
+        (
+            lambda: LinearClassifier(COEF[0], 0.5).loss_at(np.zeros(3), [1, -1, 1]),
+            "y: expected 0 and 1, or booleans, found",
+        ),
         # Keras models without log odds
         (lambda: keras_end(3, "softmax"), "expected one or two outputs per point, found 3"),
         (lambda: keras_end(1, None), "ends with linear, expected sigmoid for 1 outputs; .* say from_logits=True"),
@@ -112,14 +112,6 @@ def test_other_labels_and_keras_models_without_log_odds_are_refused(call, messag
         call()
 
 
-def test_arrays_and_tensors_get_the_same_answers():
-    model, y = LinearClassifier(COEF[0], 0.5), [1, 0, 1]
-    for ask in (model.loss, model.loss_gradient):
-        ours, theirs = ask(POINTS, y), ask(tf.constant(POINTS), y)
-        assert (type(ours), tf.is_tensor(theirs)) == (np.ndarray, True)
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-
-
 def test_points_of_whole_numbers_are_points_as_any_other():
     network = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
     network.set_weights([np.full((3, 1), 0.4), np.array([0.3])])
@@ -127,7 +119,7 @@ def test_points_of_whole_numbers_are_points_as_any_other():
     for model in (LinearClassifier([0.5, 0.25, -0.75], 0.5), KerasClassifier(network, from_logits=True)):
         np.testing.assert_allclose(model.log_odds(whole), model.log_odds(whole.astype(np.float32)), rtol=1e-6)
     np.testing.assert_array_equal(
-        LinearClassifier([0.5, 0.25, -0.75], 0.5).log_odds_gradient(whole)[0], [0.5, 0.25, -0.75]
+        LinearClassifier([0.5, 0.25, -0.75], 0.5).log_odds_gradient(whole)[1][0], [0.5, 0.25, -0.75]
     )
     metric = FairMetric.from_directions([[1.0, 1.0, 0.0]], scale=[0.5, 2.0, 1.0])
     np.testing.assert_allclose(metric.gradient(whole, 0 * whole), metric.gradient(whole * 1.0, whole * 0.0))

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import FRACTION, align, check_count, check_seed, checked
+from fairlab.checks import FRACTION, align, check_binary, check_count, check_seed, checked
 from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
@@ -177,10 +177,7 @@ def _checked(decisions, tables):
         raise ValueError(
             f"decisions: expected shapes {expected[0]} and {expected[1]}, found {' and '.join(map(str, found))}"
         )
-    for decision in decisions:
-        if not (known := np.isin(decision, (0, 1))).all():
-            raise ValueError(f"decisions: expected booleans, found {decision[~known][0]}")
-    return [decision.astype(bool) for decision in decisions]
+    return [check_binary(decision, "decisions").astype(bool) for decision in decisions]
 
 
 def _triples(tables, decisions, thirds, group, cost):

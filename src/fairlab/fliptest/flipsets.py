@@ -13,6 +13,7 @@ from fairlab.checks import (
     FRACTION,
     align,
     check_array,
+    check_binary,
     check_count,
     check_features,
     check_kind,
@@ -65,9 +66,7 @@ class Flipset:
             values = check_array(getattr(self, name), name)
             if values.shape != (len(self.index),):
                 raise ValueError(f"{name}: expected one for each of {len(self.index)} people, found {values.shape}")
-            if (strange := values[~np.isin(values, (0, 1))]).size:
-                raise ValueError(f"{name}: expected 0 and 1, found {strange[0]:g}")
-            object.__setattr__(self, name, values.astype(int))
+            object.__setattr__(self, name, check_binary(values, name).astype(int))
 
     @property
     def positive(self) -> np.ndarray:

@@ -15,17 +15,15 @@ from fairlab.checks import (
     ZERO_OR_MORE,
     align,
     check_array,
+    check_binary,
     check_count,
     check_features,
     check_flag,
     check_same_columns,
     checked,
     one_of,
-    optional,
 )
 from fairlab.fair_metric import FairMetric, check_over_metric
-
-tf = optional("tensorflow")
 
 SCHEDULES = {"constant": 0.0, "decaying": 2 / 3}  # powers of 1/k in the size of step k
 
@@ -120,9 +118,9 @@ def gradient_flow_attack(
         x_k = x_{k-1} + \eta_k \nabla_x \{ \ell(f(x), y) - \lambda d_x^2(x, x_0) \} |_{x = x_{k-1}},
         \qquad k = 1, \dots, N
 
-    All points move at once: by `euler` where the model is ``in_numpy`` (one with a ``follow`` of its own, which takes
-    and returns what `euler` does, by that), else in one compiled loop of TensorFlow. Points at which the steps were too
-    large, so that the objective fell, start anew with steps half as large and twice as many, up to four times.
+    All points move at once, by `euler`; those of a model with a ``follow`` of its own, which takes and returns what
+    `euler` does, by that. Points at which the steps were too large, so that the objective fell, start anew with steps
+    half as large and twice as many, up to four times.
 
     Parameters
     ----------
@@ -242,17 +240,13 @@ def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") ->
 
 def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtype):
     """Return images, losses before, after and on the way, squared distances, and where the flow diverged."""
-    if getattr(model, "in_numpy", False) and isinstance(metric, FairMetric):  # in double precision
-        move = getattr(model, "follow", None) or partial(euler, model)
-        with np.errstate(over="ignore", invalid="ignore"):  # what leaves the finite numbers
-            moved = move(metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
-            X_attacked, losses = (part.astype(dtype) for part in moved)
-        loss, attacked_loss = model.loss(points, labels), model.loss(X_attacked, labels)
-        losses[:1] = loss
-    else:
-        arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
-        parts = _compile(model, metric, regularizer, trajectory, arguments)(*arguments)
-        X_attacked, loss, attacked_loss, losses = (part.numpy() for part in parts)
+    follow = getattr(model, "follow", None) if isinstance(metric, FairMetric) else None
+    move = follow or partial(euler, model)
+    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the finite numbers
+        moved = move(metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
+        X_attacked, losses = (part.astype(dtype) for part in moved)
+    loss, attacked_loss = model.loss(points, labels), model.loss(X_attacked, labels)
+    losses[:1] = loss
     with np.errstate(invalid="ignore"):  # an infinite loss less an infinite penalty
         distance = metric.squared_distance(X_attacked, points)
         risen = attacked_loss - regularizer * distance - loss >= -_ROUNDING[dtype] * (1 + loss)
@@ -268,7 +262,6 @@ def euler(model, metric, points, labels, sizes, *, regularizer, trajectory=False
     Parameters
     ----------
     model : object with ``loss`` and ``loss_gradient``
-        That take and return arrays.
     metric : FairMetric
     points : ndarray of shape (..., n_points, n_features)
     labels : ndarray of shape (n_points,) or (..., n_points)
@@ -287,42 +280,12 @@ def euler(model, metric, points, labels, sizes, *, regularizer, trajectory=False
     return X, np.array(losses).reshape(-1, *points.shape[:-1])
 
 
-def _compile(model, metric, regularizer, trajectory, arguments):
-    """Return the compiled flow of (points, labels, step sizes) to (images, loss before, loss after, losses on the way).
-
-    In a metric with units points move in these: the gradient by x / scale is scale times that by x, the step as well.
-
-    A loop rather than unrolled steps, so that compiling takes the same time for any number of them.
-    """
-    unit = getattr(metric, "scale", None)
-
-    def flow(X_start, y, sizes):
-        n_steps = tf.shape(sizes)[0]
-
-        def step(k, X, losses):
-            if trajectory:
-                losses = losses.write(k, model.loss(X, y)[None])
-            ascent = model.loss_gradient(X, y) - regularizer * metric.gradient(X, X_start)
-            if unit is not None:
-                ascent *= tf.cast(np.square(unit), X.dtype)
-            return k + 1, X + sizes[k] * ascent, losses
-
-        row = [1, *X_start.shape[:-1]]
-        losses = tf.TensorArray(X_start.dtype, size=n_steps if trajectory else 0, element_shape=row)
-        _, X, losses = tf.while_loop(lambda k, *_: k < n_steps, step, (0, X_start, losses))
-        return X, model.loss(X_start, y), model.loss(X, y), losses.concat()
-
-    return tf.function(flow).get_concrete_function(*arguments)  # one trace per call is meant: no warning of many
-
-
 def _check_points(X, y, dtype):
     points = check_array(X, "X") if np.ndim(X) > 2 else check_features(X, "X")[0]
     are_indexed = isinstance(X, pd.DataFrame) and isinstance(y, pd.Series)
-    labels = np.asarray(align(y, X.index, "y") if are_indexed else y)
+    labels = check_binary(align(y, X.index, "y") if are_indexed else y, "y")
     if labels.shape not in ((points.shape[-2],), points.shape[:-1]):
         raise ValueError(f"y: expected one label for each of {points.shape[-2]} points, found shape {labels.shape}")
-    if not np.isin(labels, (0, 1)).all():
-        raise ValueError(f"y: expected labels 0 and 1, found {labels[~np.isin(labels, (0, 1))][0]}")
     return points.astype(dtype), labels.astype(int)
 
 
@@ -334,9 +297,7 @@ def _wrong(model, X, labels):
         raise ValueError(
             f"model: predict returned shape {predicted.shape}, expected one label per point, {finite.shape}"
         )
-    if not np.isin(predicted, (0, 1)).all():
-        odd = predicted[~np.isin(predicted, (0, 1))][0]
-        raise ValueError(f"model: predict returned {odd!r}, expected labels 0 and 1, no probabilities or other labels")
+    predicted = check_binary(predicted, "model: answers of predict", advice=", no probabilities or other labels")
     return np.where(finite, predicted, 0) != labels
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from fairlab.checks import FRACTION, POSITIVE, VARIANT, align, check_array, checked
+from fairlab.checks import FRACTION, POSITIVE, VARIANT, align, check_array, check_binary, checked
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness.attack import Attack, StepSizeWarning, gradient_flow_attack
 from fairlab.statistics import PairedErrors
@@ -208,9 +208,7 @@ def error_rate_ratio_test(
     (3.0, True)
     """
     before, after = _check_pairs(wrong, attacked_wrong, ("wrong", "attacked_wrong"))
-    for name, values in (("wrong", before), ("attacked_wrong", after)):
-        if not np.isin(values, (0, 1)).all():
-            raise ValueError(f"{name}: expected 0 and 1, found {values[~np.isin(values, (0, 1))][0]}")
+    before, after = check_binary(before, "wrong"), check_binary(after, "attacked_wrong")
     n = before.shape[-1]
     a, b = after.mean(axis=-1), before.mean(axis=-1)
     covariance = (after * before).mean(axis=-1) - a * b

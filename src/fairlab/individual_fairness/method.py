@@ -305,7 +305,6 @@ class _Network:
     subspace: np.ndarray  # its basis, of shape (n_columns, n_directions), orthonormal in units of `scale`
     scale: np.ndarray
     decision_threshold: float  # log odds at which the label turns
-    in_numpy = True
 
     def loss(self, X, y):
         """Return the cross-entropy at each point."""

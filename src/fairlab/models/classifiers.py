@@ -1,10 +1,8 @@
 """Classifiers that can be attacked: their loss and its gradient at every point.
 
-The attack takes any object with three methods, each over points of shape (..., n_points, n_features):
+The attack takes any object with three methods, each over an array of points of shape (..., n_points, n_features):
 ``loss(X, y)``, the loss of every point; ``loss_gradient(X, y)``, the gradient of every point's own loss, in the shape
-of `X`; both take and return tensors, for the attack compiles them; and ``predict(X)``, labels 0 and 1 for an array.
-The classifiers here answer arrays with arrays and tensors with tensors. Those that are ``in_numpy`` are attacked
-without TensorFlow.
+of `X`; and ``predict(X)``, labels 0 and 1.
 """
 
 from typing import Any
@@ -14,14 +12,16 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from fairlab.checks import check_array, check_flag, checked, optional
+from fairlab.checks import check_array, check_binary, check_flag, checked, optional
 from fairlab.networks import logits_model
 
 tf = optional("tensorflow")
 
 
 class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
-    """Binary classifier of scikit-learn known by its log odds; subclasses define `log_odds`, and `fit` if they learn.
+    """Binary classifier of scikit-learn known by its log odds.
+
+    Subclasses define `log_odds`, `log_odds_gradient` for attacks, and `fit` if they learn.
 
     Attributes
     ----------
@@ -31,9 +31,6 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
         Otherwise it is taken from the log odds, accurate however sure the model is.
     classes_ : ndarray
         The labels 0 and 1.
-    in_numpy : bool
-        Whether ``log_odds_gradient(X)`` returns the gradient of the log odds at every point of an array,
-        in its shape and precision. Otherwise TensorFlow differentiates `log_odds`.
 
     Examples
     --------
@@ -43,68 +40,60 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
     """
 
     rounded_loss = False
-    in_numpy = False
     classes_ = np.array([0, 1])
 
-    def log_odds(self, X: Any) -> Any:
+    def log_odds(self, X: ArrayLike) -> np.ndarray:
         """Return log(p / (1 - p)) with p the probability of label 1, shape (..., n_points)."""
         raise NotImplementedError(f"{type(self).__name__}: expected a subclass that defines log_odds, found none")
 
-    def loss(self, X: Any, y: ArrayLike) -> Any:
+    def log_odds_gradient(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log odds, and the gradient of every point's own by its features, in the shape of `X`."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a subclass that defines log_odds_gradient")
+
+    def loss(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
         """Return the cross-entropy of every point, shape (..., n_points).
 
         Parameters
         ----------
-        X : array or tensor of shape (..., n_points, n_features)
+        X : array-like of shape (..., n_points, n_features)
         y : array-like of shape (n_points,) or (..., n_points)
             Labels 0 and 1.
         """
-        X = _points(X)
-        return self.loss_at(self.log_odds(X), _labels(y, X))
+        return self.loss_at(self.log_odds(_points(X)), y)
 
-    def loss_at(self, log_odds: Any, y: ArrayLike) -> Any:
+    def loss_at(self, log_odds: np.ndarray, y: ArrayLike) -> np.ndarray:
         """Return the cross-entropy of every point whose log odds are known.
 
         Parameters
         ----------
-        log_odds : array or tensor of shape (..., n_points)
+        log_odds : ndarray of shape (..., n_points)
         y : array-like of shape (n_points,) or (..., n_points)
             Labels 0 and 1.
         """
         margin = _signs(y, log_odds) * log_odds
-        if _is_tensor(margin):
-            return -tf.math.log(tf.sigmoid(margin)) if self.rounded_loss else tf.nn.softplus(-margin)
         with np.errstate(divide="ignore"):
             return -np.log(expit(margin)) if self.rounded_loss else -log_expit(margin)
 
-    def loss_gradient(self, X: Any, y: ArrayLike) -> Any:
+    def loss_gradient(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
         """Return the gradient of every point's cross-entropy by its features, in the shape of `X`.
 
         Parameters
         ----------
-        X : array or tensor of shape (..., n_points, n_features)
+        X : array-like of shape (..., n_points, n_features)
         y : array-like of shape (n_points,) or (..., n_points)
             Labels 0 and 1.
         """
-        X = _points(X)
-        if self.in_numpy and not _is_tensor(X):
-            sign = _signs(_labels(y, X), X)
-            return (-sign * expit(-sign * self.log_odds(X)))[..., None] * self.log_odds_gradient(X)
-        points = tf.convert_to_tensor(X)
-        with tf.GradientTape() as tape:
-            tape.watch(points)
-            # A sum, since each point's loss depends on its own features only; a mean would shrink every step.
-            total = tf.reduce_sum(tf.nn.softplus(-_signs(_labels(y, X), points) * self.log_odds(points)))
-        gradient = tape.gradient(total, points)
-        return gradient if _is_tensor(X) else gradient.numpy()
+        log_odds, gradient = self.log_odds_gradient(_points(X))
+        sign = _signs(y, log_odds)
+        return (-sign * expit(-sign * log_odds))[..., None] * gradient
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return label 1 where the log odds are above 0, else label 0, shape (..., n_points)."""
-        return self.classes_[(np.asarray(self.log_odds(_points(X))) > 0).astype(int)]
+        return self.classes_[(self.log_odds(_points(X)) > 0).astype(int)]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the probabilities of labels 0 and 1, shape (..., n_points, 2)."""
-        log_odds = np.asarray(self.log_odds(_points(X)))
+        log_odds = self.log_odds(_points(X))
         return np.stack([expit(-log_odds), expit(log_odds)], axis=-1)
 
     def __sklearn_tags__(self):
@@ -136,25 +125,24 @@ class LinearClassifier(WhiteBoxClassifier):
     ([1.5, -0.5], [1, 0])
     """
 
-    in_numpy = True
-
     @checked(coef=check_array, intercept=check_array, rounded_loss=check_flag)
     def __init__(self, coef: ArrayLike, intercept: ArrayLike, *, rounded_loss: bool = False):
         self.coef, self.intercept, self.rounded_loss = coef, intercept, rounded_loss
         if self.coef.shape[:-1] != self.intercept.shape:
             raise ValueError(f"coef has shape {self.coef.shape}, intercept {self.intercept.shape}")
 
-    def log_odds(self, X: Any) -> Any:
+    def log_odds(self, X: ArrayLike) -> np.ndarray:
         """Return the linear function of the features."""
         X = _points(X)
-        if tuple(X.shape)[-1:] != self.coef.shape[-1:]:
+        if X.shape[-1:] != self.coef.shape[-1:]:
             expected = f"expected {self.coef.shape[-1]} columns, one for each coefficient"
-            raise ValueError(f"X: {expected}, found shape {tuple(X.shape)}")
-        return (X @ like(X, self.coef[..., None]))[..., 0] + like(X, self.intercept[..., None])
+            raise ValueError(f"X: {expected}, found shape {X.shape}")
+        return (X @ self.coef[..., None].astype(X.dtype))[..., 0] + self.intercept[..., None].astype(X.dtype)
 
-    def log_odds_gradient(self, X: np.ndarray) -> np.ndarray:
-        """Return the coefficients, at every point."""
-        return np.broadcast_to(like(_points(X), self.coef[..., None, :]), X.shape)
+    def log_odds_gradient(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log odds, and the coefficients at every point."""
+        X = _points(X)
+        return self.log_odds(X), np.broadcast_to(self.coef[..., None, :].astype(X.dtype), X.shape)
 
 
 class KerasClassifier(WhiteBoxClassifier):
@@ -187,50 +175,77 @@ class KerasClassifier(WhiteBoxClassifier):
         if model.output_shape[-1] not in (1, 2):
             raise ValueError(f"model: expected one or two outputs per point, found {model.output_shape[-1]}")
 
-    def log_odds(self, X: Any) -> Any:
+    def log_odds(self, X: ArrayLike) -> np.ndarray:
         """Return the log odds, which are finite however sure the model is."""
-        X = _points(X)
+        return self._difference(tf.convert_to_tensor(_points(X))).numpy()
+
+    def log_odds_gradient(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log odds, and the gradient of every point's own."""
+        points = tf.convert_to_tensor(X)
+        with tf.GradientTape() as tape:
+            tape.watch(points)
+            log_odds = self._difference(points)
+        return log_odds.numpy(), tape.gradient(log_odds, points).numpy()
+
+    def follow(self, metric, points, labels, sizes, *, regularizer: float, trajectory: bool):
+        """Move points by Euler's method, as `fairlab.individual_fairness.attack.euler` does, in one compiled loop.
+
+        A loop rather than unrolled steps, so that compiling takes the same time for any number of them.
+
+        Parameters
+        ----------
+        metric : FairMetric
+        points : ndarray of shape (..., n_points, n_features)
+        labels : ndarray of shape (n_points,) or (..., n_points)
+            Zeros and ones.
+        sizes : ndarray of shape (n_steps,)
+            Of the steps.
+        regularizer : float
+        trajectory : bool
+
+        Returns
+        -------
+        X : ndarray of the shape of `points`
+        losses : ndarray of shape (n_steps or 0, ..., n_points)
+            Before each step.
+        """
+        unit = np.ones(metric.n_features) if metric.scale is None else np.square(metric.scale)
+
+        def flow(start, signs, sizes, unit):
+            def step(k, X, before):
+                with tf.GradientTape() as tape:
+                    tape.watch(X)
+                    log_odds = self._difference(X)
+                    loss = tf.nn.softplus(-signs * log_odds)
+                ascent = tape.gradient(loss, X) - regularizer * metric.gradient(X, start)
+                before = before.write(k, log_odds[None]) if trajectory else before
+                return k + 1, X + sizes[k] * (ascent * unit), before
+
+            n_steps, row = tf.shape(sizes)[0], [1, *start.shape[:-1]]
+            before = tf.TensorArray(start.dtype, size=n_steps if trajectory else 0, element_shape=row)
+            _, X, before = tf.while_loop(lambda k, *_: k < n_steps, step, (0, start, before))
+            return X, before.concat()
+
+        given = [tf.constant(part, points.dtype) for part in (points, 2 * labels - 1, sizes, unit)]
+        X, log_odds = (part.numpy() for part in tf.function(flow).get_concrete_function(*given)(*given))
+        return X, self.loss_at(log_odds, labels)
+
+    def _difference(self, X):
+        """Return the log odds at a tensor of points."""
         outputs = tf.cast(self._logits(X), X.dtype)
-        log_odds = outputs[..., -1] - (outputs[..., 0] if outputs.shape[-1] == 2 else 0)
-        return log_odds if _is_tensor(X) else log_odds.numpy()
+        return outputs[..., -1] - (outputs[..., 0] if outputs.shape[-1] == 2 else 0)
 
 
-def like(X, values: np.ndarray):
-    """Return an array in the precision of `X`, as a tensor where it is one.
-
-    Parameters
-    ----------
-    X : array or tensor
-    values : ndarray
-    """
-    return tf.cast(values, X.dtype) if _is_tensor(X) else values.astype(X.dtype)
-
-
-def _labels(y, X):
-    """Return labels, one for each point."""
-    y = y if _is_tensor(y) else np.asarray(y)
-    if len(y.shape) and y.shape[-1] not in (X.shape[-2], None):
-        raise ValueError(f"y: expected one label for each of {X.shape[-2]} points, found shape {tuple(y.shape)}")
-    return y
-
-
-def _signs(y, like_these):
-    """Return -1 and 1 for labels 0 and 1."""
-    if not _is_tensor(y):
-        known = np.isin(y, (0, 1))  # on a line of its own: TensorFlow warns of code that it cannot compile
-        if not known.all():
-            raise ValueError(f"y: expected labels 0 and 1, found {np.asarray(y)[~known][0]}")
-    return 2 * (tf.cast(y, like_these.dtype) if _is_tensor(like_these) else np.asarray(y, like_these.dtype)) - 1
-
-
-def _is_tensor(X) -> bool:
-    return hasattr(getattr(X, "dtype", None), "as_numpy_dtype")
+def _signs(y, log_odds):
+    """Return -1 and 1 for labels 0 and 1, one for each point."""
+    y = check_binary(y, "y")
+    if y.ndim and y.shape[-1] != log_odds.shape[-1]:
+        raise ValueError(f"y: expected one label for each of {log_odds.shape[-1]} points, found shape {y.shape}")
+    return 2 * y.astype(log_odds.dtype) - 1
 
 
 def _points(X):
-    """Return features as floats, whatever numbers they are: a tensor as one, all else as an array."""
-    if _is_tensor(X):
-        return X if X.dtype.is_floating else tf.cast(X, tf.float32)
+    """Return features as an array of floats, whatever numbers they are."""
     X = np.asarray(X)
     try:
         X = X.astype(float) if X.dtype.kind == "O" else X

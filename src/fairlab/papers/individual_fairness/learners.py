@@ -12,14 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from fairlab.checks import optional
 from fairlab.data import Dataset
 from fairlab.fair_metric import FairMetric, sensitive_directions
-from fairlab.models.classifiers import like
 from fairlab.networks import initial_network, layer_inputs
 from fairlab.papers.individual_fairness.splits import DIVIDE, SEEDS
 from fairlab.papers.individual_fairness.units import HiddenUnits, OfUnits, Votes
 from fairlab.papers.training import Training
 from fairlab.suite.seeds import Trial
 
-reductions, tf = optional("fairlearn.reductions"), optional("tensorflow")
+reductions = optional("fairlearn.reductions")
 
 
 def stopped_early(X, attribute) -> np.ndarray:
@@ -94,7 +93,7 @@ class BalancedMLP(Learner):
 
     def log_odds(self, X):
         """Return the log odds of label 1, shape (..., n_points)."""
-        network = [like(X, part) for part in self.network_]
+        network = [part.astype(X.dtype) for part in self.network_]
         *_, active = layer_inputs(network, X)
         output, bias = network[-2:]
         return (active @ (output[:, 1:] - output[:, :1]))[..., 0] + bias[1] - bias[0]
@@ -204,11 +203,11 @@ class EqualizedOddsMixture(Learner):
 
     def log_odds(self, X):
         """Return the log odds of the mixture, p(x) = sum_t weight_t sigmoid(coef_t . x + intercept_t)."""
-        logits = X @ like(X, self.units.kernel) + like(X, self.units.bias)
-        log_weight = like(X, np.log(self.units.weight))
-        is_array = isinstance(X, np.ndarray)
-        log_sum, log_sigmoid = (logsumexp, log_expit) if is_array else (tf.reduce_logsumexp, tf.math.log_sigmoid)
-        one, zero = (log_sum(log_weight + log_sigmoid(s * logits), axis=-1) for s in (1, -1))
+        kernel, bias, log_weight = (
+            part.astype(X.dtype) for part in (self.units.kernel, self.units.bias, np.log(self.units.weight))
+        )
+        logits = X @ kernel + bias
+        one, zero = (logsumexp(log_weight + log_expit(s * logits), axis=-1) for s in (1, -1))
         return one - zero
 
     @property

@@ -67,11 +67,9 @@ class Votes(HiddenUnits):
 class OfUnits(WhiteBoxClassifier):
     """White box whose log odds are those of its ``units``, by which the attack follows it."""
 
-    in_numpy = True
-
-    def log_odds_gradient(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradient of the log odds by the features, in the shape and precision of `X`."""
-        return self.units.log_odds_gradient(X)
+    def log_odds_gradient(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log odds, and their gradient by the features."""
+        return self.log_odds(X), self.units.log_odds_gradient(X)
 
     @property
     def follow(self):
