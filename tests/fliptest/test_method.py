@@ -76,7 +76,12 @@ def in_towns(towns):
             2,
             ("town: fewer than 30 people are c (10), d (10), e (10) and 1 more.",),
         ),
-        (in_towns("k" * 30 + "abcdefghij" * 37), "town", 10, ("town: only its 10 largest groups, not k.",)),
+        (
+            in_towns("k" * 30 + "abcdefghij" * 37),
+            "town",
+            10,
+            ("town: only the 10 largest groups are compared, not k.",),
+        ),
         (in_towns("abcdefghij" * 40), "town", 10, ()),
         (in_towns("a" * 370 + "cde" * 10), "town", 1, ("town: fewer than 30 people are c (10), d (10), e (10).",)),
         (in_towns("a" * 370 + "bc" * 15), "town", 1, ("town: fewer than 30 people are b (15), c (15).",)),

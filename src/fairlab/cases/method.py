@@ -80,7 +80,30 @@ class Examination:
 
     def large_groups(self, name: str, groups, fewest: int) -> list:
         """Return the groups of a sensitive column with at least `fewest` people, and skip the others."""
-        sizes = groups.value_counts(sort=False)
+        return self._large(name, groups.value_counts(sort=False), fewest)
+
+    def pairs_of_groups(self, name: str, sizes, fewest: int, most: int) -> list[tuple[str, str]]:
+        """Return what to compare: two groups with one another, of several each with everyone else.
+
+        Parameters
+        ----------
+        name : str
+            Of the sensitive features, as a reason says it.
+        sizes : Series of int
+            People by group.
+        fewest, most : int
+            Groups of fewer people, and those beyond so many, the largest first, are skipped.
+        """
+        large = sizes[self._large(name, sizes, fewest)]
+        kept = set(large.sort_values(ascending=False, kind="stable").index[:most])
+        if left_out := [str(group) for group in large.index if group not in kept]:
+            self.skip(f"{name}: only the {most} largest groups are compared, not {few(left_out)}.")
+        if len(large) == 2 == (sizes > 0).sum():
+            return [tuple(large.index)]
+        others = "everyone else" if "everyone else" not in sizes.index else "all others"
+        return [(group, others) for group in large.index if group in kept and sizes.sum() - sizes[group] >= fewest]
+
+    def _large(self, name, sizes, fewest) -> list:
         if small := [f"{group} ({size})" for group, size in sizes.items() if 0 < size < fewest]:
             self.skip(f"{name}: fewer than {fewest} people are {few(small)}.")
         return [group for group in sizes.index if sizes[group] >= fewest]

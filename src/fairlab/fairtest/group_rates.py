@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairlab.cases import Finding
 from fairlab.cases.decisions import why_no_error_rates
-from fairlab.cases.finding import decimals, few, listed
+from fairlab.cases.finding import decimals, listed
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import check_number
 from fairlab.fairtest.calibration import CALIBRATION, calibration_gap
@@ -22,7 +22,6 @@ from fairlab.fairtest.rates import (
     feature_sets,
     group_counts,
     mean_gap,
-    pairs_of_groups,
     people_of,
     rate_difference,
 )
@@ -119,14 +118,17 @@ class GroupRates(Method):
         counts = group_counts(case, [rate for rate in rates if rate in RATES])
         for features in feature_sets(case):
             groups = counts.loc[BETWEEN.join(features)]
-            for name, other, own, rest in pairs_of_groups(groups, _compared(examination, features, groups)):
+            sizes = people_of(groups, "selection rate").astype(int)
+            for names in examination.pairs_of_groups(listed(features), sizes, LEAST_RATED, MOST_RATED):
+                own = groups.loc[names[0]]
+                rest = groups.loc[names[1]] if len(groups) == 2 else groups.sum() - own
                 for rate in rates:
                     if rate == MEAN:
-                        yield self._mean(case, features, (name, other), mean_gap(own, rest))
+                        yield self._mean(case, features, names, mean_gap(own, rest))
                     elif rate != CALIBRATION:
-                        yield from self._difference(examination, features, (name, other), rate, own, rest)
+                        yield from self._difference(examination, features, names, rate, own, rest)
                     elif len(features) == 1 and case.has_scores and case.labelled.any():
-                        yield from self._calibration(examination, features, (name, other))
+                        yield from self._calibration(examination, features, names)
 
     def _mean(self, case, features, names, gap: Gap) -> Finding:
         """Return the difference of the means of two groups."""
@@ -199,15 +201,3 @@ class GroupRates(Method):
             confidence_level=self.confidence_level,
             n=int(own[RATES[rate][1]] + rest[RATES[rate][1]]),
         )
-
-
-def _compared(examination: Examination, features: tuple[str, ...], groups: pd.DataFrame) -> list[str]:
-    """Return the groups that are large enough, and note the others."""
-    sizes = people_of(groups, "selection rate").astype(int)
-    if small := [f"{name} ({size})" for name, size in sizes[sizes < LEAST_RATED].items()]:
-        examination.skip(f"{listed(features)}: fewer than {LEAST_RATED} people are {few(small)}.")
-    large = sizes[sizes >= LEAST_RATED]
-    kept = set(large.sort_values(ascending=False, kind="stable").index[:MOST_RATED])
-    if left_out := [name for name in large.index if name not in kept]:
-        examination.skip(f"{listed(features)}: only the {MOST_RATED} largest groups are compared, not {few(left_out)}.")
-    return [name for name in large.index if name in kept and sizes.sum() - sizes[name] >= LEAST_RATED]

@@ -5,7 +5,7 @@ independent people, the effective one (Korn and Graubard 1998, "Confidence inter
 number of positive counts estimated from survey data"): the variance of the rate is linearised, persons are its units.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -208,17 +208,6 @@ def people_of(counts, rate: str):
     """Return how many different people a rate rests on."""
     of_rate = f"{MEAN if f'{MEAN}: units' in counts else rate}: units"
     return counts[of_rate] if of_rate in counts else counts[RATES[rate][1]]
-
-
-def pairs_of_groups(groups: pd.DataFrame, names: list[str]) -> Iterator[tuple[str, str, pd.Series, pd.Series]]:
-    """Yield what to compare: two groups with one another, of several each with everyone else."""
-    everyone = groups.sum()
-    if len(groups) == 2 and len(names) == 2:
-        yield names[0], names[1], groups.loc[names[0]], groups.loc[names[1]]
-        return
-    others = "everyone else" if "everyone else" not in groups.index else "all others"
-    for name in names:
-        yield name, others, groups.loc[name], everyone - groups.loc[name]
 
 
 def rate_difference(

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from fairlab.cases import Finding
-from fairlab.cases.finding import few, free_name, percent
+from fairlab.cases.finding import free_name, percent
 from fairlab.cases.groups import losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
 from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST_PEOPLE, CounterpartTest, counterpart_test
@@ -84,20 +84,10 @@ class _Pair:
 def _pairs(examination, sensitive_features):
     """Yield the groups to compare."""
     groups = examination.case.groups(sensitive_features)
-    sizes = groups.value_counts()
-    large = examination.large_groups(sensitive_features, groups, LEAST_MATCHED)
-    if len(large) > MOST_MATCHED:
-        kept = set(sizes.index[:MOST_MATCHED])
-        left_out = [str(group) for group in large if group not in kept]
-        examination.skip(f"{sensitive_features}: only its {MOST_MATCHED} largest groups, not {few(left_out)}.")
-        large = [group for group in large if group in kept]
-    if (sizes > 0).sum() == 2 and len(large) == 2:
-        yield _Pair(sensitive_features, tuple(map(str, large)), tuple((groups == group).to_numpy() for group in large))
-        return
-    for group in large:
-        members = (groups == group).to_numpy()
-        if (~members).sum() >= LEAST_MATCHED:
-            yield _Pair(sensitive_features, (str(group), "everyone else"), (members, ~members))
+    sizes = groups.value_counts(sort=False)
+    for names in examination.pairs_of_groups(sensitive_features, sizes, LEAST_MATCHED, MOST_MATCHED):
+        members = (groups == names[0]).to_numpy()
+        yield _Pair(sensitive_features, names, (members, ~members))
 
 
 def _matched(examination, pair, favourable, options) -> CounterpartTest | None:
