@@ -469,6 +469,40 @@ def estimator_features(estimator, X, *, fitting: bool, name: str = "X", min_rows
     return check_features(X, name, min_rows=min_rows)[0]
 
 
+def check_names(names, argument: str, known: Iterable[str], *, what: str = "column") -> list[str]:
+    """Return one name or several as a list of text; a whole number is a name, too, as it is in a table.
+
+    Parameters
+    ----------
+    names : str, iterable of str, or None
+        None for none.
+    argument : str
+        What to call them in an error.
+    known : iterable of str
+    what : str
+        They are names of.
+
+    Raises
+    ------
+    TypeError
+        If they are no names.
+    ValueError
+        If one is not known, or named twice.
+    """
+    if names is None:
+        return []
+    several = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    for name in several:
+        if not isinstance(name, str | numbers.Integral) or isinstance(name, bool):
+            raise TypeError(f"{argument}: expected the name of a {what} or a list of names, found {name!r}")
+        if str(name) not in known:
+            raise ValueError(f"{argument}: no {what} {str(name)!r}{suggestion(str(name), known)}")
+    several = list(map(str, several))
+    if doubled := [name for name in several if several.count(name) > 1]:
+        raise ValueError(f"{argument}: {doubled[0]!r} is named twice")
+    return several
+
+
 def check_same_columns(first: list[str], second: list[str], first_name: str, second_name: str) -> None:
     """Raise a ValueError that lists the difference unless both have the same columns in the same order.
 

@@ -115,7 +115,7 @@ def test_columns_are_aligned_by_label():
         ({"sensitive_features": ["hired"]}, "decisions: 'hired' is also among the features"),
         ({"features": ["score"]}, "scores: 'score' is also among the features"),
         ({"scores": "hired"}, "scores: 'hired' is also given as decisions"),
-        ({"weights": "w"}, "weights: the table has no column 'w'"),
+        ({"weights": "w"}, "weights: no column 'w'"),
         ({"weights": [1.0, 2.0]}, "weights: expected 61 values, one for each row, found 2"),
         ({"decision_threshold": 0.5}, "decision_threshold: decisions are the labels 'no', 'yes'"),
     ],

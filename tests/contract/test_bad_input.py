@@ -414,7 +414,7 @@ MESSAGES = [
         lambda: cases.Schema.from_frame(PEOPLE.assign(age=pd.Timedelta("1 day"))),
         "make it a number, as .dt.total_seconds() does",
     ),
-    (lambda: case(sensitive_features="gender"), "sensitive_features: the table has no column 'gender'; it has age"),
+    (lambda: case(sensitive_features="gender"), "sensitive_features: no column 'gender' (known: age"),
     (lambda: case(y_true=LABELLED), "which the table has not; expected the same index"),
     (lambda: case(y_true="repaid", pos_label="yes"), "pos_label: 'yes' is not among the labels (known: 0, 1)"),
     (CASE.score, "model: gives labels, expected a score; hand in an object with predict_proba"),

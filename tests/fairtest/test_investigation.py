@@ -92,7 +92,7 @@ def test_parameters_are_kept_and_clones_find_the_same(source):
     ("arguments", "message"),
     [
         (ASK | {"sensitive_features": []}, "sensitive_features: expected at least one column, found none"),
-        (ASK | {"sensitive_features": "sex"}, "sensitive_features: no column 'sex'; there are gender, race"),
+        (ASK | {"sensitive_features": "sex"}, r"sensitive_features: no column 'sex' \(known: gender, race"),
         (ASK | {"output": "offers"}, "output: no column 'offers'"),
         (ASK | {"output": []}, "output: expected at least one column, found none"),
         (ASK | {"explanatory": "x"}, "explanatory: no column 'x'"),

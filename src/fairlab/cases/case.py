@@ -30,7 +30,16 @@ from fairlab.cases.meaning import two_spellings
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
-from fairlab.checks import COUNT_OR_ZERO, align, check_count, check_flag, check_number, checked, unless_none
+from fairlab.checks import (
+    COUNT_OR_ZERO,
+    align,
+    check_count,
+    check_flag,
+    check_names,
+    check_number,
+    checked,
+    unless_none,
+)
 from fairlab.seeds import derive_seed
 
 MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
@@ -629,18 +638,11 @@ class Case:
 
 def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:
     """Return names of columns of a table, each given once; raises a CaseError that names the argument."""
-    are_several = isinstance(names, Sequence | np.ndarray | pd.Index) and not isinstance(names, str)
-    names = tuple(names) if are_several else (names,)
-    if strange := [name for name in names if not isinstance(name, str)]:
-        raise CaseError(f"{argument}: expected names of columns, found {strange[0]!r}")
-    if not names:
+    with case_errors():
+        found = tuple(check_names(names, argument, table.columns))
+    if not found:
         raise CaseError(f"{argument}: expected at least one column of the table, found none")
-    if len(set(names)) < len(names):
-        raise CaseError(f"{argument}: expected every column once, found {', '.join(map(str, names))}")
-    if strange := [name for name in names if name not in table.columns]:
-        known = ", ".join(map(str, table.columns))
-        raise CaseError(f"{argument}: the table has no column {strange[0]!r}; it has {known}")
-    return names
+    return found
 
 
 def _check_told_apart(names: tuple[str, ...]) -> None:

@@ -22,6 +22,7 @@ from fairlab.checks import (
     check_count,
     check_features,
     check_kind,
+    check_names,
     check_seed,
     check_text,
     checked,
@@ -59,7 +60,7 @@ class CaseError(ValueError):
     >>> fairlab.Case(lambda rows: rows["x"] > 1, pd.DataFrame({"x": [1, 2]}), sensitive_features="sex")
     Traceback (most recent call last):
     ...
-    fairlab.cases.schema.CaseError: sensitive_features: the table has no column 'sex'; it has x
+    fairlab.cases.schema.CaseError: sensitive_features: no column 'sex' (known: x)
     """
 
 
@@ -601,15 +602,11 @@ class Schema:
         CaseError
             If a name is unknown or given twice, there is none, or a feature has only one value.
         """
-        names = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
-        if not names:
+        with case_errors():
+            found = check_names(names, "sensitive_features", self.names, what="feature")
+        if not found:
             raise CaseError("sensitive_features: expected at least one feature of the schema, found none")
-        for name in names:
-            if name not in self.names:
-                raise CaseError(f"sensitive_features: {name!r} is not in the schema; it has {', '.join(self.names)}")
-        if len(set(names)) < len(names):
-            raise CaseError(f"sensitive_features: expected features of the schema, each once, found {', '.join(names)}")
-        positions = sorted(self.names.index(name) for name in names)
+        positions = sorted(map(self.names.index, found))
         for position in positions:
             if self.sizes[position] == 1:
                 raise CaseError(f"feature {self.names[position]!r}: expected at least two values to vary, found one")

@@ -11,9 +11,9 @@ import pandas as pd
 from fairlab.cases.groups import SMALLEST_SHARE
 from fairlab.cases.meaning import two_spellings
 from fairlab.cases.tables import engine_table
-from fairlab.checks import FRACTION, check_count, check_number, checked
+from fairlab.checks import FRACTION, check_count, check_names, check_number, checked
 from fairlab.fairtest.rates import KINDS, RATES
-from fairlab.fairtest.sample import column_names, described, encode
+from fairlab.fairtest.sample import described, encode
 from fairlab.statistics import rate_bounds, ratio_bounds
 
 UNKNOWN = "(unknown)"
@@ -148,7 +148,7 @@ def count_decisions(
     """Return counts by group of a table of decisions, as `impact_table` takes them, which describes the parameters."""
     table = engine_table(table, "counts")
     parts = {"sensitive_features": sensitive_features, "decisions": decisions, "y_true": y_true}
-    named = {argument: column_names(names, argument, table.names) for argument, names in parts.items()}
+    named = {argument: check_names(names, argument, table.names) for argument, names in parts.items()}
     names = [name for several in named.values() for name in several]
     if not named["sensitive_features"] or len(set(names)) < len(names):
         raise ValueError(f"sensitive_features: expected columns, none of them with another role, found {names}")

@@ -19,6 +19,7 @@ from fairlab.checks import (
     check_count,
     check_flag,
     check_kind,
+    check_names,
     check_parameters,
     checked,
     one_of,
@@ -35,7 +36,7 @@ from fairlab.fairtest.metrics import (
 )
 from fairlab.fairtest.report import SIGNIFICANCE, AssociationReport, judge
 from fairlab.fairtest.resampling import RESAMPLES
-from fairlab.fairtest.sample import MOST_IN_MEMORY, PUBLISHED, Column, DataSource, People, Sample, column_names
+from fairlab.fairtest.sample import MOST_IN_MEMORY, PUBLISHED, Column, DataSource, People, Sample
 from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node, count_nodes
 from fairlab.statistics import bonferroni_level, holm
 
@@ -274,7 +275,7 @@ class Investigation(BaseEstimator):
             )
         self.source_, self._is_sampled = source, False
         roles = {
-            name: column_names(getattr(self, name), name, source.names)
+            name: check_names(getattr(self, name), name, source.names)
             for name in ("sensitive_features", "output", "ground_truth", "explanatory", "context")
         }
         self.sensitive_features_, self.explanatory_ = roles["sensitive_features"], roles["explanatory"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from fairlab.cases.schema import Feature, is_number, values_of
 from fairlab.cases.tables import Column, Cut, Hash, InMemory, Table, engine_table, tabulate
 from fairlab.cases.tables.keys import PRIME, key_numbers
 from fairlab.cases.tables.table import StoredTable
-from fairlab.checks import COUNT_OR_ZERO, FRACTION, VARIANT, check_count, checked, one_of
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, VARIANT, check_count, check_names, checked, one_of
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
@@ -274,7 +274,7 @@ class DataSource:
             raise ValueError(f"data: columns occur twice: {', '.join(doubled)}")
         if (key is None) == (split == HASH) or (key is not None and train is not None):
             raise ValueError(f"key: expected a column with split={HASH!r}, without train, and else none, found {key!r}")
-        self._names = [name for name in names if name not in column_names(key, "key", known)]
+        self._names = [name for name in names if name not in check_names(key, "key", known)]
         kinds = _kinds(self._names, numbers=numbers, categories=categories)
         self.variant = variant
         self.budget = budget
@@ -314,7 +314,7 @@ class DataSource:
 
     def training_set(self, names: Iterable[str]) -> People:
         """Return some columns of the training set; a ValueError names one that does not exist."""
-        return self._sets[0].of(column_names(names, "names", self.names))
+        return self._sets[0].of(check_names(names, "names", self.names))
 
     def check_budget(self) -> None:
         """Raise a BudgetSpentError if no test set is left."""
@@ -423,30 +423,6 @@ def _outcome(name, values) -> Column:
     return Column(name, values.astype(float))
 
 
-def column_names(names, argument: str, known: list[str]) -> list[str]:
-    """Return one name or several as a list of text; a number is a name, too, as it is in a table.
-
-    Raises
-    ------
-    TypeError
-        If they are neither.
-    ValueError
-        If one is not known, or named twice.
-    """
-    if names is None:
-        return []
-    several = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
-    for name in several:
-        if not isinstance(name, str | Integral) or isinstance(name, bool):
-            raise TypeError(f"{argument}: expected the name of a column or a list of names, found {name!r}")
-        if str(name) not in known:
-            raise ValueError(f"{argument}: no column {str(name)!r}; there are {', '.join(known)}")
-    several = list(map(str, several))
-    if doubled := [name for name in several if several.count(name) > 1]:
-        raise ValueError(f"{argument}: {doubled[0]!r} is named twice")
-    return several
-
-
 def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST_CODES) -> Column:
     """Return a column of a table as codes or as numbers.
 
@@ -507,7 +483,7 @@ def _ordered(name, values, found, *, as_text) -> list:
 
 def _kinds(known, **kinds) -> dict[str, str]:
     """Return the kind of each column that the user named one for."""
-    named = {kind: column_names(columns, kind, known) for kind, columns in kinds.items()}
+    named = {kind: check_names(columns, kind, known) for kind, columns in kinds.items()}
     if both := set(named["numbers"]) & set(named["categories"]):
         raise ValueError(f"categories: {both.pop()!r} is among numbers, too; expected one of the two")
     return {name: kind for kind, columns in named.items() for name in columns}
