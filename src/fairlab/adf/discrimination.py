@@ -16,7 +16,7 @@ import pandas as pd
 from fairlab.adf.gradients import check_domain, model_over
 from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import FRACTION, check_count, check_seed, checked
-from fairlab.statistics import exact_interval
+from fairlab.statistics import share_bounds
 
 INPUTS_AT_ONCE = 1 << 18  # inputs, counterparts included, that are held at once
 
@@ -61,8 +61,7 @@ class Fairness:
         ValueError
             If `confidence_level` is not between 0 and 1.
         """
-        low, high = exact_interval(self.n_discriminatory, self.n, alpha=1 - confidence_level)
-        return float(low), float(high)
+        return share_bounds(self.n_discriminatory, self.n, confidence_level=confidence_level)
 
 
 def with_every_value(X: np.ndarray, columns: Sequence[int], values: np.ndarray) -> np.ndarray:

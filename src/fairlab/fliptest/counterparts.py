@@ -67,9 +67,7 @@ class CounterpartTest:
     @property
     def odd(self) -> pd.DataFrame:
         """The triples whose person is decided otherwise than both counterparts, the closest first."""
-        flipped = self.triples["favourable"] != self.triples["counterpart_favourable"]
-        both = flipped & (self.triples["counterpart_favourable"] == self.triples["second_favourable"])
-        return self.triples[both].sort_values("cost", kind="stable", ignore_index=True)
+        return self.triples[is_odd(self.triples)].sort_values("cost", kind="stable", ignore_index=True)
 
     def p_value(self, margin: float = 0.0) -> float:
         """Return the p-value of "the excess is at most `margin`": the level at which the interval reaches it.
@@ -154,6 +152,12 @@ def counterpart_test(
     return CounterpartTest(triples, (n_odd - 0.5 * n_split) / n, float(low), float(high), confidence_level)
 
 
+def is_odd(triples: pd.DataFrame) -> pd.Series:
+    """Return whose person is decided otherwise than both counterparts."""
+    differs = triples[["counterpart_favourable", "second_favourable"]].ne(triples["favourable"], axis=0)
+    return differs.all(axis=1)
+
+
 def _shares(triples: pd.DataFrame) -> tuple[tuple, dict]:
     """Return the counts that `difference_bounds` takes, and its options.
 
@@ -161,8 +165,7 @@ def _shares(triples: pd.DataFrame) -> tuple[tuple, dict]:
     of two. Both are shares of one sample, of which nothing is in both.
     """
     split = triples["counterpart_favourable"] != triples["second_favourable"]
-    is_odd = ~split & (triples["favourable"] != triples["counterpart_favourable"])
-    n_odd, n_split, n = int(is_odd.sum()), int(split.sum()), len(triples)
+    n_odd, n_split, n = int(is_odd(triples).sum()), int(split.sum()), len(triples)
     return ([n_odd, n_split], [n, n]), {"factor": 0.5, "correlation": exclusive_correlation(n_odd, n_split, n)}
 
 

@@ -10,7 +10,7 @@ from fairlab.cases import Finding
 from fairlab.cases.finding import free_name, percent
 from fairlab.cases.groups import losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
-from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST_PEOPLE, CounterpartTest, counterpart_test
+from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST_PEOPLE, CounterpartTest, counterpart_test, is_odd
 from fairlab.fliptest.transparency import differences_in_words
 from fairlab.statistics import smallest_effect
 
@@ -108,9 +108,7 @@ def _flips(case, pair, matched: CounterpartTest):
     """Return the excess of decision flips in matched pairs."""
     names = " and ".join(pair.names)
     triples, odd = matched.triples, matched.odd
-    is_odd = triples["favourable"] != triples["counterpart_favourable"]
-    is_odd &= triples["counterpart_favourable"] == triples["second_favourable"]
-    masks = (column.to_numpy(dtype=bool) for column in (is_odd, triples["favourable"]))
+    masks = (column.to_numpy(dtype=bool) for column in (is_odd(triples), triples["favourable"]))
     by_group = who_loses(triples["group"].to_numpy(), pair.names, *masks)
     estimate, (low, high) = max(matched.estimate, 0.0), matched.bounds(matched.confidence_level)
     direction = losers_in_words(by_group, "it")

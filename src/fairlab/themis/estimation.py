@@ -94,7 +94,7 @@ def count_positive(
     schema, every, counting = draw.schema, None, rule
     if has_small_groups(schema, positions, rule):
         every = schema.combinations(others(positions, len(schema.sizes)))
-        counting = Fixed(rule.confidence_level, len(every))
+        counting = Fixed(len(every))
 
     def positive(values, group):
         codes = draw.sample(np.zeros_like(group), [rng], every)

@@ -17,7 +17,6 @@ from fairlab.statistics import share_bounds, share_p_value, smallest_share
 from fairlab.themis.draws import INPUTS, Comparison, from_people, from_table
 from fairlab.themis.estimation import (
     EFFECTS,
-    count_flips,
     extreme_values,
     paired_bounds,
     paired_p_value,
@@ -26,7 +25,6 @@ from fairlab.themis.estimation import (
 )
 from fairlab.themis.noisy import QUERIES_EACH, RepeatedPairs
 from fairlab.themis.proxies import check_proxies, proxies_of
-from fairlab.themis.stopping import Fixed
 
 MIN_ROWS = 20  # inputs or people that a score may rest on
 MAX_INPUTS = 10_000  # inputs: within about 0.01 at 95%
@@ -236,30 +234,26 @@ class _Run:
         chosen = np.arange(n_there)
         if n_people < n_there:
             chosen = np.sort(self._rng("people", question).choice(n_there, n_people, replace=False))
-        rng, rules = self._rng("inputs", question), [Fixed(self.confidence_level, n) for n in (n_people, n_inputs)]
         try:
-            [n_people_hit], [people] = count_flips(rules[0], 1, lambda new: from_people(case, question.names, chosen))
-            [n_inputs_hit], [inputs] = count_flips(
-                rules[1], 1, lambda new: from_table(case, question.names, len(new), rng)
-            )
+            people = from_people(case, question.names, chosen)
+            inputs = from_table(case, question.names, n_inputs, self._rng("inputs", question))
         except CaseError as error:
             self.examination.skip(f"{question.who}: the model cannot be queried with other values; {error}.")
             return 0.0, 1.0
         sample = f", a random sample of the {n_there:,}" if n_people < n_there else ""
-        of_people = f"of the people ({int(n_people_hit):,} of {n_people:,}{sample})"
+        of_people = f"of the people ({people.changed.sum():,} of {n_people:,}{sample})"
         ends = [
-            self._add_flips(question, rules[0], int(n_people_hit), people, of_people, chosen),
-            self._add_flips(question, rules[1], int(n_inputs_hit), inputs, f"of {n_inputs:,} {INPUTS}"),
+            self._add_flips(question, people, of_people, chosen),
+            self._add_flips(question, inputs, f"of {n_inputs:,} {INPUTS}"),
         ]
         self._add_difference(question, inputs)
         return max(low for low, _ in ends), max(high for _, high in ends)
 
-    def _add_flips(
-        self, question: _Question, rule: Fixed, n_hit: int, drawn: Comparison, of_whom: str, people=None
-    ) -> tuple[float, float]:
+    def _add_flips(self, question: _Question, drawn: Comparison, of_whom: str, people=None) -> tuple[float, float]:
         """Add how often some other values change the decision, and of people who loses by it; return the interval."""
         names, n, is_generated = question.who, len(drawn.own), people is None
-        low, high = map(float, rule.interval(n_hit, n))
+        n_hit = int(drawn.changed.sum())
+        low, high = share_bounds(n_hit, n, confidence_level=self.confidence_level)
         sentence = (
             f"Another value of {names}, and nothing else, changes the decision for {percent(n_hit / n)} {of_whom}"
         )

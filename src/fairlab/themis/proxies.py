@@ -6,6 +6,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_mutual_info_score
 
 from fairlab.cases.case import Case
+from fairlab.checks import check_names
 
 LEAST_INFORMATION = 0.05  # adjusted mutual information, of which chance explains none
 MOST_PROXIES = 2  # of one column
@@ -48,15 +49,10 @@ def check_proxies(case: Case, proxies) -> dict[str, tuple[str, ...]]:
         return {}
     if not isinstance(proxies, Mapping):
         raise ValueError(f"proxies: expected features by sensitive column, or True, found {proxies!r}")
-    found = {name: (names,) if isinstance(names, str) else tuple(names) for name, names in proxies.items()}
-    for name, names in found.items():
-        if name not in case.sensitive_features:
-            raise ValueError(
-                f"proxies: expected sensitive columns, {', '.join(case.sensitive_features)}, found {name!r}"
-            )
-        for feature in names:
-            if feature not in case.features or feature == name:
-                raise ValueError(f"proxies: expected other features of the model, found {feature!r} for {name}")
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"proxies: expected features, each once, for {name}, found {list(names)}")
+    found = {}
+    for name in check_names(proxies, "proxies", case.sensitive_features, what="sensitive column"):
+        others = [feature for feature in case.features if feature != name]
+        found[name] = tuple(check_names(proxies[name], f"proxies[{name!r}]", others, what="other feature of the model"))
+        if not found[name]:
+            raise ValueError(f"proxies[{name!r}]: expected at least one feature, found none")
     return found

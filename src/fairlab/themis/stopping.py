@@ -161,27 +161,16 @@ class Exact(Rule):
 
 @dataclass(frozen=True)
 class Fixed:
-    """A number of samples that is fixed beforehand, as from an audit's budget; the intervals are Clopper and Pearson's.
+    """A number of samples that is fixed beforehand, as of all inputs that there are.
 
     Attributes
     ----------
-    confidence_level : float
     n_samples : int
     """
 
-    confidence_level: float
     n_samples: int
 
     def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Sample every series once; see `Rule`."""
         outcomes = outcomes_of(np.repeat(np.arange(n_series), self.n_samples))
         return outcomes.reshape(n_series, self.n_samples).sum(axis=1), np.full(n_series, self.n_samples)
-
-    def interval(self, counts, samples) -> tuple[np.ndarray, np.ndarray]:
-        """Return the exact interval of each proportion.
-
-        Parameters
-        ----------
-        counts, samples : array-like
-        """
-        return exact_interval(counts, samples, alpha=1 - self.confidence_level)

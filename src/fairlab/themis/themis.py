@@ -363,9 +363,7 @@ class Themis(BaseEstimator, Method):
         if sensitive_features is None:
             sensitive_features = [name for name, size in zip(schema.names, schema.sizes, strict=True) if size > 1]
         positions = schema.positions(sensitive_features)
-        max_size = len(positions) if max_size is None else max_size
-        if isinstance(max_size, bool) or max_size not in range(1, len(positions) + 1):
-            raise ValueError(f"max_size: expected 1 to {len(positions)}, found {max_size!r}")
+        max_size = check_count(len(positions) if max_size is None else max_size, "max_size", most=len(positions))
         measures = tuple(MEASURES) if measure == "both" else (measure,)
         rule = self._rule(len(measures) * sum(comb(len(positions), k + 1) for k in range(max_size)))
         decided_by = "low" if rule.is_sound else "estimate"
@@ -428,7 +426,7 @@ class Themis(BaseEstimator, Method):
     def _causal(self, sets: list[list[int]], rule: Rule, rngs: list) -> Iterator[tuple]:
         schema, counting, every = self.schema, rule, None
         if rule.enumerates(schema.n_inputs, measure="causal"):
-            counting = Fixed(rule.confidence_level, schema.n_inputs)
+            counting = Fixed(schema.n_inputs)
             every = schema.assignments(range(len(schema.sizes)))
 
         def compare(owner):

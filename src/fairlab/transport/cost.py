@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from fairlab.checks import check_array, check_flag, check_number, check_same_columns, checked, is_number, suggestion
+from fairlab.checks import check_array, check_flag, check_names, check_number, check_same_columns, checked, is_number
 
 Cost = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Table = pd.DataFrame | np.ndarray
@@ -157,9 +157,7 @@ class ColumnCosts:
         source, target = as_table(X_source), as_table(X_target)
         check_same_columns(*(list(map(str, table.columns)) for table in (source, target)), "X_source", "X_target")
         for argument in ("columns", "weights"):
-            for name in getattr(self, argument):
-                if name not in source.columns:
-                    raise ValueError(f"{argument}: no column {name!r}{suggestion(str(name), map(str, source.columns))}")
+            check_names(getattr(self, argument), argument, list(map(str, source.columns)))
         total = np.zeros((len(source), len(target)))
         numbers, categories, weights = [], [], []
         for name in source.columns:
