@@ -223,8 +223,8 @@ POSITIVE, ZERO_OR_MORE = partial(check_number, above=0), partial(check_number, l
 Function = TypeVar("Function", bound=Callable)
 
 
-def check_kind(value, name: str, kind: type, *, advice: str = ""):
-    """Return an object of a class as it is; raise a TypeError for anything else.
+def check_kind(value, name: str, kind: type, *, advice: str = "", error: type[Exception] = TypeError):
+    """Return an object of a class as it is; raise an error for anything else.
 
     Parameters
     ----------
@@ -234,9 +234,11 @@ def check_kind(value, name: str, kind: type, *, advice: str = ""):
     kind : type
     advice : str
         What to do about it, as the end of the error.
+    error : type
     """
     if not isinstance(value, kind):
-        raise TypeError(f"{name}: expected a {kind.__name__}, found {type(value).__name__}{advice}")
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise error(f"{name}: expected {article} {kind.__name__}, found {type(value).__name__}{advice}")
     return value
 
 

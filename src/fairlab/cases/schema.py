@@ -526,8 +526,7 @@ class Schema:
         CaseError
             If a description is none of these, or bounds or edges are in the wrong order.
         """
-        if not isinstance(content, Mapping):
-            raise CaseError(f"content: expected names and values, found {type(content).__name__}")
+        check_kind(content, "content", Mapping, advice="; give values by name", error=CaseError)
         return cls(tuple(Feature.from_description(str(name), values) for name, values in content.items()))
 
     @classmethod
@@ -539,8 +538,7 @@ class Schema:
         CaseError
             If bounds are not whole numbers or in the wrong order.
         """
-        if not isinstance(bounds, Mapping):
-            raise CaseError(f"bounds: expected names with pairs of integers, found {type(bounds).__name__}")
+        check_kind(bounds, "bounds", Mapping, advice="; give pairs of integers by name", error=CaseError)
         for name, pair in bounds.items():
             if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
                 raise CaseError(f"feature {name!r}: expected a pair of integers, low and high, found {pair!r}")
@@ -569,8 +567,7 @@ class Schema:
         CaseError
             If a column occurs twice or holds anything but strings, booleans and numbers, or there is no row.
         """
-        if not isinstance(table, pd.DataFrame):
-            raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
+        check_kind(table, "table", pd.DataFrame, error=CaseError)
         if bins is not None:
             check_count(bins, "bins")
         return cls(tuple(Feature.from_column(str(name), table.iloc[:, k], bins=bins) for k, name in enumerate(table)))
@@ -705,8 +702,7 @@ class Schema:
         CaseError
             If a column is missing or holds a value that its feature does not have.
         """
-        if not isinstance(inputs, pd.DataFrame):
-            raise CaseError(f"inputs: expected a DataFrame, found {type(inputs).__name__}")
+        check_kind(inputs, "inputs", pd.DataFrame, error=CaseError)
         if missing := [name for name in self.names if name not in inputs.columns]:
             raise CaseError(f"inputs lack the columns {', '.join(missing)}")
         return np.column_stack([feature.encode(inputs[feature.name]) for feature in self.features])

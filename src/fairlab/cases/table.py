@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import CaseError, Feature, case_errors, check_column, values_of
-from fairlab.checks import check_array
+from fairlab.checks import check_array, check_kind
 
 FEW_ROWS = 100  # more different values than that, all different, identify
 MOST_CATEGORIES = 1_000  # of a column that is no text
@@ -38,8 +38,7 @@ def in_dtypes(rows: pd.DataFrame, dtypes: pd.Series) -> pd.DataFrame:
         If a column is missing, or a value does not fit its dtype: a fraction among integers, another category, a
         missing value where there can be none.
     """
-    if not isinstance(rows, pd.DataFrame):
-        raise CaseError(f"rows: expected a DataFrame, found {type(rows).__name__}")
+    check_kind(rows, "rows", pd.DataFrame, error=CaseError)
     if missing := [name for name in dtypes.index if name not in rows.columns]:
         raise CaseError(f"rows: lack the columns {', '.join(missing)}")
     rows = rows[list(dtypes.index)]
@@ -133,8 +132,7 @@ class Encoding:
     """
 
     def __init__(self, table: pd.DataFrame):
-        if not isinstance(table, pd.DataFrame):
-            raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
+        check_kind(table, "table", pd.DataFrame, error=CaseError)
         self._dtypes = table.dtypes
         # By column of the table: its columns here, and its values, None for a number.
         self._parts: dict[str, tuple[np.ndarray, Feature | None]] = {}

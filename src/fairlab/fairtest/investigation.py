@@ -322,8 +322,7 @@ class Investigation(BaseEstimator):
         for name in self.sensitive_features_:
             sample = self._sample(columns, name)
             metric = given.get(name) or self._default_metric(sample)
-            if not isinstance(metric, Metric):
-                raise TypeError(f"metric: expected a Metric such as NMI() or Difference(), found {metric!r}")
+            check_kind(metric, "metric", Metric, advice="; such as NMI() or Difference()")
             if self.explanatory_ and not isinstance(metric, AdditiveMetric):
                 raise ValueError(f"metric {metric.name} cannot hold an explanatory attribute fixed")
             metrics[name] = Regression(top_k=self.top_k, label_metric=metric) if self._is_discovery else metric
@@ -486,8 +485,7 @@ def investigate(
     """
     several = list(investigations) if isinstance(investigations, Iterable) else [investigations]
     for one in several:
-        if not isinstance(one, Investigation):
-            raise TypeError(f"investigations: expected an Investigation, found {one!r}")
+        check_kind(one, "investigations", Investigation)
     if not several:
         raise ValueError("investigations: expected at least one, found none")
     source.check_budget()

@@ -6,6 +6,7 @@ and 4.6). Derive your own metric from `Metric`.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -17,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairlab.cases.tables import Key, Split, Table
 from fairlab.cases.tables.keys import Influences, Products, Sums
-from fairlab.checks import VARIANT, check_count, checked
+from fairlab.checks import VARIANT, check_count, check_kind, checked
 from fairlab.fairtest.resampling import (
     EXACT_LIMIT,
     RESAMPLES,
@@ -716,10 +717,8 @@ class Regression(Metric):
     name = "REG"
     needs = "two categories"
 
-    @checked(top_k=check_count)
+    @checked(top_k=check_count, label_metric=partial(check_kind, kind=Metric, advice="; such as Difference()"))
     def __init__(self, *, top_k: int = 35, label_metric: Metric | None = None):
-        if label_metric is not None and not isinstance(label_metric, Metric):
-            raise TypeError(f"label_metric: expected a Metric such as Difference(), found {label_metric!r}")
         self.top_k = top_k
         self.label_metric = label_metric or Difference()
 

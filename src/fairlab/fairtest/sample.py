@@ -18,7 +18,7 @@ from fairlab.cases.schema import Feature, is_number, values_of
 from fairlab.cases.tables import Column, Cut, Hash, InMemory, Table, engine_table, tabulate
 from fairlab.cases.tables.keys import PRIME, key_numbers
 from fairlab.cases.tables.table import StoredTable
-from fairlab.checks import COUNT_OR_ZERO, FRACTION, VARIANT, check_count, check_names, checked, one_of
+from fairlab.checks import COUNT_OR_ZERO, FRACTION, VARIANT, check_count, check_kind, check_names, checked, one_of
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
@@ -69,8 +69,7 @@ class Sample:
         parts = {"sensitive_features": (self.sensitive_features,), "output": outputs, "explanatory": given}
         for name, columns in parts.items():
             for column in columns:
-                if not isinstance(column, Column):
-                    raise TypeError(f"{name}: expected a Column, found {type(column).__name__}")
+                check_kind(column, name, Column)
                 if column.values is not None and len(column.values) != len(self):
                     raise ValueError(
                         f"column {column.name!r} has {len(column.values)} rows, {self.sensitive_features.name!r} has "

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import FRACTION, align, check_binary, check_count, check_seed, checked
+from fairlab.checks import FRACTION, align, check_binary, check_count, check_kind, check_seed, checked
 from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
@@ -137,8 +137,7 @@ def counterpart_test(
         if not isinstance(of_groups, Sequence) or len(of_groups) != 2:
             raise ValueError(f"{name}: expected those of two groups, found {of_groups!r}")
     for table in tables:
-        if not isinstance(table, pd.DataFrame):
-            raise ValueError(f"tables: expected DataFrames, found {type(table).__name__}")
+        check_kind(table, "tables", pd.DataFrame, error=ValueError)
     if (smaller := min(map(len, tables))) < LEAST_MATCHED:
         raise ValueError(f"tables: expected at least {LEAST_MATCHED} people in each group, found {smaller}")
     decisions = _checked(decisions, tables)

@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from fairlab.checks import check_array, check_flag, check_names, check_number, check_same_columns, checked, is_number
+from fairlab.checks import (
+    check_array,
+    check_choice,
+    check_flag,
+    check_names,
+    check_number,
+    check_same_columns,
+    checked,
+    is_number,
+)
 
 Cost = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Table = pd.DataFrame | np.ndarray
@@ -131,8 +140,7 @@ class ColumnCosts:
         check_flag(self.squared, "squared")
         kinds = {f"columns[{name!r}]": kind for name, kind in self.columns.items() if not callable(kind)}
         for what, kind in (kinds | {"number": self.number}).items():
-            if not isinstance(kind, str) or kind not in KINDS:
-                raise ValueError(f"{what}: unknown {kind!r}, expected one of {', '.join(KINDS)}")
+            check_choice(kind, what, KINDS)
         for name, weight in self.weights.items():
             check_number(weight, f"weights[{name!r}]", least=0)
 
