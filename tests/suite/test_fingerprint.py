@@ -154,6 +154,7 @@ def test_a_notebook_counts_with_its_imports_and_texts():
     assert base == notebook_fingerprint("from fairlab.suite.seeds import Trial  # comment\nx = 1\n", "data real")
     for name, x, data in (("suite.seeds", 2, "real"), ("paths", 1, "real"), ("suite.seeds", 1, "surrogate")):
         assert base != notebook_fingerprint(f"from fairlab.{name} import Trial\nx = {x}\n", f"data {data}")
+    assert notebook_fingerprint("%time x = 1") != notebook_fingerprint("%time x = 2")
 
 
 WHOLE = "from fairlab import Experiment, load\nfrom fairlab.transport import GANTransport\n"
@@ -172,6 +173,8 @@ PLAIN = "from fairlab import plotting\nfrom fairlab.networks import FeedForward\
         (PLAIN, "checks", True, False),
         (PLAIN, "data.files", False, False),
         (PLAIN, "fliptest.flipsets", False, False),
+        (f"%matplotlib inline\n{WHOLE}", "transport.gan_training", True, True),
+        (f"%matplotlib inline\n{PLAIN}", "fliptest.flipsets", False, False),
     ],
 )
 def test_modules_that_a_notebook_or_a_trial_reaches_outdate_it(define, changed, source, module, of_notebook, of_trial):

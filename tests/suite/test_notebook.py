@@ -17,6 +17,7 @@ def run():
 def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
     monkeypatch.setenv("HOME", "/")  # no name to take out of the notebook
     notebook = toy / "notebooks" / "toy" / "mean.ipynb"
+    write_notebook(notebook, [*CELLS[:2], "%matplotlib inline", *CELLS[2:]])
     notebook.write_text(notebook.read_text().replace('"python3"', '"of-another-machine"'))
     failure = failure_file("toy/mean", "smoke")
     failure.parent.mkdir(parents=True)
@@ -33,6 +34,7 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
 FAILURES = [
     (["1 / 0"], "cell 3 failed in line 1, 1 / 0: ZeroDivisionError: division by zero"),
     (["def f(n):\n    return 1 / n", "2\nf(\n    0)\n3"], r"cell 4 failed in line 2, f\(: ZeroDivisionError"),
+    ([CELLS[1], "2\nx = = 3"], "cell 4 failed in line 2, x = = 3: SyntaxError"),
     (["2\nx = = 3"], "cell 3 failed in line 2, x = = 3: SyntaxError"),
     (["import sys; sys.exit(0)", *CELLS[1:]], r"without calling compare\(\)"),
     (["exit()", *CELLS[1:]], r"without calling compare\(\)|kernel died"),

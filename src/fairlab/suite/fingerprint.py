@@ -162,7 +162,10 @@ def modules_fingerprint(
 
 def notebook_fingerprint(source: str, *texts: str) -> str:
     """Return a digest of a notebook's code, of all that it imports (also how figures look), and of `texts`."""
-    own, names = _compiled(compile(source, "notebook", "exec", dont_inherit=True, optimize=2))
+    try:
+        own, names = _compiled(compile(source, "notebook", "exec", dont_inherit=True, optimize=2))
+    except SyntaxError:  # a command of IPython such as %time, or an error that running it shows: the text counts
+        own, names = source, frozenset(re.findall(r"[\w.]+", source))
     return _digest("\n".join([own, modules_fingerprint(_imported(names), names, frozenset()), *texts]))
 
 
