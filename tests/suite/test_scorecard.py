@@ -514,6 +514,16 @@ def test_another_size_is_said_and_counted_where_only_some_rows_are(here, there, 
     assert beside(ours, committed) == [said]
 
 
+@pytest.mark.parametrize(
+    ("given", "before"), [({"seed": 1}, 0.7), ({"n": 7}, 0.7), ({"profile": "paper", "seed": 1}, 0.5)]
+)
+def test_a_run_of_no_profile_is_set_beside_the_committed_one_of_its_size(toy, given, before):
+    committed = number("mean", 0.5, profile="paper", at_quick={"ours": 0.7})
+    write_text(toy / "REPRODUCTION.json", Comparison([committed]).to_json())
+    mean, *_ = fill(Experiment("toy/mean", **given)).compare().remarks
+    assert f"committed {before} (agrees), here 0.55" in mean
+
+
 def test_a_run_does_not_fail_for_a_committed_scorecard_of_another_version(toy):
     write_text(toy / "REPRODUCTION.json", "{}")
     unread, _ = fill(Experiment("toy/mean")).compare().remarks

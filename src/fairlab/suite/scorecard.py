@@ -179,7 +179,11 @@ def _was_tried(name) -> bool:
 
 def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS) -> list[str]:
     """Return what a run ends with: its rows that are other than in the committed scorecard, and where it is stored."""
-    size = run.profile if run.profile in PROFILES else QUICK  # of other parameters: most change one of `quick`
+
+    def n_equal(profile):
+        return sum(run.parameters.get(name) == own for name, own in run.specification.parameters(profile).items())
+
+    size = run.profile if run.profile in PROFILES else max(QUICK, PROFILES[-1], key=n_equal)
     try:
         lines = beside(compare(run).rows, [row.of_profile(size) for row in committed_rows()], most)
     except ValueError:  # of another version; a run must not fail for it

@@ -166,7 +166,7 @@ def _found(files, name) -> dict[int, tuple[object, float]]:
         except FileNotFoundError:
             continue
         except Exception:  # of a checksum, of a disk, of a class that is gone: what cannot be read is computed again
-            file.unlink()
+            file.unlink(missing_ok=True)  # another process may do the same
             n_damaged += 1
     if n_damaged:
         print(
