@@ -303,8 +303,13 @@ def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fai
     assert cell.outputs[0].text == "42\n"
     assert "Executed for this page" in title.source
     with monkeypatch.context() as patch:
-        patch.setattr(building, "execute", lambda *given: pytest.fail("the same text runs twice"))
+        patch.setattr(building, "execute", lambda *given: pytest.fail("the same code runs twice"))
         write_notebooks(tmp_path, [])
+    with monkeypatch.context() as patch:
+        patch.setattr("fairlab.suite.fingerprint.modules_fingerprint", lambda *given: "a changed library")
+        patch.setattr(building, "execute", lambda given, kept, _: kept.write_bytes(given.read_bytes()))
+        write_notebooks(tmp_path, [])
+        assert not nbformat.read(page, as_version=4).cells[1].outputs
     cells[1].source = "1 / 0"
     nbformat.write(v4.new_notebook(cells=cells), file)
     write_notebooks(tmp_path, [])

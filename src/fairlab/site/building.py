@@ -1,7 +1,6 @@
 """Build the site: write the sources of its pages, by hand or from results, into one folder, then run Sphinx."""
 
 import contextlib
-import hashlib
 import io
 import re
 import shutil
@@ -26,7 +25,8 @@ from fairlab.site.rows import HTML, PAGES, artefact_name, page_text, raw
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.drawing import AFTER_SENTENCE, copy_figures, figures
-from fairlab.suite.notebook import NotebookError, execute
+from fairlab.suite.fingerprint import notebook_fingerprint
+from fairlab.suite.notebook import NotebookError, code_of, execute
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
@@ -209,15 +209,14 @@ def _date(file) -> datetime:
 
 
 def run_others(names: Sequence[str], n_jobs: int = 1) -> list[tuple[Path | None, str]]:
-    """Run notebooks that belong to no experiment, unless the same text was run before.
+    """Run notebooks that belong to no experiment, unless the same code, of them and the library, was run before.
 
     Return of each the executed notebook, None if it failed, and why.
     """
 
     def run(name):
         file = project().notebooks / f"{name}.ipynb"
-        text = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-        kept = project().results / "site" / f"{file.stem}_{text}.ipynb"
+        kept = project().results / "site" / f"{file.stem}_{notebook_fingerprint(code_of(file))[:16]}.ipynb"
         if not kept.exists():
             try:
                 kept.parent.mkdir(parents=True, exist_ok=True)
