@@ -861,7 +861,7 @@ def build_labs(names, out, seed):
     from fairlab.labs.course import build, card, cards
 
     project().check()
-    labs = [card(name) for name in names] or list(cards())
+    labs = list(dict.fromkeys(map(card, names))) or list(cards())
     folder = build(out, course=seed, labs=labs)
     print(f"{count(len(labs), 'lab')} in {folder}: students, zips, slides, course (nbgrader), solved")
 

@@ -195,6 +195,13 @@ def test_work_is_never_written_over(course):
         build(course)
 
 
+def test_a_folder_that_cannot_be_made_is_refused_before_a_lab_is_run(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("fairlab.labs.course._for_course", lambda *given: pytest.fail("runs a lab"))
+    with pytest.raises(NotADirectoryError):
+        build(tmp_path / "file" / "course")
+
+
 @pytest.fixture(scope="module")
 def unzipped(tmp_path_factory, course):
     """The folder of a student who unzipped a lab."""

@@ -152,6 +152,7 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     folder, labs = Path(folder).resolve(), list(cards() if labs is None else labs)
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{folder}: not empty; name a new folder")
+    folder.mkdir(parents=True, exist_ok=True)  # or it would fail after minutes
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         masters = list(zip(labs, pool.map(lambda card: _for_course(card, course), labs), strict=True))
     write_grading(masters, folder / "course")
