@@ -28,7 +28,8 @@ def test_published_digits_are_kept(tmp_path):
         "  - {id: t, title: t, data: [], protocol: p, values: [\n"
         "      {id: a, value: 0.070, std: 0.010, kind: statistic, exact: true},\n"
         "      {id: b, value: 5.6e-12, kind: p-value},\n"
-        "      {id: c, low: 0.10, high: 0.20, kind: interval}, {id: d, value: 12, kind: count}]}\n"
+        "      {id: c, low: 0.10, high: 0.20, kind: interval},\n"
+        "      {id: d, value: 12, kind: count, impossible: see my-paper-2027/coin2}]}\n"
     )
     values = read_paper(file).artefacts["t"].values
     assert [values[id].printed for id in "abcd"] == ["0.070 ± 0.010", "5.6e-12", "[0.10, 0.20]", "12"]

@@ -440,6 +440,12 @@ def test_a_link_to_no_row_or_number_is_refused(text, place, error, message):
         set_links(LINK.format(text, place), [linked("section-5.3:x", 1.0, reason=REASON)])
 
 
+def test_a_paper_may_have_a_hyphen_and_a_year():
+    link = "[{}](../../experiments/my-paper-2027/published.yaml#t:x)"
+    said = claim("x", "fails").model_copy(update={"paper": "my-paper-2027"})
+    assert set_links(link.format("holds"), [said]) == link.format("fails")
+
+
 def test_a_text_names_the_profiles_of_the_rows_that_it_links_to():
     sides = {"section-5.3:hired_share.women": "paper", "section-5.3:hired_share.men": "quick"}
     rows = [linked(place, 0.3, profile=profile) for place, profile in sides.items()]

@@ -23,7 +23,7 @@ SECTION = re.compile(r"^## What came out\n(.*?)(?=^## |\Z)", re.MULTILINE | re.D
 ITEM = re.compile(r"^(?:\d+\.|[*-]) (.*?)(?=^(?:\d+\.|[*-]) |\n\n|\Z)", re.MULTILINE | re.DOTALL)
 ARTEFACT = re.compile(r"\*\*(?P<id>[a-z]+-[\w.-]+)\*\*:? (?P<text>.*)", re.DOTALL)
 LEAD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
-FIGURE = re.compile(r"/figures/\w+/([\w.-]+)\.png\)")
+FIGURE = re.compile(r"/figures/[\w-]+/([\w.-]+)\.png\)")
 MARKDOWN = MarkdownIt("commonmark")
 PAGE = re.compile(r'(href="[^":]+)\.(?:ipynb|md)(?=["#])')  # of the site, as an address
 

@@ -17,7 +17,7 @@ from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import label_of
 
 LINK = re.compile(
-    r"\[(?P<text>[^\[\]\n]+)\]\((?P<up>(?:\.\./)*)experiments/(?P<paper>\w+)/published\.yaml#"
+    r"\[(?P<text>[^\[\]\n]+)\]\((?P<up>(?:\.\./)*)experiments/(?P<paper>[\w-]+)/published\.yaml#"
     r"(?P<artefact>[\w.-]+):(?P<id>[\w.-]+)(?::(?P<asked>[\w.-]+))?\)"
 )
 # A number in text: its sign, its digits, what follows it, and the other end of an interval.

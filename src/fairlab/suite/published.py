@@ -30,7 +30,7 @@ T = TypeVar("T")
 ById = Annotated[tuple[T, ...], Strict(False), AfterValidator(_by_id)]
 """A YAML list of entries that becomes a dictionary by their ids."""
 
-NOTEBOOK = "[a-z_]+/[a-z_]+"  # somewhere in the text
+NOTEBOOK = r"[\w-]+/[\w-]+"  # somewhere in the text
 Kind = Literal["count", "statistic", "coefficient", "proportion", "percent", "interval", "p-value", "seconds", "std"]
 
 
