@@ -151,6 +151,14 @@ def test_effects_over_time_go_on_where_the_clock_was_set_back(tmp_path):
     assert monitor.as_.reader.get(f"/pages/investigations/{number}").status_code == 200
 
 
+def test_an_effect_that_is_small_does_not_read_as_none(monitor):
+    small = {"columns": REGISTRATION["columns"] | {"offer": {"type": "number", "low": 0.0, "high": 0.001}}}
+    number = monitor.register(**small)
+    monitor.send(number, [row | {"offer": 0.0004 * (row["sex"] == "f")} for row in decisions(1000)])
+    page = monitor.as_.reader.get(f"/pages/investigations/{number}").text
+    assert re.search(r"now \+0\.0004 \(\+0\.000[1-9] to \+0\.000[1-9]\)", page)
+
+
 @pytest.mark.parametrize("state", ["running", "failed"])
 def test_pages_show_looks_that_have_no_report(monitor, state):
     number = monitor.register()

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.ticker import MaxNLocator
 
+from fairlab.cases.finding import decimals, percent
 from fairlab.fairtest import findings
 from fairlab.monitoring.logs import iso
 from fairlab.plotting import PAGE_STYLE, REPORT_STYLE
@@ -20,7 +21,7 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     keep_trailing_newline=True,
 )
-_TEMPLATES.filters |= {"iso": iso, "findings": findings}
+_TEMPLATES.filters |= {"iso": iso, "findings": findings, "decimals": decimals, "percent": percent}
 
 
 # That of an audit's report, and what only the monitor has.
