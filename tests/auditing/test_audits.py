@@ -150,6 +150,17 @@ def test_an_audit_says_how_long_it_takes_and_ends_in_time_with_what_it_has(monke
     assert seconds > 0.9 * (50_000 - 400) * 2e-4  # more on a busy machine, never less
 
 
+def test_the_forecast_counts_that_a_call_of_a_program_takes_its_time_for_few_rows_as_well():
+    def program(rows):
+        time.sleep(0.005)
+        return rows["age"] + 20 * (rows["sex"] == "man") > 50
+
+    case = Case(program, people(1_000), sensitive_features="sex", pos_label=True)
+    seconds, before = forecast(case, budget=2_000), case.queries.seconds
+    audit(case, budget=2_000, methods=["themis", "aequitas"])
+    assert case.queries.seconds - before < seconds < 5
+
+
 def test_methods_that_would_begin_too_late_are_left_out(case, methods, monkeypatch):
     def sleeping(method, examination):
         time.sleep(0.3)

@@ -42,6 +42,7 @@ METHODS: dict[str, type[Method]] = {
     "aequitas": Aequitas,
 }
 MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
+MOST_CALLS = 100  # of a model by the searches for one sensitive feature, whose steps are a tenth of what they may ask
 SLOW = 1e-3  # seconds a row from which on a model is called slow
 
 
@@ -219,7 +220,8 @@ def forecast(case: Case, *, budget: int = 200_000) -> float:
     """
     if case.model is None:
         return 0.0
-    return max(budget - min(len(case.table), budget // 2), 0) * case.queries.seconds_per_row
+    of_rows = max(budget - min(len(case.table), budget // 2), 0) * case.queries.seconds_per_row
+    return of_rows + MOST_CALLS * len(case.sensitive_features) * case.queries.shortest
 
 
 @checked(method=check_text)

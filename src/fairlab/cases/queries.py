@@ -116,6 +116,9 @@ class Queries:
         Rows among these that were sent a second time, to see whether they are answered alike.
     seconds : float
         Spent in the model.
+    shortest : float
+        Seconds of its quickest call, about what starting a program or reaching a server takes; infinite before the
+        first.
     is_deterministic : bool
         Whether rows that were sent twice, in other batches, were answered alike.
     left : float
@@ -136,7 +139,7 @@ class Queries:
 
     def __init__(self) -> None:
         self.n_queries = self.n_sent = self.n_cached = self.n_for_case = self.n_repeated = 0
-        self.seconds = 0.0
+        self.seconds, self.shortest = 0.0, np.inf
         self.is_deterministic = True
         self.watch: Callable[[int], object] | None = None
         self.left = self._until = np.inf
@@ -288,12 +291,18 @@ class Queries:
         self.n_sent += sum(map(len, batches))
         try:
             with time_limit(self._until - time.monotonic()):
-                parts = [answer(batch) for batch in batches]
+                parts = [self._timed(answer, batch) for batch in batches]
         finally:
             self.seconds += time.perf_counter() - start
         if len(parts) == 1:
             return parts[0]
         return pd.concat(parts) if isinstance(parts[0], pd.DataFrame) else np.concatenate(parts)
+
+    def _timed(self, answer, batch):
+        start = time.perf_counter()
+        answers = answer(batch)
+        self.shortest = min(self.shortest, time.perf_counter() - start)
+        return answers
 
     def __repr__(self) -> str:
         noise = "" if self.is_deterministic else ", not deterministic"
