@@ -195,6 +195,14 @@ def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
     )
 
 
+def test_a_page_explains_the_methods_that_did_something_and_parts_findings_from_the_rest():
+    ran = MethodResult("FlipTest", [finding(people())], (), 0, 0.0, description="FlipTest matches people.")
+    skipped = MethodResult("Themis", (), ("It has nothing to vary.",), 0, 0.0, description="Themis counts flips.")
+    page, silent = (report(*results).to_html() for results in ([ran, skipped], [skipped]))
+    assert "FlipTest matches people." in page and "Themis counts flips." not in page
+    assert (page.count("<h2>The rest of the audit</h2>"), silent.count("<h2>")) == (1, 0)
+
+
 def test_people_decide_the_verdict_and_generated_inputs_on_request():
     inputs = finding(people(), 0.001, population="generated inputs", where="generated inputs")
     found = inputs, finding(people(), 0.03), finding(people(), 0.6)

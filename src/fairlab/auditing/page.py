@@ -20,6 +20,7 @@ GENERATED = (
     "Each feature of a generated input is drawn independently from the values in the table, so that many inputs do not "
     "resemble people."
 )
+LOSE = "lose: people whose unfavourable decision would be favourable; gain: the other way round."
 SAID_OF_ROWS = {
     "none": "Example rows are left out of this page.",
     "binned": "Example rows are shown without their labels, with numbers as ranges and rare values merged, and only in "
@@ -52,6 +53,7 @@ def fragment(report, rows: str) -> str:
         _first(report),
         _list(report.warnings),
         *(_fact(report, place, rows) for place in range(len(report.facts))),
+        "<h2>The rest of the audit</h2>" * bool(report.facts),  # which is not about the last finding alone
         _comparisons(report),
         _folded("Rates by group, with intervals", _groups(report)),
         _folded("Effects and their intervals", drawing),
@@ -224,8 +226,8 @@ def _reading(report, rows) -> str:
         f"Ruled out: shown to be less than {wording.margins(report, 'within') or 'its margin'}, by Holm's method, or "
         "all of them, each by its own test. Undecided: neither found nor ruled out; people needed is the approximate "
         "number of people like those in the table that would settle it if the estimate were the true value.",
-        "lose: people whose unfavourable decision would be favourable; gain: the other way round.",
-        *(result.description for result in report.results if result.description),
+        *([LOSE] * any(finding.by_group is not None for finding in report.findings)),
+        *(each.description for each in report.results if each.description and (each.findings or each.n_queries)),
         "A finding shows where to look and does not prove discrimination; a lack of findings does not prove fairness.",
         SAID_OF_ROWS[rows],
     ]
