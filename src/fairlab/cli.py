@@ -705,7 +705,11 @@ def revoke_token(database, number):
 def of_client(command):
     """Add the options of a command that is a client of a running monitor."""
     command = click.option(
-        "--token", envvar="FAIRLAB_MONITOR_TOKEN", required=True, help="or set FAIRLAB_MONITOR_TOKEN"
+        "--token",
+        envvar="FAIRLAB_MONITOR_TOKEN",
+        show_envvar=True,  # a call without one names it
+        required=True,
+        help="as fairlab monitor token create prints it",
     )(command)
     return click.option("--url", default="http://127.0.0.1:8300", show_default=True, help="address of the monitor")(
         command
