@@ -373,7 +373,8 @@ def audit(
         if seconds is not None:
             of_audit["max_seconds"] = max(seconds - (time.monotonic() - start), 0.01)
         if model is not None:
-            print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
+            expected = max(forecast(case, budget=budget), 1)
+            print(f"fairlab: the model will take {expected:.0f} s at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
         judged = judge(report, rules=rules, baseline=baseline, accepted=accepted, require_within=require_within)
     for heading, sentence in [*lines(report), *rates(report)]:
