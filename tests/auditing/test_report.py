@@ -99,6 +99,13 @@ def test_of_rare_decisions_no_rate_and_no_difference_reads_as_none():
     assert '<td class="number">0.001%</td>' in found.to_html()
 
 
+@pytest.mark.parametrize("name", ["people", "small", "selection rate", "impact ratio", "sex"])
+def test_a_sensitive_feature_may_be_called_as_a_column_of_the_report(name):
+    table = pd.DataFrame({name: ["fff", "mmm"] * 100, "hired": np.arange(200) % 3 > 0})
+    found = audit(Case.from_decisions(table, "hired", sensitive_features=name), methods=["rates"])
+    assert re.search(rf"\| {name}(\\_)? \| people \|", found.to_model_card()) and "<td>fff</td>" in found.to_html()
+
+
 def test_who_loses_among_everyone_is_not_said_of_what_a_subgroup_shows():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"sex": rng.choice(["f", "m"], 4_000), "town": rng.choice(["p", "q"], 4_000)})

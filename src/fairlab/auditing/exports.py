@@ -10,6 +10,7 @@ import pandas as pd
 import yaml
 
 from fairlab.auditing import wording
+from fairlab.cases.finding import free_name
 from fairlab.cases.schema import is_missing
 
 XML = '<?xml version="1.0" encoding="UTF-8"?>'  # ElementTree would name the encoding of the machine
@@ -91,7 +92,7 @@ def model_card(report) -> str:
         f"# Fairness of {_plain(report.provenance['model'])}",
         _plain(report.summary),
         "## Rates by group",
-        *(_markdown(table.reset_index(names=name)) for name, table in report.groups.items()),
+        *(_markdown(table.reset_index(names=free_name(name, table))) for name, table in report.groups.items()),
         "## Comparisons",
         _markdown(wording.comparisons(report.frame)),
         "## What to do next",

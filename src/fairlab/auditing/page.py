@@ -7,7 +7,7 @@ import pandas as pd
 from fairlab.auditing import wording
 from fairlab.auditing.evidence import shown_rows
 from fairlab.auditing.exports import legal
-from fairlab.cases.finding import decimals, percent
+from fairlab.cases.finding import decimals, free_name, percent
 from fairlab.cases.groups import SMALLEST_SHARE
 from fairlab.fairtest.rates import RATES
 from fairlab.plotting import PAGE_STYLE, REPORT_STYLE, as_html
@@ -128,7 +128,9 @@ def _groups(report) -> str:
     """Return the tables of rates and impact ratios by group, of each sensitive feature and of each two."""
     parts = []
     for features, table in report.groups.items():
-        shown = pd.DataFrame({features: table.index, "people": table["people"].map("{:,}".format).array})
+        shown = pd.DataFrame(
+            {free_name(features, table): table.index, "people": table["people"].map("{:,}".format).array}
+        )
         shown["selection rate"] = _shares(table, "selection rate", "rate low", "rate high")
         shown["impact ratio"] = [
             "" if ratio != ratio else decimals(ratio, 2, 1) + (f" ({low:.2f} to {high:.2f})" if low == low else "")

@@ -317,7 +317,7 @@ def beside(rows: pd.DataFrame, others: pd.DataFrame, decision, *, generated: boo
 
 
 def free_name(name: str, rows: pd.DataFrame) -> str:
-    """Return what evidence calls a column that it adds to rows, which may have one of that name."""
+    """Return what a column is called that is added to rows, which may have one of that name."""
     while name in rows:
         name += "_"
     return name
