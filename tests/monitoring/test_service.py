@@ -151,6 +151,15 @@ def test_effects_over_time_go_on_where_the_clock_was_set_back(tmp_path):
     assert monitor.as_.reader.get(f"/pages/investigations/{number}").status_code == 200
 
 
+def test_an_effect_is_in_the_unit_of_its_output_whatever_that_is_called(monitor):
+    columns = {"sex": REGISTRATION["columns"]["sex"], "error of age": {"type": "number", "low": 0.0, "high": 50.0}}
+    number = monitor.register(columns=columns | {"age": {"type": "number"}}, output="error of age")
+    rows = [{name: row[name] for name in ("event_id", "sex", "age")} for row in decisions(200)]
+    monitor.send(number, [row | {"error of age": 20.0 if row["sex"] == "f" else 30.0} for row in rows])
+    (effect,) = monitor.as_.reader.get(f"/investigations/{number}/effects").json()["effects"]
+    assert effect["points"][-1]["estimate"] == pytest.approx(-10)
+
+
 def test_an_effect_that_is_small_does_not_read_as_none(monitor):
     small = {"columns": REGISTRATION["columns"] | {"offer": {"type": "number", "low": 0.0, "high": 0.001}}}
     number = monitor.register(**small)

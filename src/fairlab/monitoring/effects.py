@@ -14,18 +14,24 @@ from fairlab.monitoring.registration import Registration
 from fairlab.statistics import bonferroni_level
 
 
-def indicators(registration: Registration, table: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Return what rates are counted of, from 0 to 1: each label or category, a bounded number, or the error."""
+def indicators(registration: Registration, table: pd.DataFrame) -> dict[str, tuple[np.ndarray, float]]:
+    """Return what rates are counted of, from 0 to 1: each label or category, a bounded number, or the error.
+
+    Beside each is its unit: what 1 stands for.
+    """
     found = {}
     for name in registration.outputs:
         column, codes = registration.columns[name], _codes(table[name])
         if registration.true_label and (column.labels or column.width):
             true = _codes(table[registration.true_label])
-            found[f"error of {name}"] = np.abs(codes - true) / column.width if column.width else codes != true
+            error = np.abs(codes - true) / column.width if column.width else codes != true
+            found[f"error of {name}"] = error, column.width or 1.0
         elif column.width:
-            found[name] = (codes - column.low) / column.width
+            found[name] = (codes - column.low) / column.width, column.width
         elif labels := column.labels:  # of two, the second one says all
-            found |= {f"{name}: {of}": codes == code for code, of in enumerate(labels) if code or len(labels) > 2}
+            found |= {
+                f"{name}: {of}": (codes == code, 1.0) for code, of in enumerate(labels) if code or len(labels) > 2
+            }
     return found
 
 
@@ -34,10 +40,10 @@ def add_counts(counts: dict, registration: Registration, table: pd.DataFrame) ->
 
     People whose group is missing are not counted.
     """
-    counts, hits = dict(counts), indicators(registration, table)
+    counts, hits = dict(counts), [values for values, _ in indicators(registration, table).values()]
     for name, labels in registration.groups.items() if hits else ():
         groups = _codes(table[name]).astype(int) + 1
-        sums = [np.bincount(groups, weights, len(labels) + 1)[1:] for weights in (None, *hits.values())]
+        sums = [np.bincount(groups, weights, len(labels) + 1)[1:] for weights in (None, *hits)]
         counts[name] = (np.stack(sums, axis=1) + np.array(counts.get(name, 0))).tolist()
     return counts
 
@@ -53,9 +59,8 @@ def over_time(registration: Registration, moments: Sequence[tuple[int, dict]]) -
     All confidence sequences hold together with the registration's confidence level. Points at which a side has fewer
     people than the smallest cell have no values. Values are in the output's own units.
     """
-    names = list(indicators(registration, as_table(registration, ())))
-    columns = (registration.columns.get(name.removeprefix("error of ")) for name in names)
-    units = np.array([[(column and column.width) or 1.0] for column in columns])
+    found = indicators(registration, as_table(registration, ()))
+    names, units = list(found), np.array([[unit] for _, unit in found.values()])
     level = bonferroni_level(registration.confidence_level, max(len(registration.groups), 1))
     for feature, labels in registration.groups.items() if names else ():
         counts = np.array([of[feature] for _, of in moments], float).reshape(-1, len(labels), 1 + len(names))
