@@ -728,6 +728,18 @@ def test_a_model_that_goes_by_its_batch_or_by_chance_is_noticed(model, n):
     assert case.queries.n_queries == n + case.queries.n_repeated <= n + 1000
 
 
+def test_people_who_are_alike_do_not_share_the_draw_of_a_noisy_model():
+    table = pd.DataFrame({"sex": ["f", "m"] * 500, "town": ["x", "y", "y", "x"] * 250})
+    with pytest.warns(UserWarning, match="not deterministic"):
+        case = Case(lambda rows: NOISE.random(len(rows)) < 0.5, table, sensitive_features="sex", pos_label=True)
+    assert (abs(case.decide().reshape(500, 2).mean(axis=0) - 0.5) < 0.15).all(), "four draws for 1,000 people before"
+    assert (case.decide() == case.decide()).all() and (case.sample(10).decide().shape == (10,))
+    assert case.queries.n_for_case == case.queries.n_queries == 1_000 + case.queries.n_repeated
+    with pytest.warns(UserWarning, match="not deterministic"):
+        case = Case(lambda rows: NOISE.normal(size=len(rows)), table, sensitive_features="sex")
+    assert len(set(case.number())) == 1_000
+
+
 POINTS = pd.DataFrame(np.random.default_rng(1).normal(size=(40, 2)), columns=["a", "b"])
 KERNEL, BIAS = np.array([[1.5], [-2.0]]), np.array([0.25])
 ODDS = (POINTS.to_numpy() @ KERNEL + BIAS)[:, 0]

@@ -190,6 +190,8 @@ class Case:
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
         self.y_true = self._model.settle(self._rows(None), labels, pos_label, decision_threshold)
+        # Of a noisy model a draw for each person: people who are alike are not decided together.
+        self._drawn = None if self.queries.is_deterministic else self._model.draw(self._rows(None))
         self.labelled = np.zeros(len(self.table), dtype=bool) if labels is None else labels.notna().to_numpy()
         self._given = {} if schema is None else _given_features(schema, self.table)  # a sample has the same bins
         if schema is not None:
@@ -413,6 +415,7 @@ class Case:
         part.table, part.y_true = self.table.iloc[rows], None if self.y_true is None else self.y_true[rows]
         part.labelled = self.labelled[rows]
         part.record = None if self.record is None else self.record.iloc[rows]
+        part._drawn = None if self._drawn is None else self._drawn[rows]
         return part
 
     def one_decision_each(self, *, random_state: int = 0) -> "Case":
@@ -502,7 +505,8 @@ class Case:
         BudgetSpentError
             If there are more new rows than the limit has left.
         """
-        return self._model.decide(self._rows(rows), anew=check_flag(anew, "anew"))
+        drawn = self._drawn if rows is None else None
+        return self._model.decide(self._rows(rows), anew=check_flag(anew, "anew"), answers=drawn)
 
     def values(self, names: Sequence[str]) -> pd.DataFrame:
         """Return all combinations of values of some features, in the table's dtypes; of numbers in bins their middles.
@@ -577,7 +581,7 @@ class Case:
 
     def number(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return the numbers of a regression, shape (n_rows,); CaseError for another task."""
-        return self._model.number(self._rows(rows))
+        return self._model.number(self._rows(rows), answers=self._drawn if rows is None else None)
 
     def log_odds_gradient(self, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log odds of the favourable class, shape (n,), and their gradient in the encoding's units, (n, d).

@@ -229,14 +229,23 @@ class ModelAdapter:
         """What decides: the name of a question, and the function that answers it."""
         return ("label", self._labels) if self.meaning.kind == "labels" else ("score", self._scores)
 
-    def decide(self, rows: pd.DataFrame, *, anew: bool = False) -> np.ndarray:
+    def draw(self, rows: pd.DataFrame) -> np.ndarray:
+        """Return the answers that decide, the cached one once and others to further rows that are the same."""
+        answers, (positions, more) = self._known(rows), self.queries.copies(rows)
+        if len(more):
+            answers[positions] = self.queries.send(self._question[1], more)
+            self.queries.n_for_case = self.queries.n_queries
+        return answers
+
+    def decide(self, rows: pd.DataFrame, *, anew: bool = False, answers: np.ndarray | None = None) -> np.ndarray:
         """Return whether the decision is favourable, shape (n_rows,); `anew`: of rows that are all sent."""
         if self.meaning.kind == "numbers":
             raise CaseError(
                 "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
             )
-        answers = self.queries.send(self._question[1], rows) if anew else self._known(rows)
-        return self.meaning.favourable(answers)
+        if anew:
+            answers = self.queries.send(self._question[1], rows)
+        return self.meaning.favourable(self._known(rows) if answers is None else answers)
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the score of the favourable class, shape (n_rows,)."""
@@ -255,11 +264,11 @@ class ModelAdapter:
         values = np.clip(values, tiny, 1 - tiny)
         return np.log(values) - np.log1p(-values)
 
-    def number(self, rows: pd.DataFrame) -> np.ndarray:
+    def number(self, rows: pd.DataFrame, *, answers: np.ndarray | None = None) -> np.ndarray:
         """Return the numbers of a regression, shape (n_rows,)."""
         if self.meaning.kind != "numbers":
             raise CaseError("model: gives decisions, expected numbers")
-        return self._known(rows)
+        return self._known(rows) if answers is None else answers
 
     def _known(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the answers that decide, which are cached."""

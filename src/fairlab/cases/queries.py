@@ -252,6 +252,11 @@ class Queries:
         """Return the distinct rows, in the order in which they occur first."""
         return rows[~pd.Series(row_keys(rows)).duplicated().to_numpy()].reset_index(drop=True)
 
+    def copies(self, rows: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
+        """Return the positions of all rows but the distinct ones, and these rows."""
+        positions = np.flatnonzero(pd.Series(row_keys(rows)).duplicated())
+        return positions, rows.iloc[positions].reset_index(drop=True)
+
     def send(self, answer: Callable, rows: pd.DataFrame | np.ndarray) -> Any:
         """Send every row to the model, counted but not cached: in batches, a matrix all at once; return the answers.
 
