@@ -115,6 +115,12 @@ def test_mistakes_are_errors_that_name_the_entry(tmp_path, place, value, message
         read_registry(path)
 
 
+@pytest.mark.parametrize(("state", "said"), [("real", "real"), ("surrogate", "real; on this machine: surrogate")])
+def test_a_description_says_if_this_machine_has_other_data(monkeypatch, state, said):
+    monkeypatch.setattr("fairlab.data.inventory.state_of", lambda name: state)
+    assert f"\nProvenance: {said}\n" in data.describe("ssl")
+
+
 # inventory
 
 

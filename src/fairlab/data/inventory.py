@@ -66,10 +66,11 @@ def describe(name: str) -> str:
     entry = project_registry().variant(name)
     positive = "" if entry.positive_label is None else f" (positive: {entry.positive_label})"
     groups = ", ".join(f"{column} (privileged: {group})" for column, group in entry.privileged_group.items())
+    state = state_of(name)
     parts = [
         f"{entry.name}: {entry.description}. {entry.about}".rstrip(),
         f"{entry.rows:,} rows; {len(entry.features)} features; target: {entry.label}{positive}; sensitive: {groups}",
-        f"Provenance: {entry.source}",
+        f"Provenance: {entry.source}" + f"; on this machine: {state}" * (state != entry.source),
         f"Cite: {entry.citation}",
     ]
     if surrogate := entry.surrogate:
