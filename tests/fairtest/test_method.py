@@ -1,5 +1,7 @@
 """What FairTest and group rates find about a case; the rates at which they are right are in test_truth."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -282,3 +284,12 @@ def test_of_numbers_that_are_all_the_same_nothing_is_compared(people, is_right):
     assert {each.effect for each in trees.findings if each.where == "everyone"} == {
         f"correlation ({other}, woman versus man)"
     }
+
+
+def test_subgroups_by_dates_are_named_by_dates():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"sex": rng.choice(["f", "m"], 2_000), "since": pd.Timestamp("2020-01-01")})
+    people["since"] += pd.to_timedelta(rng.integers(0, 1_000, 2_000), unit="D")
+    case = Case(lambda rows: (rows["since"] > "2021-06-01") & (rows["sex"] == "f"), people, sensitive_features="sex")
+    found = [each for finding in run("fairtest", case).findings for each in finding.where.split(" and ")]
+    assert found and all(re.fullmatch(r"since (>=|<=) 202[0-2]-\d\d-\d\d", each) for each in found)

@@ -1,7 +1,7 @@
 """A model, a table and its sensitive columns, ready for any method."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain, combinations
 from pathlib import Path
@@ -446,10 +446,15 @@ class Case:
             raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive_features)}, found {name!r}")
         if name not in self._groups:
             edges = self._given[name].edges if name in self._given else None
-            feature, original = Feature.groups(name, self.table[name], edges=edges), self._model.originals.get(name)
-            labels = feature.named(original.in_words) if isinstance(original, Originals) else feature.labels
+            feature, named = Feature.groups(name, self.table[name], edges=edges), self.named(name)
+            labels = feature.labels if named is None else feature.named(named)
             self._groups[name] = feature.categories(self.table[name], labels)
         return self._groups[name].copy()
+
+    def named(self, name: str) -> Callable[[float], str] | None:
+        """Return what puts a number of a column of dates, durations or decimals in words; None of other columns."""
+        original = self._model.originals.get(name)
+        return original.in_words if isinstance(original, Originals) else None
 
     @cached_property
     def _groups(self) -> dict[str, pd.Series]:

@@ -170,7 +170,9 @@ def _answers(examination, level, question: _Question, columns, train_rows, test_
             f"FairTest found no subgroup in which {name} and the {what} are more associated than elsewhere."
         )
     for node in nodes:
-        where = " and ".join(each.in_words(case.table[each.attribute]) for each in node.conditions)
+        where = " and ".join(
+            each.in_words(case.table[each.attribute], case.named(each.attribute)) for each in node.conditions
+        )
         members = test[node.members(here, test)]
         if len(members) < LEAST_TESTED:
             examination.skip(f"FairTest did not test {name} where {where}: {len(members)} people of the test half.")

@@ -6,7 +6,7 @@ those that an interval proves, not plain estimates. A split must give some child
 small.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -48,19 +48,22 @@ class Condition:
             return column.values == column.categories.index(self.category)
         return (column.values > self.low) & (column.values <= self.high)
 
-    def in_words(self, values: pd.Series) -> str:
-        """Return the condition as a reader of the table has it: a whole number is named by those that can occur."""
+    def in_words(self, values: pd.Series, named: Callable[[float], str] | None = None) -> str:
+        """Return the condition as a reader of the table has it: a whole number is named by those that can occur.
+
+        `named` gives the words for what numbers stand for, such as dates.
+        """
         if self.category is not None:
             return f"{self.attribute} = {self.category}"
         low, high = self.low, self.high
-        if (values.dropna().to_numpy(dtype=float) % 1).any():
-            bounds = [f"> {low:.6g}", f"<= {high:.6g}"]
-        elif np.floor(low) + 1 == np.floor(high):
-            return f"{self.attribute} = {np.floor(high):.0f}"
-        else:
-            bounds = [f">= {np.floor(low) + 1:.0f}", f"<= {np.floor(high):.0f}"]
-        finite = zip(bounds, np.isfinite([low, high]), strict=True)
-        return " and ".join(f"{self.attribute} {bound}" for bound, is_finite in finite if is_finite)
+        is_whole = not (values.dropna().to_numpy(dtype=float) % 1).any()
+        if is_whole:
+            low, high = np.floor(low) + 1, np.floor(high)
+        named = named or ("{:.0f}" if is_whole else "{:.6g}").format
+        if is_whole and low == high:
+            return f"{self.attribute} = {named(high)}"
+        ends = {">=" if is_whole else ">": low, "<=": high}
+        return " and ".join(f"{self.attribute} {sign} {named(end)}" for sign, end in ends.items() if np.isfinite(end))
 
     @property
     def kind(self) -> str:
