@@ -45,6 +45,18 @@ def test_the_features_of_an_estimator_are_those_of_its_fit():
     assert (case.features, case.unseen) == (("income", "age"), ("sex",))
 
 
+@pytest.mark.parametrize("y_true", ["repaid", TABLE["repaid"], TABLE[["repaid"]]], ids=["name", "column", "table"])
+def test_a_column_of_true_labels_is_no_feature(y_true):
+    case = Case(
+        lambda rows: np.where(rows["age"] > 40, "yes", "no"),
+        TABLE,
+        sensitive_features="sex",
+        y_true=y_true,
+        pos_label="yes",
+    )
+    assert case.features == tuple(TABLE.columns.drop("repaid"))
+
+
 @pytest.mark.filterwarnings("ignore:The model gives numbers")
 @pytest.mark.parametrize("first", [1, 2.5, None])
 def test_true_numbers_may_be_a_list_of_whole_numbers_and_fractions(first):

@@ -163,6 +163,7 @@ class Case:
         table = as_pandas(table)
         self.sensitive_features = _checked_names(sensitive_features, "sensitive_features", table)
         _check_told_apart(self.sensitive_features)
+        y_true = _or_name(y_true, table)
         labels = _labels(table, y_true)
         self.features = _feature_names(
             table, features, self._model.columns, y_true if isinstance(y_true, str) else None
@@ -267,8 +268,7 @@ class Case:
         own: dict[str, str] = {}
         given = {"decisions": decisions, "scores": scores, "weights": weights, "person": person, "y_true": y_true}
         for argument, values in given.items():
-            if isinstance(values, pd.Series) and values.name in table and table[values.name].equals(values):
-                values = values.name  # or it would stay among the features
+            values = _or_name(values, table)
             if isinstance(values, str):
                 [name] = _checked_names(values, argument, table)
                 if name in own:
@@ -652,6 +652,13 @@ def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]
     if not found:
         raise CaseError(f"{argument}: expected at least one column of the table, found none")
     return found
+
+
+def _or_name(values, table: pd.DataFrame):
+    """Return values as they are; of a column of the table its name, or it would stay among the features."""
+    column = values.iloc[:, 0] if isinstance(values, pd.DataFrame) and values.shape[1] == 1 else values
+    is_own = isinstance(column, pd.Series) and column.name in table and table[column.name].equals(column)
+    return column.name if is_own else values
 
 
 def _check_told_apart(names: tuple[str, ...]) -> None:
