@@ -78,6 +78,29 @@ def test_a_module_is_asked_as_it_is_in_use_and_left_as_it_was():
     network = TorchNetwork(model)
     np.testing.assert_array_equal(network.logits(X), network.logits(X))
     assert (model.training, model[0].weight.grad) == (True, None)
+    model[1].eval()
+    network.logits(X)
+    assert [each.training for each in model] == [True, False, True, True]
+
+
+class OfLogarithms(torch.nn.Module):
+    """A module of positive numbers alone."""
+
+    def __init__(self, *end):
+        super().__init__()
+        self.inner = module(*end)
+
+    def forward(self, X):
+        answer = self.inner(torch.log(X))
+        return answer if len(self.inner) > 1 else torch.sigmoid(answer)
+
+
+@pytest.mark.parametrize("end", [(), (torch.nn.Sigmoid(),)], ids=["inside", "layer"])
+def test_probabilities_of_positive_numbers_alone_are_no_logits(end):
+    model = OfLogarithms(*end)
+    with torch.no_grad():
+        chance = model(torch.tensor(np.abs(X), dtype=torch.float32)).numpy()[:, 0]
+    np.testing.assert_allclose(TorchNetwork(model).probabilities(np.abs(X))[:, 1], chance, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -43,14 +43,17 @@ class TorchNetwork(BaseNetwork):
         # A sigmoid or softmax inside `forward` is no layer; inputs of all sizes show it.
         sizes = np.repeat([1, 10, 1000], 64)[:, None]
         probe = sizes * np.random.default_rng(0).normal(size=(len(sizes), self.n_features))
+        probe = np.concatenate([probe, np.abs(probe)])  # of a logarithm inside, only those above 0 have answers
         with _in_use(model), torch.no_grad():
             X, ends = self._tensor(probe), torch.nn.Sigmoid | torch.nn.Softmax | torch.nn.LogSoftmax
             answer, _, ended = self._passed(X)
             # The layer that was defined last need not be what the module ends with.
-            self._is_cut = isinstance(self._end, ends) and ended is not None and torch.equal(ended, answer)
+            is_end = ended is not None and torch.equal(*map(torch.nan_to_num, (ended, answer)))
+            self._is_cut = isinstance(self._end, ends) and is_end
             outputs = self._outputs(X).cpu().numpy()
         self.n_classes = max(outputs.shape[1], 2)
-        within = ((outputs >= 0) & (outputs <= 1)).all()
+        outputs = outputs[np.isfinite(outputs).all(axis=1)]
+        within = outputs.size > 0 and ((outputs >= 0) & (outputs <= 1)).all()
         self._are_probabilities = within and (outputs.shape[1] == 1 or np.allclose(outputs.sum(axis=1), 1, atol=1e-4))
 
     def _answer(self, X, slope=None, label=0):
@@ -107,9 +110,10 @@ def _in_rows(values):
 @contextmanager
 def _in_use(model):
     """Put a module into evaluation inside a ``with`` block, and back as it was."""
-    was_training = model.training
+    was_training = [(each, each.training) for each in model.modules()]  # parts may be frozen
     model.eval()
     try:
         yield
     finally:
-        model.train(was_training)
+        for each, was in was_training:
+            each.training = was
