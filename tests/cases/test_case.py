@@ -1027,6 +1027,16 @@ def test_groups_of_dates_durations_and_decimals_are_named_by_these(values, names
     assert groups_of(values).cat.categories.tolist() == names
 
 
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "Int64", "object", "category"])
+def test_groups_of_whole_numbers_have_the_same_names_in_every_dtype(dtype):
+    values = pd.Series([1, None, -0.0 if dtype == "float64" else 0, 10, 0], dtype=dtype)
+    assert groups_of(values).cat.categories.tolist() == ["0", "1", "10", "(missing)"]
+
+
+def test_numbers_and_texts_that_are_written_alike_have_different_names():
+    assert groups_of(pd.Series([1.0, "1", "1.0", 2.5])).cat.categories.tolist() == ["1", "2.5", "'1'", "1.0"]
+
+
 def test_a_model_that_fails_later_is_said_to_fail_on_other_rows_and_one_is_shown():
     table = pd.DataFrame({"sex": ["f", "m"] * 10, "x": np.arange(20)})
     case = Case(lambda rows: rows["x"] > 5 // int(rows["x"].max() < 20), table, sensitive_features="sex")
@@ -1075,3 +1085,15 @@ def test_tables_of_other_libraries_come_in(library, make):
     table = getattr(pytest.importorskip(library), make)(SIXTY.to_dict("list"))
     case = Case(lambda rows: rows["x"] > 40, table, sensitive_features="sex")
     assert (case.table["x"].tolist(), case.decide().sum()) == (SIXTY["x"].tolist(), 19)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_integers_and_categories_of_other_libraries_are_those_of_the_table(library):
+    pl, n = pytest.importorskip("polars"), 2**53
+    table = pl.DataFrame({"sex": ["m", "f", "x"] * 20, "x": range(60)})
+    table = table.with_columns(code=table["x"].replace_strict([0, 1, 2], [n, n + 1, None], default=5))
+    table = table.with_columns(table["sex"].cast(pl.Categorical))
+    table = table.to_arrow() if library == "pyarrow" else table
+    case = Case(lambda rows: rows["x"] > 40, table, sensitive_features=["sex", "code"])
+    assert case.groups("sex").cat.categories.tolist() == ["f", "m", "x"]  # not as rows come
+    assert case.groups("code").cat.categories.tolist() == ["5", str(n), str(n + 1), "(missing)"]

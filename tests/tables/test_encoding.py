@@ -100,8 +100,8 @@ def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memo
     from fairlab.auditing.loading import read_table
 
     file = tmp_path / "x.csv"
-    rows = "01234,1,2020-01-01,true,None,yes,F\n" * 2 + "11234,NA,2020-01-02,false,,no,T\n"
-    file.write_text("zip,n,day,ok,word,said,letter\n" + rows)
+    rows = "01234,1,2020-01-01,true,None,yes,F,0x1\n" * 2 + "11234,NA,2020-01-02,false,,no,T,1\n"
+    file.write_text("zip,n,day,ok,word,said,letter,hex\n" + rows)
     with pytest.warns(UserWarning):
         expected = read_table(str(file))
     found = decoded(encode(file, tmp_path / "codes"))
@@ -109,6 +109,14 @@ def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memo
     assert found["zip"].tolist() == ["01234", "01234", "11234"]
     assert found["said"].tolist() == ["yes", "yes", "no"]
     assert decoded(encode(file, tmp_path / "texts", texts=["n"]))["n"].tolist() == ["1", "1", "NA"]
+
+
+def test_integers_that_are_equal_as_floats_are_left_out_unless_there_are_many(tmp_path):
+    frame = pd.DataFrame({"few": [2**53, 2**53 + 1] * 150, "many": 2**60 + np.arange(300)})
+    files = write(tmp_path / "files", "parquet", frame.head(1), frame.tail(-1))
+    about = meta_of(encode(files, tmp_path / "codes"))
+    assert (list(about["left_out"]), list(about["columns"])) == (["few"], ["many"])
+    refused("column 'few': holds integers that are equal as floats", files, tmp_path / "asked", columns=["few"])
 
 
 KILLED = """

@@ -248,6 +248,52 @@ def test_zeros_of_both_signs_are_one_value_and_large_integers_are_numbers(to_eng
     assert found["context"].str.contains("old: ").any() and found["context"].str.contains("worth").any()
 
 
+def test_integers_beside_missing_ones_are_not_rounded(to_engine, request):
+    codes = pd.Series([2**53, 2**53 + 1, None] * (N // 3), dtype="Int64")
+    options = {"decisions": "offer", "sensitive_features": "code"}
+    if "folder" in request.node.name:  # which has floats
+        with pytest.raises(ValueError, match="no column 'code'"):
+            impact_table(to_engine(people().assign(code=codes)), **options)
+        return
+    found = impact_table(to_engine(people().assign(code=codes)), **options)
+    assert found["people"].to_dict() == dict.fromkeys(["(unknown)", str(2**53), str(2**53 + 1)], N // 3)
+
+
+@pytest.mark.parametrize("to_engine", ["pandas", "polars", "duckdb"], indirect=True)
+def test_categories_stand_in_the_order_of_their_type(to_engine, request):
+    grade = pd.CategoricalDtype(["low", "middle", "high", "top"], ordered=True)
+    frame = people().astype({"grade": grade, "sex": "category"})
+    data, looked_at = to_engine(frame), Investigation("sex", "grade", context=[])
+    if "polars" in request.node.name:
+        data = data.cast({"grade": pytest.importorskip("polars").Enum(grade.categories)})
+    assert reported(data, looked_at=looked_at)[1] == reported(frame, looked_at=looked_at)[1]
+    names = impact_table(data, decisions="offer", sensitive_features="grade").index.tolist()
+    assert names == ["low", "middle", "high"]
+    if "pandas" not in request.node.name:  # or there is no key
+        case = Case.from_decisions(
+            data.lazy() if "polars" in request.node.name else data, "offer", sensitive_features="grade", key="id"
+        )
+        assert case.groups("grade").cat.categories.tolist() == names
+
+
+@pytest.mark.parametrize("to_engine", ["pandas", "polars", "arrow"], indirect=True)
+def test_categories_of_numbers_as_text_are_categories(to_engine):
+    frame = people().assign(job=lambda each: each["job"].astype(str).astype("category"))
+    found = impact_table(to_engine(frame), decisions="offer", sensitive_features="job")
+    assert found["people"].to_dict() == frame["job"].value_counts(sort=False).to_dict()
+
+
+def test_uuids_and_lists_of_duckdb():
+    relation = pytest.importorskip("duckdb").sql(
+        "select cast(md5((range % 2)::varchar) as uuid) as place, [range % 2] as several, range % 3 = 0 as offer "
+        "from range(600)"
+    )
+    options = {"decisions": "offer", "sensitive_features": "place"}
+    assert impact_table(relation, **options)["people"].tolist() == [300, 300]
+    with pytest.raises(ValueError, match="column 'several': expected strings, booleans or numbers, found a list"):
+        impact_table(relation, **options | {"sensitive_features": "several"})
+
+
 def test_people_are_divided_by_texts_as_in_memory(to_engine):
     frame, looked_at = people().assign(id=lambda each: "né " + each["id"].astype(str)), investigations()[1]
     found, expected, other = (reported(data, looked_at=looked_at) for data in (to_engine(frame), frame, people()))
@@ -272,6 +318,20 @@ def test_impact_ratios_of_decisions(to_engine):
     )
 
 
+@pytest.mark.parametrize("dtype", [bool, int, float])
+@pytest.mark.parametrize("alike", [0, 1])
+def test_decisions_and_labels_that_are_all_alike_are_counted(dtype, alike):
+    frame = people().assign(same=np.full(N, alike, dtype))
+    for options in ({"decisions": "same"}, {"decisions": "offer", "y_true": "same"}):
+        found = impact_table(frame, sensitive_features="sex", **options)
+        selected = frame[options["decisions"]].groupby(frame["sex"]).sum()
+        assert found["selected"].to_dict() == selected.to_dict()
+        if "y_true" in options:
+            known, unknown = ("true", "false")[:: 1 if alike else -1]
+            assert found[f"{known} positive rate"].to_dict() == pytest.approx(found["selection rate"].to_dict())
+            assert found[f"{unknown} positive rate"].isna().all() and not found["missing labels"].any()
+
+
 @pytest.mark.parametrize(
     ("call", "options", "said"),
     [
@@ -280,6 +340,7 @@ def test_impact_ratios_of_decisions(to_engine):
         (impact_table, {"sensitive_features": "offer"}, "none of them with another role"),
         (impact_table, {"sensitive_features": "pay"}, "column 'pay' holds numbers"),
         (impact_table, {"decisions": "town"}, "pos_label: expected one of the values of column 'town'"),
+        (impact_table, {"y_true": "nobody"}, "pos_label: expected one of the values of column 'nobody', , found None"),
         (impact_table, {"decisions": "town", "pos_label": "u"}, "some of column 'town' are missing"),
         # outside of memory a case needs a key
         (Case.from_decisions, {}, "key: expected a column"),
@@ -289,7 +350,7 @@ def test_impact_ratios_of_decisions(to_engine):
 @pytest.mark.parametrize("to_engine", ["duckdb"], indirect=True)
 def test_decisions_that_cannot_be_counted_or_sampled(to_engine, call, options, said):
     with pytest.raises(ValueError, match=said):
-        call(to_engine(people()), **{"decisions": "offer", "sensitive_features": "sex"} | options)
+        call(to_engine(people().assign(nobody=None)), **{"decisions": "offer", "sensitive_features": "sex"} | options)
 
 
 def test_a_case_of_decisions_is_of_the_same_rows_everywhere(to_engine, request):

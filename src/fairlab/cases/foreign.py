@@ -67,7 +67,8 @@ def drawn_rows(table, key: str | None, most: int, random_state: int) -> tuple[pd
         share = min(1.0, most / max(n_rows, 1))
         if lies_elsewhere(table):
             names = [name for name in rows.names if name != key]
-            return rows.draw(drawn, share, names).to_pandas(), n_rows
+            categories = {name: dtype for name in names if (dtype := rows.categories(name)) is not None}
+            return _in_pandas(rows.draw(drawn, share, names)).astype(categories), n_rows
     frame = as_pandas(table)
     keys = key_numbers(frame[key])
     order = np.argsort(keys, kind="stable")
@@ -175,11 +176,28 @@ def from_other_library(table) -> pd.DataFrame:
     import narwhals
 
     try:
-        return narwhals.from_native(table, eager_only=True).to_pandas()
+        return _in_pandas(narwhals.from_native(table, eager_only=True))
     except TypeError:
         raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}") from None
     except ImportError as error:
         raise CaseError(f"table: {error}; pandas needs it to read a {type(table).__module__} table") from None
+
+
+def _in_pandas(frame) -> pd.DataFrame:
+    """Return a frame of narwhals as one of pandas, which has floats for integers of which some are missing.
+
+    Integers that floats do not hold stay integers, and categories without an order are sorted: theirs may be that in
+    which rows come.
+    """
+    found = frame.to_pandas()
+    for name, dtype in frame.schema.items():
+        column = found[name]
+        if dtype.is_integer() and column.dtype.kind == "f" and column.abs().max() >= 2**53:
+            kind = "UInt64" if dtype.is_unsigned_integer() else "Int64"
+            found[name] = pd.array(frame[name].to_list(), dtype=kind)
+        elif isinstance(column.dtype, pd.CategoricalDtype) and not column.cat.ordered:
+            found[name] = column.cat.reorder_categories(sorted(column.cat.categories))
+    return found
 
 
 def _kind(column: pd.Series):

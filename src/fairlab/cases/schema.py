@@ -279,8 +279,12 @@ class Feature:
             known = [f"up to {ends[0]}", *between, f"above {ends[-1]}"] if ends else ["any number"]
         elif in_words is not None:
             known = list(map(in_words, known))
-        often = Counter(map(str, known))
-        names = [repr(value) if often[str(value)] > 1 else str(value) for value in known]
+        names = list(map(_as_written, known))
+        often = Counter(names)
+        names = [
+            repr(value) if isinstance(value, str) and often[value] > 1 else name
+            for name, value in zip(names, known, strict=True)
+        ]
         if self.missing_code is not None:
             name = "(missing)"
             while name in names:
@@ -411,6 +415,11 @@ def values_of(name: str, column: pd.Series) -> tuple[list, list]:
     if is_number(column):
         return np.unique(known.to_numpy()).tolist(), missing
     return sorted(known.unique().tolist(), key=lambda value: (type(value).__name__, value)), missing
+
+
+def _as_written(value) -> str:
+    """Return a value as text: a whole number without a point, as some engines hold it as a float, others do not."""
+    return str(int(value) if isinstance(value, float) and abs(value) < 2**53 and value % 1 == 0 else value)
 
 
 def _as_range(values: tuple) -> tuple | range:

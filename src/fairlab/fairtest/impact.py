@@ -162,10 +162,10 @@ def count_decisions(
     if None in codes[decisions]:
         raise ValueError(f"decisions: expected one in each row, some of column {decisions!r} are missing")
     [counted] = table.tabulate([tuple(table.columns[name].key for name in names)])
-    counted = counted.reshape(-1, len(codes[decisions]), len(codes[y_true]) if y_true else 1)
+    counted = counted.reshape(-1, *(len(table.columns[name].categories) for name in favourable), *[1] * (not y_true))
     kinds = np.zeros((len(counted), 8), dtype=np.int64)  # as `KINDS` has them
-    for decision, own in enumerate(favourable[decisions]):
-        for label, truth in enumerate(favourable[y_true] if y_true else [None]):
+    for decision, own in favourable[decisions].items():
+        for label, truth in (favourable[y_true] if y_true else {0: None}).items():
             kinds[:, 4 * (truth is not None) + 2 * bool(truth) + own] += counted[:, decision, label]
     missing = {name: codes[name].get(None) for name in named["sensitive_features"]}
     for name in missing:
@@ -180,15 +180,15 @@ def count_decisions(
     return frame.loc[kinds.any(axis=1), list(KINDS) if y_true else ["people", "selected"]]
 
 
-def _favourable(name: str, codes: Mapping, pos_label) -> list[bool | None]:
+def _favourable(name: str, codes: Mapping, pos_label) -> dict[int, bool | None]:
     """Return for each code of a column whether its value is the favourable one; None for a missing one."""
     values = [value for value in codes if value is not None]
-    if pos_label is None and set(values) <= {0, 1}:
-        pos_label = 1
-    if pos_label not in values:
+    is_plain = pos_label is None and len(values) > 0 and set(values) <= {0, 1}
+    pos_label = 1 if is_plain else pos_label
+    if not is_plain and pos_label not in values:
         expected = ", ".join(map(repr, values))
         raise ValueError(f"pos_label: expected one of the values of column {name!r}, {expected}, found {pos_label!r}")
-    return [None if value is None else value == pos_label for value in sorted(codes, key=codes.get)]
+    return {code: None if value is None else value == pos_label for value, code in codes.items()}
 
 
 def _effective(counts: pd.DataFrame, name: str) -> pd.Series:

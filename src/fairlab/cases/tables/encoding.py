@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 
 from fairlab.cases.tables.keys import DIGEST_IN_DUCKDB
+from fairlab.cases.tables.table import MOST_CATEGORIES
 from fairlab.checks import check_number, checked, required, suggestion
 from fairlab.paths import write_text
 
@@ -23,7 +24,7 @@ BATCH_ROWS = 2**18  # of a batch
 BATCHES = 16  # between two saved states
 KEYS_AT_ONCE = 2**23
 MOST_REPEATED = 1_000  # digests of which it is looked whether their texts are different
-IDENTIFIER = r"\s*[+-]?0[0-9]"  # how one begins that is no number
+IDENTIFIER = r"\s*[+-]?0[0-9bBxX]"  # how one begins that is no number; of bits and hexadecimal ones, too
 BOOLEAN_WORDS = r"(?i)^\s*(yes|no|[yntf])\s*$"  # which DuckDB takes for true and false
 # What stands for no value in a CSV, beside nothing.
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
@@ -201,6 +202,13 @@ def _plan(connection, files, **asked) -> dict:
             else:
                 described[name] = {"kind": "numbers", "dtype": "<f8"}
     for name, found in counts.items():
+        if kinds[name] == "integers":
+            exact, found = found, Counter()
+            for value, n in exact.items():
+                found[None if value is None else float(value)] += n
+            if len(found) < len(exact) <= MOST_CATEGORIES + 1:
+                left_out[name] = "holds integers that are equal as floats"
+                continue
         values = sorted(found.keys() - {None})
         values = [None] * (None in found) + ([False, True] if kinds[name] == "booleans" else values)
         described[name] = {"kind": kinds[name], "dtype": "|u1" if len(values) <= 2**8 else "<u2", "values": values}
@@ -427,7 +435,7 @@ def all_rows(connection, files: Sequence[str]) -> str:
 
 def _value(name, kind) -> str:
     """Return a column as its values are told apart."""
-    types = {"text": "varchar", "booleans": "boolean"}
+    types = {"text": "varchar", "booleans": "boolean", "integers": "hugeint"}
     value = f"cast({quoted(name)} as {types.get(kind, 'double')})"
     return f"case when isnan({value}) then null else {value} end" if kind == "numbers" else value
 
@@ -438,7 +446,7 @@ def _expression(name, about) -> str:
     if about["kind"] == "key":
         return f"cast({quoted(name)} as bigint)" if about["of"] == "integers" else _digest(name)
     if about["kind"] in ("numbers", "integers"):
-        return f"coalesce({value}, 'nan')"
+        return f"coalesce(cast({value} as double), 'nan')"
     code = (
         f"enum_code(cast({value} as t{about['file'][:-6]}))" if about["kind"] == "text" else f"cast({value} as tinyint)"
     )

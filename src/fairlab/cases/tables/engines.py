@@ -48,15 +48,18 @@ class EngineTable(StoredTable):
 
     def __init__(self, frame: Any):
         self._frame = nw.from_native(frame).lazy()
-        schema = self._frame.collect_schema()
-        self._dtypes = dict(schema)
-        texts = [name for name, dtype in schema.items() if isinstance(dtype, nw.Categorical | nw.Enum)]
+        schema = dict(self._frame.collect_schema())
+        self._categories = {
+            name: dtype for name, dtype in schema.items() if isinstance(dtype, nw.Categorical | nw.Enum)
+        }
         floats = [name for name, dtype in schema.items() if dtype.is_float()]
-        plain = [nw.col(name).cast(nw.String) for name in texts]
+        plain = [nw.col(name).cast(nw.String) for name in [*self._categories, *self._uuids()]]
         # A sum with zero has no negative zeros, which Arrow counts apart from others.
         plain += [nw.when(~nw.col(name).is_nan()).then(nw.col(name) + 0.0).alias(name) for name in floats]
         if plain:
-            self._frame = self._frame.with_columns(*plain)
+            with _about(", ".join([*self._categories, *floats])):
+                self._frame = self._frame.with_columns(*plain)
+        self._dtypes = dict(self._frame.collect_schema())
         self.columns: dict[object, Column] = {}
         self._codes: dict[object, dict] = {}
         self._known: dict[tuple, np.ndarray] = {}  # thresholds
@@ -83,10 +86,17 @@ class EngineTable(StoredTable):
         """Return the different values of a column, None among them if some are missing; None if there are too many."""
         column = self._frame.select(name)
         for some in (column.head(FIRST_ROWS), column):
-            found = _with_none(self._collect(some.unique().head(MOST_CATEGORIES + 2), name)[name].to_list())
+            with _about(name):
+                found = _with_none(some.unique().head(MOST_CATEGORIES + 2).collect()[name].to_list())
             if len(found) > MOST_CATEGORIES + (None in found):
                 return None
         return found
+
+    def categories(self, name: str) -> pd.CategoricalDtype | None:
+        """Return the categories of a column whose type says so, with their order if it has one; else None."""
+        dtype = self._categories.get(name)
+        names = list(map(str, dtype.categories)) if isinstance(dtype, nw.Enum) else None
+        return None if dtype is None else pd.CategoricalDtype(names, ordered=names is not None)
 
     def _n_not_finite(self, name: str) -> float:
         n_rows, finite = self._first(nw.len(), self._float(name).is_finite().cast(nw.Int64).sum())
@@ -95,7 +105,7 @@ class EngineTable(StoredTable):
     def key_column(self, name: str) -> str:
         """Return the column itself if it is of whole numbers; of text, a new one of its digests."""
         dtype, digest = self._dtypes[name], f"digest of {name}"
-        is_text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum) or self._is_uuid(name)
+        is_text = isinstance(dtype, nw.String)
         check_kind_of_key(name, dtype, is_text or dtype.is_integer())
         check_keys(name, *self._first(nw.len(), nw.col(name).count(), nw.col(name).n_unique()))
         if is_text:
@@ -103,16 +113,18 @@ class EngineTable(StoredTable):
                 self._frame = self._with_digests(name, digest)
         return digest if is_text else name
 
-    def _is_uuid(self, name: str) -> bool:
-        """Whether a column is of the type that DuckDB has for them."""
+    def _uuids(self) -> list[str]:
+        """Return the columns of the type that DuckDB has for UUIDs."""
+        if not self._frame.implementation.is_duckdb():
+            return []
         native = self._frame.to_native()
-        return self._frame.implementation.is_duckdb() and str(native.types[native.columns.index(name)]) == "UUID"
+        return [name for name, kind in zip(native.columns, native.types, strict=True) if str(kind) == "UUID"]
 
     def _with_digests(self, name: str, digest: str) -> nw.LazyFrame:
         """Return the frame with a column of what `digests` makes of texts."""
         engine, native = self._frame.implementation, self._frame.to_native()
         if engine.is_duckdb():
-            text = DIGEST_IN_DUCKDB.format(f"cast({quoted(name)} as varchar)")
+            text = DIGEST_IN_DUCKDB.format(quoted(name))
             return nw.from_native(native.project(f"*, {text} as {quoted(digest)}"))
         if engine.is_spark_like():
             of, to = (f"`{each.replace('`', '``')}`" for each in (name, digest))
@@ -414,7 +426,7 @@ def _about(columns: str):
 
 def _with_none(values: Sequence) -> list:
     """Return values with None for a missing one, which pandas has as nan or NA."""
-    return [None if pd.isna(value) else value for value in values]
+    return [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in values]
 
 
 def _chosen(code: nw.Expr, values: Sequence, first: int = 0) -> nw.Expr:

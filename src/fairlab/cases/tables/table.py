@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairlab.cases.tables.keys import Code, Cut, Distance, Hash, Key, Split, Sums
@@ -132,6 +133,10 @@ class StoredTable(Table):
     @abstractmethod
     def values(self, name: str) -> list | None:
         """Return the different values of a column, None among them if some are missing; None if there are too many."""
+
+    def categories(self, name: str) -> pd.CategoricalDtype | None:
+        """Return the categories of a column whose type says so, with their order if it has one; else None."""
+        return None
 
     @abstractmethod
     def among(self, key: Key, code: int) -> "StoredTable":
