@@ -473,8 +473,8 @@ def test_calibration_is_the_difference_of_mantel_and_haenszel_by_hand():
     rates, weights = counts["sum"] / sizes, sizes.prod(axis=1) / sizes.sum(axis=1)
     weights /= weights.sum()
     expected = (weights * (rates["f"] - rates["m"])).sum()
-    # The larger of two variances: around the rates of the groups, and around those of all with a score.
-    around = rates * (1 - rates), rates * (1 - rates) + rates.sub(pooled, axis=0) ** 2
+    # The larger of two variances: of the rates of the groups, and of that of all with a score.
+    around = rates * (1 - rates), (0 * rates).add(pooled * (1 - pooled), axis=0)
     variances = [(weights**2 * (each / (sizes - 1)).sum(axis=1)).sum() for each in around]
     found = calibration_gap(case, people["sex"].eq("f").to_numpy())
     by_hand = 500, 494, expected, np.sqrt(max(variances))
@@ -488,6 +488,21 @@ def test_calibration_is_the_difference_of_mantel_and_haenszel_by_hand():
     of_model = Case(lambda rows: rows["score"] / 4, people, sensitive_features="sex", y_true="good", features=["score"])
     assert GroupRates(rates=["calibration"]).run(of_model).findings[0].estimate == pytest.approx(expected)
     assert "calibration_difference" not in GroupRates().run(of_model).to_frame()["measure"].tolist()
+
+
+@pytest.mark.parametrize("label", [False, True])
+def test_calibration_of_a_group_that_is_all_alike_by_chance_is_as_uncertain_as_the_others_are(label):
+    people = pd.DataFrame({"sex": ["f"] * 40 + ["m"] * 400, "score": 1, "hired": [True, False] * 220})
+    people["good"] = np.where(np.arange(440) % 20 == 19, not label, label)
+    people.loc[:39, "good"] = label  # as in one group of eight with such labels
+    options = {"sensitive_features": "sex", "y_true": "good", "scores": "score", "features": ["sex"]}
+    alone = calibration_gap(Case.from_decisions(people, "hired", **options), people["sex"].eq("f").to_numpy())
+    share = 20 / 440
+    assert alone.error == pytest.approx(np.sqrt(share * (1 - share) * (1 / 39 + 1 / 399)))
+    assert alone.p_value() > 0.05
+    twice = pd.concat([people, people], ignore_index=True).assign(person=[*range(440)] * 2)
+    case = Case.from_decisions(twice, "hired", person="person", **options)
+    assert calibration_gap(case, twice["sex"].eq("f").to_numpy()).error == pytest.approx(alone.error)
 
 
 PLACES = np.arange(400)

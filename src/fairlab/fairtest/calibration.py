@@ -1,9 +1,10 @@
 """Calibration by group: of people with equal scores, how often the true label is favourable in each group.
 
 The difference is that of Mantel and Haenszel: within each score, or bin of scores, the share of favourable labels in
-one group less that in the other, averaged with weights ``a b / (a + b)`` of the groups' sizes. Its variance is
-linearised, with people, or persons of several decisions, as units, once around the shares of both groups and once
-around that of both together; the larger of the two holds where labels of one kind are rare.
+one group less that in the other, averaged with weights ``a b / (a + b)`` of the groups' sizes. Its variance is the
+larger one of two: linearised around the shares of both groups, with people, or persons of several decisions, as units;
+and that of labels which do not depend on the group, as it follows from the share of both together and the correlation
+of a person's labels. The second one holds where labels of one kind are so rare that a group has none by chance.
 """
 
 import numpy as np
@@ -53,10 +54,15 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | No
         small = people / np.maximum(people - 1, 1)  # of the variance in a cell
         per_weight = strata[:, None] / w * np.array([1, -1]) * np.sqrt(small)
     estimate = float((strata[is_in_both] * (shares[is_in_both] @ [1, -1])).sum())
-    variances = []
-    for expected in (shares, pooled):
-        parts = np.where(rows_in, weights * per_weight.ravel()[cells] * (truth - expected.ravel()[cells]), 0.0)
-        variances.append((np.bincount(person, parts) ** 2).sum())
+    scale = np.where(rows_in, weights * per_weight.ravel()[cells], 0.0)
+    around = np.bincount(person, scale * (truth - shares.ravel()[cells])) ** 2
+    expected = pooled.ravel()[cells]
+    spread = np.sqrt(expected * (1 - expected))
+    z = np.divide(truth - expected, spread, out=np.zeros(len(rows)), where=rows_in & (spread > 0))
+    n_pairs = (np.bincount(person[rows_in]) ** 2).sum() - rows_in.sum()
+    correlation = np.clip(((np.bincount(person, z) ** 2).sum() - (z * z).sum()) / max(n_pairs, 1), 0, 1)
+    alone, as_one = ((scale * spread) ** 2).sum(), (np.bincount(person, scale * spread) ** 2).sum()
+    variances = around.sum(), alone + correlation * (as_one - alone)
     of_person = np.bincount(person[rows_in], weights[rows_in])
     freedom = of_person.sum() ** 2 / (of_person**2).sum() - 2 * is_in_both.sum()
     return Gap(estimate, float(np.sqrt(max(variances))), int(rows_in.sum()), max(float(freedom), 1.0))
