@@ -108,10 +108,10 @@ def to_engine(request, tmp_path_factory):
     if request.param == "spark connect":
         return request.getfixturevalue("spark").createDataFrame
     if request.param == "duckdb":
-        connection, numbers = pytest.importorskip("duckdb").connect(), count()
+        connection, names = pytest.importorskip("duckdb").connect(), (f"people{number or ''}" for number in count())
 
         def to_relation(frame):
-            connection.execute(f"CREATE TABLE {(name := f'people{next(numbers)}')} AS SELECT * FROM frame")
+            connection.execute(f"CREATE TABLE {(name := next(names))} AS SELECT * FROM frame")
             return connection.table(name)
 
         return to_relation

@@ -329,10 +329,10 @@ class EngineTable(StoredTable):
         terms = list(dict.fromkeys(name for some in summed for name in some))
         different = {",".join(f'"{name}"' for name in columns): columns for columns in sets}
         totals = "".join(f', sum("{name}")' for name in terms)
-        query = f"SELECT {listed}, GROUPING({listed}), count(*){totals} FROM people "
-        query += f"GROUP BY GROUPING SETS ({', '.join(f'({each})' for each in different)})"
+        # A query would need a name for the relation, which a table of the user may have.
+        counted = f"{listed}, GROUPING({listed}), count(*){totals}"
+        rows = relation.aggregate(counted, f"GROUPING SETS ({', '.join(f'({each})' for each in different)})").fetchall()
         columns_of = [*names, "absent", "people", *terms]
-        rows = relation.query("people", query).fetchall()
         by_set: dict[int, list] = {}
         for row in rows:
             by_set.setdefault(row[len(names)], []).append(row)
