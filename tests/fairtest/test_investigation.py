@@ -473,6 +473,10 @@ def test_codes_of_a_column(values, options, categories, codes):
             "column 'x': 1 values are missing; fill them or drop the rows",
         ),
         (
+            lambda: encode(pd.Series([1.0, np.inf], name="x", dtype=object)),
+            "expected numbers or codes of column 'x', found 1 missing or infinite ones",
+        ),
+        (
             lambda: encode(pd.Series([1.0, np.inf], name="x")),
             "column 'x' holds infinite values; expected finite or missing ones",
         ),

@@ -450,7 +450,7 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
     name = str(values.name)
     found, missing = values_of(name, values)
     if _holds_numbers(values):
-        found = sorted(int(value) if value == int(value) else float(value) for value in found)
+        found = sorted(int(value) if value % 1 == 0 else float(value) for value in found)
         if kind is None and 0 < len(found) <= most_codes and all(isinstance(value, int) for value in found):
             kind = "categories"
         if kind != "categories":
