@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import astuple
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -79,6 +80,17 @@ def test_labels_of_any_dtype_and_zeros_and_ones_that_need_no_label(dtype, labels
     decided = pd.Series(np.where(hired, *labels[::-1]), hired.index).astype(dtype)
     case = case_of(table(60).assign(hired=decided), pos_label="yes" if labels == ("no", "yes") else None)
     assert case.decide().tolist() == hired.tolist()
+
+
+def test_decimals_and_numbers_among_objects_are_numbers():
+    people = table(60).assign(hired=lambda rows: rows["hired"].eq("yes") * 1)
+    options = {"decisions": "hired", "scores": "score", "weights": "weight", "sensitive_features": "sex"}
+    whole = Case.from_decisions(people, **options)
+    for kind in (float, lambda value: Decimal(str(value))):
+        given = people.assign(**{name: people[name].map(kind).astype(object) for name in ("hired", "score", "weight")})
+        case = Case.from_decisions(given, **options)
+        pd.testing.assert_frame_equal(case.record, whole.record)
+        assert case.decide().tolist() == whole.decide().tolist()
 
 
 def test_columns_are_aligned_by_label():

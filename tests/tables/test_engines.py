@@ -318,6 +318,20 @@ def test_impact_ratios_of_decisions(to_engine):
     )
 
 
+def test_labels_in_two_spellings_are_refused_and_a_third_one_is_said():
+    frame = people().assign(said=np.resize(["yes", "no", "YES"], N), other=np.resize(["yes", "no", "later"], N))
+    options = {"sensitive_features": "sex", "pos_label": "yes"}
+    for roles in ({"decisions": "said"}, {"decisions": "other", "y_true": "said"}):
+        said = f"{[*roles][-1]}: expected one spelling of each label, found 'YES', 'yes'"
+        with pytest.raises(ValueError, match=said):
+            impact_table(frame, **options, **roles)
+    with pytest.warns(UserWarning, match="Only 'yes' counts as favourable; as unfavourable count 'later', 'no'"):
+        found = impact_table(frame, decisions="other", **options)
+    assert found["selected"].sum() == N // 3
+    with pytest.raises(ValueError, match="counts: expected strings as names of columns, found 0"):
+        impact_table(frame.set_axis(range(frame.shape[1]), axis=1), decisions="other", **options)
+
+
 @pytest.mark.parametrize("dtype", [bool, int, float])
 @pytest.mark.parametrize("alike", [0, 1])
 def test_decisions_and_labels_that_are_all_alike_are_counted(dtype, alike):

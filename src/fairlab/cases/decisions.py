@@ -271,12 +271,15 @@ def _column(values, index: pd.Index, name: str) -> pd.Series:
         values = align(values, index, name).reset_index(drop=True)
     if n_missing := int(values.isna().sum()):
         raise CaseError(f"{name}: expected one for each row, {n_missing:,} of {len(values):,} are missing; {ADVICE}")
+    if name != "person" and pd.api.types.infer_dtype(values) == "decimal":  # as engines have for sums
+        values = values.astype(float)
     check_values(values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else values, name)
     return values
 
 
 def _numbers(values: pd.Series, name: str, *, keep: bool = False) -> np.ndarray:
     """Return finite numbers as floats, or in a dtype of numpy."""
+    values = values.infer_objects()
     if not pd.api.types.is_numeric_dtype(values) or (not keep and pd.api.types.is_bool_dtype(values)):
         raise CaseError(f"{name}: expected numbers, found {values.tolist()[0]!r}")
     numbers: Any = values.to_numpy(dtype=getattr(values.dtype, "numpy_dtype", values.dtype) if keep else float)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.groups import SMALLEST_SHARE
-from fairlab.cases.meaning import two_spellings
+from fairlab.cases.meaning import quoted, spelled_alike, two_spellings
 from fairlab.cases.tables import engine_table
 from fairlab.checks import FRACTION, check_count, check_names, check_number, checked
 from fairlab.fairtest.rates import KINDS, RATES
@@ -158,7 +158,16 @@ def count_decisions(
         if codes[name] is None:
             raise ValueError(f"column {name!r} holds numbers; cut them into groups first")
         table.add(column, codes[name])
-    favourable = {name: _favourable(name, codes[name], pos_label) for name in names[-2 if y_true else -1 :]}
+    favourable, known = {}, set()
+    for argument in ("decisions", "y_true")[: 1 + bool(y_true)]:
+        [name] = named[argument]
+        known |= codes[name].keys() - {None}
+        if len(alike := spelled_alike(known)) > 1:
+            raise ValueError(f"{argument}: expected one spelling of each label, found {quoted(alike)}")
+        favourable[name] = _favourable(name, codes[name], pos_label)
+    if len(known) > 2:
+        said = f"Only {pos_label!r} counts as favourable; as unfavourable count {quoted(known - {pos_label})}."
+        warnings.warn(said, stacklevel=4)
     if None in codes[decisions]:
         raise ValueError(f"decisions: expected one in each row, some of column {decisions!r} are missing")
     [counted] = table.tabulate([tuple(table.columns[name].key for name in names)])
@@ -170,7 +179,7 @@ def count_decisions(
     missing = {name: codes[name].get(None) for name in named["sensitive_features"]}
     for name in missing:
         if said := two_spellings(name, [value for value in codes[name] if value is not None]):
-            warnings.warn(said, stacklevel=3)
+            warnings.warn(said, stacklevel=4)
     labels = [
         [np.nan if code == unknown else label for code, label in enumerate(table.columns[name].categories)]
         for name, unknown in missing.items()

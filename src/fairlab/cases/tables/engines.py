@@ -396,6 +396,8 @@ def engine_table(table: Any, argument: str) -> Table:
             return _of_path(table)
         except FilesError as error:
             raise FilesError(f"{argument}: {error}") from error
+    if isinstance(table, pd.DataFrame) and (strange := [name for name in table if not isinstance(name, str)]):
+        raise ValueError(f"{argument}: expected strings as names of columns, found {strange[0]!r}")
     try:
         return EngineTable(table)
     except TypeError:
