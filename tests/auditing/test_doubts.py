@@ -220,10 +220,12 @@ def audit_in_files(tmp_path):
     pytest.importorskip("duckdb")
     from fairlab.auditing.files import audit_files
 
-    def audited(case):
-        table = case.table.assign(hired=case.decide(), town=np.resize(["a", "b"], len(case.table)))
+    def audited(case, labels=(False, True), **options):
+        table = case.table.assign(
+            hired=np.where(case.decide(), *labels[::-1]), town=np.resize(["a", "b"], len(case.table))
+        )
         table.to_parquet(tmp_path / "a.parquet")
-        return audit_files(tmp_path / "*.parquet", decisions="hired", sensitive_features="sex")
+        return audit_files(tmp_path / "*.parquet", decisions="hired", sensitive_features="sex", **options)
 
     return audited
 
@@ -244,6 +246,11 @@ def test_people_without_a_group_are_not_what_others_are_compared_with_in_files(a
 def test_two_spellings_of_a_group_are_said_in_files(audit_in_files):
     found = audit_in_files(decided({"f": (300, 1_000), "F": (100, 300), "m": (400, 1_000)}))
     assert "sex: expected one spelling of each group, found 'F', 'f'." in str(found)
+
+
+def test_two_spellings_of_a_decision_are_refused_in_files(audit_in_files):
+    with pytest.raises(ValueError, match="expected two different values in column 'hired', found YES, yes"):
+        audit_in_files(decided({"f": (300, 1_000), "m": (400, 1_000)}), ("YES", "yes"), pos_label="yes")
 
 
 @pytest.mark.parametrize(

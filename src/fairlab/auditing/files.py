@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairlab.auditing.doubts import unknown_groups
 from fairlab.auditing.exports import as_json
-from fairlab.cases.meaning import two_spellings
+from fairlab.cases.meaning import spelled_alike, two_spellings
 from fairlab.cases.tables import Folder, encode
 from fairlab.cases.tables.encoding import is_folder
 from fairlab.checks import suggestion
@@ -138,7 +138,7 @@ def audit_files(
 def _favourable(labels, decisions, pos_label) -> int:
     """Return the place of the favourable label."""
     known = ", ".join(labels)
-    if len(labels) != 2:
+    if len(labels) != 2 or spelled_alike(labels):
         raise ValueError(f"decisions: expected two different values in column {decisions!r}, found {known}")
     if pos_label is None and set(labels) not in ({"False", "True"}, {"0", "1"}):
         raise ValueError(f"pos_label: expected the favourable one of {known}, found none")
