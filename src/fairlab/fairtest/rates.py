@@ -172,7 +172,12 @@ class Gap:
 
 
 def mean_gap(own: pd.Series, rest: pd.Series) -> Gap:
-    """Return the difference of the means of two groups, from `group_counts`, by Welch with linearised variances."""
+    """Return the difference of the means of two groups, from `group_counts`, by Welch with linearised variances.
+
+    Of very skewed numbers a small group often has a low mean together with a small variance. If both groups have one
+    lognormal distribution with a sigma of 1, one of 30 people and the other of 300, p-values are below 0.05 in a tenth,
+    and below 0.005 in three hundredths of all samples; in equal groups they keep their level.
+    """
     means, variances, freedoms = [], [], []
     for counts in (own, rest):
         h, w, _, hh, hw, ww, _ = (float(counts[f"{MEAN}: {name}"]) for name in SUMS)

@@ -359,7 +359,7 @@ def described(table: StoredTable, name: str, code: Callable) -> tuple[Column, di
     values = table.values(name)
     if values is not None:
         # Integers beside a missing value stay integers, as floats do not tell all of them apart.
-        is_whole = None in values and any(isinstance(value, Integral) for value in values)
+        is_whole = None in values and any(isinstance(value, int) for value in values)
         column = code(pd.Series(values, name=name, dtype=object if is_whole else table.categories(name)))
         return replace(column, values=None), dict(zip(values, column.values.tolist(), strict=True))
     table.check_numbers(name)
