@@ -493,7 +493,12 @@ def test_a_gap_that_is_closed_is_better_and_one_that_opens_is_worse():
     assert mirrored["low"] < 0 < mirrored["high"], "a gap that changes its sign only"
     assert mirrored["verdict"] == "undecided"
     assert "In the other direction: selection rate difference, sex: man minus woman, from 0." in turned.summary
-    assert "other direction" not in compare(case(old), case(fair)).summary
+    summary = compare(case(old), case(fair)).summary
+    assert "other direction" not in summary and "Of the others" not in summary
+    assert "The change of a difference between groups is that of its size." in summary
+    assert "Of the others a change as large as 5 percentage points is ruled out for 0, and undecided for 1." in (
+        turned.summary
+    )
 
 
 def test_with_true_labels_errors_are_compared_for_everyone_and_each_group():

@@ -113,10 +113,13 @@ class ModelComparison(Result):
             f"had changed, the family-wise error rate is at most {1 - self.confidence_level:.2g}."
         )
         counts = self.rows["verdict"].value_counts()
-        said.append(
-            f"Of the others a change as large as {points(self.within)} is {RULED_OUT} for "
-            f"{counts.get(RULED_OUT, 0):,}, and {UNDECIDED} for {counts.get(UNDECIDED, 0):,}."
-        )
+        if {RULED_OUT, UNDECIDED}.intersection(counts.index):
+            said.append(
+                f"Of the others a change as large as {points(self.within)} is {RULED_OUT} for "
+                f"{counts.get(RULED_OUT, 0):,}, and {UNDECIDED} for {counts.get(UNDECIDED, 0):,}."
+            )
+        if self.rows["measure"].str.endswith("difference").any():
+            said.append("The change of a difference between groups is that of its size.")
         if self.not_compared:
             said.append(f"Not compared: {' '.join(self.not_compared)}")
         return " ".join(said)
