@@ -125,6 +125,7 @@ def test_labels_that_only_the_selected_have_rule_nothing_out():
     for found in (report, run("rates", case)):
         assert [finding.measure for finding in found.findings] == ["selection_rate_difference"]
     assert any(text.startswith("True labels are known only where the decision is fav") for text in report.warnings)
+    assert '<th class="number">true positive rate</th>' not in report.to_html(), "100% in each group"
     left = (
         "No true positive rate and no false positive rate was compared: true labels are known only where the decision"
     )

@@ -7,6 +7,7 @@ import pandas as pd
 from fairlab.auditing import wording
 from fairlab.auditing.evidence import shown_rows
 from fairlab.auditing.exports import legal
+from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, free_name, percent
 from fairlab.cases.groups import SMALLEST_SHARE
 from fairlab.fairtest.rates import RATES
@@ -126,7 +127,7 @@ def comparison(compared) -> str:
 
 def _groups(report) -> str:
     """Return the tables of rates and impact ratios by group, of each sensitive feature and of each two."""
-    parts = []
+    parts, are_biased = [], bool(report.groups) and bool(why_no_error_rates(report.case))  # the same in every group
     for features, table in report.groups.items():
         shown = pd.DataFrame(
             {free_name(features, table): table.index, "people": table["people"].map("{:,}".format).array}
@@ -137,7 +138,7 @@ def _groups(report) -> str:
             for ratio, low, high in table[["impact ratio", "ratio low", "ratio high"]].itertuples(index=False)
         ]
         for name in ("true positive rate", "false positive rate"):
-            if name in table:
+            if name in table and not are_biased:
                 shown[name] = _shares(table, name)
         if "missing labels" in table:
             shown["missing labels"] = table["missing labels"].map("{:,}".format).array

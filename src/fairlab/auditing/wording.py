@@ -323,7 +323,7 @@ def _unseen(report) -> str:
     for measure in measures:
         known = [name for name in report.case.sensitive_features if (measure, name) in smallest.index]
         if shown := [f"{decimals(100 * smallest[measure, name])} points ({name})" for name in known]:
-            said.append(f"{_one(measure)} below {' and '.join(shown)}")
+            said.append(f"{_one(measure)} below {listed(shown)}")
     return f"{' or '.join(said)} would be detected with less than 80% power{some}." if said else ""
 
 
