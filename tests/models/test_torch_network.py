@@ -58,12 +58,13 @@ def test_all_ends_give_the_same_logits_and_slopes(model, label, sign):
     ("model", "is_logit"),
     [
         (Inside(module(torch.nn.Sigmoid()), lambda chance: 1 - chance), False),
+        (module(torch.nn.Sigmoid(), torch.nn.Sigmoid()), False),
         (Inside(module(torch.nn.Sigmoid()), lambda chance: chance.clamp(0.3, 0.6)), False),
         (Inside(module(torch.nn.Sigmoid()), lambda hidden: 4 * hidden - 2), True),
         (Inside(module(torch.nn.Softmax(1), **TWO), lambda hidden: hidden @ torch.tensor([[4.0], [-2.0]])), True),
         (Inside(module(torch.nn.Softmax(1), **TWO), lambda chances: chances.flip(1)[:, 1:]), False),
     ],
-    ids=["one less", "clamped", "sigmoid hidden", "softmax hidden", "turned round"],
+    ids=["one less", "twice", "clamped", "sigmoid hidden", "softmax hidden", "turned round"],
 )
 def test_what_follows_the_layer_that_was_defined_last_counts(model, is_logit):
     with torch.no_grad():
@@ -108,6 +109,11 @@ def test_probabilities_of_positive_numbers_alone_are_no_logits(end):
     [
         (lambda: TorchNetwork(torch.nn.ReLU()), "expected a PyTorch module with a linear layer"),
         (lambda: TorchNetwork(module(torch.nn.Sigmoid(), **TWO)), "ends with 2 sigmoids"),
+        (lambda: TorchNetwork(Inside(module(**TWO), torch.sigmoid)), "ends with 2 sigmoids"),
+        (
+            lambda: TorchNetwork(Inside(module(), lambda answer: (answer, answer))),
+            "returned a tuple, expected a tensor",
+        ),
         (
             lambda: TorchNetwork(module(bias=BIAS * np.nan)).logits(X),
             "answers 50 of 50 inputs with what is not a number",

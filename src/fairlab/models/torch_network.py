@@ -50,11 +50,12 @@ class TorchNetwork(BaseNetwork):
             # The layer that was defined last need not be what the module ends with.
             is_end = ended is not None and torch.equal(*map(torch.nan_to_num, (ended, answer)))
             self._is_cut = isinstance(self._end, ends) and is_end
-            outputs = self._outputs(X).cpu().numpy()
-        self.n_classes = max(outputs.shape[1], 2)
-        outputs = outputs[np.isfinite(outputs).all(axis=1)]
-        within = outputs.size > 0 and ((outputs >= 0) & (outputs <= 1)).all()
-        self._are_probabilities = within and (outputs.shape[1] == 1 or np.allclose(outputs.sum(axis=1), 1, atol=1e-4))
+        self.n_classes = max(answer.shape[1], 2)
+        answer = answer[torch.isfinite(answer).all(dim=1)].cpu().numpy()
+        within = answer.size > 0 and ((answer >= 0) & (answer <= 1)).all()
+        if within and answer.shape[1] > 1 and not np.allclose(answer.sum(axis=1), 1, atol=1e-4):
+            raise ValueError(f"model: ends with {answer.shape[1]} sigmoids, expected one, or a softmax")
+        self._are_probabilities = within and not self._is_cut
 
     def _answer(self, X, slope=None, label=0):
         X = self._tensor(X).requires_grad_(slope is not None)
@@ -79,14 +80,12 @@ class TorchNetwork(BaseNetwork):
         return torch.cat([torch.zeros_like(answer), answer], dim=1) if answer.shape[1] == 1 else answer
 
     def _outputs(self, X):
-        """Return what the module gives, or what enters a sigmoid or softmax at its end, shape (n_rows, n_outputs)."""
+        """Return what the module gives, or what enters a sigmoid or softmax at its end, shape (n_rows, n_outputs).
+
+        That keeps what these would round to 0 or 1.
+        """
         answer, entering, _ = self._passed(X)
-        if not self._is_cut:
-            return answer
-        # What enters the last layer keeps what a sigmoid or softmax would round to 0 or 1.
-        if isinstance(self._end, torch.nn.Sigmoid) and answer.shape[1] > 1:
-            raise ValueError(f"model: ends with {answer.shape[1]} sigmoids, expected one, or a softmax")
-        return entering
+        return entering if self._is_cut else answer
 
     def _passed(self, X):
         """Return what the module gives, shape (n_rows, n_outputs); what enters its last layer, and what leaves it."""
@@ -96,6 +95,8 @@ class TorchNetwork(BaseNetwork):
             answer = self.model(X)
         finally:
             hook.remove()
+        if not isinstance(answer, torch.Tensor):
+            raise ValueError(f"model: returned a {type(answer).__name__}, expected a tensor with one row each")
         answer, *parts = (_in_rows(part) for part in (answer, *caught[-1]))
         if answer.ndim != 2 or len(answer) != len(X):
             raise ValueError(f"model: returned shape {tuple(answer.shape)} for {len(X)} rows, expected one row each")
