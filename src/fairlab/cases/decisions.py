@@ -173,8 +173,8 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
             yield f"{name} has another value in every row. If it is an identifier, leave it out of the features."
         elif MAX_GROUP_VALUES < len(values) < n and not has_person and re.fullmatch(IDENTIFIER, str(name)):
             yield (
-                f"{name} has {len(values):,} values in {n:,} rows. If it tells people apart, give it as person=, or "
-                "leave out rows that are there twice."
+                f"{name} has {len(values):,} values in {n:,} rows. If it tells people apart, give it as person= (in a "
+                "shell, --person), or leave out rows that are there twice."
             )
         if favourable is not None and (only := _known_where(column.notna().to_numpy(), favourable)):
             yield (
