@@ -479,6 +479,7 @@ def changed(changes):
         ("toy", ["run", "--all", "--seed", "1"], "for one experiment at a time"),
         ("toy", ["run", "--all", "--scheduler", "slurmm"], "unknown scheduler 'slurmm'; did you mean 'slurm'"),
         ("toy", ["run", "--all", "--jobs", "0"], "Invalid value for '--jobs': 0 is not in the range x>=1"),
+        ("toy", ["site", "--jobs", "0"], "Invalid value for '--jobs': 0 is not in the range x>=1"),
         ("toy", ["run", "toy/mean", "--seed", "-1"], "Invalid value for '--seed': -1 is not in the range x>=0"),
         ("toy", ["rum"], "Did you mean 'run'"),
         ("toy", ["run", "--al"], "Did you mean one of: '--all'"),

@@ -819,7 +819,7 @@ def send(file, investigation, event_id, look, url, token):
 
 @fairlab.command()
 @click.option("--out", default="site", metavar="FOLDER", help="a new folder or an earlier site (default: site)")
-@click.option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
+@click.option("--jobs", type=AT_LEAST_ONE, default=1, metavar="N", help="processes (default: 1)")
 def site(out, jobs):
     """Build the site: scorecard, papers, notebooks, gallery, guide, reference."""
     project().check()
