@@ -14,7 +14,7 @@ from nbgrader.apps import ExportApp
 from nbgrader.coursedir import CourseDirectory
 
 from fairlab.labs.course import build, card
-from fairlab.labs.gradebook import UNGRADED, LateDays, Platforms, pairs_alike
+from fairlab.labs.gradebook import OTHER_NAME, UNGRADED, LateDays, Platforms, pairs_alike
 from fairlab.labs.grading import WARNINGS, reaching
 from fairlab.labs.masters import marks, read
 from fairlab.paths import write_text
@@ -121,8 +121,12 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
     )
     for file in (released, graded):
         write_text(file, nbformat.writes(new_notebook(metadata={WARNINGS: []})))
-    (tmp_path / "submitted" / "cem" / LAB.assignment).mkdir(parents=True)
-    one, two = (Some(name=name, submissions=[], max_score=25) for name in (LAB.assignment, "lab2-looking"))
+    for name in ("anna/{}/berkeley.ipynb", "anna/{}/berkeley (1).ipynb", "cem/{}/mine.ipynb"):
+        write_text(tmp_path / "submitted" / name.format(LAB.assignment), "")
+    one, two = (
+        Some(name=name, submissions=[], max_score=25, notebooks=[Some(name="berkeley")])
+        for name in (LAB.assignment, "lab2-looking")
+    )
     own = {"assignment": one, "notebooks": [Some(name="berkeley")], "needs_manual_grade": True}
     one.submissions = [Some(student_id="anna", total_seconds_late=90_000, score=20, **own)]
     app = ExportApp()
@@ -149,7 +153,7 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         ["cem", "", "cem", "", ""],
     ]
     assert rows["grades"][1:] == [
-        [title, "anna", "16.0", "25.0", "2.0", "True", ""],
+        [title, "anna", "16.0", "25.0", "2.0", "True", OTHER_NAME.format("berkeley (1).ipynb")],
         [title, "bo", "not submitted", "", "", "", ""],
-        [title, "cem", "not graded", "", "", "", UNGRADED],
+        [title, "cem", "not graded", "", "", "", f"{UNGRADED} {OTHER_NAME.format('mine.ipynb')}"],
     ]

@@ -15,6 +15,7 @@ from fairlab.labs.grading import WARNINGS
 from fairlab.labs.masters import marks, read
 
 UNGRADED = "Handed in and not graded: see what nbgrader autograde says of it."
+OTHER_NAME = "Not graded, as no notebook of the lab has this name: {}."
 DAY = 86_400  # seconds
 ALIKE, MIN_WORDS = 0.5, 30  # share of common phrases from which on two submissions are reported, and their length
 
@@ -57,12 +58,13 @@ class Platforms(ExportPlugin):
         rows, alike, maximum, submitted = [], [], {}, Path(course.root, course.submitted_directory)
         for lab in gradebook.assignments:
             title, texts = titles.get(lab.name, lab.name), {}
+            known = {f"{notebook.name}.ipynb" for notebook in lab.notebooks}
             graded = {each.student_id: each for each in lab.submissions}
             handed_in = {path.parent.name for path in submitted.glob(f"*/{lab.name}")}
             for who in sorted(handed_in | set(graded)):
-                maximum[title], row = lab.max_score, {"lab": title, "student": who, "warnings": UNGRADED}
-                notebooks = self._notebooks(graded[who]) if who in graded else []
-                if notebooks:
+                maximum[title], row, said = lab.max_score, {"lab": title, "student": who}, [UNGRADED]
+                if notebooks := self._notebooks(graded[who]) if who in graded else []:
+                    said = [each for own, _ in notebooks for each in own.metadata[WARNINGS]]
                     score, seconds = graded[who].score, max(0, graded[who].total_seconds_late)
                     texts[who] = " ".join(own_text(*each) for each in notebooks)
                     row |= {
@@ -70,9 +72,10 @@ class Platforms(ExportPlugin):
                         "of": lab.max_score,
                         "late_days": ceil(seconds / DAY),
                         "to_grade_by_hand": graded[who].needs_manual_grade,
-                        "warnings": " ".join(said for own, _ in notebooks for said in own.metadata[WARNINGS]),
                     }
-                rows.append(row)
+                if others := {file.name for file in Path(submitted, who, lab.name).glob("*.ipynb")} - known:
+                    said.append(OTHER_NAME.format(", ".join(sorted(others))))
+                rows.append(row | {"warnings": " ".join(said)})
             alike += [{"lab": title, **pair} for pair in pairs_alike(texts)]
         columns = ["lab", "student", "points", "of", "late_days", "to_grade_by_hand", "warnings"]
         table = pd.DataFrame(rows, columns=columns).set_index(["lab", "student"])
