@@ -58,8 +58,9 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | No
     around = np.bincount(person, scale * (truth - shares.ravel()[cells])) ** 2
     expected = pooled.ravel()[cells]
     spread = np.sqrt(expected * (1 - expected))
-    z = np.divide(truth - expected, spread, out=np.zeros(len(rows)), where=rows_in & (spread > 0))
-    n_pairs = (np.bincount(person[rows_in]) ** 2).sum() - rows_in.sum()
+    varied = rows_in & (spread > 0)
+    z = np.divide(truth - expected, spread, out=np.zeros(len(rows)), where=varied)
+    n_pairs = (np.bincount(person[varied]) ** 2).sum() - varied.sum()
     correlation = np.clip(((np.bincount(person, z) ** 2).sum() - (z * z).sum()) / max(n_pairs, 1), 0, 1)
     alone, as_one = ((scale * spread) ** 2).sum(), (np.bincount(person, scale * spread) ** 2).sum()
     variances = around.sum(), alone + correlation * (as_one - alone)
