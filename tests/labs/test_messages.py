@@ -3,6 +3,7 @@
 import ast
 import re
 from contextlib import redirect_stdout, suppress
+from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from unittest import mock
@@ -25,12 +26,12 @@ SLOW = {"audit", "counterparts", "gradient", "looking", "metric", "program"}
 class Lab:
     """A lab that was run with its solutions: its names, and its exercises that ask for a function."""
 
-    def __init__(self, key):
+    def __init__(self, key, hides_tests=True):
         mpl.use("agg")
         self.names, self.exercises, code = {"__name__": "__main__", "display": print}, {}, None
         master = as_lab(read(card(key).notebook))
         for cell in master.cells:
-            cell.source = HIDDEN.sub("", cell.source)
+            cell.source = HIDDEN.sub("", cell.source) if hides_tests else cell.source
         for cell in solved(master).cells:
             if cell.cell_type == "code":
                 with redirect_stdout(StringIO()):
@@ -115,10 +116,13 @@ def attempts(lab, name, mistake):
     return [lab.said(name, wrong)] if wrong != code else []
 
 
-@pytest.mark.parametrize(
+EVERY = pytest.mark.parametrize(
     "key",
     [pytest.param(lab.key, marks=pytest.mark.slow if lab.key in SLOW else ()) for lab in cards() if lab.mistakes],
 )
+
+
+@EVERY
 def test_common_mistakes_get_their_sentences(key):
     lab, left = Lab(key), []
     for name, (_, test) in lab.exercises.items():
@@ -127,6 +131,29 @@ def test_common_mistakes_get_their_sentences(key):
                 says = mistake["says"], "has another form than its text says"
                 if said and not any(each in said for each in says) and not any(own in said for own in sentences(test)):
                     left.append(f"{name}: {mistake['mistake']}: {said}")
+    assert not left, "\n".join(left)
+
+
+# The same answer in other forms.
+FORMS = {
+    pd.DataFrame: (lambda table: table[table.columns[::-1]], lambda table: table.astype(object)),
+    pd.Series: (lambda column: column[::-1], pd.Series.to_dict, lambda column: column.rename("other").astype(object)),
+    np.ndarray: (np.ndarray.tolist, tuple),
+    list | tuple: (tuple, list),
+    bool | np.bool_: (np.bool_, bool),
+    int | float | np.number: (np.float64, Fraction, lambda share: round(share, 9)),
+}
+
+
+@EVERY
+def test_right_answers_in_other_forms_are_right(key):
+    lab, left = Lab(key, hides_tests=False), []
+    for name in lab.exercises:
+        right, value = lab.names[name], lab.answer(name)[1]
+        forms = next((forms for kind, forms in FORMS.items() if isinstance(value, kind)), ())
+        for number, form in enumerate(forms):
+            if said := lab.said(name, lambda *a, right=right, form=form, **k: form(right(*a, **k))):
+                left.append(f"{name}, form {number} of {type(value).__name__}: {said}")
     assert not left, "\n".join(left)
 
 
