@@ -215,7 +215,7 @@ def test_page_has_differences_reasons_and_runs(toy):
     text = to_markdown(scorecard(), about_runs(published_runs().values()))
     reason = "The mean is another one. [more](notebooks/toy/mean.ipynb)"
     assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | {reason} |" in text
-    assert re.search(r"\| toy \| 1 \| quick \| \d+ \| real \| 0 \| ", text)  # minutes of the process that tests
+    assert re.search(r"\| toy \| 1 \| quick \| \d+ \| · \| 0 \| ", text)  # minutes of the process that tests
 
 
 def test_rows_that_quick_judges_otherwise_are_listed(toy):

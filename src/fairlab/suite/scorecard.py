@@ -370,10 +370,10 @@ def about_runs(runs: Iterable[Run]) -> dict[str, dict]:
 
 
 def _data_of(runs) -> str:
-    """Return the data behind some runs by its provenance, or "real"."""
+    """Return the data behind some runs that is not real, by its provenance."""
     loads = sorted({load for run in runs for load in run["data"].items()})
     named = {source: [variant for variant, of in loads if of == source] for source in SOURCES[1:]}
-    return "; ".join(f"{source}: {', '.join(names)}" for source, names in named.items() if names) or SOURCES[0]
+    return "; ".join(f"{source}: {', '.join(names)}" for source, names in named.items() if names) or "·"
 
 
 def write(card: Comparison, profile: str | None = None, *, publish: bool = False) -> list[Path]:
