@@ -322,3 +322,20 @@ def test_numbers_that_may_be_codes_are_said(values, is_said):
     rows = pd.DataFrame({"race": values(rng, 2_000), "hired": rng.random(2_000) < 0.4})
     case = Case.from_decisions(rows, "hired", sensitive_features="race")
     assert bool(doubts(case, "race has 12 different whole numbers")) is is_said
+
+
+@pytest.mark.parametrize(
+    ("draw", "sizes", "said"),
+    [
+        ("lognormal", (30, 300), "(sex f)"),
+        ("lognormal", (150, 300), "(sex f)"),
+        ("lognormal", (151, 300), None),  # skewness of nearly equal groups cancels
+        ("lognormal", (2_000, 20_000), None),
+        ("normal", (30, 300), None),
+    ],
+)
+def test_numbers_too_skewed_for_a_small_group_are_said(draw, sizes, said):
+    numbers = getattr(np.random.default_rng(0), draw)(0, 1, sum(sizes))
+    people = pd.DataFrame({"sex": np.repeat(["f", "m"], sizes), "pay": numbers})
+    found = doubts(Case.from_decisions(people, "pay", sensitive_features="sex"), "The numbers are very skewed")
+    assert len(found) == (said is not None) and all(said in text for text in found)
