@@ -21,6 +21,7 @@ from fairlab.adf import (
 )
 from fairlab.adf.aequitas import Odds
 from fairlab.adf.answers import Answers, Slopes
+from fairlab.adf.compiled import total_of
 from fairlab.adf.discrimination import Trace, repeated
 from fairlab.adf.generation import (
     GlobalPhase,
@@ -33,6 +34,7 @@ from fairlab.adf.generation import (
     with_partner,
 )
 from fairlab.cases import Case, Schema
+from fairlab.networks import FeedForward
 from fairlab.papers.adf.searches import AequitasAsReleased
 
 READINGS = pytest.mark.parametrize("variant", ["published", "sound"])
@@ -352,6 +354,52 @@ def test_runs_together_are_as_each_alone(network, schema, variant, in_flight):
     parts = attrgetter("trace.inputs", "trace.seed", "successful")
     np.testing.assert_equal([*map(parts, together)], [*map(parts, alone)])
     assert [len(run.iterations) for run in together[3:]] == [6, 9]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("method", [Aequitas, AequitasAsReleased])
+@READINGS
+def test_the_compiled_walk_is_the_plain_one(weights, schema, variant, method, strategy, monkeypatch):
+    pytest.importorskip("numba")
+    search = method(
+        FeedForward(weights),
+        schema,
+        ["sex", "group"],
+        strategy=strategy,
+        n_local=30,
+        in_flight=3,
+        n_walks=2,
+        learning_rate=0.1,  # so that odds reach 0 and 1
+        variant=variant,
+    )
+    starts = [schema.sample(n, random_state=n) for n in (9, 1, 25)]
+    monkeypatch.setattr("fairlab.adf.aequitas.STEPS_DRAWN", 20)
+
+    def walked():
+        """Return the parts of each step, and the inputs of each run."""
+        steps = [attrgetter("inputs", "partner", "seed")(step) for step in search.steps_of_runs(starts, [1, 2, 3])]
+        assert len(steps) > 30
+        return steps, [run.trace.inputs for run in search.search_runs(starts, [1, 2, 3])]
+
+    compiled = walked()
+    monkeypatch.setattr("fairlab.models.loops.IS_COMPILED", False)
+    np.testing.assert_equal(compiled, walked())
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 13, 16, 20, 127, 128, 129, 300, 1000])
+def test_odds_are_summed_as_numpy_does(n):
+    odds = np.random.default_rng(n).random((4, n))
+    assert list(map(total_of, odds)) == odds.sum(axis=1).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_the_compiled_walk_says_that_a_network_overflows():
+    pytest.importorskip("numba")
+    network = FeedForward([np.array([[3.8e37, 0], [0, 3.4e38]]), np.zeros(2)])  # an income of 9 is too much for float32
+    schema = Schema.from_bounds({"income": (1, 12), "sex": (0, 1)})
+    assert network.predict(np.array([[6, 0], [6, 1]])).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="is not a number"):
+        Aequitas(network, schema, "sex", n_local=500).local_search(np.array([[6, 0]]))
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,11 @@ from functools import partial
 import joblib
 import numpy as np
 
-from fairlab.adf import ADF
+from fairlab.adf import ADF, Aequitas
 from fairlab.benchmarks import Measurement, benchmark, measure, processes, speed_up, timed
 from fairlab.data import load
 from fairlab.networks import Network
 from fairlab.papers.adf.benchmarks import BENCHMARKS, subject_under_test
-from fairlab.papers.adf.searches import CompiledAequitas
 
 SMALLEST = ["credit.gender"]  # the benchmark to try things on
 
@@ -94,7 +93,7 @@ def half_of_a_row(name: str, method: str, n: int) -> int:
     if method == "adf":
         return search(subject.network, name, n_local=n).generate(subject.X, n_seeds=n_seeds).n_discriminatory
     its = {"n_local": n, "variant": "published", "random_state": 0}
-    aequitas = CompiledAequitas(subject.network, benchmark.schema, benchmark.sensitive_features, **its)
+    aequitas = Aequitas(subject.network, benchmark.schema, benchmark.sensitive_features, **its)
     return aequitas.generate(n_samples=n_seeds).n_discriminatory
 
 

@@ -1,7 +1,6 @@
 """What the notebooks share: published variants, the check of a search, courses, symbolic generation, benchmarks."""
 
 import os
-from operator import attrgetter
 from types import SimpleNamespace
 from unittest import mock
 
@@ -19,8 +18,7 @@ from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.networks import FeedForward
 from fairlab.papers.adf import benchmarks, courses
 from fairlab.papers.adf.benchmarks import SCHEMAS, Subject, subject_under_test
-from fairlab.papers.adf.compiled import total_of
-from fairlab.papers.adf.searches import ADFOnCredit, AequitasAsReleased, CompiledAequitas, tally
+from fairlab.papers.adf.searches import ADFOnCredit, tally
 from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
 from fairlab.suite.seeds import Trial
 
@@ -142,52 +140,6 @@ def test_aequitas_stops_at_the_walk_that_found_enough():
     assert set(steps) <= {0, 10, 15, 20}, "five checks of 2 to 4 rows"
     nothing = courses.course_of_aequitas(aequitas, np.array([[0, 0, 1], [1, 0, 1]]), n_found=5)
     assert nothing[COLUMNS].to_numpy().tolist() == [[8, 0, 0, 1]]
-
-
-@pytest.mark.parametrize("strategy", ["random", "semi_directed", "fully_directed"])
-@pytest.mark.parametrize("method", [CompiledAequitas, AequitasAsReleased])
-@pytest.mark.parametrize("variant", ["published", "sound"])
-def test_the_compiled_walk_is_the_plain_one(weights, schema, variant, method, strategy, monkeypatch):
-    pytest.importorskip("numba")
-    search = method(
-        FeedForward(weights),
-        schema,
-        ["sex", "group"],
-        strategy=strategy,
-        n_local=30,
-        in_flight=3,
-        n_walks=2,
-        learning_rate=0.1,  # so that odds reach 0 and 1
-        variant=variant,
-    )
-    starts = [schema.sample(n, random_state=n) for n in (9, 1, 25)]
-    monkeypatch.setattr("fairlab.adf.aequitas.STEPS_DRAWN", 20)
-
-    def walked():
-        """Return the parts of each step, and the inputs of each run."""
-        steps = [attrgetter("inputs", "partner", "seed")(step) for step in search.steps_of_runs(starts, [1, 2, 3])]
-        assert len(steps) > 30
-        return steps, [run.trace.inputs for run in search.search_runs(starts, [1, 2, 3])]
-
-    compiled = walked()
-    monkeypatch.setattr("fairlab.models.loops.IS_COMPILED", False)
-    np.testing.assert_equal(compiled, walked())
-
-
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 13, 16, 20, 127, 128, 129, 300, 1000])
-def test_odds_are_summed_as_numpy_does(n):
-    odds = np.random.default_rng(n).random((4, n))
-    assert list(map(total_of, odds)) == odds.sum(axis=1).tolist()
-
-
-@pytest.mark.filterwarnings("ignore:overflow")
-def test_the_compiled_walk_says_that_a_network_overflows():
-    pytest.importorskip("numba")
-    network = FeedForward([np.array([[3.8e37, 0], [0, 3.4e38]]), np.zeros(2)])  # an income of 9 is too much for float32
-    schema = Schema.from_bounds({"income": (1, 12), "sex": (0, 1)})
-    assert network.predict(np.array([[6, 0], [6, 1]])).tolist() == [0, 1]
-    with pytest.raises(ValueError, match="is not a number"):
-        CompiledAequitas(network, schema, "sex", n_local=500).local_search(np.array([[6, 0]]))
 
 
 def test_rows_to_more_finds_than_there_are_are_scaled_up():

@@ -1,4 +1,4 @@
-"""What the searches of several notebooks share: published variants, quick walks of AEQUITAS, and a check of results.
+"""What the searches of several notebooks share: the published variants of ADF and AEQUITAS, and a check of results.
 
 A whole search is hundreds of thousands of inputs; what is kept of it are its counts and a share of the discriminatory
 ones, drawn at random, to retrain with.
@@ -7,8 +7,8 @@ ones, drawn at random, to retrain with.
 import numpy as np
 
 from fairlab.adf.aequitas import Aequitas
-from fairlab.adf.discrimination import SearchResult, Trace
-from fairlab.adf.generation import ACCEPT_WORSE, ADF
+from fairlab.adf.discrimination import SearchResult
+from fairlab.adf.generation import ADF
 from fairlab.cases.schema import Schema
 from fairlab.networks import CHUNK, FeedForward
 from fairlab.papers.adf.benchmarks import SCHEMAS
@@ -28,42 +28,7 @@ class ADFOnCredit(ADF):
         return wide._global_phase(network, seeds, rng)
 
 
-class CompiledAequitas(Aequitas):
-    """AEQUITAS whose walks on a `FeedForward` are one compiled loop where numba is installed: ten times as quick."""
-
-    def _walk(self, seed, X, is_0, run, odds, chances, in_blocks):
-        from fairlab.models.loops import IS_COMPILED  # numba takes half a second
-
-        if IS_COMPILED and type(self.model) is FeedForward and self.decision_threshold is None:
-            trace, sizes = self._compiled_walk(seed, X, is_0, run, odds, chances)
-            yield from [trace] if in_blocks else trace.split(sizes)
-        else:
-            yield from super()._walk(seed, X, is_0, run, odds, chances, in_blocks)
-
-    def _compiled_walk(self, seed, X, is_0, run, odds, chances) -> tuple[Trace, np.ndarray]:
-        """Return what all steps of `_walk` evaluate, and of each step how much."""
-        from fairlab.papers.adf.compiled import walk
-
-        weights, rates = self.model._weights, (odds.rate * odds.moves_attributes, odds.rate * odds.moves_directions)
-        widths = np.array([X.shape[1], *map(len, weights[1::2])])
-        rules = self.variant == "sound", self._learns_from_partners, ACCEPT_WORSE
-        sensitive = np.array(self._partners.columns), self._partners.values
-        its = X, is_0, run, chances, odds.attribute, odds.down, rates, (odds.low, odds.high), sensitive, rules
-        moved, partner, is_finite = walk(np.concatenate([part.ravel() for part in weights]), widths, *its)
-        moved = moved.reshape(-1, X.shape[1])
-        if not is_finite:
-            self._partners(moved)  # which says so
-        trace = Trace(moved, partner.ravel(), np.tile(seed, len(chances)))
-        neighbours, owner = self._neighbours(moved, trace.seed)
-        step = np.concatenate([np.arange(len(moved)), owner]) // len(seed)
-        sizes = np.bincount(step, minlength=len(chances)).tolist()
-        if len(owner):
-            order, both = np.argsort(step, kind="stable"), Trace.join([trace, neighbours], X.shape[1])
-            trace = Trace(both.inputs[order], both.partner[order], both.seed[order])
-        return trace, sizes
-
-
-class AequitasAsReleased(CompiledAequitas):
+class AequitasAsReleased(Aequitas):
     """The code that the authors of ADF released: its walks learn from discrimination, not from the value returned."""
 
     _learns_from_partners = True
