@@ -14,6 +14,7 @@ from scipy.stats import norm
 from fairlab import Case, audit, compare, impact_table
 from fairlab.auditing import run
 from fairlab.auditing.guard import Rule, judge
+from fairlab.fairtest.rates import MEAN, SUMS, mean_gap
 
 
 def decided(counts, **more):
@@ -339,3 +340,18 @@ def test_numbers_too_skewed_for_a_small_group_are_said(draw, sizes, said):
     people = pd.DataFrame({"sex": np.repeat(["f", "m"], sizes), "pay": numbers})
     found = doubts(Case.from_decisions(people, "pay", sensitive_features="sex"), "The numbers are very skewed")
     assert len(found) == (said is not None) and all(said in text for text in found)
+
+
+def counted(numbers):
+    """Return what means are compared by: sums of so many people of weight 1."""
+    n, total = len(numbers), numbers.sum()
+    sums = dict(zip(SUMS, (total, n, n, (numbers**2).sum(), total, n, n), strict=True))
+    return pd.Series({f"{MEAN}: {name}": value for name, value in sums.items()} | {"people": n})
+
+
+@pytest.mark.parametrize(("sizes", "is_said"), [((30, 300), True), ((300, 300), False), ((2_000, 20_000), False)])
+def test_means_of_skewed_numbers_differ_too_often_only_where_it_is_said(sizes, is_said):
+    rng = np.random.default_rng(1)
+    samples = ([counted(rng.lognormal(0, 1, n)) for n in sizes] for _ in range(1_000))
+    found = np.mean([mean_gap(*both).p_value() < 0.05 for both in samples])
+    assert found > 0.075 if is_said else found < 0.065

@@ -5,7 +5,6 @@ import keras
 import numpy as np
 import pandas as pd
 import pytest
-import tensorflow as tf
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -23,11 +22,6 @@ from fairlab.models import (
 # What is known of these white boxes in closed form.
 POINTS = np.array([[0.5, -1.0, 2.0], [0, 0, 0], [-3, 1, 1]])
 COEF, INTERCEPT = np.array([[1.0, 2, 3], [0, -1, 1], [5, 5, 5]]), np.array([0.5, -0.25, 0])
-
-
-def test_tensorflow_compiles_an_attack_without_a_warning():
-    for function in (KerasClassifier.follow, KerasClassifier._difference):
-        tf.autograph.to_graph(function)  # refuses what it would warn of
 
 
 def test_a_linear_classifier_by_hand():

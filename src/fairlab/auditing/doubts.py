@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from scipy.stats import skew
 
 from fairlab.cases import Case, Feature
 from fairlab.cases.decisions import why_no_error_rates
@@ -149,7 +148,7 @@ def _of_skewed_numbers(case: Case) -> list[str]:
     """Return a sentence if numbers are too skewed for the means of small groups; in groups of one size that cancels."""
     if case.task != "numbers":
         return []
-    least = LEAST_SKEWED * skew(case.number()) ** 2
+    least = LEAST_SKEWED * pd.Series(case.number()).skew() ** 2
     sizes = {name: case.groups(name).value_counts() for name in case.sensitive_features}
     small = [f"{name} {group}" for name, of in sizes.items() for group in of.index[(of < least) & (3 * of <= of.sum())]]
     if not small:

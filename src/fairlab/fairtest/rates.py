@@ -174,9 +174,8 @@ class Gap:
 def mean_gap(own: pd.Series, rest: pd.Series) -> Gap:
     """Return the difference of the means of two groups, from `group_counts`, by Welch with linearised variances.
 
-    Of very skewed numbers a small group often has a low mean together with a small variance. If both groups have one
-    lognormal distribution with a sigma of 1, one of 30 people and the other of 300, p-values are below 0.05 in a tenth,
-    and below 0.005 in three hundredths of all samples; in equal groups they keep their level.
+    Of very skewed numbers a small group often has a low mean together with a small variance, so that p-values are too
+    small; in groups of one size they keep their level. `fairlab.auditing.doubts` says where.
     """
     means, variances, freedoms = [], [], []
     for counts in (own, rest):

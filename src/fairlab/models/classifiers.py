@@ -187,49 +187,6 @@ class KerasClassifier(WhiteBoxClassifier):
             log_odds = self._difference(points)
         return log_odds.numpy(), tape.gradient(log_odds, points).numpy()
 
-    def follow(self, metric, points, labels, sizes, *, regularizer: float, trajectory: bool):
-        """Move points by Euler's method, as `fairlab.individual_fairness.attack.euler` does, in one compiled loop.
-
-        A loop rather than unrolled steps, so that compiling takes the same time for any number of them.
-
-        Parameters
-        ----------
-        metric : FairMetric
-        points : ndarray of shape (..., n_points, n_features)
-        labels : ndarray of shape (n_points,) or (..., n_points)
-            Zeros and ones.
-        sizes : ndarray of shape (n_steps,)
-            Of the steps.
-        regularizer : float
-        trajectory : bool
-
-        Returns
-        -------
-        X : ndarray of the shape of `points`
-        losses : ndarray of shape (n_steps or 0, ..., n_points)
-            Before each step.
-        """
-        unit = np.ones(metric.n_features) if metric.scale is None else np.square(metric.scale)
-
-        def flow(start, signs, sizes, unit):
-            def step(k, X, before):
-                with tf.GradientTape() as tape:
-                    tape.watch(X)
-                    log_odds = self._difference(X)
-                    loss = tf.nn.softplus(-signs * log_odds)
-                ascent = tape.gradient(loss, X) - regularizer * metric.gradient(X, start)
-                before = before.write(k, log_odds[None]) if trajectory else before
-                return k + 1, X + sizes[k] * (ascent * unit), before
-
-            n_steps, row = tf.shape(sizes)[0], [1, *start.shape[:-1]]
-            before = tf.TensorArray(start.dtype, size=n_steps if trajectory else 0, element_shape=row)
-            _, X, before = tf.while_loop(lambda k, *_: k < n_steps, step, (0, start, before))
-            return X, before.concat()
-
-        given = [tf.constant(part, points.dtype) for part in (points, 2 * labels - 1, sizes, unit)]
-        X, log_odds = (part.numpy() for part in tf.function(flow).get_concrete_function(*given)(*given))
-        return X, self.loss_at(log_odds, labels)
-
     def _difference(self, X):
         """Return the log odds at a tensor of points."""
         outputs = tf.cast(self._logits(X), X.dtype)

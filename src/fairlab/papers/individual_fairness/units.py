@@ -77,25 +77,7 @@ class OfUnits(WhiteBoxClassifier):
         return self._follow if self.units.pushes else None
 
     def _follow(self, metric, points, labels, sizes, *, regularizer: float, trajectory: bool):
-        """Move points by Euler's method, as `fairlab.individual_fairness.attack.euler` does.
-
-        Parameters
-        ----------
-        metric : FairMetric
-        points : ndarray of shape (..., n_points, n_features)
-        labels : ndarray of shape (n_points,) or (..., n_points)
-            Zeros and ones.
-        sizes : ndarray of shape (n_steps,)
-            Of the steps.
-        regularizer : float
-        trajectory : bool
-
-        Returns
-        -------
-        X : ndarray of the shape of `points`
-        losses : ndarray of shape (n_steps or 0, ..., n_points)
-            Before each step.
-        """
+        """Move points as `fairlab.individual_fairness.attack.euler` does, which has the parameters and the returns."""
         units = self.units
         unit = np.ones(metric.n_features) if metric.scale is None else metric.scale
         inside, outside = np.eye(metric.n_features) - metric.projection, metric.projection
