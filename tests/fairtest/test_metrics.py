@@ -398,6 +398,17 @@ def test_two_by_two_p_value_is_distributed_as_that_of_random_tables(table):
     assert np.std(ours) == pytest.approx(drawn.std(), rel=0.25)
 
 
+@pytest.mark.parametrize(("rare", "is_drawn"), [(7, True), (13, False)])
+def test_tables_with_few_people_expected_in_a_cell_are_tested_by_drawn_ones_at_any_size(rare, is_drawn):
+    rows, columns = np.array([1_200, 800]), np.array([1_000, 1_000 - rare, rare])  # 800 of 2,000 are 0.4 of the rare
+    table = random_table(rows, columns).rvs(random_state=rng())
+    p_value = NMI().exact_table(table, confidence_level=0.95, rng=rng()).p_value
+    drawn, by_theory = table_p_value(table, rng()), float(NMI().sound(table, confidence_level=0.95).p_value)
+    assert p_value == (drawn if is_drawn else by_theory) != (by_theory if is_drawn else drawn)
+    published = NMI(variant="published").exact_table(table, confidence_level=0.95, rng=rng())
+    assert published.p_value == pytest.approx(by_theory)
+
+
 def test_smallest_p_value_and_tables_without_two_lines():
     found = [table_p_value(np.array(table), rng()) for table in ([[50, 0], [0, 50]], [[50, 3], [0, 0]])]
     assert found == [1 / 100_001, 1]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from fairlab.cases import Case, Feature
 from fairlab.cases.decisions import why_no_error_rates
-from fairlab.cases.finding import decimals, few, percent
+from fairlab.cases.finding import decimals, percent
 from fairlab.checks import is_number
 from fairlab.statistics import difference_bounds
 
@@ -21,8 +21,6 @@ UNKNOWN = {
     *("", "?", "-", "n/a", "na", "<na>", "nan", "none", "null", "missing", "unknown", "unspecified", "not known"),
     *("not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a."),
 }
-# People by squared skewness from which the normal interval of a mean holds (Cochran 1977, Sampling Techniques, 2.15).
-LEAST_SKEWED = 25
 LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 
 
@@ -30,8 +28,7 @@ def doubts(case: Case, within: float) -> list[str]:
     """Return what is doubtful about true labels, rows and groups of a case, and about what is to be ruled out."""
     groups = {name: case.groups(name).cat.categories for name in case.sensitive_features}
     unknown = [said for name, names in groups.items() for said in unknown_groups(name, names)]
-    of_outcomes = [*_of_rare_decisions(case, within), *_of_skewed_numbers(case)]
-    return [*_of_labels(case), *_of_copies(case), *_of_codes(case), *unknown, *of_outcomes]
+    return [*_of_labels(case), *_of_copies(case), *_of_codes(case), *unknown, *_of_rare_decisions(case, within)]
 
 
 def _of_labels(case: Case) -> list[str]:
@@ -141,19 +138,4 @@ def _of_rare_decisions(case: Case, within: float) -> list[str]:
         f"Only {100 * rarer:.2g}% of decisions are {kind}: a difference of {100 * within:.3g} percentage points would "
         "be more than that, and says little where it is ruled out. Impact ratios say more, and within= takes the "
         "difference that would matter here."
-    ]
-
-
-def _of_skewed_numbers(case: Case) -> list[str]:
-    """Return a sentence if numbers are too skewed for the means of small groups; in groups of one size that cancels."""
-    if case.task != "numbers":
-        return []
-    least = LEAST_SKEWED * pd.Series(case.number()).skew() ** 2
-    sizes = {name: case.groups(name).value_counts() for name in case.sensitive_features}
-    small = [f"{name} {group}" for name, of in sizes.items() for group in of.index[(of < least) & (3 * of <= of.sum())]]
-    if not small:
-        return []
-    return [
-        f"The numbers are very skewed: differences of means are found too often for a group of fewer than {least:,.0f} "
-        f"people beside at least twice as many others ({few(small)}). Logarithms of such numbers keep the level."
     ]

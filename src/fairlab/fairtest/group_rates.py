@@ -1,6 +1,7 @@
 """Rates of a case by group: selection rates, and true and false positive rates where true labels are known."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairlab.fairtest.rates import (
     RATES,
     TESTED,
     Gap,
+    chance_gaps,
     effective_counts,
     feature_sets,
     group_counts,
@@ -51,7 +53,8 @@ class GroupRates(Method):
     follow from these and from how many labels are favourable; a rule on them has `rates` do it. Of decisions that came
     with scores, and with true labels, calibration is compared as well, see `fairlab.fairtest.calibration`.
 
-    Outcomes that are numbers have no rates: their means are compared.
+    Outcomes that are numbers have no rates: their means are compared, by Welch's t, and those of small groups of skewed
+    numbers by random groups of the same size; see `fairlab.fairtest.rates.chance_gaps`.
 
     Weights and several decisions of one person are in all of these; see `fairlab.fairtest.rates`.
 
@@ -124,7 +127,8 @@ class GroupRates(Method):
                 rest = groups.loc[names[1]] if len(groups) == 2 else groups.sum() - own
                 for rate in rates:
                     if rate == MEAN:
-                        yield self._mean(case, features, names, mean_gap(own, rest))
+                        drawn = chance_gaps(case, features, names[0], self.random_state)
+                        yield self._mean(case, features, names, replace(mean_gap(own, rest), drawn=drawn))
                     elif rate != CALIBRATION:
                         yield from self._difference(examination, features, names, rate, own, rest)
                     elif len(features) == 1 and case.has_scores and case.labelled.any():

@@ -24,6 +24,7 @@ from fairlab.fairtest.resampling import (
     RESAMPLES,
     bootstrap_correlation,
     bootstrap_tables,
+    is_sparse,
     percentile_interval,
     permute_correlation,
     permute_tables,
@@ -307,7 +308,7 @@ class NMI(TableMetric):
     Notes
     -----
     P-values of up to 1,000 people are from Monte Carlo tables, unless "sound" with two groups and two outputs: exact.
-    Those of more people are from the G test.
+    Those of more people are from the G test; "sound" ones only where chance would put five people into every cell.
 
     Examples
     --------
@@ -373,7 +374,7 @@ class NMI(TableMetric):
         """Test as the notes say; as published, bootstrap the interval at every size."""
         theory = (self.sound if self.variant == SOUND else self.interval)(table, confidence_level=confidence_level)
         p_value = float(theory.p_value)
-        if table.sum() <= EXACT_LIMIT:
+        if table.sum() <= EXACT_LIMIT or (self.variant == SOUND and is_sparse(table)):
             p_value = table_p_value(table, rng, exact=self.variant == SOUND)
         if self.variant == SOUND:
             return Interval(theory.low * (p_value <= 1 - confidence_level), theory.high, p_value)

@@ -6,7 +6,7 @@ number of positive counts estimated from survey data"): the variance of the rate
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from weakref import WeakKeyDictionary
@@ -16,8 +16,9 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from fairlab.cases import Case, Finding
-from fairlab.cases.finding import decimals, percent
+from fairlab.cases.finding import ROUNDING, decimals, percent
 from fairlab.cases.groups import group_codes, tiny_as_one
+from fairlab.fairtest.resampling import permute_sums
 from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference
 
 BETWEEN = " and "  # names of features
@@ -51,6 +52,8 @@ KINDS = {
 }
 # Sums over the people of a group that the effective number follows from: of weights w, and of those of hits h, by unit.
 SUMS = ("h", "w", "squares", "hh", "hw", "ww", "units")
+SQUARES = ("h", "w", "hh", "hw", "ww")  # those of them that the variance of a mean follows from
+LEAST_SKEWED = 25  # people by squared skewness from which the normal interval of a mean holds
 _COUNTS: WeakKeyDictionary = WeakKeyDictionary()  # of each case: the audit's tests and its tables go by the same
 LEVEL = 0.999  # at which the spread of few persons makes intervals wider
 
@@ -141,7 +144,7 @@ def effective_counts(counts, rate: str) -> tuple:
 
 @dataclass(frozen=True)
 class Gap:
-    """A difference between two groups with a normal error.
+    """A difference between two groups with its error.
 
     Attributes
     ----------
@@ -151,42 +154,81 @@ class Gap:
         Decisions that it rests on.
     freedom : float
         Degrees of freedom: people, or persons, of equal weight, less those that the error is estimated by.
+    drawn : ndarray or None
+        Differences over their errors as chance makes them, sorted: they take the place of Student's t distribution.
     """
 
     estimate: float
     error: float
     n: int
     freedom: float
+    drawn: np.ndarray | None = field(default=None, compare=False)
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
         """Return the confidence interval."""
-        half = float(stdtrit(self.freedom, (1 + confidence_level) / 2)) * self.error
-        return self.estimate - half, self.estimate + half
+        least = float(stdtrit(self.freedom, (1 - confidence_level) / 2))
+        most = -least
+        if self.drawn is not None:
+            beyond = int((1 - confidence_level) / 2 * (len(self.drawn) + 1))  # draws outside of an end
+            # Further out than the draws reach, Student's t is all that is known.
+            least = self.drawn[beyond - 1] if beyond else min(self.drawn[0], least)
+            most = self.drawn[-beyond] if beyond else max(self.drawn[-1], most)
+        return float(self.estimate - most * self.error), float(self.estimate - least * self.error)
 
     def p_value(self, margin: float = 0.0) -> float:
         """Return the p-value of "the difference is at most `margin` in size"."""
         beyond = abs(self.estimate) - margin
         if self.error == 0:
             return float(beyond <= 0)
-        return float(2 * stdtr(self.freedom, -beyond / self.error)) if beyond > 0 else 1.0
+        if self.drawn is None:
+            return float(2 * stdtr(self.freedom, -beyond / self.error)) if beyond > 0 else 1.0
+        down, up = ((self.estimate + side * margin) / self.error for side in (1, -1))
+        n_below = np.searchsorted(self.drawn, down + ROUNDING, side="right")
+        n_above = len(self.drawn) - np.searchsorted(self.drawn, up - ROUNDING)
+        return float(min(2 * (1 + min(n_below, n_above)) / (1 + len(self.drawn)), 1))
 
 
 def mean_gap(own: pd.Series, rest: pd.Series) -> Gap:
-    """Return the difference of the means of two groups, from `group_counts`, by Welch with linearised variances.
+    """Return the difference of the means of two groups, from `group_counts`, by Welch with linearised variances."""
+    sums = np.array([[float(group[f"{MEAN}: {name}"]) for group in (own, rest)] for name in SQUARES])
+    estimate, error, freedom = map(float, _welch(sums))
+    return Gap(estimate, error, int(own["people"] + rest["people"]), freedom)
 
-    Of very skewed numbers a small group often has a low mean together with a small variance, so that p-values are too
-    small; in groups of one size they keep their level. `fairlab.auditing.doubts` says where.
+
+def _welch(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return differences of two means, their errors and degrees of freedom, from `SQUARES`, of shape (5, 2, ...)."""
+    h, w, hh, hw, ww = sums
+    mean, few = h / w, w * w / ww
+    freedom = np.maximum(few - 1, 1)
+    variance = np.maximum(hh - 2 * mean * hw + mean * mean * ww, 0) / w**2 * few / freedom
+    error, parts = variance.sum(axis=0), (variance**2 / freedom).sum(axis=0)
+    freedom = np.divide(error**2, parts, out=np.ones_like(error), where=parts > 0)
+    return mean[0] - mean[1], np.sqrt(error), freedom
+
+
+def chance_gaps(case: Case, features: tuple[str, ...], group: str, random_state: int) -> np.ndarray | None:
+    """Return differences over their errors that a group of random people has, sorted; None where Student's t will do.
+
+    It will in groups of at least 25 times the squared skewness of all numbers (Cochran 1977, Sampling Techniques,
+    2.15). Of smaller ones the mean often comes out low together with its error, and Welch's test finds too much. That
+    the group is one of random people is tested instead, by the studentized difference: with many people it is the test
+    of equal means, whatever else differs between groups (Janssen 1997, Studentized permutation tests for non-i.i.d.
+    hypotheses and the generalized Behrens-Fisher problem).
     """
-    means, variances, freedoms = [], [], []
-    for counts in (own, rest):
-        h, w, _, hh, hw, ww, _ = (float(counts[f"{MEAN}: {name}"]) for name in SUMS)
-        mean, few = h / w, w * w / ww
-        means.append(mean)
-        freedoms.append(max(few - 1, 1))
-        variances.append(max(hh - 2 * mean * hw + mean * mean * ww, 0) / w**2 * few / freedoms[-1])
-    error, parts = sum(variances), np.square(variances) / freedoms
-    freedom = error**2 / parts.sum() if error else 1.0
-    return Gap(means[0] - means[1], float(np.sqrt(error)), int(own["people"] + rest["people"]), float(freedom))
+    numbers = case.number()
+    codes, groups = group_codes(case, features)
+    if case.person is not None:
+        codes = codes[np.unique(case.person, return_index=True)[1]]
+    n_inside = int((codes == groups.index(group)).sum())
+    n_own = min(n_inside, len(codes) - n_inside)
+    if n_own >= LEAST_SKEWED * pd.Series(numbers).skew() ** 2:
+        return None
+    units = dict(zip(SUMS, _units(case, numbers - numbers.mean(), np.ones(len(numbers))), strict=True))
+    units = np.stack([units[name] for name in SQUARES])
+    own = permute_sums(units, n_own, np.random.default_rng(random_state))
+    estimate, error, _ = _welch(np.stack([own, units.sum(axis=1, keepdims=True) - own], axis=1))
+    studentized = np.divide(estimate, error, out=np.zeros_like(error), where=error > 0)
+    return np.sort(studentized if n_own == n_inside else -studentized)
 
 
 def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:

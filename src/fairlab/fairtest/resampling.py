@@ -1,4 +1,4 @@
-"""Monte Carlo tests and bootstraps of contingency tables and of pairs, as array operations in bounded memory.
+"""Monte Carlo tests and bootstraps of contingency tables, pairs and sums, as array operations in bounded memory.
 
 `scipy.stats.bootstrap` and `permutation_test` resample people one by one. Here tables are drawn by their cells, so that
 the cost does not grow with the number of people, and after one is added to every cell, as in the authors' code. Random
@@ -13,8 +13,17 @@ from scipy.stats import random_table
 
 TABLES = 100_000  # Monte Carlo tables of a test
 RESAMPLES = 10_000  # of a bootstrap or a permutation test
+SUMMED = 20_000_000  # numbers of all draws of a group together
 EXACT_LIMIT = 1_000  # largest sample for which these replace large-sample theory
+LEAST_EXPECTED = 5  # people in a cell, by its row and column, for which that theory holds
 _NUMBERS_AT_ONCE = 4_000_000
+
+
+def is_sparse(table: np.ndarray) -> bool:
+    """Return whether chance would put fewer than `LEAST_EXPECTED` people into a cell of a row and column that occur."""
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    expected = np.outer(rows[rows > 0], columns[columns > 0])
+    return bool((expected < LEAST_EXPECTED * table.sum()).any())
 
 
 def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int = TABLES, exact: bool = False) -> float:
@@ -123,6 +132,30 @@ def bootstrap_correlation(x: np.ndarray, y: np.ndarray, rng: np.random.Generator
         with np.errstate(invalid="ignore", divide="ignore"):
             drawn.append((u * v).sum(axis=1) / np.sqrt((u**2).sum(axis=1) * (v**2).sum(axis=1)))
     return np.concatenate(drawn)
+
+
+def permute_sums(values: np.ndarray, n_own: int, rng: np.random.Generator) -> np.ndarray:
+    """Return sums over groups of people that are drawn without replacement.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_sums, n_people)
+    n_own : int
+        People of a group.
+
+    Returns
+    -------
+    ndarray of shape (n_sums, n_draws)
+        `RESAMPLES` draws, of small groups up to ten times as many.
+    """
+    n_people, n_draws = values.shape[1], int(np.clip(SUMMED // n_own, RESAMPLES, 10 * RESAMPLES))
+    n_groups = n_people // n_own  # of one order of everybody
+    drawn = []
+    for n in _portions(-(-n_draws // n_groups), n_people):
+        order = rng.permuted(np.broadcast_to(np.arange(n_people), (n, n_people)), axis=1)
+        members = order[:, : n_groups * n_own].reshape(-1, n_own)
+        drawn.append([of_one[members].sum(axis=1) for of_one in values])
+    return np.concatenate(drawn, axis=1)[:, :n_draws]
 
 
 def percentile_interval(draws: np.ndarray, confidence_level: float) -> tuple[float, float]:
