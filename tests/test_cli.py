@@ -29,11 +29,6 @@ from fairlab.cli import main
             0,
             r"toy/mean: about [\d.]+ min of one core at the sizes of quick\n",
         ),
-        (
-            ["run", "toy/mean", "--snakemake", "--forceall"],
-            1,
-            "fairlab: --snakemake is for a cluster: --scheduler slurm\n",
-        ),
     ],
 )
 def test_calls_end_with_their_status_and_say_what_they_are_asked(toy, capsys, arguments, status, said):
@@ -476,6 +471,8 @@ def changed(changes):
         ("toy", ["run"], "name experiments or give --all"),
         ("toy", ["run", "--all", "-p", "n", "3"], "for one experiment at a time"),
         ("toy", ["run", "toy/mean", "-p", "m", "3", "--dry-run"], "no parameter 'm'"),
+        ("toy", ["run", "toy/mean", "-p", "n", "many"], "n: expected"),
+        ("toy", ["run", "toy/mean", "--snakemake", "--forceall"], "--snakemake is for a cluster: --scheduler slurm"),
         ("toy", ["run", "--all", "--seed", "1"], "for one experiment at a time"),
         ("toy", ["run", "--all", "--scheduler", "slurmm"], "unknown scheduler 'slurmm'; did you mean 'slurm'"),
         ("toy", ["run", "--all", "--jobs", "0"], "Invalid value for '--jobs': 0 is not in the range x>=1"),

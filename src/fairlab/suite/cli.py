@@ -104,7 +104,7 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
     names = list(dict.fromkeys(one for name in names for one in of_papers.get(name, [name])))
     on_cluster = scheduler != "local"
     if snakemake and not on_cluster:
-        raise ValueError("--snakemake is for a cluster: --scheduler slurm")
+        raise TypeError("--snakemake is for a cluster: --scheduler slurm")
     is_custom = bool(of_one["parameters"] or of_one["seed"])
     if len(names) == 1 and not on_cluster and (is_custom or not dry_run):
         return _run_one(*names, profile, jobs, cores, dry_run, **of_one)
@@ -133,7 +133,10 @@ def _run_one(name, profile, jobs, cores, dry_run, *, parameters, seed) -> int:
     spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
     if options := sorted({"profile", "seed"}.intersection(overrides)):
         raise TypeError(f"{options[0]}: not a parameter of the experiment; expected --{options[0]}")
-    planned = suite.run.Run.of(name, profile, seed, overrides)  # an error if there is no such parameter
+    try:
+        planned = suite.run.Run.of(name, profile, seed, overrides)  # an error if there is no such parameter
+    except ValueError as error:
+        raise TypeError(error) from None
     if dry_run:
         print(f"{name}: about {spec.minutes.least(profile):g} min of one core at the sizes of {profile}")
         return 0
