@@ -39,12 +39,14 @@ def in_dtypes(rows: pd.DataFrame, dtypes: pd.Series) -> pd.DataFrame:
         missing value where there can be none.
     """
     check_kind(rows, "rows", pd.DataFrame, error=CaseError)
-    if missing := [name for name in dtypes.index if name not in rows.columns]:
-        raise CaseError(f"rows: lack the columns {', '.join(missing)}")
-    rows = rows[list(dtypes.index)]
-    if rows.shape[1] > len(dtypes):
-        raise CaseError(f"rows: columns occur twice: {', '.join(rows.columns[rows.columns.duplicated()])}")
-    different = [name for name in dtypes.index if not _is_same(rows.dtypes[name], dtypes[name])]
+    if not rows.columns.equals(dtypes.index):  # which takes a twentieth of the time of what follows
+        if missing := [name for name in dtypes.index if name not in rows.columns]:
+            raise CaseError(f"rows: lack the columns {', '.join(missing)}")
+        rows = rows[list(dtypes.index)]
+        if rows.shape[1] > len(dtypes):
+            raise CaseError(f"rows: columns occur twice: {', '.join(rows.columns[rows.columns.duplicated()])}")
+    pairs = zip(dtypes.index, rows.dtypes, dtypes, strict=True)
+    different = [name for name, found, expected in pairs if not _is_same(found, expected)]
     if different:
         rows = rows.assign(**{name: _cast(rows[name], dtypes[name]) for name in different})
     return rows
