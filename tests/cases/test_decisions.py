@@ -628,7 +628,7 @@ def test_means_of_skewed_numbers_differ_by_chance_as_often_as_stated(monkeypatch
     monkeypatch.setattr(resampling, "RESAMPLES", 199)
     monkeypatch.setattr(resampling, "SUMMED", 0)
     rng, found, by_welch = np.random.default_rng(1), [], []
-    for _ in range(600):
+    for _ in range(400):
         pay = rng.lognormal(0, 1, 330)
         found.append(GroupRates(mean_margin=1e-9).run(of_pay(pay, 30)).findings[0].p_value)
         by_welch.append(ttest_ind(pay[:30], pay[30:], equal_var=False).pvalue)

@@ -13,7 +13,7 @@ from scipy.stats import random_table
 
 TABLES = 100_000  # Monte Carlo tables of a test
 RESAMPLES = 10_000  # of a bootstrap or a permutation test
-SUMMED = 20_000_000  # numbers of all draws of a group together
+SUMMED = 10_000_000  # numbers of all draws of a group together
 EXACT_LIMIT = 1_000  # largest sample for which these replace large-sample theory
 LEAST_EXPECTED = 5  # people in a cell, by its row and column, for which that theory holds
 _NUMBERS_AT_ONCE = 4_000_000
@@ -152,9 +152,12 @@ def permute_sums(values: np.ndarray, n_own: int, rng: np.random.Generator) -> np
     n_groups = n_people // n_own  # of one order of everybody
     drawn = []
     for n in _portions(-(-n_draws // n_groups), n_people):
-        order = rng.permuted(np.broadcast_to(np.arange(n_people), (n, n_people)), axis=1)
-        members = order[:, : n_groups * n_own].reshape(-1, n_own)
-        drawn.append([of_one[members].sum(axis=1) for of_one in values])
+        orders = [rng.permutation(n_people)[: n_groups * n_own] for _ in range(n)]
+        members = np.concatenate(orders).reshape(-1, n_own)
+        sums = np.broadcast_to(n_own * values[:, :1], (len(values), len(members))).copy()  # of what all have alike
+        for row in np.flatnonzero(np.ptp(values, axis=1)):
+            sums[row] = values[row][members].sum(axis=1)
+        drawn.append(sums)
     return np.concatenate(drawn, axis=1)[:, :n_draws]
 
 
