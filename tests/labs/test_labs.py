@@ -238,8 +238,6 @@ ABSENT = (
     "pydantic",
     "yaml",
     "ot",
-    "pulp",
-    "highspy",
     "psutil",
     "pooch",
     "filelock",
