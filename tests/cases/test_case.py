@@ -3,6 +3,7 @@ import re
 import sys
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
+from fractions import Fraction
 from types import SimpleNamespace
 
 import keras
@@ -740,6 +741,16 @@ def test_a_model_that_goes_by_its_batch_or_by_chance_is_noticed(model, n):
     assert case.queries.n_queries == n + case.queries.n_repeated <= n + 1000
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.filterwarnings("ignore:The model gives numbers")
+def test_noise_is_told_from_rounding_in_any_unit(unit):
+    table = pd.DataFrame({"sex": np.tile(["f", "m"], 200), "x": np.random.default_rng(0).normal(0, unit, 400)})
+    with pytest.warns(UserWarning, match="not deterministic"):
+        Case(lambda rows: rows["x"] + NOISE.normal(0, unit, len(rows)), table, sensitive_features="sex")
+    case = Case(lambda rows: rows["x"] + 1e-7 * unit * len(rows) / 400, table, sensitive_features="sex")
+    assert case.queries.is_deterministic
+
+
 def test_people_who_are_alike_do_not_share_the_draw_of_a_noisy_model():
     table = pd.DataFrame({"sex": ["f", "m"] * 500, "town": ["x", "y", "y", "x"] * 250})
     with pytest.warns(UserWarning, match="not deterministic"):
@@ -967,6 +978,9 @@ def columns_of(case):
         ([Decimal("12345678901234567890.12"), Decimal("-0.50")], [12345678901234567890.12, -0.5]),
         ([Decimal("1E+400"), Decimal(1)], "column 'value' holds infinite values"),
         ([Decimal("0.1"), Decimal("0.10000000000000000001")], "holds 0.1 and 0.10000000000000000001, which are one n"),
+        ([3, 2.5], [3, 2.5]),
+        ([7, None], [7, np.nan]),
+        ([Fraction(1, 4), 2], [0.25, 2]),
         ([datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1)], "which are one number, 18262; round them"),
         (
             pd.to_datetime([1577836800000000100, 1577836800000000110]),
@@ -978,7 +992,7 @@ def columns_of(case):
         ),
     ],
 )
-def test_dates_durations_and_decimals(values, numbers):
+def test_columns_that_methods_take_as_numbers(values, numbers):
     values = pd.Series(values, dtype=object if isinstance(values, list) else None)
     table = pd.DataFrame({"sex": ["f", "m"], "value": values})
     if isinstance(numbers, str):
@@ -1020,9 +1034,12 @@ def test_groups_of_dates_are_named_by_dates_and_are_about_equal(make):
             ["up to 9 days", "9 days to 19 days", "19 days to 29 days", "above 29 days"],
         ),
         (list(map(Decimal, range(40))), ["up to 9", "9 to 19", "19 to 29", "above 29"]),
+        (list(range(40)), ["up to 9", "9 to 19", "19 to 29", "above 29"]),
+        ([True, False, None], ["False", "True", "(missing)"]),
+        ([Decimal(1000), Decimal(2)], ["2", "1000"]),
     ],
 )
-def test_groups_of_dates_durations_and_decimals_are_named_by_these(values, names):
+def test_groups_are_named_by_the_values_of_the_table(values, names):
     values = pd.Series(values, dtype=object if isinstance(values, list) else None)
     assert groups_of(values).cat.categories.tolist() == names
 

@@ -205,8 +205,13 @@ def test_codes_bins_and_tidy_columns_are_not_doubted():
     people, options = messy(
         {"points": ["01234", "10115", "80331"], "band": ["18-25", "26-40", "41-99"], "race": ["a", "b"]}
     )
+    age = np.arange(60) % 50
     people = people.assign(
-        paid=np.arange(60) % 20, level=["junior", "senior"] * 30, since=["1.1.2024", "1.7.2024"] * 30
+        decade=pd.cut(age, [-1, 20, 30, 50]),
+        half=pd.cut(age, [0, 20, 30, 50], right=False).astype(str),
+        paid=np.arange(60) % 20,
+        level=["junior", "senior"] * 30,
+        since=["1.1.2024", "1.7.2024"] * 30,
     )
     Case.from_decisions(people, "hired", **options)
 

@@ -73,7 +73,8 @@ class Case:
     table : DataFrame
         One row for each person: strings, categories, booleans, numbers, dates, durations and decimals; values may be
         missing. Of pandas, polars or pyarrow; the model gets rows of pandas. Methods take dates as days since
-        1970-01-01, durations as days and decimals as floats, the model gets them as they were.
+        1970-01-01, durations as days, decimals as floats and objects that are all numbers as numbers; the model gets
+        them as they were.
     sensitive_features : str or sequence of str
         Columns of the table.
     features : sequence of str or None
@@ -452,7 +453,7 @@ class Case:
         return self._groups[name].copy()
 
     def named(self, name: str) -> Callable[[float], str] | None:
-        """Return what puts a number of a column of dates, durations or decimals in words; None of other columns."""
+        """Return what puts a number of a column of dates or durations in words; None of other columns."""
         original = self._model.originals.get(name)
         return original.in_words if isinstance(original, Originals) else None
 

@@ -27,7 +27,8 @@ TOTALS = [
     for spelled in (word, word.upper(), word.title(), word.capitalize())
 ]
 IDENTIFIER = r"(?i:(.*[^a-z])?(id|uuid|key|person|number|nr|no))|.*[a-z](Id|ID)"  # names of columns
-NUMBER = r"[-+(]?\s*[^\w\s]?\s*\d[\d.,' \u00a0]*\)?\s*([^\w\s]|[A-Z]{3})?"  # as people write them, not machines
+# As people write them, not machines; "(30, 50]" is an interval.
+NUMBER = r"[-+(]?\s*[^\w\s\[(]?\s*\d[\d.,' \u00a0]*\)?\s*([^\w\s\])]|[A-Z]{3})?"
 DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([T ].*)?"
 MOST_BY_CHANCE = 7.0  # pairs of rows that are alike, by chance; that there is none has a probability of 0.001
 MOST_PARTS = 1_000  # of the unit that weights are multiples of

@@ -1,10 +1,10 @@
-"""Tables of other libraries; columns of dates, durations and decimals: numbers for methods, as they were for models.
+"""Tables of other libraries; columns of dates, durations, decimals and number objects: numbers for methods alone.
 
 A number that stands for a value of the table gives back that very value; others become a value of the same kind.
 """
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors, number_in_words
+from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors, is_real
 from fairlab.cases.tables import EngineTable, Hash, Table, engine_table
 from fairlab.cases.tables.keys import key_numbers
+from fairlab.checks import is_number
 
 DAY = np.timedelta64(1, "D")
 
@@ -95,7 +96,8 @@ def _check_texts(where: str, values) -> None:
 def plain_table(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return a table with numbers in place of dates, durations and decimals, and how to get them back, by column.
 
-    Dates become days since 1970-01-01, durations days, decimals floats, and categories of such values their names.
+    Dates become days since 1970-01-01, durations days, decimals floats, objects that are all numbers a column of
+    numbers, and categories of such values their names.
 
     Raises
     ------
@@ -164,11 +166,12 @@ class Originals:
                 ) from error
         return values.rename(numbers.name)
 
-    def in_words(self, number: float) -> str:
-        """Return a number in words: of dates a date, of durations one."""
-        if isinstance(self._kind, _Decimals):
-            return number_in_words(number)
-        return str(self._kind.values(np.array([number]))[0]).removesuffix(" 00:00:00")
+    @property
+    def in_words(self) -> Callable[[float], str] | None:
+        """What puts a number in words: as a date or a duration; None where it is a number in the table, too."""
+        if not isinstance(self._kind, _Moments):
+            return None
+        return lambda number: str(self._kind.values(np.array([number]))[0]).removesuffix(" 00:00:00")
 
 
 def from_other_library(table) -> pd.DataFrame:
@@ -201,7 +204,7 @@ def _in_pandas(frame) -> pd.DataFrame:
 
 
 def _kind(column: pd.Series):
-    """Return what makes numbers of a column, if it holds dates, durations or decimals alone, and values of numbers."""
+    """Return what makes numbers of a column, if it holds nothing but dates, durations, decimals or number objects."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         is_plain = all(isinstance(value, PLAIN_TYPES) for value in column.cat.categories)
         return None if is_plain else _Categories(column)
@@ -209,8 +212,12 @@ def _kind(column: pd.Series):
     if values.dtype.kind in "Mm":
         return _Moments(column)
     known = values.dropna() if values.dtype == object else values[:0]
-    for type_, make in ((datetime.date, _Moments), (Decimal, _Decimals)):
-        if len(known) and known.map(lambda value, type_=type_: isinstance(value, type_)).all():
+    for is_such, make in (
+        (lambda value: isinstance(value, datetime.date), _Moments),
+        (lambda value: isinstance(value, Decimal), _Decimals),
+        (is_real, _Numbers),
+    ):
+        if len(known) and is_such(known.iloc[0]) and known.map(is_such).all():
             return make(column)
     return None
 
@@ -311,8 +318,29 @@ class _Decimals:
         return "decimal"
 
     def numbers(self, column: pd.Series) -> pd.Series:
+        """Return decimals as floats."""
         return column.astype(object).where(column.notna(), np.nan).astype(float)
 
     def values(self, numbers: np.ndarray):
+        """Return decimals."""
         found = [Decimal(str(number)).quantize(self._unit, context=self._context) for number in numbers.tolist()]
         return pd.Series(found, dtype=self._dtype).array
+
+
+class _Numbers:
+    """Numbers that came as objects, as from an array of mixed types: in a dtype of their own they are no categories."""
+
+    def __init__(self, column: pd.Series):
+        pass
+
+    def __str__(self):
+        return "number"
+
+    def numbers(self, column: pd.Series) -> pd.Series:
+        """Return the numbers in a dtype of NumPy."""
+        found = column.where(column.notna(), np.nan).infer_objects()
+        return found if is_number(found) else found.astype(float)
+
+    def values(self, numbers: np.ndarray):
+        """Return the numbers as objects."""
+        return pd.Series(numbers, dtype=object).array

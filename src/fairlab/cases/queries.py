@@ -243,7 +243,7 @@ class Queries:
         parts = np.array_split(some[order], [1, n // 2, n - 1])
         self._count(n, n)
         again = self._send(answer, [rows.iloc[part].reset_index(drop=True) for part in parts])
-        changed = ~np.isclose(first[order], again, rtol=1e-4, atol=1e-5)
+        changed = ~np.isclose(first[order], again, rtol=1e-4, atol=1e-5 * np.median(np.abs(first)))  # in any unit
         self.n_for_case, self.n_repeated, self.is_deterministic = self.n_queries, n, not changed.any()
         self._of_case = {name: len(known) for name, known in self._answers.items()}
         return float(changed.mean())

@@ -136,7 +136,7 @@ class Feature:
         if self.edges is not None:
             object.__setattr__(self, "edges", _checked_edges(self.name, self.edges))
             known = [value for value in self.values if not is_missing(value)]
-            if not all(map(_is_real, known)):
+            if not all(map(is_real, known)):
                 raise CaseError(f"feature {self.name!r}: edges need numbers as values, found {known[:3]}")
             if [bisect_left(self.edges, value) for value in known] != list(range(len(self.edges) + 1)):
                 raise CaseError(
@@ -333,7 +333,7 @@ class Feature:
         """Return the positions of known values among `values`, or of their bins."""
         if self.edges is None:
             return pd.Index(values).get_indexer(known) if len(values) else np.full(len(known), -1)
-        if not pd.api.types.is_numeric_dtype(known) and not all(map(_is_real, known)):
+        if not pd.api.types.is_numeric_dtype(known) and not all(map(is_real, known)):
             return np.full(len(known), -1)
         whole = pd.api.types.is_integer_dtype(known)
         numbers = known.to_numpy() if whole else known.to_numpy(dtype=float)
@@ -350,7 +350,7 @@ class Feature:
     def _array(self) -> np.ndarray:
         kinds = {int if isinstance(value, Integral) else float for value in self.values}
         is_one = len(kinds) == 1 or self.missing_code is None  # integers beside a missing value are no floats
-        if (is_one and all(map(_is_real, self.values))) or len(set(map(type, self.values))) == 1:
+        if (is_one and all(map(is_real, self.values))) or len(set(map(type, self.values))) == 1:
             array = np.asarray(self.values)
             if all(
                 found == value or is_missing(value) for found, value in zip(array.tolist(), self.values, strict=True)
@@ -367,7 +367,8 @@ def is_missing(value) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, Real) and value != value)
 
 
-def _is_real(value) -> bool:
+def is_real(value) -> bool:
+    """Return whether a value is a number, which booleans are not."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
@@ -438,7 +439,7 @@ def _fits(values: range) -> bool:
 
 def _checked_edges(name: str, edges) -> tuple[float, ...]:
     edges = tuple(edges) if isinstance(edges, Iterable) else (edges,)
-    if not all(_is_real(edge) and np.isfinite(edge) for edge in edges) or any(np.diff(edges) <= 0):
+    if not all(is_real(edge) and np.isfinite(edge) for edge in edges) or any(np.diff(edges) <= 0):
         raise CaseError(f"feature {name!r}: expected increasing numbers as edges, found {list(edges)}")
     return edges
 
