@@ -108,7 +108,6 @@ def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memo
     same(found, expected)
     assert found["zip"].tolist() == ["01234", "01234", "11234"]
     assert found["said"].tolist() == ["yes", "yes", "no"]
-    assert decoded(encode(file, tmp_path / "texts", texts=["n"]))["n"].tolist() == ["1", "1", "NA"]
 
 
 def test_integers_that_are_equal_as_floats_are_left_out_unless_there_are_many(tmp_path):
@@ -187,8 +186,7 @@ def test_a_full_disk_is_named_and_the_rest_is_encoded_later(tmp_path):
 
 
 def test_too_little_memory_is_said_with_the_file(tmp_path, monkeypatch):
-    connected = encoding.connected
-    monkeypatch.setattr(encoding, "connected", lambda memory_gb: connected(0.002))
+    monkeypatch.setattr(encoding, "MEMORY_GB", 0.002)
     files = write(tmp_path / "files", "parquet", people(100_000))
     refused("part-0.parquet: Out of Memory Error", files, tmp_path / "codes")
 

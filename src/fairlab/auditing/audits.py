@@ -9,7 +9,7 @@ from typing import Any
 
 from fairlab.adf import ADF, Aequitas
 from fairlab.auditing.doubts import doubts
-from fairlab.auditing.progress import QueryBar
+from fairlab.auditing.progress import query_bar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, WITHIN_MARGIN, Report
 from fairlab.cases import Case, Method, MethodResult
 from fairlab.cases.finding import listed
@@ -158,16 +158,15 @@ def audit(
     deadline = case.queries.deadline(max_seconds or float("inf"))
     # One limit around all methods, within which each row counts once: what earlier audits asked does not matter.
     limit = case.queries.limit(max(budget - people, 0))
-    with deadline, limit, QueryBar(case.queries, budget, done=people, show=progress) as bar:
+    with deadline, limit, query_bar(case.queries, budget, done=people, show=progress) as tell:
         for position, method in enumerate(chosen):
             left = budget - people - (case.queries.n_queries - queried)
             share = method.share / max(sum(other.share for other in chosen[position:]), 1)
-            bar.begin(method.title)
+            tell(method.title, sum(len(result.findings) for result in results))
             if time.perf_counter() > until:
                 results.append(MethodResult(method.title, (), (LATE,), 0, 0.0))
                 continue
             results.append(method.run(case if method.takes_weights else some, budget=int(left * share)))
-            bar.add(len(results[-1].findings))
     return Report(
         case=case,
         results=tuple(results),

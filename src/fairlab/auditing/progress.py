@@ -1,10 +1,15 @@
 """A bar with queries and findings so far, where somebody is there to see it."""
 
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from fairlab.cases import Queries
 
 
-class QueryBar:
-    """Shows a bar in a terminal or a notebook; does nothing elsewhere, or where tqdm is not installed.
+@contextmanager
+def query_bar(queries: Queries, budget: int, *, done: int, show: bool) -> Iterator[Callable[[str, int], object]]:
+    """Show a bar in a terminal or a notebook inside a ``with`` block; not elsewhere, nor where tqdm is not installed.
 
     Parameters
     ----------
@@ -15,34 +20,24 @@ class QueryBar:
         Queries that were made before.
     show : bool
         Whether a bar is wanted at all.
+
+    Yields
+    ------
+    callable
+        Takes what is done now, and how much was found so far.
     """
+    if not show or find_spec("tqdm") is None:  # a browser has none
+        yield lambda title, n_findings: None
+        return
+    from tqdm.auto import tqdm
 
-    def __init__(self, queries, budget: int, *, done: int = 0, show: bool = True):
-        self._queries, self._findings, self._bar = queries, 0, None
-        if show:
-            with suppress(ImportError):  # a browser has no tqdm
-                from tqdm.auto import tqdm
+    def tell(title, n_findings):
+        bar.set_postfix_str(f"{n_findings} findings", refresh=False)
+        bar.set_description(title)
 
-                # Hidden where no terminal is.
-                self._bar = tqdm(total=budget, initial=done, unit=" queries", leave=False, disable=None)
-
-    def __enter__(self):
-        if self._bar is not None:
-            self._queries.watch = self._bar.update
-        return self
-
-    def __exit__(self, *_):
-        if self._bar is not None:
-            self._queries.watch = None
-            self._bar.close()
-
-    def begin(self, what: str) -> None:
-        """Say what is being done."""
-        if self._bar is not None:
-            self._bar.set_description(what)
-
-    def add(self, findings: int) -> None:
-        """Count findings."""
-        self._findings += findings
-        if self._bar is not None:
-            self._bar.set_postfix_str(f"{self._findings} findings")
+    with tqdm(total=budget, initial=done, unit=" queries", leave=False, disable=None) as bar:  # in a terminal only
+        queries.watch = bar.update
+        try:
+            yield tell
+        finally:
+            queries.watch = None

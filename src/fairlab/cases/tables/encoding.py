@@ -5,7 +5,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from glob import escape, iglob
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from fairlab.cases.tables.keys import DIGEST_IN_DUCKDB
 from fairlab.cases.tables.table import MOST_CATEGORIES
-from fairlab.checks import check_number, checked, required, suggestion
+from fairlab.checks import required, suggestion
 from fairlab.paths import write_text
 
 META, PROGRESS, LOCK = "meta.json", "progress.json", ".lock"
@@ -44,15 +43,12 @@ class FilesError(ValueError):
     """Files that cannot be read or encoded as they are; the message begins with the file or the column."""
 
 
-@checked(memory_gb=partial(check_number, least=0.1))
 def encode(
     paths: str | Path | Sequence[str | Path],
     folder: str | Path,
     *,
     key: str | None = None,
     columns: Sequence[str] | None = None,
-    texts: Sequence[str] = (),
-    memory_gb: float = MEMORY_GB,
 ) -> Path:
     """Encode files into a folder of codes, which trees and tests are counted from.
 
@@ -72,10 +68,6 @@ def encode(
         rows.
     columns : list of str or None
         None: all that can be encoded.
-    texts : list of str
-        Columns that are read as text, as numbers in a CSV are that begin with a zero.
-    memory_gb : float
-        That DuckDB may take.
 
     Returns
     -------
@@ -93,7 +85,7 @@ def encode(
     from filelock import FileLock  # which browsers lack: only the encoding needs it
 
     files, folder = source_files(paths), Path(folder)
-    asked = {"key": key, "columns": None if columns is None else list(columns), "texts": list(texts)}
+    asked = {"key": key, "columns": None if columns is None else list(columns)}
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / LOCK):
         states = [state for state in (folder / META, folder / PROGRESS) if state.exists()]
@@ -107,7 +99,7 @@ def encode(
         if found:
             check_sources(found, folder, files)
         if not (folder / META).exists():
-            with connected(memory_gb) as connection:
+            with connected() as connection:
                 _write_codes(connection, files, folder, found or _plan(connection, files, **asked))
     return folder
 
@@ -160,9 +152,9 @@ def is_folder(path: str | Path) -> bool:
     return any((Path(path) / state).exists() for state in (META, PROGRESS))
 
 
-def connected(memory_gb: float = MEMORY_GB):
+def connected():
     """Return an empty database in memory, which writes nothing to the disk."""
-    settings = {"memory_limit": f"{memory_gb}GB", "threads": joblib.cpu_count(), "temp_directory": ""}
+    settings = {"memory_limit": f"{MEMORY_GB}GB", "threads": joblib.cpu_count(), "temp_directory": ""}
     connection = required("duckdb").connect(config=settings)
     connection.execute("set enable_progress_bar = false")
     return connection
@@ -223,7 +215,7 @@ def _plan(connection, files, **asked) -> dict:
     return state | {"columns": described, "left_out": left_out, "file": 0, "rows_of_file": 0}
 
 
-def _kinds(connection, files, key, columns, texts) -> dict[str, str]:
+def _kinds(connection, files, key=None, columns=None) -> dict[str, str]:
     """Return the kind of each column, which is the same in all files."""
     kinds = {}
     for file in files:
@@ -239,11 +231,11 @@ def _kinds(connection, files, key, columns, texts) -> dict[str, str]:
                 kinds[name] = "numbers"
             elif kind != kinds[name]:
                 raise FilesError(f"{file}: column {name!r} holds {kind}, expected {kinds[name]} as in {files[0]}")
-    for name in [*(columns or ()), *texts, *filter(None, [key])]:
+    for name in [*(columns or ()), *filter(None, [key])]:
         if name not in kinds:
             raise FilesError(f"column {name!r}: not in the files{suggestion(name, kinds)}")
     kinds = {name: kind for name, kind in kinds.items() if columns is None or name in (*columns, key)}
-    texts = {*texts} | {name for file in files for name in _no_values(connection, file, kinds)} - {key}
+    texts = {name for file in files for name in _no_values(connection, file, kinds)} - {key}
     if key is not None and kinds[key] not in ("integers", "text"):
         raise FilesError(f"column {key!r}: expected integers or text as the key, found {kinds[key]}")
     return kinds | dict.fromkeys(kinds.keys() & texts, "text")
@@ -428,7 +420,7 @@ def _rows(file, kinds, after=0) -> str:
 
 def all_rows(connection, files: Sequence[str]) -> str:
     """Return a query for the rows of all files, after a check that their columns are of the same kinds."""
-    kinds = _kinds(connection, files, None, None, ())
+    kinds = _kinds(connection, files)
     columns = ", ".join(quoted(name) for name in kinds)
     return " union all ".join(f"select {columns} from {_rows(file, kinds)}" for file in files)
 

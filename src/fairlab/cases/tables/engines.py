@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import partial, reduce
 from itertools import count
 from operator import or_
@@ -141,11 +142,8 @@ class EngineTable(StoredTable):
 
     def among(self, key: Key, code: int) -> "EngineTable":
         """Return the table of those people whose key has a code."""
-        part = object.__new__(EngineTable)
-        part.__dict__ |= self.__dict__ | {
-            "_known": {},
-            "_frame": self._frame.filter(self._mapped(key, range(key.size), {}) == code),
-        }
+        part = copy(self)
+        part._known, part._frame = {}, self._frame.filter(self._mapped(key, range(key.size), {}) == code)
         return part
 
     def tabulate(self, keys_list: Sequence[tuple[Key | Sums, ...]]) -> list[np.ndarray]:
