@@ -1,4 +1,5 @@
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -76,9 +77,8 @@ def counts(result):
 @BOTH
 def test_a_case_is_examined_by_its_own_model_and_the_parameters_stay(both, method):
     search = method(lambda X: X[:, 0], Schema.from_bounds({"a": (0, 9), "b": (0, 1)}), "b", decision_threshold=3)
-    before = search.get_params()
-    assert counts(search.run(CASE, budget=2000)) == counts(both[method])
-    assert search.get_params() == before
+    before, found = search.get_params(), search.run(CASE, budget=2000)
+    assert (counts(found), search.get_params()) == (counts(both[method]), before)
 
 
 @pytest.mark.parametrize(
@@ -97,27 +97,20 @@ def test_a_case_is_examined_by_its_own_model_and_the_parameters_stay(both, metho
         (Aequitas, {"random_state": 1}),
     ],
 )
-def test_a_parameter_that_is_set_is_kept_on_a_case(both, method, given, monkeypatch):
-    seen, searched = [], method.local_search
-
-    def noted(search, *args, **options):
-        seen.append(search.get_params())
-        return searched(search, *args, **options)
-
-    monkeypatch.setattr(method, "local_search", noted)
-    assert counts(method(**given).run(CASE, budget=2000)) != counts(both[method])
-    if "random_state" not in given:  # each feature has a generator of its own
-        assert seen
-        assert all(its.items() >= given.items() for its in seen)
+def test_a_parameter_that_is_set_is_kept_on_a_case(both, method, given):
+    with patch.object(method, "local_search", autospec=True, side_effect=method.local_search) as search:
+        assert counts(method(**given).run(CASE, budget=2000)) != counts(both[method])
+    search.assert_called()
+    given.pop("random_state", None)  # each feature has a generator of its own
+    assert all(call.args[0].get_params().items() >= given.items() for call in search.call_args_list)
 
 
 @BOTH
-def test_a_budget_chooses_what_is_not_set(method, monkeypatch):
-    seen = []
-    monkeypatch.setattr(method, "local_search", lambda search, *_, **__: seen.append(search.get_params()))
-    for budget in (1000, 20_000):
-        method().run(CASE, budget=budget)
-    small, large = seen[0], seen[-1]
+def test_a_budget_chooses_what_is_not_set(method):
+    with patch.object(method, "local_search", autospec=True) as search:
+        for budget in (1000, 20_000):
+            method().run(CASE, budget=budget)
+    small, large = (search.call_args_list[k].args[0].get_params() for k in (0, -1))
     assert small["n_local"] < large["n_local"] <= 1000
     if method is Aequitas:
         assert small["in_flight"] < large["in_flight"] == 128

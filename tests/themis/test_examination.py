@@ -104,22 +104,28 @@ def test_people_are_sampled_where_the_budget_does_not_count_all_and_what_is_left
     assert "20 inputs and people are more than" in nothing.skipped[0]
 
 
-def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
-    def rarely_alone(rows):  # each column alone changes few decisions, sex and race together many
-        both = (rows["sex"] == "f") & (rows["race"] == "a")
-        return np.where(both, rows["income"] > 60_000, rows["income"] > 10_000) & ~rows["old"]
+def is_woman_of_a(rows):
+    return (rows["sex"] == "f") & (rows["race"] == "a")
 
-    def names(model, **options):
-        found = examined(model, budget=60_000, sensitive_features=["sex", "race", "old"], **options)
-        return list(dict.fromkeys(each.who for each in found.findings))
 
-    ends = ["sex", "race", "old", "sex, race and old"]
-    assert names(rarely_alone) == ends, "each column alone is above the threshold"
-    assert names(lambda rows: rows["income"] > 30_000) == ends, "all together are below it"
-    between = names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a") & rows["old"], min_score=0.7)
-    assert between == [*ends, "sex and race", "sex and old", "race and old"]
-    # Sex alone decides a quarter, and what contains it needs no look.
-    assert names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a"), min_score=0.4) == [*ends, "sex and old"]
+@pytest.mark.parametrize(
+    ("model", "options", "between"),
+    [
+        # Each column alone changes few decisions but is above the threshold; sex and race together change many.
+        (lambda rows: (rows["income"] > np.where(is_woman_of_a(rows), 60_000, 10_000)) & ~rows["old"], {}, []),
+        (lambda rows: rows["income"] > 30_000, {}, []),  # all together are below it
+        (
+            lambda rows: is_woman_of_a(rows) & rows["old"],
+            {"min_score": 0.7},
+            ["sex and race", "sex and old", "race and old"],
+        ),
+        # Sex alone decides a quarter, and what contains it needs no look.
+        (is_woman_of_a, {"min_score": 0.4}, ["sex and old"]),
+    ],
+)
+def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices(model, options, between):
+    found = examined(model, budget=60_000, sensitive_features=["sex", "race", "old"], **options).findings
+    assert list(dict.fromkeys(each.who for each in found)) == ["sex", "race", "old", "sex, race and old", *between]
 
 
 def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked_for():
@@ -161,8 +167,8 @@ def test_the_p_value_of_repeated_pairs_is_where_their_interval_reaches_the_margi
         lambda rows: rng.random(len(rows)) < np.where(rows["sex"] == "f", 0.2, 0.7), people(), sensitive_features="sex"
     )
     pairs = RepeatedPairs(case, ("sex",), np.arange(600), rng, 0.05)
-    assert pairs.bounds(1 - pairs.p_value(margin))[0] == pytest.approx(margin, abs=1e-6)
-    assert pairs.p_value(pairs.estimate) == 1
+    at_margin = pairs.bounds(1 - pairs.p_value(margin))[0]
+    assert (at_margin, pairs.p_value(pairs.estimate)) == (pytest.approx(margin, abs=1e-6), 1)
 
 
 @pytest.mark.filterwarnings("ignore:Queried again")
@@ -175,10 +181,8 @@ def test_a_noisy_model_is_asked_twice_about_everybody():
 
     case = Case(noisy, people(), sensitive_features=["sex", "race"])
     seen.clear()
-    found = run("themis", case, budget=100_000)
-    assert seen == [(2_400, 1_200)] * 3
-    assert [each.who for each in found.findings] == ["sex", "race", "sex and race"]
-    sex, race, _ = found.findings
+    sex, race, both = run("themis", case, budget=100_000).findings
+    assert (seen, [sex.who, race.who, both.who]) == ([(2_400, 1_200)] * 3, ["sex", "race", "sex and race"])
     assert sex.low < 0.64 < sex.high, "(.1 - .9)²"
     assert (race.low, race.estimate < 0.01, race.p_value > 0.05, len(race.evidence)) == (0, True, True, 0)
     assert (sex.by_group.loc["f", "lose"] > 300 * 0.5, sex.by_group.loc["m", "lose"] < 20) == (True, True)
@@ -194,9 +198,8 @@ def varied(decisions):
     decisions = np.asarray(decisions, dtype=bool)
     n, n_values = decisions.shape
     rows = pd.DataFrame({"sex": ["f"] * n, "k": range(n)}, index=range(100, 100 + n))
-    differs = decisions != decisions[:, :1]
-    drawn = Comparison(rows, decisions[:, 0], differs.any(axis=1), differs.argmax(axis=1), decisions=decisions)
-    return drawn, pd.DataFrame({"sex": list("fmx")[:n_values]})
+    differs, values = decisions != decisions[:, :1], pd.DataFrame({"sex": list("fmx")[:n_values]})
+    return Comparison(rows, decisions[:, 0], differs.any(axis=1), differs.argmax(axis=1), decisions=decisions), values
 
 
 def test_sampled_scores_have_exact_intervals_and_tests():
@@ -251,8 +254,7 @@ def test_inputs_are_drawn_column_by_column_from_the_table(dtype):
     shares = income.isna().mean(), (rows["sex"] == "f").mean()
     assert shares == pytest.approx((table["income"].isna().mean(), 0.75), abs=0.02), "as often as in the table"
     assert abs(income.astype(float).corr(rows["double"])) < 0.05, "each by itself"
-    assert (some.own == drawn_case.decide(rows)).all()
-    assert some.decisions.shape == (5_000, 2)
+    assert ((some.own == drawn_case.decide(rows)).all(), some.decisions.shape) == (True, (5_000, 2))
 
 
 def test_some_people_are_those_that_were_asked_for_also_in_batches(monkeypatch):

@@ -63,8 +63,8 @@ def test_small_groups_are_enumerated(names, expected):
 def test_output_distance():
     # Prices: sex changes the price of half of the inputs by 30 of 100 and of the rest by 10.
     schema, program = as_program(np.array([[50.0, 50.0], [80.0, 60.0]]))
-    themis = Themis(program, schema, output_distance=distance, error_bound=0.01)
-    assert themis.causal_score("x0").estimate == pytest.approx(0.2, abs=0.01)
+    score = Themis(program, schema, output_distance=distance, error_bound=0.01).causal_score("x0")
+    assert score.estimate == pytest.approx(0.2, abs=0.01)
 
 
 @settings(max_examples=40)
@@ -132,8 +132,9 @@ def test_parameters_are_kept_and_what_is_known_of_another_model_is_forgotten():
 
 
 def test_evidence_of_a_group_score_is_the_extreme_groups():
-    evidence = Themis(*RED_MEN).group_score("race").evidence[["race", "share", "low", "samples"]]
-    assert evidence.to_numpy().tolist() == [["Green", 0, 0, 2], ["Red", 0.5, 0.5, 2]]
+    evidence = Themis(*RED_MEN).group_score("race").evidence
+    expected = {"race": ["Green", "Red"], "share": [0, 0.5], "low": [0, 0.5], "samples": [2, 2]}
+    assert evidence[list(expected)].to_dict("list") == expected
     schema, program = as_program(np.random.default_rng(0).random((30, 40)) < np.linspace(0, 1, 30)[:, None])
     sampled = Themis(program, schema).group_score("x0").evidence
     assert sampled["x0"].iloc[0] < 10 < 19 < sampled["x0"].iloc[1]
@@ -141,28 +142,23 @@ def test_evidence_of_a_group_score_is_the_extreme_groups():
 
 
 def test_evidence_of_a_causal_score_is_pairs():
-    themis, fresh = Themis(*RED_MEN), Themis(*RED_MEN)
-    evidence = themis.causal_score("sex").evidence
-    pd.testing.assert_frame_equal(themis.causal_score("sex").evidence, evidence)
-    fresh.estimate("causal", ["sex"])
-    assert themis.model_runs == fresh.model_runs, "only what was tried is shown"
-    assert (0 < len(evidence) <= 5, evidence.attrs["generated"]) == (True, True)
-    is_man = evidence["sex"] == "Male"
-    pd.testing.assert_frame_equal(
-        evidence,
-        pd.DataFrame(
-            {
-                "sex": evidence["sex"],
-                "race": "Red",
-                "other sex": np.where(is_man, "Female", "Male"),
-                "output": is_man,
-                "other output": ~is_man,
-            }
-        ),
-        check_dtype=False,
-    )
+    evidence = Themis(*RED_MEN).causal_score("sex").evidence
+    assert evidence.attrs["generated"]
+    columns = ["sex", "race", "other sex", "output", "other output"]
+    expected = [["Female", "Red", "Male", False, True], ["Male", "Red", "Female", True, False]]
+    found = evidence.sort_values("sex", ignore_index=True)
+    pd.testing.assert_frame_equal(found, pd.DataFrame(expected, columns=columns), check_dtype=False)
     nothing = Themis(lambda inputs: np.zeros(len(inputs)), RED_MEN[1]).causal_score("sex")
-    assert (nothing.estimate, nothing.evidence.empty, list(nothing.evidence)) == (0, True, list(evidence))
+    assert (nothing.estimate, nothing.evidence.empty, list(nothing.evidence)) == (0, True, columns)
+
+
+def test_evidence_shows_only_inputs_that_were_tried():
+    schema, program = as_program(np.random.default_rng(0).random((3, 40, 40)) < 0.5)
+    themis, fresh = Themis(program, schema), Themis(program, schema)
+    evidence = themis.causal_score("x0").evidence
+    pd.testing.assert_frame_equal(themis.causal_score("x0").evidence, evidence)
+    fresh.estimate("causal", ["x0"])
+    assert themis.model_runs == fresh.model_runs < schema.n_inputs and len(evidence) == 5
 
 
 def test_evidence_with_a_distance_is_the_counterpart_furthest_away():
@@ -182,9 +178,8 @@ def test_pruned_and_unpruned_searches_find_the_same_sets(table, threshold, seed)
     every = subsets(range(table.ndim))
     above = [positions for positions in every if group_score(table, positions) >= threshold]
     minimal = [large for large in above if not any(set(small) < set(large) for small in above)]
-    expected = {"group": tuple(tuple(f"x{p}" for p in positions) for positions in minimal)}
-    assert pruned.found == unpruned.found == expected
-    assert pruned.tests <= unpruned.tests
+    assert unpruned.found == {"group": tuple(tuple(f"x{p}" for p in positions) for positions in minimal)}
+    assert pruned.found == unpruned.found and pruned.tests <= unpruned.tests
     assert (unpruned.skipped, len(pruned.frame) + pruned.skipped["group"]) == ({"group": 0}, len(every))
 
 
@@ -245,19 +240,14 @@ SETTINGS = """<settings>
 </settings>"""
 
 
-@pytest.fixture
-def read(tmp_path):
-    """Return a function that reads settings of this text."""
-
-    def of_text(text):
-        (tmp_path / "settings.xml").write_text(text)
-        return read_settings(tmp_path / "settings.xml")
-
-    return of_text
+def read(folder, text):
+    """Return the schema of settings of this text."""
+    (folder / "settings.xml").write_text(text)
+    return read_settings(folder / "settings.xml")
 
 
-def test_the_upper_bound_is_included(read):
-    assert read(SETTINGS).to_dict() == {"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}}
+def test_the_upper_bound_is_included(tmp_path):
+    assert read(tmp_path, SETTINGS).to_dict() == {"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}}
 
 
 @pytest.mark.parametrize(
@@ -272,9 +262,9 @@ def test_the_upper_bound_is_included(read):
         ("</settings>", "", "settings.xml: not XML"),
     ],
 )
-def test_bad_settings(read, old, new, message):
+def test_bad_settings(tmp_path, old, new, message):
     with pytest.raises(CaseError, match=message):
-        read(SETTINGS.replace(old, new))
+        read(tmp_path, SETTINGS.replace(old, new))
 
 
 # estimation
@@ -307,8 +297,9 @@ def test_inputs_are_compared_together_as_by_the_plain_loop(table, is_binary, cel
     with mock.patch.object(draws, "INPUTS_AT_ONCE", cells):
         found = UniformDraw(program, schema, apart).compare(inputs, sets, owner)
     expected = [plain_loop(program, schema, row, sets[k], apart) for row, k in zip(inputs, owner, strict=True)]
-    for name, values in zip(("own", "changed", "partner", "tests"), zip(*expected, strict=True), strict=True):
-        assert getattr(found, name).tolist() == list(values), name
+    names = ["own", "changed", "partner", "tests"]
+    found = pd.DataFrame({name: getattr(found, name) for name in names})
+    pd.testing.assert_frame_equal(found, pd.DataFrame(expected, columns=names), check_dtype=False)
 
 
 @pytest.mark.parametrize("stop", [None, Normal])
@@ -380,16 +371,12 @@ def test_noise_is_taken_out_of_equal_shares_and_a_clear_difference_stays(n_group
 
 
 def test_a_spread_is_corrected_by_what_sampling_adds_to_shrunk_shares():
-    class Drawing:
-        """Draws the expected counts of shares that are half as far again from each other as those given."""
-
-        def binomial(self, n, shares, size):
-            np.testing.assert_allclose(shares, [0.5 - 0.3 * (1 - 0.025 / 0.18), 0.5 + 0.3 * (1 - 0.025 / 0.18)])
-            return np.broadcast_to(n * (0.5 + 1.5 * (shares - 0.5)), size)
-
+    # Expected counts of shares that are half as far again from each other as those given.
+    rng = mock.Mock(**{"binomial.side_effect": lambda n, p, size: np.broadcast_to(n * (1.5 * p - 0.25), size)})
     # The shares' variance is 0.18, that of sampling 0.25 / 10; half of the shrunk spread is added.
-    found = corrected_spread(np.array([2, 8]), np.array([10, 10]), Drawing())
-    assert found == pytest.approx(0.6 - 0.3 * (1 - 0.025 / 0.18))
+    half = 0.3 * (1 - 0.025 / 0.18)
+    assert corrected_spread(np.array([2, 8]), np.array([10, 10]), rng) == pytest.approx(0.6 - half)
+    np.testing.assert_allclose(rng.binomial.call_args.args[1], [0.5 - half, 0.5 + half])
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,9 @@ def look_at(number):
     found = found.to_frame().assign(who=[each.who for each in found.findings])
     true = {n: truths(outputs, people, axes) for n, axes in SENSITIVE.items()}
     for finding in found[found["who"] == name].itertuples():
-        held = finding.low - 1e-12 <= true[name][finding.effect, finding.population] <= finding.high + 1e-12
+        held = holds(finding, true[name][finding.effect, finding.population])
         rows.append((f"audit: the 95% interval of the {finding.effect} ({finding.population}) holds it", held, 0.95))
-    for finding in found.itertuples():
-        if finding.effect == EFFECTS["group"] and finding.who == name and true[name][EFFECTS["group"], INPUTS] < 1e-12:
+        if finding.effect == EFFECTS["group"] and true[name][EFFECTS["group"], INPUTS] < 1e-12:
             rows.append(("audit: no alarm (5%) by the group score where it is 0", finding.p_value > 0.05, 0.95))
     if kind == "fair":
         rows.append(("audit: no alarm (5%) about a fair model", (found["p_value"] > 0.05).all(), 0.95))
@@ -97,12 +96,13 @@ def look_at(number):
             rows.append(("audit: a clear rule is found", len(alarms) > 0, 0.99))
 
     themis = Themis(program, schema, random_state=number)
-    columns = name.split(" and ")
-    causal, group = themis.causal_score(columns), themis.group_score(columns)
+    causal, group = (score(name.split(" and ")) for score in (themis.causal_score, themis.group_score))
     off = abs(causal.estimate - true[name]["causal"])
-    rows.append(("Themis: the causal score is within 0.05 of the truth (99%)", off <= 0.05, 0.99))
-    rows.append(("Themis: the 99% interval of the causal score holds it", holds(causal, true[name]["causal"]), 0.99))
-    rows.append(("Themis: the 99% interval of the group score holds it", holds(group, true[name]["group"]), 0.99))
+    rows += [
+        ("Themis: the causal score is within 0.05 of the truth (99%)", off <= 0.05, 0.99),
+        ("Themis: the 99% interval of the causal score holds it", holds(causal, true[name]["causal"]), 0.99),
+        ("Themis: the 99% interval of the group score holds it", holds(group, true[name]["group"]), 0.99),
+    ]
     for measure in ("causal", "group"):
         search = themis.search(0.05, measure=measure, sensitive_features=["sex", "race"])
         wrong = [names for names in search.found[measure] if true[" and ".join(names)][measure] < 0.05 - 1e-12]

@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fairlab.networks import initial_network
+from fairlab.networks import forward, initial_network
 from fairlab.papers.fliptest import training
 from fairlab.papers.fliptest.training import arrays_of, fit_gans, gan_of
 from fairlab.suite import trials
@@ -20,6 +20,7 @@ from fairlab.transport import DivergenceError, ExactTransport, GANTransport, gan
 from fairlab.transport.gan_training import train_map
 
 pytest.importorskip("numba")
+tf = pytest.importorskip("tensorflow")
 
 # Smallest networks; one recipe and one size of sample for all tests that may share what is compiled.
 SMALL = {"hidden_layers": (8,), "n_steps": 6, "batch_size": 4, "critic_steps": 1, "log_every": 3}
@@ -150,58 +151,41 @@ RECIPE = {
 }
 
 
-class Plain:
-    """A network in NumPy, layer by layer, with RMSprop."""
-
-    def __init__(self, network):
-        self.parts = [part.astype(float) for part in network]
-        self.squares = [np.zeros_like(part) for part in self.parts]
-
-    def __call__(self, X):
-        """Return the outputs for rows; keep what enters each layer."""
-        self.entering = []
-        for kernel, bias in zip(self.parts[::2], self.parts[1::2], strict=True):
-            self.entering.append(np.maximum(X, 0) if self.entering else X)
-            X = self.entering[-1] @ kernel + bias
-        return X
-
-    def back(self, slopes):
-        """Return the gradient of the parts, and that of the rows, by the slopes of the last outputs."""
-        found = []
-        for k in reversed(range(len(self.entering))):
-            found[:0] = [self.entering[k].T @ slopes, slopes.sum(axis=0)]
-            slopes = slopes @ self.parts[2 * k].T
-            slopes = slopes * (self.entering[k] > 0) if k else slopes
-        return found, slopes
-
-    def step(self, gradient, rate, clip=np.inf):
-        """Take a step downhill."""
-        for part, square, slope in zip(self.parts, self.squares, gradient, strict=True):
-            square[:] = 0.9 * square + 0.1 * slope**2
-            part[:] = np.clip(part - rate * slope / (np.sqrt(square) + 1e-7), -clip, clip)
-
-
 def plain_map(source, target, widths, recipe):
-    """Train the same map by the plain loop, in double precision; return generator and losses of every step."""
+    """Train the same map by TensorFlow's gradients, in double precision; return generator and losses of every step."""
     streams = [np.random.default_rng([recipe["random_state"], stream]) for stream in range(4)]
-    G, D = (Plain(initial_network(rng, (*widths[:-1], n))) for rng, n in zip(streams, (widths[-1], 1), strict=False))
+    G, D = (
+        [tf.Variable(part, dtype=tf.float64) for part in initial_network(rng, (*widths[:-1], n))]
+        for rng, n in zip(streams, (widths[-1], 1), strict=False)
+    )
+    squares = {part.ref(): 0.0 for part in (*G, *D)}
+
+    def on_images(X):
+        """Return the mean of the critic over the images, and that of the squared moves."""
+        image = forward(G, X)
+        return tf.reduce_mean(forward(D, image)), tf.reduce_mean(tf.reduce_sum(abs(image - X), axis=1) ** 2)
+
+    def rmsprop(network, loss, X, clip=np.inf):
+        """Take a step down a loss of some rows, and return the loss before it."""
+        with tf.GradientTape() as tape:
+            before = loss(X)
+        for part, slope in zip(network, tape.gradient(before, network), strict=True):
+            squares[part.ref()] = 0.9 * squares[part.ref()] + 0.1 * slope**2
+            step = recipe["learning_rate"] * slope / (tf.sqrt(squares[part.ref()]) + 1e-7)
+            part.assign(tf.clip_by_value(part - step, -clip, clip))
+        return float(before)
+
     n_steps, n_critic, n = (recipe[name] for name in ("n_steps", "critic_steps", "batch_size"))
-    rate, penalty, even, losses = recipe["learning_rate"], recipe["penalty"], np.full((n, 1), 1 / n), []
-    source_rows = streams[2].integers(len(source), size=(n_steps, n_critic + 1, n))
-    target_rows = streams[3].integers(len(target), size=(n_steps, n_critic, n))
-    for to_generator, to_critic in zip(source_rows, target_rows, strict=True):
-        for of_source, of_target in zip(to_generator, to_critic, strict=False):
-            on_real = D(target[of_target]).mean()
-            D.step(D.back(even)[0], rate)
-            on_fake = D(G(source[of_source])).mean()
-            D.step(D.back(-even)[0], rate, recipe["clip"])
-        batch = source[to_generator[-1]]
-        image = G(batch)
-        move = np.abs(image - batch).sum(axis=1, keepdims=True)
-        losses.append([on_real - on_fake, D(image).mean(), (move**2).mean()])
-        slopes = D.back(even)[1] + penalty * 2 * move * even * np.sign(image - batch)
-        G.step(G.back(slopes)[0], rate)
-    return G.parts, np.array(losses)
+    of_source = source.astype(float)[streams[2].integers(len(source), size=(n_steps, n_critic + 1, n))]
+    of_target = target.astype(float)[streams[3].integers(len(target), size=(n_steps, n_critic, n))]
+    losses = []
+    for from_source, from_target in zip(of_source, of_target, strict=True):
+        for own, other in zip(from_source, from_target, strict=False):
+            on_real = rmsprop(D, lambda X: tf.reduce_mean(forward(D, X)), other)
+            on_fake = -rmsprop(D, lambda X: -on_images(X)[0], own, recipe["clip"])
+        losses.append([on_real - on_fake, *map(float, on_images(from_source[-1]))])
+        rmsprop(G, lambda X: on_images(X)[0] + recipe["penalty"] * on_images(X)[1], from_source[-1])
+    return [part.numpy() for part in G], np.array(losses)
 
 
 @pytest.mark.parametrize("n_features", [1, 7])

@@ -1,6 +1,7 @@
 """What the notebooks share: published variants, the check of a search, courses, symbolic generation, benchmarks."""
 
 import os
+from itertools import pairwise
 from types import SimpleNamespace
 from unittest import mock
 
@@ -17,7 +18,7 @@ from fairlab.data import load
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.networks import FeedForward
 from fairlab.papers.adf import benchmarks, courses
-from fairlab.papers.adf.benchmarks import SCHEMAS, Subject, subject_under_test
+from fairlab.papers.adf.benchmarks import SCHEMAS, subject_under_test
 from fairlab.papers.adf.searches import ADFOnCredit, tally
 from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
 from fairlab.suite.seeds import Trial
@@ -31,14 +32,6 @@ def one_layer(coefficients, bias):
     for name, coefficient in coefficients.items():
         kernel[CREDIT.names.index(name), 1] = coefficient
     return [kernel, np.array([0, bias], dtype=np.float32)]
-
-
-@pytest.fixture(scope="module")
-def credit():
-    """Rows of the credit domain and a network to which age, sex and the first attributes matter."""
-    X = CREDIT.sample(80, random_state=0)
-    weights = one_layer({"status": 1, "duration": -0.05, "age": 0.3, "sex": 1.5, "savings": 0.5}, -2)
-    return Subject(X, FeedForward(weights).predict(X), weights)
 
 
 # Class 1 where the first attribute is at least 5 and the second is 1.
@@ -66,10 +59,10 @@ def test_a_tally_counts_and_checks_what_a_search_reports(inputs, partner, expect
 
 
 @pytest.mark.parametrize(("method", "n_successful"), [(ADFOnCredit, 10), (ADF, 0)])
-def test_credit_tries_an_age_outside_of_the_domain_as_published_only(credit, method, n_successful):
+def test_credit_tries_an_age_outside_of_the_domain_as_published_only(method, n_successful):
     needs_an_age = FeedForward(one_layer({"age": 1}, -0.5))  # class 0 is age 0, which lies outside of the domain
     adf = method(needs_an_age, CREDIT, "age", variant="published", random_state=0)
-    assert adf.global_search(adf.seeds(credit.X, 10)).successful.sum() == n_successful
+    assert adf.global_search(adf.seeds(CREDIT.sample(80, random_state=0), 10)).successful.sum() == n_successful
 
 
 SCHEMA = Schema.from_bounds({"a": (0, 9), "b": (-9, 9), "group": (1, 4)})
@@ -132,12 +125,11 @@ def test_aequitas_stops_at_the_walk_that_found_enough():
     draws = SCHEMA.sample(50, random_state=3)
     hits = np.flatnonzero(discriminatory(NETWORK, draws, "group", schema=SCHEMA))
     course = courses.course_of_aequitas(aequitas, draws, n_found=25)
-    assert course["found"].iloc[-1] >= 25
-    assert course["seed"].iloc[-1] < hits[-1]
+    assert course["found"].iloc[-1] >= 25 and course["seed"].iloc[-1] < hits[-1]
     _, n_asked = checked(draws[hits[0]].tolist())
     assert course["rows"].iloc[0] == 4 * (hits[0] + 1) + 4 * n_asked, "draws of 4 rows, then one start"
-    steps = course[course["seed"] == hits[0]]["rows"].diff().iloc[1:]
-    assert set(steps) <= {0, 10, 15, 20}, "five checks of 2 to 4 rows"
+    steps = course[course["seed"] == hits[0]]["rows"].diff()
+    assert set(steps[1:]) <= {0, 10, 15, 20}, "five checks of 2 to 4 rows"
     nothing = courses.course_of_aequitas(aequitas, np.array([[0, 0, 1], [1, 0, 1]]), n_found=5)
     assert nothing[COLUMNS].to_numpy().tolist() == [[8, 0, 0, 1]]
 
@@ -176,15 +168,13 @@ def test_with_room_for_all_seeds_the_successful_are_the_discriminatory_ones(sche
 
 def path_through(rows, classes) -> list[PathCondition]:
     """Return the path of the first row through the whole tree of scikit-learn."""
-    tree, path, node = DecisionTreeClassifier(random_state=2019).fit(rows, classes).tree_, [], 0
-    while tree.children_left[node] >= 0:
-        column, threshold = int(tree.feature[node]), tree.threshold[node]
-        below = bool(rows[0, column] <= threshold)
-        child = (tree.children_left if below else tree.children_right)[node]
-        share = float(tree.n_node_samples[child] / tree.n_node_samples[node])
-        path.append(PathCondition(column, below, int(np.floor(threshold)), share))
-        node = child
-    return path
+    model = DecisionTreeClassifier(random_state=2019).fit(rows, classes)
+    nodes, size = model.decision_path(rows[:1]).indices, model.tree_.n_node_samples
+    column, threshold = model.tree_.feature, np.floor(model.tree_.threshold).astype(int)
+    return [
+        PathCondition(column[node], rows[0, column[node]] <= threshold[node], threshold[node], size[child] / size[node])
+        for node, child in pairwise(nodes)
+    ]
 
 
 @pytest.fixture(params=range(6))
@@ -234,21 +224,10 @@ def test_values_that_obey_conditions_by_hand(conditions, expected):
     assert min(drawn) == expected if expected else not any(drawn)
 
 
-@pytest.fixture
-def explainer():
-    """Explains by a model of two columns, of which the second takes few and far values."""
-    X = np.repeat([[0, 0], [1, 7], [2, -7]], [10, 30, 60], axis=0)
-    return Explainer(
-        lambda X: (X[:, 0] + X[:, 1] > 2).astype(int),
-        X,
-        [(-1, 5), (-9, 9)],
-        n_neighbours=200,
-        n_pool=20_000,
-        rng=np.random.default_rng(0),
-    )
-
-
-def test_rows_to_pick_from_have_the_frequencies_of_each_column_and_nothing_else(explainer):
+def test_rows_to_pick_from_have_the_frequencies_of_each_column_and_nothing_else():
+    X = np.repeat([[0, 0], [1, 7], [2, -7]], [10, 30, 60], axis=0)  # few and far values in the second column
+    options = {"n_neighbours": 200, "n_pool": 20_000, "rng": np.random.default_rng(0)}
+    explainer = Explainer(lambda X: (X[:, 0] + X[:, 1] > 2).astype(int), X, [(-1, 5), (-9, 9)], **options)
     rows = explainer.counts.value[explainer._bins]
     shares = [(rows == values).mean(axis=0) for values in ([0, 0], [1, 7], [2, -7])]
     np.testing.assert_allclose(shares, [[0.1] * 2, [0.3] * 2, [0.6] * 2], atol=0.015)
@@ -268,15 +247,12 @@ def test_a_model_of_one_class_is_explained_by_nothing():
 # benchmarks
 
 
-@pytest.fixture
-def table():
-    """Twenty rows of the credit domain, the first ten of one class and the rest of the other."""
-    X = pd.DataFrame(CREDIT.sample(20, random_state=0), columns=CREDIT.names)
-    provenance = SimpleNamespace(variant="credit-adf")
-    return SimpleNamespace(features=X, target=pd.Series(np.repeat([0, 1], 10)), provenance=provenance)
-
-
-def test_without_the_stored_network_one_trained_here_stands_in(table, monkeypatch):
+def test_without_the_stored_network_one_trained_here_stands_in(monkeypatch):
+    table = SimpleNamespace(
+        features=pd.DataFrame(CREDIT.sample(20, random_state=0), columns=CREDIT.names),
+        target=pd.Series(np.repeat([0, 1], 10)),
+        provenance=SimpleNamespace(variant="credit-adf"),
+    )
     monkeypatch.setattr(benchmarks, "stored_weights", mock.Mock(side_effect=DataUnavailableError("credit")))
     monkeypatch.setattr(benchmarks, "FALLBACK_STEPS", 1)
     told = mock.Mock()

@@ -126,33 +126,30 @@ def files():
     return found
 
 
-@pytest.mark.parametrize("k", [0, 9])
+def settings(regularizer, step_size, n_steps=200):
+    return {"regularizer": regularizer, "step_size": step_size, "n_steps": n_steps}
+
+
 @pytest.mark.parametrize(
-    ("study", "method", "algo", "n_steps", "tolerance"),
+    ("study", "k", "method", "algo", "attack", "n_points", "tolerance"),
     [
-        ("adult", "baseline", "baseline_bal", 200, 2e-3),  # the row published as Project
-        ("adult", "sensr", "sensr", 200, 1e-6),
-        ("adult", "reduction", "reduction", 500, 1e-2),
-        *(("compas", method, method, 200, 1e-5) for method in METHODS),
+        # the row published as Project
+        *(("adult", k, "baseline", "baseline_bal", settings(50.0, 0.01), None, 2e-3) for k in (0, 9)),
+        *(("adult", k, "sensr", "sensr", settings(50.0, 0.01), None, 1e-6) for k in (0, 9)),
+        ("adult", 0, "reduction", "reduction", settings(35.0, 0.01, 500), None, 1e-2),
+        ("adult", 9, "reduction", "reduction", settings(50.0, 0.01, 500), 2400, 1e-2),
+        *(("compas", k, name, name, settings(100.0, 0.005), 1000, 1e-5) for name in METHODS for k in (0, 9)),
     ],
 )
-def test_a_stored_model_is_audited_as_by_the_authors(files, study, k, method, algo, n_steps, tolerance):
+def test_a_stored_model_is_audited_as_by_the_authors(files, study, k, method, algo, attack, n_points, tolerance):
     models, output, _ = files[study]
     split = splits.DIVIDE[study](load(f"{study}-individual"), splits.SEEDS[study][k][0])
     model = classifiers({method: models[k][method]})[method]
-    settings, n_points = {"regularizer": 50.0, "step_size": 0.01}, None
-    if study == "compas":
-        settings, n_points = {"regularizer": 100.0, "step_size": 0.005}, 1000
-    elif method == "reduction" and k < 5:
-        settings["regularizer"] = 35.0
-    elif method == "reduction":
-        n_points = 2400
-    printed = (
-        output[(output["algo"] == algo) & (output["step_size"] == settings["step_size"])].set_index("split").loc[k]
-    )
+    of_both = (output["algo"] == algo) & (output["step_size"] == attack["step_size"])
+    printed = output[of_both].set_index("split").loc[k]
     metric = FairMetric.learned(split.X_test, split.sensitive_test, **PUBLISHED_METRIC)
     about = split.X_test[:n_points], split.y_test[:n_points]
-    found = audit(model, metric, *about, **settings, n_steps=n_steps, variant="published").loss_ratio
+    found = audit(model, metric, *about, **attack, variant="published").loss_ratio
     assert (found.rejected, found.lower_bound) == (printed["reject_prop"], pytest.approx(printed["t_n"], abs=tolerance))
     measures = group_fairness(model, split.X_test, split.y_test, split.sensitive_test)
     assert measures == pytest.approx(printed[list(measures)].to_dict(), abs=1e-9)

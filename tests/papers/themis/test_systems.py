@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import entropy
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
@@ -25,11 +26,8 @@ def table(seed, n_rows=60, n_columns=4, n_values=3):
 
 def entropy_within(rows, column, target):
     """Return the mean entropy of the target among rows that are alike in a column."""
-    total = 0.0
-    for value in {row[column] for row in rows}:
-        counts = Counter(row[target] for row in rows if row[column] == value)
-        total -= sum(n * np.log2(n / counts.total()) for n in counts.values())
-    return total / len(rows)
+    alike = [Counter(row[target] for row in rows if row[column] == value) for value in {row[column] for row in rows}]
+    return sum(counts.total() * entropy([*counts.values()], base=2) for counts in alike) / len(rows)
 
 
 def grow(rows, columns, purity):
