@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from audited import finding, people
+from toy_project import write_program
 
 from fairlab import Case, audit
 from fairlab.auditing.audits import METHODS
 from fairlab.cli import main
+from fairlab.paths import write_text
 
 
 @pytest.mark.parametrize(
@@ -70,11 +72,14 @@ def test_help_loads_no_heavy_library_and_commands_on_models_nothing_of_the_suite
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_group_has_its_own_commands_only(capsys):
-    for group, commands in {"labs": ["list", "build", "check"], "monitor token": ["create", "list", "revoke"]}.items():
-        assert main([*group.split(), "--help"]) == 0
-        shown = capsys.readouterr().out.partition("Commands:\n")[2]
-        assert re.findall(r"^  (\S+)", shown, flags=re.MULTILINE) == commands
+@pytest.mark.parametrize(
+    ("group", "commands"),
+    [("labs", ["list", "build", "check"]), ("monitor token", ["create", "list", "revoke"])],
+)
+def test_a_group_has_its_own_commands_only(capsys, group, commands):
+    assert main([*group.split(), "--help"]) == 0
+    shown = capsys.readouterr().out.partition("Commands:\n")[2]
+    assert re.findall(r"^  (\S+)", shown, flags=re.MULTILINE) == commands
 
 
 def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
@@ -94,10 +99,9 @@ def test_a_dry_run_on_a_cluster_only_asks_snakemake(toy, results, monkeypatch, c
     monkeypatch.setattr("fairlab.data.fetch", lambda *given, **more: pytest.fail("fetches data"))
     monkeypatch.setenv("FAIRLAB_SNAKEMAKE", "echo")
     kept = results / "quick" / "toy" / "mean" / "failed.txt"
-    kept.parent.mkdir(parents=True)
-    kept.touch()
+    write_text(kept, "")
     assert main(["run", "--all", "--scheduler", "slurm", "--dry-run"]) == 0
-    said, _ = capfd.readouterr()
+    said = capfd.readouterr().out
     assert f"{results}/.cluster/quick/toy/mean.done --snakefile" in said and "--dry-run" in said
     assert kept.exists()
 
@@ -216,8 +220,7 @@ def test_max_seconds_bounds_a_model_that_does_not_answer(here, capsys, model):
     pd.DataFrame({"sex": ["f", "m"] * 100, "hours": range(200)}).to_csv("t.csv", index=False)
     (here / "hanging.py").write_text(HANGING)
     (here / "hanging_to_load.py").write_text("import time\ntime.sleep(60)\n")
-    (here / "hang.sh").write_text("#!/bin/sh\necho $$ >> started\nexec sleep 60\n")
-    (here / "hang.sh").chmod(0o755)
+    write_program(here / "hang.sh", "echo $$ >> started\nexec sleep 60")
     (here / "started").touch()
     start = time.monotonic()
     assert main([*model, "t.csv", "--sensitive-features", "sex", "--max-seconds", "1", "--json", "r.json"]) == 1
@@ -306,10 +309,8 @@ def test_a_list_of_a_configuration_may_be_one_text(model, tmp_path, capsys):
 
 def test_people_without_a_true_label_are_not_labelled_for_a_program(here):
     (here / "prog.py").write_text("import sys\nprint(int(float(sys.argv[2]) > 40))\n")
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"sex": ["f", "m"] * 20, "hours": rng.integers(30, 50, 40), "paid": rng.choice(["yes", "no", ""], 40)}
-    )
+    columns = {"sex": ["f", "m"] * 20, "hours": [*range(30, 50)] * 2, "paid": (["yes"] * 3 + ["no"] * 2 + [""] * 2) * 6}
+    table = pd.DataFrame({name: values[:40] for name, values in columns.items()})
     table.to_csv("t.csv", index=False)
     call = (
         f"audit '{sys.executable} -S prog.py' t.csv --program --sensitive-features sex --y-true paid "
@@ -373,21 +374,21 @@ def test_an_audit_that_is_interrupted_speaks_of_no_trials(model, here, capsys):
 
 def test_two_models_are_compared_and_worse_is_3_and_nothing_is_4(here, capsys):
     pd.DataFrame({"sex": ["f", "m"] * 300, "points": np.arange(600) % 60}).to_csv("table.csv", index=False)
-    rules = {"fair": "rows['points'] > 30", "unfair": "rows['points'] > 20 + 20 * (rows['sex'] == 'f')"}
-    lines = [f"def {name}(rows):\n    return {rule}\n" for name, rule in rules.items()]
-    (here / "two_models.py").write_text("\n".join(lines))
+    pd.DataFrame({"sex": ["f", "m"] * 8, "points": range(16)}).to_csv("few.csv", index=False)
+    (here / "two_models.py").write_text(
+        "def fair(rows):\n    return rows['points'] > 30\n\n\n"
+        "def unfair(rows):\n    return rows['points'] > 20 + 20 * (rows['sex'] == 'f')\n"
+    )
 
-    def status(first, second, *more):
-        call = ["compare", f"two_models:{first}", f"two_models:{second}", "table.csv", "--sensitive-features", "sex"]
-        return main([*call, *more])
+    def status(first, second, table="table.csv"):
+        models = (f"two_models:{name}" for name in (first, second))
+        return main(["compare", *models, table, "--sensitive-features", "sex", "--html", "c.html", "--json", "c.json"])
 
-    assert status("fair", "unfair", "--html", "c.html", "--json", "c.json") == 3
+    assert status("fair", "unfair") == 3
     assert "Worse: selection rate difference" in capsys.readouterr().out
     assert "<main>" in (here / "c.html").read_text()
     assert json.loads((here / "c.json").read_text())["is_worse"] is True
-    assert (status("unfair", "fair"), status("fair", "nothing")) == (0, 2)
-    pd.DataFrame({"sex": ["f", "m"] * 8, "points": range(16)}).to_csv("table.csv", index=False)
-    assert status("unfair", "fair") == 4
+    assert (status("unfair", "fair"), status("fair", "nothing"), status("unfair", "fair", "few.csv")) == (0, 2, 4)
 
 
 @pytest.fixture
@@ -395,16 +396,10 @@ def decisions(here):
     """Write the decisions of two quarters, the second of which is biased."""
     rng = np.random.default_rng(0)
     for name, bias in (("last.csv", 0), ("this.csv", 40)):
-        people = pd.DataFrame(
-            {
-                "sex": ["f", "m"] * 300,
-                "points": rng.integers(0, 100, 600),
-                "w": rng.uniform(1, 2, 600),
-                "id": np.arange(600) // 2,
-            }
-        )
-        people["hired"] = np.where(people["points"] + bias * (people["sex"] == "m") > 60, "yes", "no")
-        people.assign(score=people["points"]).to_csv(name, index=False)
+        points, sex = rng.integers(0, 100, 600), np.array(["f", "m"] * 300)
+        columns = {"sex": sex, "points": points, "w": rng.uniform(1, 2, 600), "id": np.arange(600) // 2}
+        hired = np.where(points + bias * (sex == "m") > 60, "yes", "no")
+        pd.DataFrame(columns | {"hired": hired, "score": points}).to_csv(name, index=False)
 
 
 OF_DECISIONS = ["--decisions", "hired", "--pos-label", "yes", "--sensitive-features", "sex", "--features", "points"]

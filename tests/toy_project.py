@@ -94,13 +94,26 @@ def write_notebook(path: Path, cells) -> Path:
     return path
 
 
+def replace_in(file: Path, old: str, new: str) -> None:
+    """Replace the first occurrence of a text in a file."""
+    file.write_text(file.read_text().replace(old, new, 1))
+
+
+def write_program(file: Path, script: str = "") -> Path:
+    """Write a program for the shell and return it."""
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return file
+
+
 def write_slow(root: Path, names, n_trials: int, seconds: float) -> None:
-    """Write experiments of trials that take seconds into the toy project, each with numbers of its own."""
+    """Write experiments of trials that take seconds, each with numbers of its own; `third` waits for `second`."""
     wait = f"__import__('time').sleep({seconds}); return trial"
     text = SPECIFICATION.replace("n: 10, n_trials: 2", f"n: 10, n_trials: {n_trials}")
+    text += "minutes: {smoke: 1, quick: 1, paper: 1}\n"
     for number, name in enumerate(names):
         cells = [cell.replace("return trial", wait).replace("n=n", f"n=n + {number}") for cell in CELLS]
-        add_experiment(root, name, cells, specification=text)
+        add_experiment(root, name, cells, more="after: [toy/second]\n" * (name == "third"), specification=text)
 
 
 def add_experiment(toy: Path, name: str, cells=CELLS, more: str = "", specification: str = SPECIFICATION) -> None:

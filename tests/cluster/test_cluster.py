@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cluster import daemons
-from toy_project import CELLS, write_notebook, write_slow
+from toy_project import CELLS, add_experiment, write_slow
 
 from fairlab.suite.run import Run, run_folder
 
@@ -35,15 +35,9 @@ def cluster(monkeypatch):
 @pytest.fixture
 def four(toy):
     """The toy project with four experiments: of slow trials, `third` of which waits for `second`, and `bad` fails."""
-    write_slow(toy, (*NAMES, "bad"), N_TRIALS, 2)
-    write_notebook(
-        toy / "notebooks" / "toy" / "bad.ipynb",
-        [CELLS[0].replace("toy/mean", "toy/bad"), "raise OSError('no such luck')"],
-    )
-    for name in (*NAMES, "bad"):
-        with (toy / "experiments" / "toy" / f"{name}.yaml").open("a") as file:
-            file.write("minutes: {smoke: 1, quick: 1, paper: 1}\n")
-            file.write("after: [toy/second]\n" * (name == "third"))
+    write_slow(toy, NAMES, N_TRIALS, 2)
+    minutes = "minutes: {smoke: 1, quick: 1, paper: 1}\n"
+    add_experiment(toy, "bad", [CELLS[0], "raise OSError('no such luck')"], more=minutes)
 
 
 def numbers(results, monkeypatch):

@@ -16,10 +16,11 @@ import pandas as pd
 import psutil
 import pytest
 from filelock import FileLock
-from toy_project import CELLS, add_experiment, write_slow
+from toy_project import CELLS, add_experiment, replace_in, write_program, write_slow
 
 from fairlab import checks, data
 from fairlab.data.project import project
+from fairlab.paths import write_text
 from fairlab.suite import batch, cluster, processes
 from fairlab.suite.catalogue import specification
 from fairlab.suite.run import Run, failure_file, run_folder
@@ -79,27 +80,22 @@ def test_the_batch_goes_on_past_failures_and_runs_only_what_is_not_done(toy):
 
 def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy):
     batch.run_batch(["toy/mean"], "smoke")
-    experiments = toy / "experiments" / "toy"
-    places = {
-        "published": experiments / "published.yaml",
-        "specification": experiments / "mean.yaml",
-        "notebook": toy / "notebooks" / "toy" / "mean.ipynb",
-        "records": run_folder("toy/mean", "smoke") / "records.json",
-    }
-    for name, old, new, counts in (
-        ("published", "title: Means", "title: Meens", False),
-        ("notebook", "exp.compare()", "exp.compare()  # at last", False),
-        ("specification", "A toy experiment", "An experiment", False),
-        ("published", "value: 0.50", "value: 0.51", True),
-        ("published", "value: 0.51", "value: 0.50", False),
-        ("notebook", "exp.compare()  #", "exp.compare() or 1  #", True),
-        ("notebook", "or 1", "", False),
-        ("specification", "n: 10", "n: 11", True),
-        ("specification", "n: 11", "n: 10", False),
-        ("records", "{", "{ ", True),
+    published, own = (toy / "experiments" / "toy" / f"{name}.yaml" for name in ("published", "mean"))
+    notebook, records = toy / "notebooks" / "toy" / "mean.ipynb", run_folder("toy/mean", "smoke") / "records.json"
+    for file, old, new, counts in (
+        (published, "title: Means", "title: Meens", False),
+        (notebook, "exp.compare()", "exp.compare()  # at last", False),
+        (own, "A toy experiment", "An experiment", False),
+        (published, "value: 0.50", "value: 0.51", True),
+        (published, "value: 0.51", "value: 0.50", False),
+        (notebook, "exp.compare()  #", "exp.compare() or 1  #", True),
+        (notebook, "or 1", "", False),
+        (own, "n: 10", "n: 11", True),
+        (own, "n: 11", "n: 10", False),
+        (records, "{", "{ ", True),
     ):
-        places[name].write_text(places[name].read_text().replace(old, new, 1))
-        assert list(batch.outdated(["toy/mean"], "smoke")) == ["toy/mean"] * counts, (name, new)
+        replace_in(file, old, new)
+        assert list(batch.outdated(["toy/mean"], "smoke")) == ["toy/mean"] * counts, (file.name, new)
 
 
 def test_two_batches_in_one_folder_take_turns(toy, results):
@@ -134,12 +130,10 @@ def test_a_batch_changes_no_file_of_the_project_and_removes_none_of_the_users(to
     git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all")
     own = [toy / "results" / name for name in (".bashrc.20250101", "trials/.env.db_admin", "trials/notes.md")]
     for file in own:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("mine")
+        write_text(file, "mine")
         os.utime(file, (0, 0))
     assert "1 of 1 experiments done at quick" in fairlab("run", "--all", cwd=toy).stdout
-    assert git("status", "--short") == ""
-    assert [file.read_text() for file in own] == ["mine"] * len(own)
+    assert (git("status", "--short"), [file.read_text() for file in own]) == ("", ["mine"] * len(own))
 
 
 @pytest.fixture
@@ -161,8 +155,6 @@ N_TRIALS = 6
 def three(toy, heard):
     """The toy project with three experiments of slow trials, `third` of which waits for `second`."""
     write_slow(toy, NAMES, N_TRIALS, 0.5)
-    with (toy / "experiments" / "toy" / "third.yaml").open("a") as file:
-        file.write("after: [toy/second]\n")
 
 
 def start_batch(names):
@@ -197,18 +189,16 @@ def stop_run(names, number, said):
     _, errors = process.communicate(timeout=20)
     while (left := [part for part in tree if runs(part)]) and time.monotonic() < started + 10:
         time.sleep(0.02)
-    assert not left
-    assert process.returncode == (-9 if number == signal.SIGKILL else 130)
+    assert (left, process.returncode) == ([], -9 if number == signal.SIGKILL else 130)
     assert said in errors
     if number != signal.SIGKILL:
         assert len(errors.splitlines()) <= 1
-        assert not list(trials.parent.glob(".partial/*/")), "no unfinished run"
+        assert [*trials.parent.glob(".partial/*/")] == [], "no unfinished run"
         assert not failure_file("toy/mean", "smoke").exists(), "nothing failed"
-    kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.trial")}
-    first, *others = kept
+    first, *others = trials.rglob("[0-9a-f]*.trial")
     for file in others:  # so that the next has something to do
         file.unlink()
-    return first, kept[first]
+    return first, first.stat().st_mtime_ns
 
 
 def check_resumed():
@@ -284,9 +274,7 @@ def groups(tmp_path, monkeypatch):
     def make(membership, files):
         (tmp_path / "membership").write_text(membership)
         for name, text in files.items():
-            file = tmp_path / "cgroup" / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"{text}\n")
+            write_text(tmp_path / "cgroup" / name, f"{text}\n")
 
     return make
 
@@ -354,10 +342,7 @@ def snakemake(tmp_path, monkeypatch):
             cluster.marker("toy/mean", "smoke").parent.mkdir(parents=True, exist_ok=True)
             cluster.marker("toy/mean", "smoke").touch()
 
-    program = tmp_path / "snakemake"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("FAIRLAB_SNAKEMAKE", str(program))
+    monkeypatch.setenv("FAIRLAB_SNAKEMAKE", str(write_program(tmp_path / "snakemake")))
     monkeypatch.setattr(cluster.subprocess, "Popen", Called)
     return calls
 
@@ -381,15 +366,12 @@ def test_jobs_have_names_order_memory_and_minutes_in_one_file(toy, snakemake):
     assert not list(Path(first).parent.parent.glob("*.json"))
 
 
-@pytest.mark.parametrize("name", [None, "/nowhere/snakemake"])
-def test_a_missing_snakemake_is_said_with_the_way_to_install_it(toy, monkeypatch, name):
+@pytest.mark.parametrize(("variable", "name"), [("NONE", "snakemake"), ("FAIRLAB_SNAKEMAKE", "/nowhere/snakemake")])
+def test_a_missing_snakemake_is_said_with_the_way_to_install_it(toy, monkeypatch, variable, name):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("FAIRLAB_SNAKEMAKE", raising=False)
-    if name:
-        monkeypatch.setenv("FAIRLAB_SNAKEMAKE", name)
-    with pytest.raises(
-        RuntimeError, match=rf"found no program '{name or 'snakemake'}'; install it by `uv tool install"
-    ):
+    monkeypatch.setenv(variable, name)
+    with pytest.raises(RuntimeError, match=rf"found no program '{name}'; install it by `uv tool install"):
         cluster.run_on_cluster(["toy/mean"], "smoke", "slurm")
 
 

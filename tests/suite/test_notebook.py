@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from toy_project import CELLS, write_notebook
+from toy_project import CELLS, replace_in, write_notebook
 
 from fairlab.cli import main
 from fairlab.data.project import project
@@ -18,7 +18,7 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
     monkeypatch.setenv("HOME", "/")  # no name to take out of the notebook
     notebook = toy / "notebooks" / "toy" / "mean.ipynb"
     write_notebook(notebook, [*CELLS[:2], "%matplotlib inline", *CELLS[2:]])
-    notebook.write_text(notebook.read_text().replace('"python3"', '"of-another-machine"'))
+    replace_in(notebook, '"python3"', '"of-another-machine"')
     failure = failure_file("toy/mean", "smoke")
     failure.parent.mkdir(parents=True)
     failure.write_text("of an earlier run")
@@ -80,6 +80,6 @@ def test_a_parameters_cell_has_those_of_the_experiment(toy, old, new, found):
     file = specification("toy/mean").notebook
     expected = {"experiment": "toy/mean", "n": 50, "n_trials": 3, "profile": "quick", "seed": 0}
     assert notebook_parameters(file) == expected
-    file.write_text(file.read_text().replace(old, new))
+    replace_in(file, old, new)
     with pytest.raises(ValueError, match=f"its parameters cell has {found}"):
         run()

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from toy_project import add_experiment, fill
+from toy_project import add_experiment, fill, replace_in
 
 from fairlab.cli import main
 from fairlab.paths import write_text
@@ -334,13 +334,11 @@ def test_draws_are_unsettled_whoever_trained_the_model_and_given_trials_never(to
 
 def edit(toy, name, old, new):
     """Change the specification of the toy experiment, or what its paper states."""
-    file = toy / "experiments" / "toy" / f"{name}.yaml"
-    file.write_text(file.read_text().replace(old, new, 1))
+    replace_in(toy / "experiments" / "toy" / f"{name}.yaml", old, new)
 
 
 def specify(toy, line):
-    with (toy / "experiments" / "toy" / "mean.yaml").open("a") as file:
-        file.write(f"{line}\n")
+    edit(toy, "mean", "title:", f"{line}\ntitle:")
 
 
 def explain(toy, rows, why):
