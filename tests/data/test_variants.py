@@ -26,6 +26,7 @@ from fairlab.data.surrogates.subjects import (
 from fairlab.data.variants import arrests, individual_simulation, lipton
 from fairlab.data.variants.arrests import STOP, classify
 from fairlab.data.variants.staples_population import LEVELS, draw_counts, expected_cells
+from fairlab.paths import write_text
 
 
 def test_arrests_are_geometric_from_zero():
@@ -136,10 +137,8 @@ def toy(tmp_path, monkeypatch, make_file):
     """A registry of one file and one variant, with its script in a folder of its own; returns the folder."""
     raw = make_file(path="toy/raw.csv", bytes=len(RAW), sha256=hashlib.sha256(RAW).hexdigest())
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path / "mirror"))
-    (tmp_path / "mirror" / "toy").mkdir(parents=True)
-    (tmp_path / "mirror" / "toy" / "raw.csv").write_bytes(RAW)
-    (tmp_path / "data_scripts").mkdir()
-    (tmp_path / "data_scripts" / "make_toy.py").write_text(SCRIPT)
+    write_text(tmp_path / "mirror" / "toy" / "raw.csv", RAW.decode())
+    write_text(tmp_path / "data_scripts" / "make_toy.py", SCRIPT)
     monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
     monkeypatch.setattr(tables, "project_registry", lambda: registry.Registry({"toy/raw.csv": raw}, {"toy": VARIANT}))
     return tmp_path / "data_scripts"
@@ -170,9 +169,7 @@ def test_a_prepared_table_is_kept_and_an_altered_one_made_anew(toy, variant, end
 
 
 def test_options_of_a_script_make_another_table(toy):
-    (toy / "make_toy.py").write_text(
-        SCRIPT.replace("make(raw)", "make(raw, rows=3)").replace(")\n", ").tail(rows)\n", 2)
-    )
+    (toy / "make_toy.py").write_text(SCRIPT.replace("make(raw)", "make(raw, rows)").replace('";")', '";").tail(rows)'))
     variant = changed(VARIANT, sha256=None, rows=2)
     assert tables.prepare(variant, rows=2)[0]["x"].tolist() == [2.5, 3.0]
     with pytest.raises(DataError, match="1 rows, expected 2"):
@@ -186,11 +183,9 @@ def test_a_script_that_makes_something_else_is_an_error_and_keeps_nothing(toy):
     assert prepared() == []
 
 
-def test_any_one_of_several_sources_will_do(toy, monkeypatch, make_file):
-    raw = {
-        path: make_file(path=path, bytes=len(RAW), sha256=hashlib.sha256(RAW).hexdigest())
-        for path in ("toy/other.csv", "toy/raw.csv")
-    }
+def test_any_one_of_several_sources_will_do(toy, monkeypatch):
+    known = tables.project_registry().files
+    raw = {"toy/other.csv": changed(known["toy/raw.csv"], path="toy/other.csv")} | known
     variant = changed(VARIANT, raw=tuple(raw), any_raw=True, sha256=None)
     monkeypatch.setattr(tables, "project_registry", lambda: registry.Registry(raw, {"toy": variant}))
     (toy / "make_toy.py").write_text(SCRIPT.replace('raw["toy/raw.csv"]', "*raw.values()"))
@@ -223,11 +218,10 @@ def test_check_table(table, message):
 
 
 def test_text_that_looks_missing_is_kept(tmp_path):
-    variant = changed(
-        VARIANT, columns=VARIANT.columns | {"y": registry.ColumnSpec(type="category", categories=("NA", "nan", "?"))}
-    )
-    (tmp_path / "t.csv").write_bytes(tables.to_bytes(TABLE.assign(y=["NA", "nan", "?"])))
-    assert tables.read_table(tmp_path / "t.csv", variant)["y"].tolist() == ["NA", "nan", "?"]
+    texts = ["NA", "nan", "?"]
+    columns = VARIANT.columns | {"y": registry.ColumnSpec(type="category", categories=texts)}
+    (tmp_path / "t.csv").write_bytes(tables.to_bytes(TABLE.assign(y=texts)))
+    assert tables.read_table(tmp_path / "t.csv", changed(VARIANT, columns=columns))["y"].tolist() == texts
 
 
 PEOPLE = pd.DataFrame({"age": [17, 30], "balance": [-51, 9000], "pdays": ["-1", "40"], "sex": ["f", "m"]})
