@@ -3,8 +3,8 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +50,7 @@ def test_suggestions(name, known, tail):
 
 
 def test_numbers_arrays_and_features_of_a_table_become_floats():
-    assert check_number(np.int64(3), "share", least=3) == 3.0
-    assert check_number(np.inf, "share", least=0, infinite=True) == np.inf
+    assert [check_number(np.int64(3), "share", least=3), check_number(np.inf, "share", infinite=True)] == [3, np.inf]
     assert check_array([[1, 2], [3, 4]], "X").dtype == float
     assert np.isnan(check_array([np.nan], "X", finite=False)).all()
     values, columns = check_features(TABLE)
@@ -144,31 +143,30 @@ def test_arrays_columns_values_and_numbers_that_are_refused(call, message):
         call()
 
 
-def test_an_estimator_is_held_to_columns_that_are_named_by_numbers():
-    estimator, frame = BaseEstimator(), pd.DataFrame([[1, 0.5], [2, 1.5]])
+NUMBERED, NAMED = pd.DataFrame([[1, 0.5], [2, 1.5]]), pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+
+
+@pytest.mark.parametrize(
+    ("frame", "other", "message"),
+    [
+        (NUMBERED, NUMBERED[[1, 0]], "same order"),
+        (NAMED, NAMED[["b", "a"]], "same order"),
+        (NAMED, NAMED.rename(columns={"b": "c"}), "unseen at fit time:\n- c\n"),
+        (NAMED, NAMED.assign(b=["u", "v"]), "Y: column 'b' has type"),
+        (NAMED, NAMED.assign(b=[0.5, None]), "Y: column 'b' holds nan in row 1"),
+        (NAMED, NAMED[:1], "Y: has 1 row, expected at least 2"),
+        (NAMED, NAMED.to_numpy()[:, :1], "X has 1 features, but BaseEstimator is expecting 2"),
+        (NAMED, NAMED.to_numpy()[0], "Reshape your data"),
+        (NAMED, csr_array(NAMED.to_numpy()), "Sparse data was passed"),
+    ],
+)
+def test_an_estimator_is_held_to_the_columns_of_its_fit(frame, other, message):
+    estimator = BaseEstimator()
     for fitting in (True, False):
         np.testing.assert_array_equal(estimator_features(estimator, frame, fitting=fitting), [[1, 0.5], [2, 1.5]])
-    with pytest.raises(ValueError, match="same order"):
-        estimator_features(estimator, frame[[1, 0]], fitting=False)
-
-
-def test_an_estimator_is_held_to_the_columns_of_its_fit():
-    estimator, frame = BaseEstimator(), pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
-    np.testing.assert_array_equal(estimator_features(estimator, frame, fitting=True), [[1, 0.5], [2, 1.5]])
-    assert (estimator.n_features_in_, estimator.feature_names_in_.tolist()) == (2, ["a", "b"])
-    for other, message in (
-        (frame[["b", "a"]], "same order"),
-        (frame.rename(columns={"b": "c"}), "unseen at fit time:\n- c\n"),
-        (frame.assign(b=["u", "v"]), "Y: column 'b' has type"),
-        (frame.assign(b=[0.5, None]), "Y: column 'b' holds nan in row 1"),
-        (frame[:1], "Y: has 1 row, expected at least 2"),
-        (frame.to_numpy()[:, :1], "X has 1 features, but BaseEstimator is expecting 2"),
-        (frame.to_numpy()[0], "Reshape your data"),
-    ):
-        with pytest.raises(ValueError, match=message), warnings.catch_warnings(action="ignore"):
-            estimator_features(estimator, other, fitting=False, name="Y", min_rows=2)
-    with pytest.raises(TypeError, match="Sparse data was passed"):
-        estimator_features(estimator, csr_array(frame.to_numpy()), fitting=False)
+    assert (estimator.n_features_in_, [*estimator.feature_names_in_]) == (2, [*map(str, frame)])
+    with pytest.raises((ValueError, TypeError), match=message), warnings.catch_warnings(action="ignore"):
+        estimator_features(estimator, other, fitting=False, name="Y", min_rows=2)
 
 
 INDEX = pd.Index([30, 10, 20])
@@ -245,8 +243,7 @@ def test_the_project_is_the_clone_above_the_package_or_the_one_of_the_variable(m
     with pytest.raises(FileNotFoundError, match=f"no fairlab project found in FAIRLAB_ROOT={tmp_path}: expected data_"):
         project().check()
     monkeypatch.delenv("FAIRLAB_ROOT")
-    installed = str(tmp_path / "fairlab" / "data" / "project.py")
-    monkeypatch.setattr(sys.modules["fairlab.data.project"], "__file__", installed)
+    monkeypatch.setattr(sys.modules["fairlab.data.project"], "__file__", str(tmp_path / "fairlab/data/project.py"))
     with pytest.raises(FileNotFoundError, match=r"above the installed package: .* `pip install -e "):
         project().check()
 
@@ -297,20 +294,15 @@ def test_a_link_is_followed_and_rights_are_kept(tmp_path):
 def test_pipes_and_devices_are_written_to(tmp_path):
     pipe, read, write = tmp_path / "pipe", *os.pipe()
     os.mkfifo(pipe)
-    received = []
-    reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
-    reader.start()
+    reader = ThreadPoolExecutor().submit(pipe.read_text)
     check_outputs({"--html": pipe, "--json": f"/dev/fd/{write}", "--junit": "/dev/null", "--model-card": "/dev/null"})
     write_text(pipe, "a page")
     write_text(f"/dev/fd/{write}", "an object")
     write_text("/dev/null", "nothing")
-    reader.join()
     os.close(write)
     with open(read) as stream:  # noqa: PTH123
-        assert (received, stream.read()) == (["a page"], "an object")
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
-    assert list(tmp_path.iterdir()) == [pipe]
+        assert (reader.result(), stream.read()) == ("a page", "an object")
+    assert (list(tmp_path.iterdir()), pipe.is_fifo(), Path("/dev/null").is_char_device()) == ([pipe], True, True)
 
 
 def test_what_is_written_to_a_redirection_comes_after_what_was_printed(tmp_path):

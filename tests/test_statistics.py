@@ -29,13 +29,21 @@ from fairlab.statistics import (
 TABLE = np.array([[30, 10], [20, 40]])
 
 
+def outcomes(sizes):
+    """Return all that two groups can show, the hits of the first along the first axis."""
+    return np.stack(np.indices(np.add(sizes, 1)), axis=-1)
+
+
+def chance_of(outcome, sizes, rates):
+    """Return how probable some outcomes are, for two rates or two arrays of rates."""
+    first, second = (binom.pmf(np.arange(n + 1), n, np.c_[p]) for n, p in zip(sizes, rates, strict=True))
+    return np.einsum("pi,pj,ij->p", first, second, outcome)
+
+
 def coverage(bounds, rates, sizes, truth, *, conf):
     """Return how often bounds hold the truth, by enumeration of all that two groups can show."""
-    hits = [np.arange(n + 1) for n in sizes]
-    chance = np.multiply.outer(*(binom.pmf(h, n, p) for h, n, p in zip(hits, sizes, rates, strict=True)))
-    shown = np.stack(np.meshgrid(*hits, indexing="ij"), axis=-1)
-    low, high = bounds(shown, np.array(sizes), confidence_level=conf)
-    return chance[(low <= truth + 1e-12) & (truth <= high + 1e-12)].sum()
+    low, high = bounds(outcomes(sizes), np.array(sizes), confidence_level=conf)
+    return chance_of((low <= truth + 1e-12) & (truth <= high + 1e-12), sizes, rates)
 
 
 @pytest.mark.parametrize("conf", [0.95, 0.999])
@@ -66,15 +74,12 @@ MARGINS = [0, 0.005, 0.05, 0.2, 0.5]
 @pytest.mark.parametrize("level", [0.05, 0.002])  # and as Holm's method has it of many tests
 def test_a_difference_at_the_margin_is_found_no_more_often_than_stated_by_enumeration(margin, level):
     for sizes in ((30, 30), (30, 200)):
-        hits = np.stack(np.meshgrid(*(np.arange(n + 1) for n in sizes), indexing="ij"), axis=-1)
-        totals = np.broadcast_to(sizes, hits.shape)
-        low, high = difference_bounds(hits, totals, confidence_level=1 - level)
+        low, high = difference_bounds(outcomes(sizes), np.array(sizes), confidence_level=1 - level)
         is_found = (low > margin) | (high < -margin)
-        second = np.linspace(0, 1 - margin, 21)[:, None]
-        chances = [binom.pmf(np.arange(n + 1), n, p) for n, p in zip(sizes, (second + margin, second), strict=True)]
-        assert np.einsum("pi,pj,ij->p", *chances, is_found).max() <= level
+        second = np.linspace(0, 1 - margin, 21)
+        assert chance_of(is_found, sizes, (second + margin, second)).max() <= level
     for cell in ((20, 100), (29, 3), (4, 180)):
-        assert (difference_p_value(hits[cell], totals[cell], margin) <= level) == is_found[cell]
+        assert (difference_p_value(cell, sizes, margin) <= level) == is_found[cell]
 
 
 @pytest.mark.parametrize("margin", MARGINS)
@@ -128,13 +133,11 @@ def test_what_is_named_as_the_smallest_is_found_four_times_in_five_by_enumeratio
     assert binom.pmf(np.arange(501), 500, smallest_share(500, 0.01, margin)) @ found == pytest.approx(0.8)
     sizes, rate = np.array([150, 250]), 0.3
     gap = smallest_difference(rate * sizes, sizes, 0.05, margin)
-    hits = np.stack(np.meshgrid(*(np.arange(n + 1) for n in sizes), indexing="ij"), axis=-1)
-    low, high = difference_bounds(hits, np.broadcast_to(sizes, hits.shape), confidence_level=0.95)
-    powers = []
-    for size in (gap, -gap):
-        rates = rate + size * 250 / 400, rate - size * 150 / 400
-        chances = [binom.pmf(np.arange(n + 1), n, p) for n, p in zip(sizes, rates, strict=True)]
-        powers.append(chances[0] @ ((low > margin) if size > 0 else (high < -margin)) @ chances[1])
+    low, high = difference_bounds(outcomes(sizes), sizes, confidence_level=0.95)
+    powers = [
+        chance_of(is_found, sizes, (rate + size * 250 / 400, rate - size * 150 / 400))
+        for size, is_found in ((gap, low > margin), (-gap, high < -margin))
+    ]
     assert min(powers) == pytest.approx(0.8, abs=0.02)
 
 
@@ -167,9 +170,8 @@ def test_information_holds_at_least_where_the_noncentral_distribution_puts_it():
     g, df, _ = g_test(TABLE)
     smaller = min(entropy(TABLE.sum(axis=axis)) for axis in (0, 1))
     low, high, _ = information_bounds(TABLE, confidence_level=0.9)
-    for level, bound in ((0.95, low), (0.05, high)):
-        tail = ncx2.cdf(g, df, bound * 2 * TABLE.sum() * smaller)
-        assert (tail >= level - 1e-9) if bound == low else (tail <= level + 1e-9)
+    of_low, of_high = (ncx2.cdf(g, df, bound * 2 * TABLE.sum() * smaller) for bound in (low, high))
+    assert of_low >= 0.95 - 1e-9 and of_high <= 0.05 + 1e-9
 
 
 def nmi(shares):
@@ -205,10 +207,8 @@ def test_bounds_of_a_correlation_by_hand():
 
 
 def test_correlation_of_perfect_lines():
-    x = np.arange(20.0)
-    low, high, p_value = correlation_bounds(x, 3 - x, confidence_level=0.95)
-    assert -1 <= low <= high < -0.999
-    assert p_value < 1e-6
+    low, high, p_value = correlation_bounds(np.arange(20.0), -np.arange(20.0), confidence_level=0.95)
+    assert -1 <= low <= high < -0.999 and p_value < 1e-6
 
 
 def test_correlation_with_a_rare_group_is_held_at_the_stated_rate():

@@ -99,6 +99,11 @@ def replace_in(file: Path, old: str, new: str) -> None:
     file.write_text(file.read_text().replace(old, new, 1))
 
 
+def with_flipped_bit(content: bytes, bit: int) -> bytes:
+    """Return the same bytes but for one bit."""
+    return (int.from_bytes(content) ^ 1 << bit).to_bytes(len(content))
+
+
 def write_program(file: Path, script: str = "") -> Path:
     """Write a program for the shell and return it."""
     file.write_text(f"#!/bin/sh\n{script}\n")

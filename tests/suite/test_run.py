@@ -6,11 +6,14 @@ import random
 import signal
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
+from toy_project import with_flipped_bit
 
 from fairlab.cli import main
+from fairlab.paths import write_text
 from fairlab.suite import run as runs
 from fairlab.suite.run import Run, UnreadableRunError, failure_file, publish, run_folder, work_folder
 
@@ -52,8 +55,7 @@ def finished(word):
     record = {"artefact": "table-1", "id": "x", "reading": "as_published", "values": [float(word)]}
     Run("toy/mean", "quick", 0, {"word": word}, records=[record]).write(folder)
     for name in ("tables/table-1.csv", "figures/figure-1.png", "notebook.ipynb"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(word)
+        write_text(folder / name, word)
     return folder
 
 
@@ -152,14 +154,10 @@ def test_every_flipped_bit_of_a_run_is_noticed(toy):
     for _ in range(300):
         file = draws.choice(files)
         whole = file.read_bytes()
-        flipped = bytearray(whole)
-        flipped[draws.randrange(len(whole))] ^= 1 << draws.randrange(8)
-        file.write_bytes(flipped)
-        try:
-            assert published_word() == "0"
-            assert file.name == runs.CURRENT  # of the white space behind the name
-        except UnreadableRunError:
-            pass
+        file.write_bytes(with_flipped_bit(whole, draws.randrange(8 * len(whole))))
+        with suppress(UnreadableRunError):
+            # A flipped bit of the white space behind the name.
+            assert (published_word(), file.name) == ("0", runs.CURRENT)
         file.write_bytes(whole)
 
 

@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import cloudpickle
 import numpy as np
 import pandas as pd
 import pytest
+from toy_project import with_flipped_bit
 
+from fairlab.paths import write_text
 from fairlab.suite.processes import WORKER_ENVIRONMENT
 from fairlab.suite.seeds import Trial
 from fairlab.suite.trials import read, run_trials, trial_keys, write
@@ -29,12 +30,9 @@ def test_what_is_not_the_file_of_its_key_is_refused(tmp_path):
     for each in (file, other):
         write(each, {"mean": 0.5, "draws": np.arange(5.0), "text": ["a", None]}, 0)
     content = file.read_bytes()
-    damaged = [content[:length] for length in range(0, len(content), 17)]
-    for bit in random.Random(0).sample(range(8 * len(content)), 400):
-        flipped = bytearray(content)
-        flipped[bit // 8] ^= 1 << bit % 8
-        damaged.append(bytes(flipped))
-    for wrong in [*damaged, other.read_bytes()]:
+    cut = (content[:length] for length in range(0, len(content), 17))
+    flipped = (with_flipped_bit(content, bit) for bit in random.Random(0).sample(range(8 * len(content)), 400))
+    for wrong in [*cut, *flipped, other.read_bytes()]:
         file.write_bytes(wrong)
         with pytest.raises(ValueError, match="does not match its checksum"):
             read(file)
@@ -195,8 +193,7 @@ def test_a_trained_map_has_the_same_bits_on_every_processor(tmp_path):
     # Another processor has other kernels of OpenBLAS, and vectors of another width in what numba compiles.
     for core_type, features in (("Haswell", ""), ("Prescott", "+avx2,+fma,+prefer-128-bit")):
         folder = tmp_path / core_type
-        folder.mkdir()
-        (folder / "maps.py").write_text(MAP, encoding="utf-8")
+        write_text(folder / "maps.py", MAP)
         environment = os.environ | {"OPENBLAS_CORETYPE": core_type, "PYTHONPATH": str(folder)}
         environment |= {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(folder)}
         options = {"cwd": folder, "env": environment, "capture_output": True, "text": True, "check": True}
@@ -206,24 +203,23 @@ def test_a_trained_map_has_the_same_bits_on_every_processor(tmp_path):
 
 def die(trial, deaths, folder):
     """Kill the worker at trials of some numbers, as many times as `deaths` says."""
-    for k in range(deaths.get(trial.index, 0)):
-        mark = Path(folder) / f"{trial.index}-{k}"
-        if not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+    died = len([*folder.glob(f"{trial.index}-*")])
+    if died < deaths.get(trial.index, 0):
+        (folder / f"{trial.index}-{died}").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     return trial.index
 
 
 @pytest.mark.parametrize(("deaths", "n_jobs"), [({2: 1}, 2), ({1: 1, 3: 1}, 1)])
 def test_a_trial_whose_worker_is_killed_is_computed_once_more(tmp_path, deaths, n_jobs):
-    asked = {"deaths": deaths, "folder": str(tmp_path)}
-    assert run(die, TRIALS, asked, cache=tmp_path / "cache", n_jobs=n_jobs) == list(range(5))
+    given = {"deaths": deaths, "folder": tmp_path}
+    assert run(die, TRIALS, given, cache=tmp_path / "cache", n_jobs=n_jobs) == list(range(5))
     assert len(list(tmp_path.glob("?-?"))) == len(deaths)
 
 
 def test_a_trial_whose_worker_is_killed_again_and_again_fails(tmp_path):
     with pytest.raises(RuntimeError, match="died twice during a trial"):
-        run(die, TRIALS, {"deaths": {2: 4}, "folder": str(tmp_path)}, cache=tmp_path / "cache", n_jobs=2)
+        run(die, TRIALS, {"deaths": {2: 4}, "folder": tmp_path}, cache=tmp_path / "cache", n_jobs=2)
 
 
 def draw_while_another_works(trial, told, other):
