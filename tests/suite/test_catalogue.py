@@ -33,10 +33,8 @@ def test_published_digits_are_kept(tmp_path):
     )
     values = read_paper(file).artefacts["t"].values
     assert [values[id].printed for id in "abcd"] == ["0.070 ± 0.010", "5.6e-12", "[0.10, 0.20]", "12"]
-    assert half_step(values["a"].printed_value) == pytest.approx(0.0005)
-    assert half_step(values["b"].printed_value) == pytest.approx(5e-14)
-    assert judge(values["a"], Ours(np.array([0.0704])))[0] == "exact"
-    assert judge(values["a"], Ours(np.array([0.0706])))[0] != "exact"
+    assert [half_step(values[id].printed_value) for id in "ab"] == pytest.approx([0.0005, 5e-14], rel=1e-6, abs=0)
+    assert [judge(values["a"], Ours(np.array([own])))[0] == "exact" for own in (0.0704, 0.0706)] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +60,10 @@ def test_published_digits_are_kept(tmp_path):
             r"published.yaml:2: .*value: expected a number or an integer, found True",
         ),
         ("{id: a, value: 1, n: few, kind: count}", "n: expected an integer, found 'few'"),
+        *(
+            (f"{{{entry}, value: 0.03, kind: std}}", "expected an id that ends in .std, and n of 2 or more")
+            for entry in ("id: x.std", "id: x.std, n: 1", "id: x, n: 10")
+        ),
         ("{id: a, id: b}", "published.yaml:2: not YAML: key 'id' is already in line 2"),
         ("{id: a", r"published.yaml:2: not YAML: "),
         ("{[]: 1}", "published.yaml:2: not YAML: expected text as a key"),

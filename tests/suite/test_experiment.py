@@ -65,12 +65,10 @@ def test_earlier_runs_are_those_at_the_same_profile_and_seed(toy):
     assert found(profile="smoke", seed=7) == [], "a run of other parameters"
 
 
-def test_a_notebook_of_another_seed_says_that_its_text_is_of_the_committed_run(toy, capsys):
-    cell = {"experiment": "toy/mean", "profile": "smoke", "n": 10, "n_trials": 2}
-    Experiment.open(cell | {"seed": 0})
-    assert capsys.readouterr().out == ""
-    Experiment.open(cell | {"seed": 1})
-    assert "texts and titles describe the committed run" in capsys.readouterr().out
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_notebook_of_another_seed_says_that_its_text_is_of_the_committed_run(toy, capsys, seed):
+    Experiment.open({"experiment": "toy/mean", "profile": "smoke", "n": 10, "n_trials": 2, "seed": seed})
+    assert ("texts and titles describe the committed run" in capsys.readouterr().out) == bool(seed)
 
 
 def test_an_incomplete_run_is_not_kept(experiment, capsys):
@@ -90,10 +88,9 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
     experiment.record("table-1", "rows", 4425, data=experiment.stored("a/suite"))
     experiment.record("table-1", "lost", 1, data=[])
     experiment.record("table-1", "mean", 0.5)
-    rows = {row.id: row for row in experiment.compare().rows}
-    sources = [rows[id].data for id in ("rows", "lost", "mean")]
-    assert (sources, rows["mean"].verdict) == (["real", "generated", "surrogate"], "surrogate")
-    assert "fairlab data fetch a/file gets the real" in rows["mean"].reason
+    mean, rows, lost, _ = experiment.compare().rows
+    assert (rows.data, lost.data, mean.data, mean.verdict) == ("real", "generated", "surrogate", "surrogate")
+    assert "fairlab data fetch a/file gets the real" in mean.reason
 
 
 @pytest.mark.parametrize(
@@ -174,14 +171,13 @@ def test_wrong_calls_are_refused(experiment, call, error, message):
 
 
 @pytest.mark.parametrize("call", [work_folder, lambda: batch.run_batch(["toy/mean"], "smoke")])
-def test_a_results_folder_that_cannot_be_written_is_named(toy, monkeypatch, tmp_path, call):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "file" / "results"))
-    with pytest.raises(OSError, match=r"file/results"):
+def test_a_results_folder_that_cannot_be_written_is_named(toy, monkeypatch, call):
+    monkeypatch.setenv("FAIRLAB_RESULTS", f"{__file__}/results")
+    with pytest.raises(OSError, match=r"test_experiment\.py/results"):
         call()
 
 
-def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_paper(toy, monkeypatch, capsys):
+def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_paper(toy):
     add_experiment(toy, "other")
     calls = toy / "calls"
     first, second, other, other_seed = (
@@ -191,14 +187,18 @@ def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_pap
     assert (second[:2], other) == (first, second)
     assert first != other_seed
     assert len(calls.read_text()) == 5
-    # Progress is shown in a terminal and in a notebook, not in a log.
-    for is_terminal, is_notebook in ((True, False), (False, True), (False, False)):
-        monkeypatch.setattr(sys.stderr, "isatty", lambda shown=is_terminal: shown)
-        monkeypatch.setitem(sys.modules, "ipykernel", None)
-        if not is_notebook:
-            monkeypatch.delitem(sys.modules, "ipykernel")
-        Experiment("toy/mean", n_jobs=1).trials(draw, 2, calls=calls)
-        assert ("trial/s" in capsys.readouterr().err) == (is_terminal or is_notebook)
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "modules", "is_shown"),
+    [(True, {}, True), (False, {"ipykernel": None}, True), (False, {}, False)],
+    ids=["terminal", "notebook", "log"],
+)
+def test_progress_is_shown_to_people(toy, monkeypatch, capsys, is_terminal, modules, is_shown):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "modules", {name: m for name, m in sys.modules.items() if name != "ipykernel"} | modules)
+    Experiment("toy/mean", n_jobs=1).trials(draw, 2, calls=toy / "calls")
+    assert ("trial/s" in capsys.readouterr().err) == is_shown
 
 
 def judged(claim):
@@ -212,8 +212,7 @@ def test_trials_without_a_value_are_left_out_and_a_number_without_any_is_skipped
     experiment.note("one map of three")
     experiment.record("table-1", "mean", [0.5, np.nan, 0.7], missing="nobody flips")
     experiment.record_frame("table-1", pd.DataFrame({"lost": [np.nan] * 3}), id="{column}", missing="nobody flips")
-    rows = {row.id: row for row in experiment.compare().rows}
-    mean, lost = rows["mean"], rows["lost"]
+    mean, _, lost, _ = experiment.compare().rows
     assert (mean.ours, mean.n_trials, lost.verdict, lost.reason) == (pytest.approx(0.6), 2, "not run", "nobody flips")
     assert "one map of three" in mean.reason
 
@@ -233,9 +232,9 @@ def test_a_claim_with_a_missing_number_is_not_judged(toy, numbers, verdict, reas
 
 @pytest.mark.parametrize("as_frame", [False, True])
 def test_a_claim_that_other_trials_would_turn_is_unsettled(toy, as_frame):
-    held = np.arange(20) < 11
-    trials = pd.DataFrame({"held": held, "other": 1.0})
-    row = judged((lambda drawn: drawn["held"].mean() > 0.5, "11 of 20", trials) if as_frame else (held, "11 of 20"))
+    trials = pd.DataFrame({"held": np.arange(20) < 11, "other": 1.0})
+    of_frame = (lambda drawn: drawn["held"].mean() > 0.5, "11 of 20", trials)
+    row = judged(of_frame if as_frame else (trials["held"].to_numpy(), "11 of 20"))
     chance = pytest.approx(scipy.stats.binom.cdf(10, 20, 11 / 20), abs=0.07)
     assert (row.verdict, row.column, row.unsettled) == ("holds", "unsettled", chance)
 

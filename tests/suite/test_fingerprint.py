@@ -125,13 +125,14 @@ def test_versions_are_those_that_reading_every_package_finds():
 
 
 def test_values_of_any_kind():
-    data = load("lipton", n_points=20)
+    data, frame = load("lipton", n_points=20), pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
     narrow = dataclasses.replace(data, features=data.features[["hair_length"]])
-    assert value_fingerprint(data) == value_fingerprint(load("lipton", n_points=20)) != value_fingerprint(narrow)
-    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
-    assert value_fingerprint(frame) == value_fingerprint(frame.copy())
-    assert value_fingerprint(frame) != value_fingerprint(frame.assign(a=[1, 3]))
-    assert value_fingerprint(np.arange(3)) != value_fingerprint(np.arange(3.0))
+    for one, same, other in (
+        (data, load("lipton", n_points=20), narrow),
+        (frame, frame.copy(), frame.assign(a=[1, 3])),
+        (np.arange(3), np.arange(3), np.arange(3.0)),
+    ):
+        assert value_fingerprint(one) == value_fingerprint(same) != value_fingerprint(other)
 
 
 def test_values_have_the_same_fingerprint_in_another_process():
