@@ -1,5 +1,6 @@
 """A course graded by nbgrader itself: what tests of the labs share."""
 
+import ast
 import logging
 import re
 import warnings
@@ -65,6 +66,25 @@ class Grading:
     def with_numbers(self, card, course):
         """Return the master of a lab for a course, with its numbers in."""
         return with_numbers(for_course(read(card.notebook), course))
+
+
+def is_test(cell):
+    return cell.cell_type == "code" and marks(cell).get("grade")
+
+
+def answers_and_tests(notebook):
+    """Yield the test cells of a notebook, each with the cell of the answer before it."""
+    for cell in notebook.cells:
+        if marks(cell).get("solution"):
+            answer = cell
+        elif is_test(cell):
+            yield answer, cell
+
+
+def function_of(code):
+    """Return the function that an answer ends with; None for other answers."""
+    last = ast.parse(code).body[-1]
+    return last if isinstance(last, ast.FunctionDef) else None
 
 
 MARKED = re.compile(r"### BEGIN .*?### END [^\n]*", re.DOTALL)

@@ -1,6 +1,5 @@
 """What students get, and what they hand in, by nbgrader's own autograder: its points, and what the teacher is told."""
 
-import ast
 import json
 import os
 import re
@@ -12,8 +11,9 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from graded_labs import COURSE, Grading, errors, secrets
+from graded_labs import COURSE, Grading, answers_and_tests, errors, function_of, is_test, secrets
 from nbformat.v4 import new_code_cell
+from toy_project import write_program
 from traitlets.config import PyFileConfigLoader
 
 from fairlab.data.project import project
@@ -41,19 +41,10 @@ def grading(tmp_path_factory):
     return Grading(tmp_path_factory.mktemp("course"))
 
 
-def is_test(cell):
-    return cell.cell_type == "code" and marks(cell).get("grade")
-
-
 def functions(notebook):
     """Return the cells whose answers are functions and the names of their tests, by the functions' names."""
-    found, answer = {}, None
-    for cell in notebook.cells:
-        if marks(cell).get("solution"):
-            answer = cell
-        elif is_test(cell) and isinstance(ast.parse(answer.source).body[-1], ast.FunctionDef):
-            found[ast.parse(answer.source).body[-1].name] = (answer, marks(cell)["grade_id"])
-    return found
+    pairs = [(answer, test) for answer, test in answers_and_tests(notebook) if function_of(answer.source)]
+    return {function_of(answer.source).name: (answer, marks(test)["grade_id"]) for answer, test in pairs}
 
 
 def with_bodies(body, only_first=False):
@@ -189,8 +180,8 @@ def test_a_release_holds_no_solution_and_no_hidden_test(grading, lab):
     hidden = secrets(master)
     assert len(hidden) >= len(exercises(master)), "solutions and hidden tests are marked"
     text = json.dumps(grading.release(lab), ensure_ascii=False)
-    assert not re.search("SOLUTION|HIDDEN", text)
-    assert not [line for line in hidden if json.dumps(line, ensure_ascii=False)[1:-1] in text]
+    shown = [line for line in hidden if json.dumps(line, ensure_ascii=False)[1:-1] in text]
+    assert shown == re.findall("SOLUTION|HIDDEN", text) == []
     assert not any(cell.get("outputs") for cell in grading.release(lab).cells)
 
 
@@ -277,13 +268,11 @@ def start(tmp_path):
     """Return a function that starts a kernel in a container, by an engine that is a script."""
 
     def start(engine, script, folder):
-        write_text(tmp_path / engine, f"#!/bin/sh\n{script}\n")
-        (tmp_path / engine).chmod(0o755)
+        write_program(tmp_path / engine, script)
         folder.mkdir(parents=True, exist_ok=True)
         more = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LABS_ENGINE": engine}
-        command = ["sh", KERNEL, "/tmp/labs-1/kernel.json"]
         options = {"cwd": folder, "env": os.environ | more, "capture_output": True, "text": True, "check": True}
-        return subprocess.run(command, **options)
+        return subprocess.run(["sh", KERNEL, "/tmp/labs-1/kernel.json"], **options)
 
     return start
 
@@ -297,20 +286,18 @@ def test_a_container_is_given_the_sockets_and_what_was_handed_in(tmp_path, start
         ("--volume", "/tmp/labs-1:/tmp/labs-1"),
         ("--volume", f"{course / 'submitted' / own}:/lab:ro"),
     ]
-    assert {"--rm", "--read-only"} < set(given)
-    assert ("keep-id" in given) == (engine == "podman")
+    wanted = {"--rm", "--read-only"} | ({"keep-id"} if engine == "podman" else set())
+    assert {"--rm", "--read-only", "keep-id"} & set(given) == wanted
 
 
 def test_a_container_that_is_not_there_is_built_from_what_students_get(tmp_path, start):
-    said = start("docker", '[ "$1" != image ] || exit 1\necho "$*"', tmp_path).stderr
-    course = project().labs / "course"
+    said, course = start("docker", '[ "$1" != image ] || exit 1\necho "$*"', tmp_path).stderr, project().labs / "course"
     assert said == f"build --tag fairlab-labs --file {course}/container/Dockerfile {course}/../students\n"
 
 
 @pytest.mark.parametrize(("engine", "fails", "kernel"), [("podman", 0, "contained"), ("docker", 1, "python3")])
 def test_the_container_is_on_where_its_engine_runs(tmp_path, monkeypatch, engine, fails, kernel):
-    write_text(tmp_path / engine, f"#!/bin/sh\nexit {fails}\n")
-    (tmp_path / engine).chmod(0o755)
+    write_program(tmp_path / engine, f"exit {fails}")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("JUPYTER_PATH", "")
     monkeypatch.setenv("LABS_ENGINE", "")

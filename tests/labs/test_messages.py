@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from graded_labs import answers_and_tests, function_of
 
 from fairlab.labs.course import card, cards
 from fairlab.labs.expectation import explained
-from fairlab.labs.masters import as_lab, marks, read, solved
+from fairlab.labs.masters import as_lab, read, solved
 
 MISTAKES = yaml.safe_load((Path(__file__).parent / "common" / "mistakes.yaml").read_text(encoding="utf-8"))
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
@@ -28,18 +29,16 @@ class Lab:
 
     def __init__(self, key, hides_tests=True):
         mpl.use("agg")
-        self.names, self.exercises, code = {"__name__": "__main__", "display": print}, {}, None
+        self.names = {"__name__": "__main__", "display": print}
         master = as_lab(read(card(key).notebook))
         for cell in master.cells:
             cell.source = HIDDEN.sub("", cell.source) if hides_tests else cell.source
-        for cell in solved(master).cells:
-            if cell.cell_type == "code":
-                with redirect_stdout(StringIO()):
-                    exec(cell.source, self.names)
-                if marks(cell).get("solution"):
-                    code = cell.source
-                elif marks(cell).get("grade") and isinstance(ast.parse(code).body[-1], ast.FunctionDef):
-                    self.exercises[ast.parse(code).body[-1].name] = code, cell.source
+        notebook = solved(master)
+        with redirect_stdout(StringIO()):
+            for cell in notebook.cells:
+                exec(cell.source if cell.cell_type == "code" else "", self.names)
+        pairs = [(answer.source, test.source) for answer, test in answers_and_tests(notebook)]
+        self.exercises = {function_of(code).name: (code, test) for code, test in pairs if function_of(code)}
 
     def said(self, name, answer):
         """Return what the test of an exercise says to another answer, code or a function, "" if it passes."""
