@@ -267,9 +267,8 @@ def test_nobody_sees_half_a_file_and_a_failed_write_leaves_the_earlier_one(tmp_p
     path = tmp_path / "table.csv"
     with atomic_path(path) as temporary:
         temporary.write_text("whole")
-        assert temporary.parent == path.parent  # on the same disk, so that moving is one step
-        assert temporary.suffix == ".csv"  # writers choose the format by it
-        assert not path.exists()
+        # On the same disk, so that moving is one step; writers choose the format by the suffix.
+        assert (temporary.parent, temporary.suffix, path.exists()) == (path.parent, ".csv", False)
     with pytest.raises(OSError, match=r"No space left on device: '.*table\.csv'"), atomic_path(path) as temporary:
         temporary.write_text("half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -286,8 +285,7 @@ def test_a_link_is_followed_and_rights_are_kept(tmp_path):
     dangling.symlink_to("folder/new.txt")
     write_text(link, "after")
     write_text(dangling, "new")
-    assert link.is_symlink() and dangling.is_symlink()
-    assert stat.S_IMODE(own.stat().st_mode) == 0o600
+    assert (link.is_symlink(), dangling.is_symlink(), stat.S_IMODE(own.stat().st_mode)) == (True, True, 0o600)
     assert {path.name: path.read_text() for path in own.parent.iterdir()} == {"own.txt": "after", "new.txt": "new"}
 
 

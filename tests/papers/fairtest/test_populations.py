@@ -26,17 +26,13 @@ from fairlab.statistics import bonferroni_level
 from fairlab.suite.seeds import Trial
 
 
-def dataset_of(features):
-    """Return users with these features, of whom every third is below 50,000 dollars."""
-    features = features.assign(income=np.where(np.arange(len(features)) % 3 == 0, "<50K", ">=50K"))
-    target = pd.Series(["low"] * len(features), name="price")
-    return replace(load("staples"), features=features, target=target, sensitive_features=features[["income", "race"]])
-
-
 def population(counts):
-    """Return users with so many in each (state, race)."""
+    """Return users with so many in each (state, race), of whom every third is below 50,000 dollars."""
     people = [pair for pair, count in counts.items() for _ in range(count)]
-    return dataset_of(pd.DataFrame(people, columns=["state", "race"]))
+    features = pd.DataFrame(people, columns=["state", "race"]).assign(income=">=50K")
+    features.loc[::3, "income"] = "<50K"
+    target = pd.Series("low", features.index, name="price")
+    return replace(load("staples"), features=features, target=target, sensitive_features=features[["income", "race"]])
 
 
 TOY = {("X", "a"): 90, ("X", "b"): 400, ("X", "c"): 900, ("Y", "a"): 90, ("Y", "b"): 299, ("Y", "c"): 5000}
@@ -86,15 +82,21 @@ def test_counts_are_those_of_listed_users_and_as_scattered():
     assert ours.var(axis=0).mean() == pytest.approx(listed.var(axis=0).mean(), rel=0.2)
 
 
+def counted(columns, names):
+    """Return counts of people by some columns."""
+    shape = [len(columns[name].categories) for name in names]
+    cells = np.ravel_multi_index([columns[name].values for name in names], shape)
+    return np.bincount(cells, minlength=np.prod(shape)).reshape(shape)
+
+
 NAMES = {
     "income": ["state", "gender", "race", "income", "price"],
     "race": ["state", "gender", "income", "race", "price"],
 }
 
 
-@pytest.fixture(scope="module")
-def shop():
-    """Users of whom black ones in one state pay more if they are poor, and men in another whatever they earn."""
+def test_contexts_tests_and_report_are_those_of_the_library():
+    # Black users of one state pay more if they are poor, and men of another whatever they earn.
     rng, n = np.random.default_rng(1), 30_000
     shops = pd.DataFrame(
         {
@@ -106,18 +108,7 @@ def shop():
     )
     high = 0.1 + 0.1 * ((shops["state"] == "B") & (shops["race"] == "black") & (shops["income"] == "low"))
     high += 0.1 * ((shops["state"] == "D") & (shops["gender"] == "M") & (shops["race"] != "asian"))
-    return shops.assign(price=np.where(rng.random(n) < high, "high", "low"))
-
-
-def counted(columns, names):
-    """Return counts of people by some columns."""
-    shape = [len(columns[name].categories) for name in names]
-    cells = np.ravel_multi_index([columns[name].values for name in names], shape)
-    return np.bincount(cells, minlength=np.prod(shape)).reshape(shape)
-
-
-def test_contexts_tests_and_report_are_those_of_the_library(shop):
-    source = DataSource(shop, variant="published")
+    source = DataSource(shops.assign(price=np.where(rng.random(n) < high, "high", "low")), variant="published")
     investigation = Investigation(["income", "race"], "price", min_leaf_size=50).fit(source)
     columns = source.training_set(source.names)
     with source.lend_test_set() as lent:
@@ -182,8 +173,7 @@ def test_parts_are_disjoint_shares_of_the_shoppers(budget, size):
 def test_a_draw_says_what_table_2_and_the_figures_print():
     draw, third, again = (drawn_shoppers(Trial("test", 0, 0), budget=budget, n_users=60_000) for budget in (1, 3, 3))
     assert [each["values"]["figure-2"]["global.size"] for each in (draw, third)] == [30_000, 15_000]
-    everyone = draw["values"]["figure-11"]
-    assert everyone["global.high.total"] + everyone["global.low.total"] == 30_000
+    assert sum(draw["values"]["figure-11"][f"global.{price}.total"] for price in ("high", "low")) == 30_000
     assert again["counts"] == third["counts"]
 
 
