@@ -1,9 +1,9 @@
 import datetime
 import re
 import sys
-from dataclasses import FrozenInstanceError
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import keras
@@ -40,12 +40,6 @@ TABLE["repaid"] = np.where(TABLE["income"] + 200 * TABLE["age"] > 40_000, "yes",
 REPAID = TABLE["repaid"] == "yes"
 
 
-def test_the_features_of_an_estimator_are_those_of_its_fit():
-    model = RandomForestClassifier(n_estimators=2).fit(TABLE[["income", "age"]], TABLE["repaid"])
-    case = Case(model, TABLE, sensitive_features="sex", pos_label="yes")
-    assert (case.features, case.unseen) == (("income", "age"), ("sex",))
-
-
 @pytest.mark.parametrize("y_true", ["repaid", TABLE["repaid"], TABLE[["repaid"]]], ids=["name", "column", "table"])
 def test_a_column_of_true_labels_is_no_feature(y_true):
     case = Case(
@@ -67,63 +61,6 @@ def test_true_numbers_may_be_a_list_of_whole_numbers_and_fractions(first):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"model": 3}, r"model: expected an object with \.predict .*, found int"),
-        ({"model": ["./credit"]}, "a program comes in as fairlab.models.CommandModel"),
-        ({"model": LogisticRegression}, "found the class LogisticRegression"),
-        ({"model": LogisticRegression()}, "model: fails on the rows of the table: "),
-        (
-            {"sensitive_features": [["sex"]]},
-            r"sensitive_features: expected the name of a column or a list of names, found \['sex'\]",
-        ),
-        ({"y_true": {"a": 1}}, "y_true: expected one value for each row, found dict"),
-        ({"y_true": {1, 2}}, "y_true: expected one value for each row, found set"),
-        ({"y_true": [[1, 2]] * N}, "y_true: expected strings, booleans or numbers, found a list"),
-        ({"y_true": pd.date_range("2020", periods=N)}, "y_true: expected strings, .* found a Timestamp"),
-        ({"y_true": REPAID.reset_index(drop=True)}, "y_true: has the row label 0, which the table has not"),
-        ({"y_true": REPAID[:-1]}, "y_true: expected 300 values, one for each row, found 299"),
-        ({"y_true": REPAID.to_numpy()[:-1]}, "y_true: expected 300 values, one for each row, found 299"),
-        ({"y_true": "truth"}, "y_true: no column 'truth'"),
-        ({"y_true": [None] * N}, "y_true: expected the true labels of some rows at least, all are"),
-        ({"y_true": TABLE["repaid"]}, "y_true: has the labels 'no', 'yes', the model answers"),
-        ({"y_true": np.where(REPAID, 1, -1)}, "y_true: has the labels -1, 1, the model answers False, True"),
-        ({"y_true": np.zeros((N, 2))}, r"y_true: expected one value for each row, found shape \(300, 2\)"),
-        (
-            {"model": lambda rows: 0.3 * rows["age"], "y_true": [np.inf, *range(1, N)]},
-            "y_true: expected finite or missing numbers, found inf",
-        ),
-        ({"pos_label": [1]}, r"pos_label: expected a label, found \[1\]"),
-        ({"decision_threshold": 1j}, "decision_threshold: expected a finite number, found 1j"),
-        ({"schema": {"age": {"edges": "ab"}}}, "schema: feature 'age': expected increasing numbers as edges"),
-        ({"schema": {"job": {"edges": [1]}}}, "schema: edges: column 'job' has type category, expected numbers"),
-        ({"schema": {"age": 3}}, "schema: feature 'age': expected a list of values, found 3"),
-        ({"sensitive_features": ["sex", "sex"]}, "sensitive_features: 'sex' is named twice"),
-        ({"y_true": "sex"}, "y_true: 'sex' is also among sensitive"),
-        ({"y_true": "member", "features": ["member"]}, "y_true: 'member' is also among features"),
-        ({"decision_threshold": True}, "decision_threshold: expected a finite number, found True"),
-        ({"schema": {"wage": [1]}}, "schema: 'wage' is not among the columns"),
-        ({"schema": {"member": [True]}}, "schema: column 'member' holds False, not among its values"),
-        ({"schema": "no-such-file.yaml"}, "schema: .*no-such-file"),
-        ({"schema": 3}, "schema: expected a Schema, a mapping or a path, found int"),
-        (
-            {
-                "model": SimpleNamespace(
-                    classes_=np.arange(3), predict_proba=lambda rows: np.full((len(rows), 3), [0.2, 0.3, 0.5])
-                ),
-                "pos_label": 1,
-            },
-            "decision_threshold: the model has 3 classes and no predict; give a threshold",
-        ),
-    ],
-)
-def test_what_cannot_be_examined(changes, message):
-    given = {"model": lambda rows: rows["member"], "table": TABLE, "sensitive_features": "sex"}
-    with pytest.raises(ValueError, match=message):
-        Case(**given | changes)
-
-
-@pytest.mark.parametrize(
     "names",
     [["a", "b", "a and b"], ["a", "b and c", "a and b", "c"], ["a, b", "c", "a", "b"], ["a, b and c", "a", "b", "c"]],
 )
@@ -137,9 +74,9 @@ def test_sets_of_sensitive_columns_are_told_apart_by_their_names(names):
 
 def test_values_of_no_rows_are_varied_and_no_rows_drawn():
     case = Case(lambda rows: rows["member"], TABLE, features=["member", "age"], sensitive_features="member")
-    varied = case.vary(case.table.iloc[:0], ["member"])
-    assert (varied.shape, varied.dtype, case.draw(0, np.random.default_rng(0)).shape) == ((0, 2), bool, (0, 2))
-    assert case.vary(case.table.iloc[:1], ["member"]).tolist() == [[False, True]]
+    nobody, one = (case.vary(case.table.iloc[:n], ["member"]) for n in (0, 1))
+    assert (nobody.shape, nobody.dtype, case.draw(0, np.random.default_rng(0)).shape) == ((0, 2), bool, (0, 2))
+    assert one.tolist() == [[False, True]]
 
 
 def test_the_schema_spans_the_table_and_may_be_given_in_part(tmp_path):
@@ -274,21 +211,6 @@ def gap(n_rows=1, **changes):
 
 def test_findings_are_compared_and_hashed_by_their_numbers():
     assert len({gap(1), gap(2), gap(n=41)}) == 2
-    with pytest.raises(FrozenInstanceError):
-        gap().estimate = 0
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"low": 0.3}, r"low: expected at most high \(0\.2\), found 0\.3"),
-        ({"p_value": 1.5}, r"p_value: expected a number within 0 and 1, or nan, found 1\.5"),
-    ],
-)
-def test_impossible_numbers_are_refused(changes, message):
-    assert np.isnan(gap(p_value=np.nan).p_value)
-    with pytest.raises(ValueError, match=message):
-        gap(**changes)
 
 
 def test_a_result_lists_what_was_found_and_what_was_skipped():
@@ -304,16 +226,11 @@ def test_a_result_lists_what_was_found_and_what_was_skipped():
     assert (html.count("<tr"), "15 more rows" in html, "age &lt; 30" in html) == (1 + 10, True, True)
 
 
-def test_a_long_effect_leaves_its_interval_room():
+def test_a_long_effect_leaves_its_interval_room_and_a_dollar_in_a_name_is_no_mathematics():
     effect = "loss ratio under perturbation along the direction of sex (its own decisions as labels; fair up to 1.25)"
-    figure = gap(effect=effect).plot()
+    figure = gap(effect=effect, where="paid_$ <= 3 and paid_$ > 1").plot()
     figure.draw_without_rendering()
     assert figure.axes[0].get_position().width > 0.4
-
-
-def test_a_dollar_in_a_name_is_no_mathematics():
-    figure = gap(where="paid_$ <= 3 and paid_$ > 1").plot()
-    figure.draw_without_rendering()
     assert r"paid_\$ <= 3 and paid_\$ > 1" in figure.axes[0].get_yticklabels()[0].get_text()
 
 
@@ -381,13 +298,6 @@ def test_probabilities_of_exactly_1_are_no_labels(kind, labels):
     with pytest.warns(UserWarning, match=r"within 0 and 1: from 0\.5 on they count as favourable"):
         case = case_of(np.minimum(2 * SCORE, 1).astype(kind), pos_label=1, **labels)
     assert case.task == "scores" and case.decide().tolist() == [False] * 15 + [True] * 45
-
-
-@pytest.mark.parametrize("label", [0, False, -1])
-def test_one_probability_a_row_is_not_that_of_the_other_label(label):
-    with pytest.raises(CaseError, match=f"pos_label: {label} is favourable, and one value .* speaks for 1; expected"):
-        case_of(1 - SCORE, pos_label=label)
-    assert (case_of(SCORE, pos_label=label, decision_threshold=0.75).decide() == HIGH).all()
 
 
 PROBABILITY = np.random.default_rng(5).permutation(60) / 60
@@ -468,28 +378,6 @@ def test_columns_of_several_classes_go_by_their_names(names, labels, pos_label, 
     np.testing.assert_array_equal(of_classes(names, labels, pos_label).score(), SHARES[:, place])
 
 
-@pytest.mark.parametrize(
-    ("names", "labels", "pos_label", "message"),
-    [
-        (None, [1, 2, 3], 1, "the labels are 1, 2, 3, and nothing says which class"),
-        (None, [1, 2], 1, "the labels are 1, 2, and nothing says which class"),
-        (["c", "a", "b"], ["a", "b", "d"], "a", "y_true: holds 'd'; the model's classes are 'a', 'b', 'c'"),
-        (["c", "a", "b"], None, "d", "pos_label: 'd' is not among the model's classes, 'a', 'b', 'c'"),
-        (["1", "2", "3"], [1, 2, 3], 1, "pos_label: 1 is not among the model's classes, '1', '2', '3'"),
-    ],
-)
-def test_classes_that_nothing_names_are_refused(names, labels, pos_label, message):
-    with pytest.raises(CaseError, match=message):
-        of_classes(names, labels, pos_label)
-
-
-@pytest.mark.parametrize(("labels", "pos_label"), [(("no", "yes"), "no"), ((1, 2), 1), (("no", "yes"), "yes")])
-def test_classes_of_a_network_are_numbers(labels, pos_label):
-    options = {"sensitive_features": "b", "y_true": np.resize(labels, len(POINTS)), "pos_label": pos_label}
-    with pytest.raises(CaseError, match="nothing says which class of the model is which"):
-        Case(keras_network(), POINTS.assign(b=np.arange(len(POINTS)) % 2), **options)
-
-
 @pytest.mark.parametrize("with_truth", [True, False])
 @pytest.mark.parametrize(
     ("text", "labels", "expected"),
@@ -522,95 +410,25 @@ def test_numbers_without_a_threshold_are_a_regression():
         asked.decide()
 
 
-@pytest.mark.parametrize(
-    ("options", "found"),
-    [
-        ({"y_true": HIGH}, "y_true has the labels False, True"),
-        ({"y_true": HIGH.astype(int)}, "y_true has the labels 0, 1"),
-        ({"y_true": np.where(HIGH, 2.0, 1.0), "pos_label": 2.0}, r"y_true has the labels 1\.0, 2\.0"),
-        ({"y_true": np.where(HIGH, "yes", "no"), "pos_label": "yes"}, "y_true has the labels 'no', 'yes'"),
-        ({"pos_label": 1}, "the favourable label is 1"),
-        ({"y_true": np.arange(60), "pos_label": 1}, "the favourable label is 1"),
-    ],
-)
-def test_numbers_beside_labels_are_no_regression(options, found):
-    hint = r"; give decision_threshold=, or Network\(model, from_logits=True\) for a network that ends in logits"
-    with pytest.raises(
-        CaseError, match=f"decision_threshold: the model gives numbers from -30.5 to 28.5, {found}{hint}"
-    ):
-        case_of(SCORE * 60 - 30.5, **options)
-    assert (case_of(SCORE * 60 - 30.5, decision_threshold=14.5, **options).decide() == HIGH).all()
+BESIDE_LABELS = [
+    ({"y_true": HIGH}, "y_true has the labels False, True"),
+    ({"y_true": HIGH.astype(int)}, "y_true has the labels 0, 1"),
+    ({"y_true": np.where(HIGH, 2.0, 1.0), "pos_label": 2.0}, r"y_true has the labels 1\.0, 2\.0"),
+    ({"y_true": np.where(HIGH, "yes", "no"), "pos_label": "yes"}, "y_true has the labels 'no', 'yes'"),
+    ({"pos_label": 1}, "the favourable label is 1"),
+    ({"y_true": np.arange(60), "pos_label": 1}, "the favourable label is 1"),
+]
 
 
 @pytest.mark.parametrize(
-    ("answer", "options", "message"),
+    ("answer", "threshold", "options"),
     [
-        (np.where(HIGH, "yes", "no"), {}, "pos_label: the labels are 'no', 'yes'; which one is favourable?"),
-        (np.arange(60) % 3, {}, "pos_label: the labels are 0, 1, 2; which one is favourable, one against the rest?"),
-        (np.where(HIGH, 1, 2), {}, "pos_label: the labels are 1, 2; which one"),
-        (
-            np.where(HIGH, "yes", "no"),
-            {"pos_label": "Yes"},
-            "pos_label: 'Yes' is not among the labels; did you mean 'yes'\\? \\(known: 'no', 'yes'\\)",
-        ),
-        (
-            np.where(HIGH, 1, 0),
-            {"pos_label": "1"},
-            r"pos_label: '1' is not among the labels; did you mean 1\? \(known: 0, 1\)",
-        ),
-        (np.where(HIGH, "yes", "no"), {"pos_label": PrintedLabel("other")}, "pos_label: 'other' is not among the"),
-        (np.where(HIGH, "1", "0"), {"pos_label": 1}, "did you mean '1'\\? \\(known: '0', '1'\\)"),
-        (
-            HIGH,
-            {"decision_threshold": 0.5},
-            "decision_threshold: the model gives the labels False, True; leave the threshold out",
-        ),
-        (
-            np.where(HIGH, "yes", "no"),
-            {"decision_threshold": 0.5, "pos_label": "yes"},
-            "decision_threshold: the model gives the labels",
-        ),
-        (np.where(HIGH, 1.0, np.nan), {}, "model: 45 of 60 answers are missing, expected one for each row"),
-        (np.where(HIGH, 1.0, np.inf), {}, "model: answers infinite or complex numbers"),
-        (np.where(HIGH, None, "a"), {"pos_label": "a"}, "model: 15 of 60 answers are missing"),
-        (lambda rows: HIGH[:-1], {}, "model: expected 60 values, one for each row, found 59"),
-        (lambda rows: True, {}, "model: expected one value for each row, found bool"),
-        (lambda rows: "yes", {}, "model: expected one value for each row, found str"),
-        (lambda rows: rows["wage"], {}, "model: fails on the rows of the table: KeyError: 'wage'"),
-        (lambda rows: sys.exit(0), {}, "model: fails on the rows of the table: SystemExit: 0"),
-        (lambda rows: rows.pop("x")[1:] > 9, {}, "model: expected 60 values, one for each row, found 59"),
-        (lambda rows: csr_matrix(np.eye(len(rows), 2)), {}, "model: expected dense answers, found sparse ones"),
-        (lambda rows: pd.arrays.SparseArray(HIGH), {}, "model: expected dense answers, found sparse ones"),
-        (
-            np.zeros(60),
-            {"y_true": np.where(HIGH, "yes", "no"), "pos_label": "yes"},
-            "y_true: has the labels 'no', 'yes', the model answers 0.0; make them alike",
-        ),
-        (lambda rows: {"a": 1}, {}, "model: expected one value for each row, found dict"),
-        (lambda rows: None, {}, "model: expected one value for each row, found NoneType"),
-        (lambda rows: [[1, 2]] * 60, {}, "model: expected strings, booleans or numbers, found a list"),
-        (lambda rows: pd.date_range("2020", periods=60), {}, "model: expected strings, .* found a Timestamp"),
-        (lambda rows: np.full((60, 2), "a"), {}, "model: returned several columns that are no numbers"),
-        (lambda rows: HIGH * 1j, {}, "model: answers infinite or complex numbers"),
-        (lambda rows: rows[["x", "x"]], {}, "model: returned 2 columns, .* Network.model, from_logits=True"),
-        (lambda rows: np.ones((2, 2, 2)), {}, "model: expected one value for each row, found shape"),
-        (lambda rows: pd.Series(HIGH, index=range(1, 61)), {}, "model: has the row label 60, which the table has not"),
-        (
-            lambda rows: (rows["x"] - rows["x"].mean()) / rows["x"].std(),
-            {},
-            r"model: 1 of 1 answers are missing, .* \(rows sent again, in other batches\)",
-        ),
-        # thresholds that no probability or every one reaches
-        *(
-            (answer, {"decision_threshold": threshold}, f"expected one above 0, at most 1, found {threshold}")
-            for answer in (HIGH.astype(int), lambda rows: rows["x"] / 100)
-            for threshold in (2, 1.01, 0, -1)
-        ),
+        *((SCORE * 60 - 30.5, 14.5, options) for options, _ in BESIDE_LABELS),
+        *((SCORE, 0.75, {"pos_label": label}) for label in (0, False, -1)),
     ],
 )
-def test_answers_that_cannot_be_read(answer, options, message):
-    with pytest.raises(CaseError, match=message):
-        case_of(answer, **options)
+def test_numbers_that_without_a_threshold_are_refused_are_read_with_one(answer, threshold, options):
+    assert (case_of(answer, decision_threshold=threshold, **options).decide() == HIGH).all()
 
 
 def changing(classes, then):
@@ -623,34 +441,15 @@ def changing(classes, then):
     )
 
 
-def later(first, then):
+def then(first, later):
     """Return a model of these answers about the sixty, and of another one about people of 60 and above."""
-    return lambda rows: np.array([first[x] if x < 60 else then for x in rows["x"]])
+    return lambda rows: np.array([first[x] if x < 60 else later for x in rows["x"]])
 
 
-@pytest.mark.parametrize(
-    ("model", "options", "message"),
-    [
-        (later(HIGH.astype(int), 2), {}, ""),
-        (later(np.where(HIGH, "a", "b"), None), {"pos_label": "a"}, ""),
-        (later(HIGH.astype(float), 0.4), {"pos_label": 1}, "answers 0.4 after labels; scores need decision_threshold"),
-        (later(SCORE, 1.5), {"decision_threshold": 0.5}, ""),
-        (later(SCORE, np.nan), {"decision_threshold": 0.5}, ""),
-        (
-            lambda rows: np.where(rows["x"] < 60, rows["x"] / 60, (rows["x"] - 60) / 26),
-            {"decision_threshold": 0.5},
-            "gives 1.5 after values within 0 and 1",  # and not the 0 before it
-        ),
-        *(
-            (changing(classes, then), {"pos_label": classes[1]}, f"answers '?{then}'?; its classes are ")
-            for classes, then in ((["no", "yes"], 1), ([2, 3, 4], 0), ([0, 1], 2))
-        ),
-    ],
-)
-def test_answers_of_another_kind_later_on_are_refused(model, options, message):
-    asked = Case(model, SIXTY, sensitive_features="sex", **options)
-    with pytest.raises(CaseError, match=f"model: {message}"):
-        asked.decide(pd.DataFrame({"sex": ["f", "f"], "x": [60, 99]}))
+def decide_later(model, **options):
+    """Return the decisions of a model, whose answers about the sixty are in order, about people of 60 and above."""
+    case = Case(model, SIXTY, sensitive_features="sex", **options)
+    return case.decide(pd.DataFrame({"sex": ["f", "f"], "x": [60, 99]}))
 
 
 @pytest.mark.parametrize(
@@ -858,15 +657,15 @@ def test_the_features_of_the_fit_come_in_its_order(library):
     def answer(rows):
         return np.asarray(rows)[:, 1] > 0
 
-    named, unnamed = (
+    named, unnamed, by_number = (
         SimpleNamespace(**{library: names}, n_features_in_=2, predict=answer)
-        for names in (["a", "b"], ["Column_0", "Column_1"])
+        for names in (["a", "b"], ["Column_0", "Column_1"], ["0", "1"])
     )
-    table = POINTS[["b", "a"]].assign(sex=["f", "m"] * 20)
+    table, by_b = POINTS[["b", "a"]].assign(sex=["f", "m"] * 20), (POINTS["b"] > 0).tolist()
     for features in (None, ["b", "a"]):
         case = Case(named, table, sensitive_features="sex", features=features)
-        assert case.decide().tolist() == (POINTS["b"] > 0).tolist()
-    assert wrap_model(named).predict(table[["b", "a"]]).tolist() == (POINTS["b"] > 0).tolist()
+        assert (case.features, case.unseen, case.decide().tolist()) == (tuple(features or "ab"), ("sex",), by_b)
+    assert wrap_model(named).predict(table[["b", "a"]]).tolist() == by_b
     assert wrap_model(unnamed).predict(table[["b", "a"]]).tolist() == (POINTS["a"] > 0).tolist()
     for part, inner in (
         ("best_estimator_", named),
@@ -875,7 +674,6 @@ def test_the_features_of_the_fit_come_in_its_order(library):
         ("steps", [("first", named), ("second", unnamed)]),
     ):
         assert wrap_model(SimpleNamespace(**{part: inner}, n_features_in_=2, predict=answer)).columns == ("a", "b")
-    by_number = SimpleNamespace(**{library: ["0", "1"]}, n_features_in_=2, predict=answer)
     assert wrap_model(by_number).columns == (None if library == "feature_names_" else ("0", "1"))
 
 
@@ -893,30 +691,13 @@ def test_other_scores_below_a_threshold_do_not_reach_it(threshold):
     assert reach(scores, threshold).tolist() == (scores >= threshold).tolist()
 
 
-def test_a_model_of_scores_alone_has_no_classes():
+HALVES = SimpleNamespace(predict_proba=lambda X: np.full((len(X), 2), 0.5))
+
+
+def test_a_model_of_scores_alone_decides_by_a_threshold():
     X = np.array([[0, 1], [3, 0], [5, 1], [9, 1]])
-    halves = SimpleNamespace(predict_proba=lambda X: np.full((len(X), 2), 0.5))
-    with pytest.raises(ValueError, match="expected predict, found scores of SimpleNamespace only; give decision_thr"):
-        wrap_model(halves).classes_of(X)
-    assert wrap_model(halves).deciding(0.5)(X).all()
+    assert wrap_model(HALVES).deciding(0.5)(X).all()
     assert wrap_model(lambda X: X[:, :1] / 10).deciding(0.3)(X).tolist() == [False, True, True, True]
-
-
-@pytest.mark.parametrize("make", [list, np.asarray])
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ([0.2, 0.7, 1.0], "returned .*0.2.*, expected one class per row; scores and probabilities need decision_thr"),
-        ([0.5, 0.5 + 1e-12, 0.5], "need decision_threshold"),
-        (np.array([0.5, 1, 0], dtype=object), "need decision_threshold"),
-        ([0.0, np.nan, np.nan], "no class for 2 of 3 rows: nan"),
-        (np.array(["yes", None, "no"], dtype=object), "no class for 1 of 3 rows: None"),
-        ([0.0, np.inf, 1.0], "returned .*inf"),
-    ],
-)
-def test_scores_and_missing_answers_are_no_classes(answer, said, make):
-    with pytest.raises(ValueError, match=f"model: .*{said}"):
-        wrap_model(lambda X: make(answer)).classes_of(np.zeros((3, 2)))
 
 
 @pytest.mark.parametrize(
@@ -932,23 +713,6 @@ def test_scores_and_missing_answers_are_no_classes(answer, said, make):
 def test_zeros_and_ones(given):
     labels = wrap_model(given).binary_of(np.array([[0.0], [2.0]]))
     assert (labels.tolist(), labels.dtype) == ([False, True], bool)
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ([0], "expected 2 values, one for each row, found 1"),
-        (np.zeros((2, 2)), r"expected one value for each row, found shape \(2, 2\)"),
-        ([0.0, 0.7], r"returned 0\.7 on input \(0 0\.0\), expected 0 or 1"),
-        ([0, 2], "returned 2 on input"),
-        (["0", "1"], "returned '0' on input"),
-        ([None, 1], "returned None on input"),
-        ([0, np.nan], "returned nan on input"),
-    ],
-)
-def test_what_is_neither_zero_nor_one(answer, message):
-    with pytest.raises(CaseError, match=f"model: {message}"):
-        wrap_model(lambda X: answer).binary_of(np.zeros((2, 1)))
 
 
 # foreign
@@ -976,36 +740,26 @@ def columns_of(case):
         (pd.Series(["1970-01-01 01:00", None]).astype("datetime64[ns]").dt.tz_localize("Europe/Paris"), [0, np.nan]),
         (pd.to_timedelta(["36h", "1D"]), [1.5, 1]),
         ([Decimal("12345678901234567890.12"), Decimal("-0.50")], [12345678901234567890.12, -0.5]),
-        ([Decimal("1E+400"), Decimal(1)], "column 'value' holds infinite values"),
-        ([Decimal("0.1"), Decimal("0.10000000000000000001")], "holds 0.1 and 0.10000000000000000001, which are one n"),
         ([3, 2.5], [3, 2.5]),
         ([7, None], [7, np.nan]),
         ([Fraction(1, 4), 2], [0.25, 2]),
-        ([datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1)], "which are one number, 18262; round them"),
-        (
-            pd.to_datetime([1577836800000000100, 1577836800000000110]),
-            "which are one number, .* leave the column out by",
-        ),
-        *(
-            ([datetime.datetime(2020, 1, 1), pd.Timestamp("2020-01-01", tz="UTC")][::step], "expected .* time zone")
-            for step in (1, -1)
-        ),
     ],
 )
 def test_columns_that_methods_take_as_numbers(values, numbers):
     values = pd.Series(values, dtype=object if isinstance(values, list) else None)
-    table = pd.DataFrame({"sex": ["f", "m"], "value": values})
-    if isinstance(numbers, str):
-        with pytest.raises(CaseError, match=numbers):
-            columns_of(table)
-        Case(lambda rows: rows["sex"] == "m", table, sensitive_features="sex", features=["sex"])
-        return
-    found, seen, case = columns_of(table)
+    found, seen, case = columns_of(pd.DataFrame({"sex": ["f", "m"], "value": values}))
     np.testing.assert_allclose(found, numbers, rtol=1e-15)
-    assert seen.dtype == values.dtype
-    assert [value for value in seen if not pd.isna(value)] == [value for value in values if not pd.isna(value)]
+    pd.testing.assert_series_equal(seen, values, check_names=False, check_index=False)
     # Values that the table does not have.
     assert (case.decide(case.rows(case.table.assign(value=case.table["value"] // 2))) == case.decide()).all()
+
+
+TOO_CLOSE = [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1)]
+
+
+def test_dates_that_are_refused_may_be_left_out():
+    table = pd.DataFrame({"sex": ["f", "m"], "value": pd.Series(TOO_CLOSE, dtype=object)})
+    Case(lambda rows: rows["sex"] == "m", table, sensitive_features="sex", features=["sex"])
 
 
 def groups_of(values):
@@ -1037,28 +791,18 @@ def test_groups_of_dates_are_named_by_dates_and_are_about_equal(make):
         (list(range(40)), ["up to 9", "9 to 19", "19 to 29", "above 29"]),
         ([True, False, None], ["False", "True", "(missing)"]),
         ([Decimal(1000), Decimal(2)], ["2", "1000"]),
+        # whole numbers have the same names in every dtype
+        *(
+            (pd.Series([1, None, -0.0 if dtype == "float64" else 0, 10, 0], dtype=dtype), ["0", "1", "10", "(missing)"])
+            for dtype in ("float64", "Float64", "Int64", "object", "category")
+        ),
+        ([1.0, "1", "1.0", 2.5], ["1", "2.5", "'1'", "1.0"]),
     ],
 )
-def test_groups_are_named_by_the_values_of_the_table(values, names):
-    values = pd.Series(values, dtype=object if isinstance(values, list) else None)
+@pytest.mark.filterwarnings("ignore:value. expected one spelling")
+def test_names_of_groups(values, names):
+    values = pd.Series(values, dtype=object) if isinstance(values, list) else values
     assert groups_of(values).cat.categories.tolist() == names
-
-
-@pytest.mark.parametrize("dtype", ["float64", "Float64", "Int64", "object", "category"])
-def test_groups_of_whole_numbers_have_the_same_names_in_every_dtype(dtype):
-    values = pd.Series([1, None, -0.0 if dtype == "float64" else 0, 10, 0], dtype=dtype)
-    assert groups_of(values).cat.categories.tolist() == ["0", "1", "10", "(missing)"]
-
-
-def test_numbers_and_texts_that_are_written_alike_have_different_names():
-    assert groups_of(pd.Series([1.0, "1", "1.0", 2.5])).cat.categories.tolist() == ["1", "2.5", "'1'", "1.0"]
-
-
-def test_a_model_that_fails_later_is_said_to_fail_on_other_rows_and_one_is_shown():
-    table = pd.DataFrame({"sex": ["f", "m"] * 10, "x": np.arange(20)})
-    case = Case(lambda rows: rows["x"] > 5 // int(rows["x"].max() < 20), table, sensitive_features="sex")
-    with pytest.raises(CaseError, match=r"fails on rows that a method made, .* such as sex f, x 99: ZeroDivisionError"):
-        case.decide(table.assign(x=99))
 
 
 @pytest.mark.parametrize(
@@ -1077,40 +821,301 @@ def test_what_is_no_date_is_refused(last):
         case.decide(case.table.assign(value=2_932_897))
 
 
-TUPLES = pd.MultiIndex.from_tuples([("who", "sex"), ("what", "x")])
-
-
-@pytest.mark.parametrize("name", [0, [0], "0", ("who", "sex"), "sex"])
-@pytest.mark.parametrize("columns", [[0, 1], [("who", "sex"), "x"], ["sex", 1.5], [None, "sex"], [b"sex", "x"], TUPLES])
-def test_columns_are_named_by_strings(name, columns):
-    labels = columns if columns is TUPLES else pd.Index(columns, dtype=object, tupleize_cols=False)
-    with pytest.raises(CaseError, match=r"table: expected strings as names of columns, found .*table\.columns = "):
-        Case(lambda rows: rows.iloc[:, 1] > 4, SIXTY.set_axis(labels, axis=1), sensitive_features=name)
-
-
-@pytest.mark.parametrize("make", [pd.Series, pd.Categorical])
-def test_text_that_no_file_can_hold_is_refused(make):
-    broken, lone = make(pd.Series(["x", "\ud800"] * 30, dtype=object)), pd.Index(["sex", "\ud800"], dtype=object)
-    with pytest.raises(CaseError, match=r"column 'note': expected text, found the lone surrogate '.ud800'"):
-        Case(lambda rows: rows["x"] > 4, SIXTY.assign(note=broken), sensitive_features="sex")
-    with pytest.raises(CaseError, match="names of columns: expected text, found the lone surrogate"):
-        Case(lambda rows: rows.iloc[:, 1] > 4, SIXTY.set_axis(lone, axis=1), sensitive_features="sex")
-
-
-@pytest.mark.parametrize(("library", "make"), [("polars", "DataFrame"), ("pyarrow", "table")])
-def test_tables_of_other_libraries_come_in(library, make):
-    table = getattr(pytest.importorskip(library), make)(SIXTY.to_dict("list"))
-    case = Case(lambda rows: rows["x"] > 40, table, sensitive_features="sex")
-    assert (case.table["x"].tolist(), case.decide().sum()) == (SIXTY["x"].tolist(), 19)
-
-
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
-def test_integers_and_categories_of_other_libraries_are_those_of_the_table(library):
+def test_tables_of_other_libraries_come_in_with_their_integers_and_categories(library):
     pl, n = pytest.importorskip("polars"), 2**53
     table = pl.DataFrame({"sex": ["m", "f", "x"] * 20, "x": range(60)})
     table = table.with_columns(code=table["x"].replace_strict([0, 1, 2], [n, n + 1, None], default=5))
     table = table.with_columns(table["sex"].cast(pl.Categorical))
     table = table.to_arrow() if library == "pyarrow" else table
     case = Case(lambda rows: rows["x"] > 40, table, sensitive_features=["sex", "code"])
-    assert case.groups("sex").cat.categories.tolist() == ["f", "m", "x"]  # not as rows come
-    assert case.groups("code").cat.categories.tolist() == ["5", str(n), str(n + 1), "(missing)"]
+    assert (case.table["x"].tolist(), case.decide().sum()) == ([*range(60)], 19)
+    assert [case.groups(name).cat.categories.tolist() for name in ("sex", "code")] == [
+        ["f", "m", "x"],  # not as rows come
+        ["5", str(n), str(n + 1), "(missing)"],
+    ]
+
+
+# what is refused
+
+
+def examined(**changes):
+    """Return a case of a model of the table that is right but for these arguments."""
+    return Case(**{"model": lambda rows: rows["member"], "table": TABLE, "sensitive_features": "sex"} | changes)
+
+
+def of_values(*values):
+    """Return the case of a table of two people that has these values."""
+    return columns_of(pd.DataFrame({"sex": ["f", "m"], "value": pd.Series(values, dtype=object)}))
+
+
+def of_columns(columns, name="sex", **added):
+    """Return the case of a table whose columns have these names."""
+    columns = columns if isinstance(columns, pd.MultiIndex) else pd.Index(columns, dtype=object, tupleize_cols=False)
+    return Case(
+        lambda rows: rows.iloc[:, 1] > 4, SIXTY.set_axis(columns, axis=1).assign(**added), sensitive_features=name
+    )
+
+
+def answers_of(kind, answer):
+    """Return what an adapter makes of answers about two or three rows: classes, or zeros and ones."""
+    return getattr(wrap_model(lambda X: answer), kind)(np.zeros((len(answer), 2)))
+
+
+CHANGES = [
+    ({"model": 3}, r"model: expected an object with \.predict .*, found int"),
+    ({"model": ["./credit"]}, "a program comes in as fairlab.models.CommandModel"),
+    ({"model": LogisticRegression}, "found the class LogisticRegression"),
+    ({"model": LogisticRegression()}, "model: fails on the rows of the table: "),
+    (
+        {"sensitive_features": [["sex"]]},
+        r"sensitive_features: expected the name of a column or a list of names, found \['sex'\]",
+    ),
+    ({"y_true": {"a": 1}}, "y_true: expected one value for each row, found dict"),
+    ({"y_true": {1, 2}}, "y_true: expected one value for each row, found set"),
+    ({"y_true": [[1, 2]] * N}, "y_true: expected strings, booleans or numbers, found a list"),
+    ({"y_true": pd.date_range("2020", periods=N)}, "y_true: expected strings, .* found a Timestamp"),
+    ({"y_true": REPAID.reset_index(drop=True)}, "y_true: has the row label 0, which the table has not"),
+    ({"y_true": REPAID[:-1]}, "y_true: expected 300 values, one for each row, found 299"),
+    ({"y_true": REPAID.to_numpy()[:-1]}, "y_true: expected 300 values, one for each row, found 299"),
+    ({"y_true": "truth"}, "y_true: no column 'truth'"),
+    ({"y_true": [None] * N}, "y_true: expected the true labels of some rows at least, all are"),
+    ({"y_true": TABLE["repaid"]}, "y_true: has the labels 'no', 'yes', the model answers"),
+    ({"y_true": np.where(REPAID, 1, -1)}, "y_true: has the labels -1, 1, the model answers False, True"),
+    ({"y_true": np.zeros((N, 2))}, r"y_true: expected one value for each row, found shape \(300, 2\)"),
+    (
+        {"model": lambda rows: 0.3 * rows["age"], "y_true": [np.inf, *range(1, N)]},
+        "y_true: expected finite or missing numbers, found inf",
+    ),
+    ({"pos_label": [1]}, r"pos_label: expected a label, found \[1\]"),
+    ({"schema": {"age": {"edges": "ab"}}}, "schema: feature 'age': expected increasing numbers as edges"),
+    ({"schema": {"job": {"edges": [1]}}}, "schema: edges: column 'job' has type category, expected numbers"),
+    ({"schema": {"age": 3}}, "schema: feature 'age': expected a list of values, found 3"),
+    ({"sensitive_features": ["sex", "sex"]}, "sensitive_features: 'sex' is named twice"),
+    ({"y_true": "sex"}, "y_true: 'sex' is also among sensitive"),
+    ({"y_true": "member", "features": ["member"]}, "y_true: 'member' is also among features"),
+    ({"schema": {"wage": [1]}}, "schema: 'wage' is not among the columns"),
+    ({"schema": {"member": [True]}}, "schema: column 'member' holds False, not among its values"),
+    ({"schema": "no-such-file.yaml"}, "schema: .*no-such-file"),
+    ({"schema": 3}, "schema: expected a Schema, a mapping or a path, found int"),
+    (
+        {
+            "model": SimpleNamespace(
+                classes_=np.arange(3), predict_proba=lambda rows: np.full((len(rows), 3), [0.2, 0.3, 0.5])
+            ),
+            "pos_label": 1,
+        },
+        "decision_threshold: the model has 3 classes and no predict; give a threshold",
+    ),
+]
+ANSWERS = [
+    (np.where(HIGH, "yes", "no"), {}, "pos_label: the labels are 'no', 'yes'; which one is favourable?"),
+    (np.arange(60) % 3, {}, "pos_label: the labels are 0, 1, 2; which one is favourable, one against the rest?"),
+    (np.where(HIGH, 1, 2), {}, "pos_label: the labels are 1, 2; which one"),
+    (
+        np.where(HIGH, "yes", "no"),
+        {"pos_label": "Yes"},
+        "pos_label: 'Yes' is not among the labels; did you mean 'yes'\\? \\(known: 'no', 'yes'\\)",
+    ),
+    (
+        np.where(HIGH, 1, 0),
+        {"pos_label": "1"},
+        r"pos_label: '1' is not among the labels; did you mean 1\? \(known: 0, 1\)",
+    ),
+    (np.where(HIGH, "yes", "no"), {"pos_label": PrintedLabel("other")}, "pos_label: 'other' is not among the"),
+    (np.where(HIGH, "1", "0"), {"pos_label": 1}, "did you mean '1'\\? \\(known: '0', '1'\\)"),
+    (
+        HIGH,
+        {"decision_threshold": 0.5},
+        "decision_threshold: the model gives the labels False, True; leave the threshold out",
+    ),
+    (
+        np.where(HIGH, "yes", "no"),
+        {"decision_threshold": 0.5, "pos_label": "yes"},
+        "decision_threshold: the model gives the labels",
+    ),
+    (np.where(HIGH, 1.0, np.nan), {}, "model: 45 of 60 answers are missing, expected one for each row"),
+    (np.where(HIGH, 1.0, np.inf), {}, "model: answers infinite or complex numbers"),
+    (np.where(HIGH, None, "a"), {"pos_label": "a"}, "model: 15 of 60 answers are missing"),
+    (lambda rows: HIGH[:-1], {}, "model: expected 60 values, one for each row, found 59"),
+    (lambda rows: True, {}, "model: expected one value for each row, found bool"),
+    (lambda rows: "yes", {}, "model: expected one value for each row, found str"),
+    (lambda rows: rows["wage"], {}, "model: fails on the rows of the table: KeyError: 'wage'"),
+    (lambda rows: sys.exit(0), {}, "model: fails on the rows of the table: SystemExit: 0"),
+    (lambda rows: rows.pop("x")[1:] > 9, {}, "model: expected 60 values, one for each row, found 59"),
+    (lambda rows: csr_matrix(np.eye(len(rows), 2)), {}, "model: expected dense answers, found sparse ones"),
+    (lambda rows: pd.arrays.SparseArray(HIGH), {}, "model: expected dense answers, found sparse ones"),
+    (
+        np.zeros(60),
+        {"y_true": np.where(HIGH, "yes", "no"), "pos_label": "yes"},
+        "y_true: has the labels 'no', 'yes', the model answers 0.0; make them alike",
+    ),
+    (lambda rows: {"a": 1}, {}, "model: expected one value for each row, found dict"),
+    (lambda rows: None, {}, "model: expected one value for each row, found NoneType"),
+    (lambda rows: [[1, 2]] * 60, {}, "model: expected strings, booleans or numbers, found a list"),
+    (lambda rows: pd.date_range("2020", periods=60), {}, "model: expected strings, .* found a Timestamp"),
+    (lambda rows: np.full((60, 2), "a"), {}, "model: returned several columns that are no numbers"),
+    (lambda rows: HIGH * 1j, {}, "model: answers infinite or complex numbers"),
+    (lambda rows: rows[["x", "x"]], {}, "model: returned 2 columns, .* Network.model, from_logits=True"),
+    (lambda rows: np.ones((2, 2, 2)), {}, "model: expected one value for each row, found shape"),
+    (lambda rows: pd.Series(HIGH, index=range(1, 61)), {}, "model: has the row label 60, which the table has not"),
+    (
+        lambda rows: (rows["x"] - rows["x"].mean()) / rows["x"].std(),
+        {},
+        r"model: 1 of 1 answers are missing, .* \(rows sent again, in other batches\)",
+    ),
+    # thresholds that no probability or every one reaches
+    *(
+        (answer, {"decision_threshold": threshold}, f"expected one above 0, at most 1, found {threshold}")
+        for answer in (HIGH.astype(int), lambda rows: rows["x"] / 100)
+        for threshold in (2, 1.01, 0, -1)
+    ),
+    # numbers beside labels, which are no regression, and one probability a row, which is not that of the other label
+    *(
+        (
+            SCORE * 60 - 30.5,
+            options,
+            f"decision_threshold: the model gives numbers from -30.5 to 28.5, {found}; give decision_threshold=, or "
+            r"Network\(model, from_logits=True\) for a network that ends in logits",
+        )
+        for options, found in BESIDE_LABELS
+    ),
+    *(
+        (1 - SCORE, {"pos_label": label}, f"pos_label: {label} is favourable, and one value .* speaks for 1; expected")
+        for label in (0, False, -1)
+    ),
+]
+CLASSES = [
+    (None, [1, 2, 3], 1, "the labels are 1, 2, 3, and nothing says which class"),
+    (None, [1, 2], 1, "the labels are 1, 2, and nothing says which class"),
+    (["c", "a", "b"], ["a", "b", "d"], "a", "y_true: holds 'd'; the model's classes are 'a', 'b', 'c'"),
+    (["c", "a", "b"], None, "d", "pos_label: 'd' is not among the model's classes, 'a', 'b', 'c'"),
+    (["1", "2", "3"], [1, 2, 3], 1, "pos_label: 1 is not among the model's classes, '1', '2', '3'"),
+]
+LATER = [
+    (then(HIGH.astype(int), 2), {}, ""),
+    (then(np.where(HIGH, "a", "b"), None), {"pos_label": "a"}, ""),
+    (then(HIGH.astype(float), 0.4), {"pos_label": 1}, "answers 0.4 after labels; scores need decision_threshold"),
+    (then(SCORE, 1.5), {"decision_threshold": 0.5}, ""),
+    (then(SCORE, np.nan), {"decision_threshold": 0.5}, ""),
+    (
+        lambda rows: np.where(rows["x"] < 60, rows["x"] / 60, (rows["x"] - 60) / 26),
+        {"decision_threshold": 0.5},
+        "gives 1.5 after values within 0 and 1",  # and not the 0 before it
+    ),
+    (
+        lambda rows: rows["x"] > 5 // int(rows["x"].max() < 60),
+        {},
+        "fails on rows that a method made, .* such as sex f, x 60: ZeroDivisionError",
+    ),
+    *(
+        (changing(classes, then), {"pos_label": classes[1]}, f"answers '?{then}'?; its classes are ")
+        for classes, then in ((["no", "yes"], 1), ([2, 3, 4], 0), ([0, 1], 2))
+    ),
+]
+NO_CLASSES = [
+    ([0.2, 0.7, 1.0], "returned .*0.2.*, expected one class per row; scores and probabilities need decision_thr"),
+    ([0.5, 0.5 + 1e-12, 0.5], "need decision_threshold"),
+    (np.array([0.5, 1, 0], dtype=object), "need decision_threshold"),
+    ([0.0, np.nan, np.nan], "no class for 2 of 3 rows: nan"),
+    (np.array(["yes", None, "no"], dtype=object), "no class for 1 of 3 rows: None"),
+    ([0.0, np.inf, 1.0], "returned .*inf"),
+]
+NEITHER_ZERO_NOR_ONE = [
+    ([0.0, 0.7], r"returned 0\.7 on input \(0 0\.0, 1 0\.0\), expected 0 or 1"),
+    ([0, 2], "returned 2 on input"),
+    (["0", "1"], "returned '0' on input"),
+    ([None, 1], "returned None on input"),
+    ([0, np.nan], "returned nan on input"),
+    (np.zeros((2, 2)), r"expected one value for each row, found shape \(2, 2\)"),
+]
+
+
+REFUSED = [
+    *((partial(examined, **changes), message) for changes, message in CHANGES),
+    *((partial(case_of, answer, **options), message) for answer, options, message in ANSWERS),
+    *((partial(of_classes, *given), message) for *given, message in CLASSES),
+    *((partial(decide_later, model, **options), f"model: {message}") for model, options, message in LATER),
+    *(
+        (partial(answers_of, "classes_of", make(answer)), f"model: .*{message}")
+        for answer, message in NO_CLASSES
+        for make in (list, np.asarray)
+    ),
+    *((partial(answers_of, "binary_of", answer), f"model: {message}") for answer, message in NEITHER_ZERO_NOR_ONE),
+    (lambda: wrap_model(lambda X: [0]).binary_of(np.zeros((2, 1))), "model: expected 2 values, .* found 1"),
+    (
+        lambda: wrap_model(HALVES).classes_of(np.zeros((2, 1))),
+        "expected predict, found scores of SimpleNamespace only; give decision_thr",
+    ),
+    *(  # classes of a network are numbers
+        (
+            partial(
+                Case,
+                keras_network(),
+                POINTS.assign(b=np.arange(40) % 2),
+                sensitive_features="b",
+                y_true=np.resize(labels, 40),
+                pos_label=label,
+            ),
+            "nothing says which class of the model is which",
+        )
+        for labels, label in ((("no", "yes"), "no"), ((1, 2), 1), (("no", "yes"), "yes"))
+    ),
+    # dates and decimals that are no numbers of their own
+    (partial(of_values, Decimal("1E+400"), Decimal(1)), "column 'value' holds infinite values"),
+    (
+        partial(of_values, Decimal("0.1"), Decimal("0.10000000000000000001")),
+        "holds 0.1 and 0.10000000000000000001, which are one n",
+    ),
+    (partial(of_values, *TOO_CLOSE), "which are one number, 18262; round them"),
+    (
+        partial(columns_of, pd.DataFrame({"sex": ["f", "m"], "value": pd.to_datetime([10**18 + 100, 10**18 + 110])})),
+        "which are one number, .* leave the column out by",
+    ),
+    *(
+        (
+            partial(of_values, *[datetime.datetime(2020, 1, 1), pd.Timestamp("2020-01-01", tz="UTC")][::step]),
+            "expected .* time zone",
+        )
+        for step in (1, -1)
+    ),
+    # names of columns that are no strings, and text that no file can hold
+    *(
+        (
+            partial(of_columns, columns, name),
+            r"table: expected strings as names of columns, found .*table\.columns = ",
+        )
+        for columns in (
+            [0, 1],
+            [("who", "sex"), "x"],
+            ["sex", 1.5],
+            [None, "sex"],
+            [b"sex", "x"],
+            pd.MultiIndex.from_tuples([("who", "sex"), ("what", "x")]),
+        )
+        for name in (0, [0], "0", ("who", "sex"), "sex")
+    ),
+    (partial(of_columns, ["sex", "\ud800"]), "names of columns: expected text, found the lone surrogate"),
+    *(
+        (
+            partial(of_columns, ["sex", "x"], note=make(pd.Series(["x", "\ud800"] * 30, dtype=object))),
+            r"column 'note': expected text, found the lone surrogate '.ud800'",
+        )
+        for make in (pd.Series, pd.Categorical)
+    ),
+]
+OUT_OF_RANGE = [
+    (partial(examined, decision_threshold=1j), "decision_threshold: expected a finite number, found 1j"),
+    (partial(examined, decision_threshold=True), "decision_threshold: expected a finite number, found True"),
+    (partial(gap, low=0.3), r"low: expected at most high \(0\.2\), found 0\.3"),
+    (partial(gap, p_value=1.5), r"p_value: expected a number within 0 and 1, or nan, found 1\.5"),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "call", "message"),
+    [*((CaseError, *row) for row in REFUSED), *((ValueError, *row) for row in OUT_OF_RANGE)],
+)
+def test_what_is_refused(error, call, message):
+    with pytest.raises(error, match=message):
+        call()
