@@ -54,14 +54,14 @@ def repeated(people, seed=0):
 
 def test_decisions_are_those_of_the_table_in_its_order_also_in_a_sample():
     people = table()
-    whole = case_of(people)
-    assert (whole.model, whole.task, whole.pos_label) == (None, "classes", "yes")
-    drawn = case_of(people, max_rows=100, scores="score")
+    whole, drawn = case_of(people), case_of(people, max_rows=100, scores="score")
     for case in (whole, whole.sample(100), drawn):
         assert case.decide().tolist() == people.loc[case.table.index, "hired"].eq("yes").tolist()
     assert drawn.score().tolist() == people.loc[drawn.table.index, "score"].tolist()
-    case = Case.from_decisions(people, "hired", y_true="good", weights="weight", **OF_SEX)
-    assert case.features == ("sex", "race", "points", "score")
+    features = Case.from_decisions(people, "hired", y_true="good", weights="weight", **OF_SEX).features
+    assert (whole.model, whole.task, whole.pos_label, features) == (
+        None, "classes", "yes", ("sex", "race", "points", "score")
+    )  # fmt: skip
 
 
 YES, WEIGHT = {"pos_label": "yes"}, {"weights": "weight"}
@@ -82,15 +82,14 @@ def test_labels_of_any_dtype_and_zeros_and_ones_that_need_no_label(dtype, labels
     assert case.decide().tolist() == hired.tolist()
 
 
-def test_decimals_and_numbers_among_objects_are_numbers():
+@pytest.mark.parametrize("kind", [float, lambda value: Decimal(str(value))])
+def test_decimals_and_numbers_among_objects_are_numbers(kind):
     people = table(60).assign(hired=lambda rows: rows["hired"].eq("yes") * 1)
+    given = people.assign(**{name: people[name].map(kind).astype(object) for name in ("hired", "score", "weight")})
     options = {"decisions": "hired", "scores": "score", "weights": "weight", "sensitive_features": "sex"}
-    whole = Case.from_decisions(people, **options)
-    for kind in (float, lambda value: Decimal(str(value))):
-        given = people.assign(**{name: people[name].map(kind).astype(object) for name in ("hired", "score", "weight")})
-        case = Case.from_decisions(given, **options)
-        pd.testing.assert_frame_equal(case.record, whole.record)
-        assert case.decide().tolist() == whole.decide().tolist()
+    case, whole = (Case.from_decisions(rows, **options) for rows in (given, people))
+    pd.testing.assert_frame_equal(case.record, whole.record)
+    assert case.decide().tolist() == whole.decide().tolist()
 
 
 def test_columns_are_aligned_by_label():
@@ -203,15 +202,18 @@ def test_tables_that_would_be_read_wrongly_are_refused_and_doubtful_ones_are_war
 @pytest.mark.filterwarnings("error", "ignore:Scores say little")
 def test_codes_bins_and_tidy_columns_are_not_doubted():
     people, options = messy(
-        {"points": ["01234", "10115", "80331"], "band": ["18-25", "26-40", "41-99"], "race": ["a", "b"]}
+        {
+            "points": ["01234", "10115", "80331"],
+            "band": ["18-25", "26-40", "41-99"],
+            "race": ["a", "b"],
+            "paid": [*range(20)],
+            "level": ["junior", "senior"],
+            "since": ["1.1.2024", "1.7.2024"],
+        }
     )
     age = np.arange(60) % 50
     people = people.assign(
-        decade=pd.cut(age, [-1, 20, 30, 50]),
-        half=pd.cut(age, [0, 20, 30, 50], right=False).astype(str),
-        paid=np.arange(60) % 20,
-        level=["junior", "senior"] * 30,
-        since=["1.1.2024", "1.7.2024"] * 30,
+        decade=pd.cut(age, [-1, 20, 30, 50]), half=pd.cut(age, [0, 20, 30, 50], right=False).astype(str)
     )
     Case.from_decisions(people, "hired", **options)
 
@@ -231,13 +233,13 @@ def test_weights_that_count_decisions_are_refused_however_scaled(columns, scale)
 
 @pytest.mark.parametrize("scale", [1e-89, 1e89])
 def test_of_weights_only_ratios_count(scale):
-    frames = []
-    for factor in (1, scale):
-        rows = table().assign(weight=lambda rows, factor=factor: factor * rows["weight"])
-        case = Case.from_decisions(rows, "hired", weights="weight", features=["points"], **OF_SEX)
-        frames.append(fairlab.audit(case, methods=["rates"]).frame[["estimate", "low", "high", "p_value"]])
-    assert frames[0]["p_value"].lt(1).any()
-    np.testing.assert_allclose(frames[1], frames[0], rtol=1e-9)
+    found, expected = (
+        fairlab.audit(case_of(table().assign(weight=lambda rows: factor * rows["weight"]), **WEIGHT), methods=["rates"])  # noqa: B023
+        for factor in (scale, 1)
+    )
+    numbers = ["estimate", "low", "high", "p_value"]
+    np.testing.assert_allclose(found.frame[numbers], expected.frame[numbers], rtol=1e-9)
+    assert expected.frame["p_value"].lt(1).any()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -292,14 +294,15 @@ def test_scores_of_other_rows_or_of_the_other_label_are_said(scores, said):
 
 
 def test_numbers_are_a_regression_or_decisions_by_a_threshold():
-    people = table()
+    people = table()[["sex", "points"]]
+    points, by_points = people["points"].tolist(), {"decisions": "points", "sensitive_features": "sex"}
     with pytest.warns(UserWarning, match="Decisions are numbers from 0 to 39 and no threshold is given: .* regression"):
-        case = Case.from_decisions(people[["sex", "points"]], "points", sensitive_features="sex")
-    assert case.task == "numbers" and case.number().tolist() == people["points"].tolist()
+        case = Case.from_decisions(people, **by_points)
+    assert (case.task, case.number().tolist()) == ("numbers", points)
     assert {finding.measure for finding in fairlab.audit(case).findings} == {"correlation", "mean_difference"}
-    case = Case.from_decisions(people[["sex", "points"]], "points", sensitive_features="sex", decision_threshold=20)
+    case = Case.from_decisions(people, decision_threshold=20, **by_points)
+    assert (case.has_scores, case.score().tolist()) == (True, points)
     assert case.decide().tolist() == (people["points"] >= 20).tolist()
-    assert case.has_scores and case.score().tolist() == people["points"].tolist()
 
 
 @pytest.mark.parametrize("method", [GroupRates(), FlipTest(), FairTest()])
@@ -349,21 +352,23 @@ def test_an_audit_counts_every_decision_whatever_the_budget():
 def test_a_report_in_all_its_forms(options, tmp_path):
     people = repeated(table(6_000)) if "person" in options else table()
     report = fairlab.audit(case_of(people, y_true="good", **options), methods=["rates"])
-    assert report.verdict == "difference found"
     content = json.loads(report.to_json(tmp_path / "a.json"))
     for text in (report.to_html(), report.to_model_card(), report.to_junit(), content["provenance"]["model"]):
         assert "decisions without a model" in text
-    assert (content["queries"], content["groups"][0]["people"]) == (0, report.groups["sex"]["people"].iloc[0])
+    n_people = report.groups["sex"]["people"].iloc[0]
+    assert (report.verdict, content["queries"], content["groups"][0]["people"]) == ("difference found", 0, n_people)
     judged = judge(report, rules=[Rule.of("selection_rate_difference > 0.05"), Rule.of("counterfactual_flip_rate > 0")])
-    assert judged.failing
-    assert "Themis did not run" in judged.not_judged[0]
+    assert judged.failing and "Themis did not run" in judged.not_judged[0]
     again = judge(report, baseline=tmp_path / "a.json")
     assert again.failing + again.not_judged == []
 
 
 def test_reports_on_other_decisions_have_other_hashes():
-    tables = table(), table().assign(hired=table()["hired"].to_numpy()[::-1])
-    assert len({fairlab.audit(case_of(each), methods=["rates"]).provenance["table_sha256"] for each in tables}) == 2
+    reports = (
+        fairlab.audit(case_of(table().assign(hired=table()["hired"].to_numpy()[::step])), methods=["rates"])
+        for step in (1, -1)
+    )
+    assert len({report.provenance["table_sha256"] for report in reports}) == 2
 
 
 def test_two_quarters_are_compared():
@@ -457,8 +462,9 @@ def test_methods_that_count_people_get_one_decision_of_each_or_refuse_weights():
     assert sorted(people.loc[drawn, "person"]) == list(range(240))
     assert drawn.isin(people.drop_duplicates("person").index).sum() < 240
     found = fairlab.audit(case_of(people, person="person", **WEIGHT), methods=["fliptest", "fairtest"])
-    reason = "It counts whole people, and these have weights."
-    assert found.skipped == (("FlipTest", reason), ("FairTest", reason))
+    assert found.skipped == tuple(
+        (method, "It counts whole people, and these have weights.") for method in ("FlipTest", "FairTest")
+    )
 
 
 def test_groups_of_few_persons_are_not_compared_and_not_shown():
@@ -585,23 +591,6 @@ def test_means_are_compared_as_by_welch_within_a_margin_in_their_unit():
     assert (len(report.significant), list(map(len, failing))) == (1, [1, 0])
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_means_of_weights_and_persons_are_as_precise_as_the_people():
-    rng = np.random.default_rng(0)
-    people = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "pay": rng.normal(30, 5, 300), "person": range(300)})
-    weights = rng.uniform(1, 3, 300)
-
-    def finding(rows, **own):
-        case = Case.from_decisions(rows, "pay", sensitive_features="sex", features=["sex"], **own)
-        return GroupRates().run(case).findings[0]
-
-    once, twice = (finding(rows, person="person") for rows in (people, pd.concat([people] * 2, ignore_index=True)))
-    assert (twice.low, twice.high) == pytest.approx((once.low, once.high))
-    by_hand = people.assign(weight=weights).groupby("sex")[["pay", "weight"]]
-    women, men = (np.average(rows["pay"], weights=rows["weight"]) for _, rows in by_hand)
-    assert finding(people, weights=weights).estimate == pytest.approx(women - men)
-
-
 def of_pay(pay, n_women, **options):
     """Return a case of pay, the women's first."""
     people = pd.DataFrame({"sex": np.repeat(["f", "m"], [n_women, len(pay) - n_women]), "pay": pay} | options)
@@ -610,43 +599,61 @@ def of_pay(pay, n_women, **options):
     )
 
 
+def means_of(*cases):
+    """Return the comparison of means of each case."""
+    return [GroupRates().run(case).findings[0] for case in cases]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_means_of_weights_and_persons_are_as_precise_as_the_people():
+    rng = np.random.default_rng(0)
+    pay, weights, person = rng.normal(30, 5, 300), rng.uniform(1, 3, 300), np.arange(300)
+    once, twice, weighted = means_of(
+        of_pay(pay, 130, person=person),
+        of_pay(pay.repeat(2), 260, person=person.repeat(2)),
+        of_pay(pay, 130, weights=weights),
+    )
+    assert (twice.low, twice.high) == pytest.approx((once.low, once.high))
+    women, men = (np.average(pay[some], weights=weights[some]) for some in (person < 130, person >= 130))
+    assert weighted.estimate == pytest.approx(women - men)
+
+
 @pytest.mark.filterwarnings("ignore:Decisions are numbers")
 @pytest.mark.parametrize("n_women", [30, 300])
 def test_means_of_few_skewed_numbers_are_compared_with_those_of_random_groups(n_women):
     pay = np.random.default_rng(5).lognormal(0, 1, 330)
     pay[:n_women] *= 0.7
-    [found] = GroupRates().run(of_pay(pay, n_women)).findings
-    method = PermutationMethod(n_resamples=100_000, rng=np.random.default_rng(1))
+    [found] = means_of(of_pay(pay, n_women))
+    method, p_value = PermutationMethod(n_resamples=100_000, rng=np.random.default_rng(1)), found.test(0.0)
     tails = [
         ttest_ind(pay[:n_women], pay[n_women:], equal_var=False, alternative=side, method=method).pvalue
         for side in ("less", "greater")
     ]
-    assert found.test(0.0) == pytest.approx(2 * min(tails), rel=0.1)
-    low, high = found.bounds(1 - found.test(0.0) - 0.001)
-    assert not low <= 0 <= high
-    low, high = found.bounds(1 - found.test(0.0) + 0.001)
-    assert low <= 0 <= high
+    assert p_value == pytest.approx(2 * min(tails), rel=0.1)
+    bounds = [found.bounds(1 - p_value + change) for change in (-0.001, 0.001)]
+    assert [low <= 0 <= high for low, high in bounds] == [False, True]
 
 
 @pytest.mark.filterwarnings("ignore:Decisions are numbers")
 def test_means_of_skewed_numbers_differ_by_chance_as_often_as_stated(monkeypatch):
     monkeypatch.setattr(resampling, "RESAMPLES", 199)
     monkeypatch.setattr(resampling, "SUMMED", 0)
-    rng, found, by_welch = np.random.default_rng(1), [], []
+    rng, p_values = np.random.default_rng(1), []
     for _ in range(400):
         pay = rng.lognormal(0, 1, 330)
-        found.append(GroupRates(mean_margin=1e-9).run(of_pay(pay, 30)).findings[0].p_value)
-        by_welch.append(ttest_ind(pay[:30], pay[30:], equal_var=False).pvalue)
-    assert np.mean(np.array(found) <= 0.05) < 0.078 < np.mean(np.array(by_welch) <= 0.05)
+        found = GroupRates(mean_margin=1e-9).run(of_pay(pay, 30)).findings[0].p_value
+        p_values.append((found, ttest_ind(pay[:30], pay[30:], equal_var=False).pvalue))
+    resampled, by_welch = (np.array(p_values) <= 0.05).mean(axis=0)
+    assert resampled < 0.078 < by_welch
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_skewed_numbers_of_equal_weights_and_said_twice_are_tested_alike():
     pay = np.random.default_rng(5).lognormal(0, 1, 330)
-    plain, weighted = of_pay(pay, 30), of_pay(pay, 30, weights=np.full(330, 2.0))
-    person = np.tile(np.arange(330), 2)
-    order = np.argsort(np.tile(np.arange(330) >= 30, 2), kind="stable")
-    twice = of_pay(np.tile(pay, 2)[order], 60, person=person[order])
-    found = [GroupRates().run(case).findings[0] for case in (plain, weighted, twice)]
-    assert [each.p_value for each in found] == pytest.approx([found[0].p_value] * 3)
-    assert [each.high - each.low for each in found] == pytest.approx([found[0].high - found[0].low] * 3)
+    plain, *others = means_of(
+        of_pay(pay, 30),
+        of_pay(pay, 30, weights=np.full(330, 2.0)),
+        of_pay(pay.repeat(2), 60, person=np.arange(330).repeat(2)),
+    )
+    for each in others:
+        assert (each.p_value, each.high - each.low) == pytest.approx((plain.p_value, plain.high - plain.low))
