@@ -30,25 +30,6 @@ def test_a_function_is_imported_from_the_current_directory(folder):
     assert load_model("bank_to_load:predict.itself")(pd.DataFrame({"age": range(9)})).shape == (9,)
 
 
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("predict", "model: expected module:name, a Keras file"),
-        ("no_such_module:predict", "model: no module 'no_such_module' in"),
-        ("bank_to_load:missing", "model: module 'bank_to_load' has no 'missing'"),
-        ("broken_to_load:predict", "model: module 'broken_to_load' needs 'nothing_of_the_kind'"),
-        ("failing_to_load:predict", r"'failing_to_load' could .*: KeyError: 'weights' \(failing_to_load.py, line 2"),
-        ("misspelt_to_load:predict", "'misspelt_to_load' could not be opened: SyntaxError: .*misspelt_to_load.py"),
-        ("ending_to_load:predict", "module 'ending_to_load' could not be opened: SystemExit"),
-        ("gone.keras", "model: there is no file gone.keras"),
-        ("gone.pkl", "model: there is no file gone.pkl"),
-    ],
-)
-def test_what_cannot_be_found_is_named(folder, name, error):
-    with pytest.raises(ValueError, match=error):
-        load_model(name)
-
-
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".PICKLE"])
 def test_a_pickle_is_opened_only_when_trusted(folder, suffix):
     joblib.dump({"a": 1}, folder / f"model{suffix}")
@@ -96,15 +77,26 @@ def test_a_file_that_cannot_be_opened_is_a_sentence(folder, name, content):
 
 
 @pytest.fixture
-def read(tmp_path, recwarn):
+def read(here, recwarn):
     """Return a function of a CSV's text: its columns, None for a missing value, and what was warned of."""
 
     def of_text(text, dtype=None, name="t.csv", **options):
-        (tmp_path / name).write_text(text)
-        table = read_table(tmp_path / name, dtype, **options).astype(object)
+        (here / name).write_bytes(text.encode(errors="surrogateescape"))
+        table = read_table(here / name, dtype, **options).astype(object)
         return table.where(table.notna(), None).to_dict("list"), [str(recwarn.pop().message) for _ in list(recwarn)]
 
     return of_text
+
+
+def lines(texts):
+    """Return a CSV of these texts in its first column."""
+    return "\n".join(["a,b", *(f"{text},x" for text in texts)])
+
+
+def read_column(column, kind):
+    """Return a column of a file that has types of its own, read as another type."""
+    pd.DataFrame({"a": column}).to_parquet("t.parquet")
+    return read_table("t.parquet", {"a": kind})["a"].tolist()
 
 
 ENDINGS = {
@@ -126,26 +118,6 @@ def test_tables_are_read_by_their_ending(tmp_path, name):
         pytest.importorskip("pyarrow")
     ENDINGS[name](tmp_path / name, "a,b\n1,x\n\n2,NA\n")
     assert read_table(tmp_path / name).to_dict("list") == {"a": [1, 2], "b": ["x", "NA"]}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a;b\n1,5;2\n", "expected columns separated by ',' and numbers like 1.5, found ';'"),
-        ("a\tb\n1\t2\n", r"expected columns separated by ',' and numbers like 1.5, found '\\t'"),
-        ("a,b\n1,2,3\n4,5,6\n", "expected 2 fields in each row, as in the first line, found 3 in line 2"),
-        ('a,b\n"1\n1",2\n4\n', "found 1 in line 4"),
-        ("a,b,\n1,2\n", "expected 3 fields"),
-        ("a,b,a\n1,2,3\n", "expected a name for each column, found 'a' twice"),
-        ('a,b\n"1,2\n', "unexpected end of data"),
-        ("\n", "it is empty"),
-        ("a,b\n1,\udcff\n", "codec can't decode byte 0xff"),
-    ],
-)
-def test_a_table_that_would_be_read_askew_is_refused(tmp_path, text, message):
-    (tmp_path / "t.csv").write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(ValueError, match=f"t.csv could not be read as a table: .*{message}"):
-        read_table(tmp_path / "t.csv")
 
 
 TEXTS = 'country,status,none\nNA,None,\n,null,\n"",n/a,\nZA,x,\n'
@@ -239,71 +211,97 @@ TYPED = [  # what stands in the file, the type, and the values
 
 @pytest.mark.parametrize(("texts", "kind", "expected"), TYPED)
 def test_a_type_that_is_asked_for_keeps_the_values(read, texts, kind, expected):
-    text = "\n".join(["a,b", *(f"{text},x" for text in texts)])
-    assert read(text, {"a": kind}) == ({"a": expected, "b": ["x"] * 3}, [])
-
-
-@pytest.mark.parametrize(
-    ("texts", "kind", "found"),
-    [
-        (["yes", "no"], "bool", "found 'yes'"),
-        (["2", "1"], "bool", "found '2'"),
-        (["True", ""], "bool", "a value is missing"),
-        (["1", "NA"], "int64", "a value is missing"),
-        (["300", "1"], "int8", "found 300"),
-        (["-1", "1"], "uint8", "found -1|out of bounds"),
-        (["1.5", "1"], "Int64", "found 1.5|cannot safely cast"),
-        (["1e300", "1"], "float32", "found 1e"),
-        (["1_000", "1"], "float", "found '1_000'"),
-        (["soon", "2024-01-01"], "datetime64[ns]", "soon"),
-        (["2024-01-01", "02.01.2024"], "date", "expected the year first, as in 2025-01-31, found '02.01.2024'"),
-        (["2024-01-01", "2024-13-01"], "datetime64", "13"),
-        (["women", "wombats"], "U3", "expected 'str', which cuts no text"),
-        (["2500-01-01", "2024-01-01"], "datetime64[ns]", "[Oo]ut of bounds"),
-    ],
-)
-def test_a_type_that_does_not_fit_is_refused(read, texts, kind, found):
-    with pytest.raises(ValueError, match=rf"dtype: a cannot be read as '{re.escape(kind)}': .*({found})"):
-        read("\n".join(["a,b", *(f"{text},x" for text in texts)]), {"a": kind})
+    assert read(lines(texts), {"a": kind}) == ({"a": expected, "b": ["x"] * 3}, [])
 
 
 @pytest.mark.parametrize(
     ("column", "kind", "expected"),
     [(["False", "true"], "bool", [False, True]), ([0.0, 1.0], "bool", [False, True]), ([1, 0], "str", ["1", "0"])],
 )
-def test_types_hold_for_other_formats(tmp_path, column, kind, expected):
-    pd.DataFrame({"a": column}).to_parquet(tmp_path / "t.parquet")
-    assert read_table(tmp_path / "t.parquet", {"a": kind})["a"].tolist() == expected
+def test_types_hold_for_other_formats(here, column, kind, expected):
+    assert read_column(column, kind) == expected
 
 
-@pytest.mark.parametrize(("column", "kind"), [([2, 1], "bool"), ([300, 1], "int8"), ([1.5, 1.0], "int64")])
-def test_types_that_do_not_hold_for_other_formats(tmp_path, column, kind):
-    pd.DataFrame({"a": column}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=f"a cannot be read as '{kind}': found {column[0]}"):
-        read_table(tmp_path / "t.parquet", {"a": kind})
+NOT_FOUND = [
+    ("predict", "model: expected module:name, a Keras file"),
+    ("no_such_module:predict", "model: no module 'no_such_module' in"),
+    ("bank_to_load:missing", "model: module 'bank_to_load' has no 'missing'"),
+    ("broken_to_load:predict", "model: module 'broken_to_load' needs 'nothing_of_the_kind'"),
+    ("failing_to_load:predict", r"'failing_to_load' could .*: KeyError: 'weights' \(failing_to_load.py, line 2"),
+    ("misspelt_to_load:predict", "'misspelt_to_load' could not be opened: SyntaxError: .*misspelt_to_load.py"),
+    ("ending_to_load:predict", "module 'ending_to_load' could not be opened: SystemExit"),
+    ("gone.keras", "model: there is no file gone.keras"),
+    ("gone.pkl", "model: there is no file gone.pkl"),
+]
+ASKEW = [
+    ("a;b\n1,5;2\n", "expected columns separated by ',' and numbers like 1.5, found ';'"),
+    ("a\tb\n1\t2\n", r"expected columns separated by ',' and numbers like 1.5, found '\\t'"),
+    ("a,b\n1,2,3\n4,5,6\n", "expected 2 fields in each row, as in the first line, found 3 in line 2"),
+    ('a,b\n"1\n1",2\n4\n', "found 1 in line 4"),
+    ("a,b,\n1,2\n", "expected 3 fields"),
+    ("a,b,a\n1,2,3\n", "expected a name for each column, found 'a' twice"),
+    ('a,b\n"1,2\n', "unexpected end of data"),
+    ("\n", "it is empty"),
+    ("a,b\n1,\udcff\n", "codec can't decode byte 0xff"),
+]
+OF_OTHER_TYPES = [
+    (["yes", "no"], "bool", "found 'yes'"),
+    (["2", "1"], "bool", "found '2'"),
+    (["True", ""], "bool", "a value is missing"),
+    (["1", "NA"], "int64", "a value is missing"),
+    (["300", "1"], "int8", "found 300"),
+    (["-1", "1"], "uint8", "found -1|out of bounds"),
+    (["1.5", "1"], "Int64", "found 1.5|cannot safely cast"),
+    (["1e300", "1"], "float32", "found 1e"),
+    (["1_000", "1"], "float", "found '1_000'"),
+    (["soon", "2024-01-01"], "datetime64[ns]", "soon"),
+    (["2024-01-01", "02.01.2024"], "date", "expected the year first, as in 2025-01-31, found '02.01.2024'"),
+    (["2024-01-01", "2024-13-01"], "datetime64", "13"),
+    (["women", "wombats"], "U3", "expected 'str', which cuts no text"),
+    (["2500-01-01", "2024-01-01"], "datetime64[ns]", "[Oo]ut of bounds"),
+]
+TWO = "zip,age\n1,2\n"
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda file: read_table(file, {"wage": "str"}), "dtype: .*no column wage"),
-        (lambda file: read_table(file, {"age": "many"}), "dtype: .*age cannot be read as 'many'"),
-        (lambda file: read_table(file.with_name("gone.csv")), "table: there is no file"),
-        (lambda file: command_model("python 'score.py"), "is no command line"),
-        (lambda file: command_model(" "), "expected a command line"),
+        *((lambda read, name=name: load_model(name), message) for name, message in NOT_FOUND),
+        *(
+            (lambda read, text=text: read(text), f"t.csv could not be read as a table: .*{message}")
+            for text, message in ASKEW
+        ),
         *(
             (
-                lambda file, name=name: read_table(file.rename(file.with_name(name))),
+                lambda read, texts=texts, kind=kind: read(lines(texts), {"a": kind}),
+                rf"dtype: a cannot be read as '{re.escape(kind)}': .*({found})",
+            )
+            for texts, kind, found in OF_OTHER_TYPES
+        ),
+        *(
+            (
+                lambda read, column=column, kind=kind: read_column(column, kind),
+                f"a cannot be read as '{kind}': found {column[0]}",
+            )
+            for column, kind in (([2, 1], "bool"), ([300, 1], "int8"), ([1.5, 1.0], "int64"))
+        ),
+        (lambda read: read(TWO, {"wage": "str"}), "dtype: .*no column wage"),
+        (lambda read: read(TWO, {"age": "many"}), "dtype: .*age cannot be read as 'many'"),
+        (lambda read: read_table("gone.csv"), "table: there is no file"),
+        (lambda read: command_model("python 'score.py"), "is no command line"),
+        (lambda read: command_model(" "), "expected a command line"),
+        *(
+            (
+                lambda read, name=name: read(TWO, name=name),
                 r"one of \.csv, \.csv\.gz, .*\.parquet, \.pq, \.feather, found",
             )
             for name in ("t.xlsx", "t", "t.csv.rar", "t.parquet.gz", "t.gz")
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused(tmp_path, call, message):
-    (tmp_path / "t.csv").write_text("zip,age\n1,2\n")
+def test_what_cannot_be_found_or_read_is_refused(folder, read, call, message):
     with pytest.raises(ValueError, match=message):
-        call(tmp_path / "t.csv")
+        call(read)
 
 
 @pytest.mark.parametrize(
