@@ -17,7 +17,7 @@ import pytest
 from audited import finding, people, report_of
 from scipy.special import ndtri
 from scipy.stats import binom, binomtest
-from truth import FOLDER
+from truth import FOLDER, main
 
 from fairlab import Case, audit
 from fairlab.auditing.guard import judge
@@ -312,10 +312,7 @@ def test_the_counts_come_out_again():
 
 
 if __name__ == "__main__":
-    tables = {"answers": pd.concat([count(), count_surveyed()], ignore_index=True), "answers_power": power()}
-    for name, frame in tables.items():
-        print(frame.to_string())
-        if "--write" in sys.argv:
-            frame.to_csv(FOLDER / f"{name}.csv", index=False)
+    main("answers", lambda: pd.concat([count(), count_surveyed()], ignore_index=True))
+    main("answers_power", power)
     if "--write" in sys.argv:
-        drawing(tables["answers_power"]).savefig(project().docs / "_static" / "answers_power.svg")
+        drawing(pd.read_csv(FOLDER / "answers_power.csv")).savefig(project().docs / "_static" / "answers_power.svg")

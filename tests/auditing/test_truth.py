@@ -171,7 +171,9 @@ def test_the_counts_come_out_again_and_are_as_stated(statement):
     pd.testing.assert_frame_equal(tabulate(counted(statement)), committed)
 
 
-@pytest.mark.parametrize("method", ["adf", "auditing", "fairtest", "fliptest", "individual_fairness", "themis"])
+@pytest.mark.parametrize(
+    "method", ["adf", "auditing", "fairtest", "fliptest", "individual_fairness", "margins_within", "themis"]
+)
 def test_committed_counts_are_within_what_is_stated(method):
     table = pd.read_csv(FOLDER / f"{method}.csv")
     check(table)
