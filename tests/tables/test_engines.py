@@ -1,7 +1,6 @@
 """One contract on six engines: equal counts, thresholds, trees, tests and intervals."""
 
 from fractions import Fraction
-from itertools import count
 from operator import mul
 
 import numpy as np
@@ -94,33 +93,32 @@ ENGINES = ["pandas", "polars", "polars lazy", "arrow", "duckdb", "files", "folde
 @pytest.fixture(scope="module", params=ENGINES)
 def to_engine(request, tmp_path_factory):
     """Return what brings a frame into an engine."""
-    if request.param in ("files", "folder"):
+
+    def to_files(frame):
         pytest.importorskip("duckdb")
+        folder = tmp_path_factory.mktemp("files")
+        for place, part in enumerate((frame.head(len(frame) // 3), frame.tail(-(len(frame) // 3)))):
+            part.to_parquet(folder / f"{place}.parquet")
+        files = str(folder / "*.parquet")
+        return files if request.param == "files" else str(encode(files, folder / "codes", key="id"))
 
-        def written(frame):
-            folder = tmp_path_factory.mktemp("files")
-            for place, part in enumerate((frame.head(len(frame) // 3), frame.tail(-(len(frame) // 3)))):
-                part.to_parquet(folder / f"{place}.parquet")
-            files = str(folder / "*.parquet")
-            return files if request.param == "files" else str(encode(files, folder / "codes", key="id"))
+    def to_relation(frame):
+        connection = pytest.importorskip("duckdb").connect()
+        connection.execute("CREATE TABLE people AS SELECT * FROM frame")
+        return connection.table("people")
 
-        return written
-    if request.param == "spark connect":
-        return request.getfixturevalue("spark").createDataFrame
-    if request.param == "duckdb":
-        connection, names = pytest.importorskip("duckdb").connect(), (f"people{number or ''}" for number in count())
-
-        def to_relation(frame):
-            connection.execute(f"CREATE TABLE {(name := next(names))} AS SELECT * FROM frame")
-            return connection.table(name)
-
-        return to_relation
-    if request.param == "arrow":
-        return pytest.importorskip("pyarrow").Table.from_pandas
-    if request.param == "pandas":
-        return EngineTable  # or a frame of pandas is looked at in memory
-    polars = pytest.importorskip("polars")
-    return polars.from_pandas if request.param == "polars" else lambda frame: polars.from_pandas(frame).lazy()
+    match request.param:
+        case "pandas":
+            return EngineTable  # or a frame of pandas is looked at in memory
+        case "polars":
+            return pytest.importorskip("polars").from_pandas
+        case "polars lazy":
+            return lambda frame: pytest.importorskip("polars").from_pandas(frame).lazy()
+        case "arrow":
+            return pytest.importorskip("pyarrow").Table.from_pandas
+        case "spark connect":
+            return request.getfixturevalue("spark").createDataFrame
+    return to_relation if request.param == "duckdb" else to_files
 
 
 @pytest.fixture(scope="module")
@@ -188,10 +186,9 @@ def test_counts_in_memory_are_those_of_masks():
     frame, table = people(), in_memory()
     is_first = (frame["town"] == "u") & (frame["age"] <= 25)  # part 0 of the third split
     is_third = (frame["town"] == "u") & (frame["age"] > 40) & (frame["sex"] == "f")
-    [counts] = table.tabulate([(THIRD, OFFER)])
+    [counts], [whole] = table.tabulate([(THIRD, OFFER)]), table.tabulate([()])
     expected = [[(mask & ~frame["offer"]).sum(), (mask & frame["offer"]).sum()] for mask in (is_first, is_third)]
-    assert counts[[0, 2]].tolist() == expected
-    assert table.tabulate([()])[0] == N
+    assert (counts[[0, 2]].tolist(), whole) == (expected, N)
 
 
 @pytest.mark.parametrize("max_bins", [3, 10])
@@ -314,18 +311,31 @@ def test_impact_ratios_of_decisions(to_engine):
     )
 
 
-def test_labels_in_two_spellings_are_refused_and_a_third_one_is_said():
-    frame = people().assign(said=np.resize(["yes", "no", "YES"], N), other=np.resize(["yes", "no", "later"], N))
-    options = {"sensitive_features": "sex", "pos_label": "yes"}
-    for roles in ({"decisions": "said"}, {"decisions": "other", "y_true": "said"}):
-        said = f"{[*roles][-1]}: expected one spelling of each label, found 'YES', 'yes'"
-        with pytest.raises(ValueError, match=said):
-            impact_table(frame, **options, **roles)
+SPELT = people().assign(said=np.resize(["yes", "no", "YES"], N), other=np.resize(["yes", "no", "later"], N))
+OF_SEX = {"sensitive_features": "sex", "pos_label": "yes"}
+
+
+def test_a_third_label_is_said():
     with pytest.warns(UserWarning, match="Only 'yes' counts as favourable; as unfavourable count 'later', 'no'"):
-        found = impact_table(frame, decisions="other", **options)
+        found = impact_table(SPELT, decisions="other", **OF_SEX)
     assert found["selected"].sum() == N // 3
-    with pytest.raises(ValueError, match="counts: expected strings as names of columns, found 0"):
-        impact_table(frame.set_axis(range(frame.shape[1]), axis=1), decisions="other", **options)
+
+
+@pytest.mark.parametrize(
+    ("frame", "roles", "said"),
+    [
+        (SPELT, {"decisions": "said"}, "decisions: expected one spelling of each label, found 'YES', 'yes'"),
+        (SPELT, {"decisions": "other", "y_true": "said"}, "y_true: expected one spelling of each label, found 'YES'"),
+        (
+            SPELT.set_axis(range(SPELT.shape[1]), axis=1),
+            {"decisions": "other"},
+            "counts: expected strings as names of columns, found 0",
+        ),
+    ],
+)
+def test_labels_in_two_spellings_and_columns_without_names_are_refused(frame, roles, said):
+    with pytest.raises(ValueError, match=said):
+        impact_table(frame, **OF_SEX, **roles)
 
 
 @pytest.mark.parametrize("dtype", [bool, int, float])
