@@ -65,11 +65,6 @@ class Gap(Metric):
         return Interval(gap - 1, gap + 1, 0.01)
 
 
-def everyone(source, *arguments, exact=True, **options):
-    """Return what an investigation says of everyone, by the part of the first sensitive feature's rows."""
-    return rows_of(investigate(source, Investigation(*arguments, **options), exact=exact))
-
-
 def rows_of(report, context="everyone"):
     """Return the rows on a subgroup, by part."""
     frame = report.frame
@@ -152,9 +147,8 @@ def test_default_metrics_have_the_variant_of_the_source(people, output, explanat
 
 def test_a_metric_of_ones_own(source):
     found = investigate(source, Investigation("gender", "age", metric={"gender": Gap()}, max_depth=2))
-    test = rows_of(found).loc[""]
-    assert test["high"] - test["low"] == pytest.approx(2)
-    assert "GAP = [" in str(found)
+    low, high = rows_of(found).loc["", ["low", "high"]]
+    assert (high - low, "GAP = [" in str(found)) == (pytest.approx(2), True)
 
 
 # subgroups
@@ -163,8 +157,8 @@ def test_a_metric_of_ones_own(source):
 def test_every_sensitive_feature_has_its_own_subgroups_over_the_others(source):
     investigation = Investigation(["gender", "race"], "offer", min_leaf_size=20).fit(source)
     assert investigation.context_ == ["gender", "race", "region", "age", "constant"]
-    nodes = [(name, node) for name, root in investigation.trees_.items() for node in root.walk()]
-    assert [name for name, node in nodes if name in {condition.attribute for condition in node.conditions}] == []
+    for name, root in investigation.trees_.items():
+        assert name not in {condition.attribute for node in root.walk() for condition in node.conditions}
 
 
 def test_a_missing_category_is_a_group_and_a_subgroup_of_its_own(people):
@@ -175,32 +169,30 @@ def test_a_missing_category_is_a_group_and_a_subgroup_of_its_own(people):
 
 
 def test_subgroups_without_anyone_in_the_test_set():
-    train, _ = train_test_split(np.arange(400), train_size=0.5, random_state=0)
+    rare = train_test_split(np.arange(400), train_size=0.5, random_state=0)[0][:50]
     data = pd.DataFrame(np.random.default_rng(0).integers(2, size=(400, 2)), columns=["group", "output"]).astype(str)
-    data["place"] = "common"
-    data.loc[train[:50], "place"] = "rare"
-    data.loc[train[:50], "output"] = data.loc[train[:50], "group"]
+    data["place"] = np.where(np.isin(np.arange(400), rare), "rare", "common")
+    data.loc[rare, "output"] = data.loc[rare, "group"]
     report = investigate(DataSource(data.astype("category")), Investigation("group", "output", min_leaf_size=20))
     nobody = rows_of(report, "place: rare").loc[""]
     assert nobody[["size", "p_value", "effect", "significant"]].tolist() == [0, 1, 0, False]
-    assert np.isnan(nobody["low"])
-    assert "rare" not in str(report)
+    assert (np.isnan(nobody["low"]), "rare" in str(report)) == (True, False)
 
 
 def test_debugging_tests_the_same_subgroups_on_a_new_test_set(source):
     investigation = Investigation(**ASK, metric=Difference(smoothing=1)).fit(source)
-    first = rows_of(investigation.test())
-    explained = investigation.with_explanatory("region")
+    first, explained = rows_of(investigation.test()), investigation.with_explanatory("region")
     assert (explained.nodes("gender"), explained.metrics_["gender"].smoothing) == (investigation.nodes("gender"), 1)
     report = explained.test()
-    second = rows_of(report)
+    second, smallest = rows_of(report), report.frame.nsmallest(1, "raw_p_value").iloc[0]
     assert second["metric"].to_dict() == {"": "COND-DIFF", "region: north": "DIFF", "region: south": "DIFF"}
     assert not first.loc["", "counts"].equals(second.loc["", "counts"])
     # Subgroups by the number of hypotheses in each: the conditional one and both strata, whether they occur or not.
-    smallest = report.frame.nsmallest(1, "raw_p_value").iloc[0]
     assert smallest["p_value"] == pytest.approx(3 * len(explained.nodes("gender")) * smallest["raw_p_value"])
-    with pytest.raises(BudgetSpentError):
+    with pytest.raises(BudgetSpentError, match="the budget of 2 test sets is spent"):
         investigation.test()
+    with pytest.raises(BudgetSpentError, match="the budget of 2 test sets is spent"):  # and nothing is searched for
+        investigate(source, Investigation("no such column", "offer"))
 
 
 # tests and their correction
@@ -224,13 +216,11 @@ def test_the_level_of_a_report_may_be_chosen(source):
 def test_several_investigations_share_one_test_set_and_the_correction(people, variant):
     several = [Investigation(name, "offer", context=[], metric=NMI()) for name in ("gender", "race")]
     source = DataSource(people, budget=2, variant=variant)
-    report, level = investigate(source, several), 1 - (1 - source.confidence_level_) / 2
-    assert source.remaining_ == 1
-    tests = report.to_frame()
+    tests, level = investigate(source, several).to_frame(), 1 - (1 - source.confidence_level_) / 2
     raw = tests["raw_p_value"].tolist()
     # One hypothesis each; as published, each is a family of its own.
-    expected = holm(raw) if variant == "sound" else raw
-    assert tests["p_value"].tolist() == pytest.approx(expected)
+    assert tests["p_value"].tolist() == pytest.approx(holm(raw) if variant == "sound" else raw)
+    assert source.remaining_ == 1
     with DataSource(people, budget=2, variant=variant).lend_test_set() as tested:
         for name, low, high in tests[["sensitive_features", "low", "high"]].itertuples(index=False):
             sample, rng = Sample(tested[name], tested["offer"]), np.random.default_rng(0)
@@ -239,11 +229,11 @@ def test_several_investigations_share_one_test_set_and_the_correction(people, va
 
 
 def test_a_correlation_from_sums_is_that_of_the_values(people):
-    [test] = everyone(DataSource(people), "gender", "age", context=[]).itertuples()
+    [test] = investigate(DataSource(people), Investigation("gender", "age", context=[])).frame.itertuples()
     with DataSource(people).lend_test_set() as tested:
         expected = Correlation().exact(Sample(tested["gender"], tested["age"]), confidence_level=0.95, rng=None)
-    assert (test.low, test.high) == pytest.approx((expected.low, expected.high))
-    assert test.raw_p_value == pytest.approx(expected.p_value)
+    found = test.low, test.high, test.raw_p_value
+    assert found == pytest.approx((expected.low, expected.high, expected.p_value))
 
 
 def test_ten_investigations_of_noise_at_once_keep_the_level():
@@ -251,7 +241,7 @@ def test_ten_investigations_of_noise_at_once_keep_the_level():
     for number in range(n):
         rng = np.random.default_rng([number, 4])
         table = pd.DataFrame({f"o{k}": rng.choice(["no", "yes"], 120) for k in range(10)})
-        several = [Investigation("sex", f"o{k}", context=[], min_leaf_size=20) for k in range(10)]
+        several = [Investigation("sex", name, context=[], min_leaf_size=20) for name in table]
         report = investigate(DataSource(table.assign(sex=rng.choice(["f", "m"], 120))), several)
         alarms += report.to_frame()["significant"].any()
     assert alarms <= binom.ppf(0.999, n, 0.05)
@@ -269,12 +259,6 @@ def test_investigations_of_several_sources_spend_no_test_set(source, people):
     with pytest.raises(ValueError, match="expected all fitted to one DataSource, found several"):
         Investigation(**ASK).fit(source).test(Investigation(**ASK).fit(DataSource(people)))
     assert source.remaining_ == 2
-
-
-def test_without_a_test_set_nothing_is_searched_for(source):
-    source.remaining_ = 0
-    with pytest.raises(BudgetSpentError, match="the budget of 2 test sets is spent"):
-        investigate(source, Investigation("no such column", "offer"))
 
 
 # discovery
@@ -307,7 +291,8 @@ def test_labels_are_tested_in_every_subgroup_by_the_label_metric(people, metric)
 
 def test_labels_that_nobody_has(people):
     source = DataSource(people.assign(tag=0, some=(people["age"] > 40).astype(int)))
-    assert everyone(source, "gender", ["tag", "some"], context=[]).loc["tag", "p_value"] == 1
+    found = investigate(source, Investigation("gender", ["tag", "some"], context=[]))
+    assert rows_of(found).loc["tag", "p_value"] == 1
 
 
 # error profiling
@@ -316,10 +301,12 @@ def test_labels_that_nobody_has(people):
 def test_error_profiling_leaves_prediction_and_truth_out_of_the_subgroups(people):
     data = people.assign(truth=people["offer"].where(people["gender"] == "male", "yes"))
     investigation = Investigation(**ASK, ground_truth="truth").fit(DataSource(data))
-    assert investigation.context_ == ["gender", "race", "region", "age", "constant"]
     found = investigation.test().frame.iloc[0]
-    assert found["counts"].index.tolist() == ["correct", "false negative", "false positive", "Total"]
-    assert found["significant"]
+    assert (investigation.context_, found["counts"].index.tolist(), found["significant"]) == (
+        ["gender", "race", "region", "age", "constant"],
+        ["correct", "false negative", "false positive", "Total"],
+        True,
+    )
 
 
 NO_YES = pd.CategoricalDtype(["yes", "no"], ordered=True)  # here, no is the positive one
@@ -364,17 +351,15 @@ def split(source):
 
 def test_the_split_is_that_of_scikit_learn_in_its_order_and_a_budget_hands_out_the_last_slice_first():
     train, test = (part.tolist() for part in train_test_split(np.arange(101), train_size=0.5, random_state=0))
-    source = DataSource(PEOPLE, budget=3)
-    assert split(DataSource(PEOPLE)) == [train, test]
-    assert split(source) == [train, test[34:], test[17:34], test[:17]]
-    assert (source.n_train, source.confidence_level_) == (50, pytest.approx(0.95 ** (1 / 3)))
+    given, rest = [*range(0, 101, 3)], np.flatnonzero(np.arange(101) % 3).tolist()
+    thirds = DataSource(PEOPLE, budget=3)
+    assert [*map(split, (DataSource(PEOPLE), thirds, DataSource(PEOPLE, budget=2, train=np.arange(101) % 3 == 0)))] == [
+        [train, test],
+        [train, test[34:], test[17:34], test[:17]],
+        [given, rest[33:66], rest[:33]],  # rows for training may be given
+    ]
+    assert (thirds.n_train, thirds.confidence_level_) == (50, pytest.approx(0.95 ** (1 / 3)))
     assert DataSource(PEOPLE, budget=2, train_size=1 / 3).n_train == 33
-
-
-def test_rows_for_training_may_be_given():
-    train = np.arange(101) % 3 == 0
-    test = np.flatnonzero(~train).tolist()
-    assert split(DataSource(PEOPLE, budget=2, train=train)) == [[*range(0, 101, 3)], test[33:66], test[:33]]
 
 
 def refuses_the_north(rows):
@@ -414,11 +399,10 @@ def test_neither_a_failed_test_nor_a_later_change_of_the_table_changes_the_split
 
 def test_few_whole_numbers_are_categories_and_the_source_says_so():
     data = pd.DataFrame({"race": [1, 2, 3, 1] * 5, "age": range(20), "loan": [0, 1] * 10, "name": ["a", "b"] * 10})
-    source = DataSource(data, numbers="loan")
+    source, told = DataSource(data, numbers="loan"), DataSource(data, categories=["race", "loan"])
     kinds = {name: column.is_categorical for name, column in source.training_set(data.columns).items()}
     assert kinds == {"race": True, "age": False, "loan": False, "name": True}
-    warnings = source.warnings, DataSource(data, categories=["race", "loan"]).warnings
-    assert warnings == ({"race": "3 different whole numbers"}, {})
+    assert (source.warnings, told.warnings) == ({"race": "3 different whole numbers"}, {})
 
 
 ORDERED = pd.CategoricalDtype(["low", "high", "never"], ordered=True)
