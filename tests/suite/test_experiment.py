@@ -1,3 +1,4 @@
+import subprocess
 import sys
 
 import cloudpickle
@@ -168,6 +169,11 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
 def test_wrong_calls_are_refused(experiment, call, error, message):
     with pytest.raises(error, match=message):
         call(experiment)
+
+
+def test_a_notebook_can_import_what_it_could_without_fairlab():
+    code = "from fairlab import Experiment\nExperiment.open\nimport webcolors, uri_template"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("call", [work_folder, lambda: batch.run_batch(["toy/mean"], "smoke")])

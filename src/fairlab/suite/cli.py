@@ -15,6 +15,9 @@ from fairlab.data.project import project
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
 from fairlab.suite.published import paper_keys
 
+# What nbformat's checker of schemas loads for formats that no notebook has, longer than all else takes; none of these
+# commands runs code of users in its own process, which might need them.
+sys.modules |= dict.fromkeys({"rfc3987_syntax", "isoduration", "webcolors", "uri_template"} - sys.modules.keys())
 AT_LEAST_ONE = click.IntRange(min=1)
 
 
