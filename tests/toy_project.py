@@ -4,10 +4,9 @@ import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import nbformat
 import pandas as pd
 from matplotlib.figure import Figure
-
-from fairlab.suite.notebook import KERNEL_SPEC, nbformat  # which loads less here than by itself
 
 PUBLISHED = """
 paper: {key: toy, title: "A toy", authors: Nobody, venue: Nowhere, doi: "10.0/0"}
@@ -85,7 +84,8 @@ def line(frame, *, color="black"):
 
 def write_notebook(path: Path, cells) -> Path:
     """Write a notebook of code cells, the first of them tagged as the parameters."""
-    metadata = {"kernelspec": KERNEL_SPEC, "language_info": {"name": "python"}}
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     notebook = nbformat.v4.new_notebook(metadata=metadata)
     notebook.cells = [nbformat.v4.new_code_cell(textwrap.dedent(cell).strip()) for cell in cells]
     notebook.cells[0].metadata["tags"] = ["parameters"]

@@ -26,7 +26,6 @@ nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
 logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print is in our errors
 
-KERNEL_SPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}  # in every notebook
 ANSI = re.compile(r"\x1b\[[\d;]*m")  # colours of a traceback
 
 
@@ -138,7 +137,7 @@ def execute(
         raise NotebookError(f"the kernel could not be started or reached: {error}") from error
     finally:
         with suppress(OSError, ValueError):  # none, or a truncated one, as on a full disk
-            _tidy(executed)
+            _name_paths(executed)
 
 
 def _place(error) -> str:
@@ -163,16 +162,11 @@ def _kernel_class(arguments, log):
     return Kernel
 
 
-def _tidy(executed) -> None:
-    """Remove machine paths and run times from an executed notebook, so that it can be shared."""
-    content = nbformat.read(executed, as_version=4)
-    content.metadata.pop("papermill", None)
-    content.metadata["kernelspec"] = KERNEL_SPEC
-    for cell in content.cells:
-        cell.metadata.pop("papermill", None)
-        cell.metadata.pop("execution", None)
-    text = nbformat.writes(content)
-    for path, name in ((project().root, "."), (Path(sys.prefix), "<environment>"), (Path("~").expanduser(), "~")):
+def _name_paths(executed) -> None:
+    """Replace the paths of this machine in an executed notebook by names, so that it can be shared."""
+    text = executed.read_text(encoding="utf-8")
+    places = {project().results: "results", project().root: ".", Path(sys.prefix): "<environment>", Path.home(): "~"}
+    for path, name in places.items():
         if len(path.parts) > 1:  # a home of "/" is no name to look for
             text = re.sub(rf"{re.escape(str(path))}(?![\w.-])", name, text)
     write_text(executed, text)
