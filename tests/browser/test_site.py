@@ -275,8 +275,8 @@ VISITORS = {
     "student": ("index.html", ["article >> text=Teach", ".fl-cards a >> nth=0"], "text=Download the notebook"),
     "student of ADF": (
         "papers/adf.html",
-        ["a >> text=adf/versus_aequitas", "text=All parameters"],
-        "code >> text=fairlab run adf/versus_aequitas -p n_local 500",
+        ["a >> text=adf/versus_aequitas"],
+        'pre:has-text("fairlab run adf/versus_aequitas -p")',
     ),
     "sceptic": ("papers/themis.html", ["a >> text=26 of 64"], "tr:target"),
     "committee": ("index.html", ["article >> text=sample report"], "main .verdict"),

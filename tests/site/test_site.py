@@ -269,7 +269,8 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     title, cell, figure, changed = nbformat.read(tmp_path / "notebooks" / "toy" / "mean.ipynb", as_version=4).cells
     assert re.match(r"# As it stands.*`quick` with seed 0 on .*commit `", title.source, re.DOTALL)
     assert 'href="mean.ipynb" download' in title.source
-    assert "fairlab run toy/mean -p n 25\n" in title.source
+    assert "| `n` | `10` | `50` | `50` |\n| `n_trials` | `2` | `3` | `5` |\n" in title.source
+    assert "\nfairlab run toy/mean -p n 25\n" in title.source
     assert [list(output.data) for output in cell.outputs] == [["text/html"]], "the gallery's figure stands below"
     assert 'src="../../figures/toy/figure-1.png"' in figure.source
     assert changed.outputs == [], "of other code"

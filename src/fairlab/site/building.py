@@ -22,7 +22,7 @@ from fairlab.paths import write_text
 from fairlab.site.answers import answer_of, holds_of
 from fairlab.site.places import FILES, UP, on_site, place_of
 from fairlab.site.rows import HTML, PAGES, artefact_name, page_text, raw
-from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, other_notebooks, specification
+from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.drawing import AFTER_SENTENCE, copy_figures, figures
 from fairlab.suite.fingerprint import notebook_fingerprint
@@ -194,14 +194,14 @@ def write_notebooks(folder: Path, drawn: Sequence[dict], n_jobs: int = 1) -> Non
     for name, (executed, why) in zip(others, run_others(others, n_jobs), strict=True):
         note = PAGES.executed_for_site(_date(executed)) if executed else PAGES.not_executed(name, False, why)
         notebook = with_outputs(project().notebooks / f"{name}.ipynb", executed)
-        write_notebook(folder, project().notebooks / f"{name}.ipynb", notebook, PAGES.notebook_head(name, note, []))
+        write_notebook(folder, project().notebooks / f"{name}.ipynb", notebook, PAGES.notebook_head(name, note))
     for name in experiment_names():
         file, executed, note = project().notebooks / f"{name}.ipynb", None, PAGES.not_executed(name, True)
         if (run := runs.get(name)) and (kept := run_folder(name, run.profile) / "notebook.ipynb").exists():
             executed, note = kept, PAGES.executed(run, _date(kept))
         notebook = with_outputs(file, executed)
         arrange(notebook, [picture for picture in drawn if picture["experiment"] == name])
-        write_notebook(folder, file, notebook, PAGES.notebook_head(name, note, parameters_of(name)))
+        write_notebook(folder, file, notebook, PAGES.notebook_head(name, note, specification(name).profiles))
 
 
 def _date(file) -> datetime:
@@ -247,18 +247,6 @@ def _is_progress(output) -> bool:
     """Return whether an output is a bar of progress, which says nothing afterwards."""
     shown = output.get("data", {})
     return "application/vnd.jupyter.widget-view+json" in shown or bool(re.search(r"\d%\|", str(output.get("text", ""))))
-
-
-def parameters_of(name: str) -> list[dict]:
-    """Return the parameters of an experiment's notebook by profile, each with a command that changes it if it can."""
-    values = {profile: specification(name).parameters(profile) for profile in PROFILES}
-    found = []
-    for parameter, usual in values[DEFAULT_PROFILE].items():
-        other = None if isinstance(usual, bool) or not isinstance(usual, int | float) else type(usual)(usual / 2)
-        command = f"fairlab run {name} -p {parameter} {other}" if other else ""
-        shown = [f"`{own[parameter]}`" for own in values.values()]
-        found.append({"name": parameter, "value_list": shown, "other": command})
-    return found if any(one["other"] for one in found) else []
 
 
 def arrange(notebook, drawn: Sequence[dict]) -> None:
