@@ -44,7 +44,8 @@ SAMPLE = (
 )
 FIRST = re.compile('<p class="word">(.*?)</p>\n<p class="summary">(.*?)</p>')  # verdict and sentence of a report
 SHOWN_OUTPUTS = {"image/png", "text/markdown"}  # a figure and its caption, in the outputs of a cell
-CAPTION = re.compile(r"\*\*([\w.-]+)\.\*\* ")  # its beginning: table or figure, and part
+CALL = "exp.figure"
+PROGRESS = re.compile(r"\d%\|")  # of a bar, which says nothing afterwards
 
 
 def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
@@ -179,10 +180,18 @@ def pictures(key: str) -> list[dict]:
 
 
 def drawing_cell(stem: str, cells: Sequence[str]) -> str:
-    """Return the cell that makes a figure: the one with its table or figure and part."""
+    """Return the cell that makes a figure, by itself or by a function of another one that does; "" if none does.
+
+    It is the one that names the table or figure, and the part, or has none if the figure is no part.
+    """
     artefact, _, part = stem.partition("_")
-    fitting = [cell for cell in cells if "exp.figure(" in cell]
-    return max(fitting, key=lambda cell: (f'"{artefact}"' in cell) + (f'part="{part}"' in cell), default="")
+    makers = [name for cell in cells if CALL in cell for name in re.findall(r"^def (\w+)", cell, re.MULTILINE)]
+    making = [cell for cell in cells if any(f"{call}(" in cell for call in (CALL, *makers))]
+
+    def fit(cell):
+        return f'"{artefact}"' in cell, f'"{part}"' in cell or not part, ("part=" in cell) == bool(part), CALL in cell
+
+    return max(making, key=fit, default="")
 
 
 def write_notebooks(folder: Path, drawn: Sequence[dict], n_jobs: int = 1) -> None:
@@ -239,31 +248,17 @@ def with_outputs(file: Path, executed: Path | None):
         if given and "parameters" in cell.metadata.get("tags", ()):
             cell.source = given.source.removeprefix("# Parameters\n")
         if cell.id in done and cell.source == done[cell.id].source:
-            cell.outputs = [output for output in done[cell.id].outputs if not _is_progress(output)]
+            cell.outputs = [out for out in done[cell.id].outputs if not PROGRESS.search(str(out.get("text", "")))]
     return notebook
-
-
-def _is_progress(output) -> bool:
-    """Return whether an output is a bar of progress, which says nothing afterwards."""
-    shown = output.get("data", {})
-    return "application/vnd.jupyter.widget-view+json" in shown or bool(re.search(r"\d%\|", str(output.get("text", ""))))
 
 
 def arrange(notebook, drawn: Sequence[dict]) -> None:
     """Fold code, and put figures below the cells that show them, instead of what an executed cell shows of them."""
-    shown_by = {
-        found[1]: cell
-        for cell in notebook.cells
-        for output in cell.get("outputs", ())
-        if (found := CAPTION.match(output.get("data", {}).get("text/markdown", "")))
-    }
     cells = []
     for cell in notebook.cells:
         if "parameters" not in cell.metadata.get("tags", ()):
             cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
-        here = (one for one in drawn if shown_by.get(one["stem"], cell if one["code"] == cell.source else None) is cell)
-        own = [HTML.figure(picture, 2 * UP) for picture in here]
-        if own:
+        if own := [HTML.figure(picture, 2 * UP) for picture in drawn if picture["code"] == cell.source]:
             cell.outputs = [out for out in cell.outputs if not SHOWN_OUTPUTS.intersection(out.get("data", ()))]
         cells += [cell, *map(nbformat.v4.new_markdown_cell, own)]
     notebook.cells = cells
