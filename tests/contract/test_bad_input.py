@@ -24,7 +24,6 @@ from fairlab.data.project import project
 from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
 from fairlab.papers.themis.settings import read_settings
 from fairlab.site.building import packages
-from fairlab.suite.seeds import Trial
 from fairlab.transport.maps import check_widths
 
 NAN = float("nan")
@@ -224,7 +223,6 @@ USES = [
     Use(networks.FeedForward(WEIGHTS).predict, {"X": CODES}, bad={"X": (3, CODES[0], CODES[:, :2])}),
     Use(networks.Network, {"model": KERAS}),
     Use(partial(seeds.derive_seed, 0), bad={"bits": (12, 0, 512, "32")}),
-    Use(Trial, {"name": "trial", "index": 0}, bad={"name": "text"}),
     # Models
     Use(models.LinearClassifier, {"coef": [1.0, -1.0], "intercept": 0.0}),
     Use(LINE.predict, {"X": AGES}, bad={"X": ("many", TEXTS, np.ones((4, 3)))}),

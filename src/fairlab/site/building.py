@@ -248,8 +248,13 @@ def with_outputs(file: Path, executed: Path | None):
         if given and "parameters" in cell.metadata.get("tags", ()):
             cell.source = given.source.removeprefix("# Parameters\n")
         if cell.id in done and cell.source == done[cell.id].source:
-            cell.outputs = [out for out in done[cell.id].outputs if not PROGRESS.search(str(out.get("text", "")))]
+            cell.outputs = [out for out in done[cell.id].outputs if not PROGRESS.search(_text(out))]
     return notebook
+
+
+def _text(output) -> str:
+    """Return an output as text: what was printed, or the plain form of what is shown."""
+    return str(output.get("text") or output.get("data", {}).get("text/plain", ""))
 
 
 def arrange(notebook, drawn: Sequence[dict]) -> None:

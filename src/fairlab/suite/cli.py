@@ -144,7 +144,7 @@ def _run_one(name, profile, jobs, cores, dry_run, *, parameters, seed) -> int:
         print(f"{name}: about {spec.minutes.least(profile):g} min of one core at the sizes of {profile}")
         return 0
     n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else joblib.cpu_count()
-    if not overrides and profile in PROFILES:  # of other sizes nothing is known
+    if not overrides:  # of other sizes nothing is known
         left = memory_left_gb()
         if not (jobs or cores) and spec.refusal(profile, n_jobs, left):
             n_jobs = 1

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlab.checks import check_count, check_text
 from fairlab.seeds import derive_seed
 
 
@@ -20,21 +19,11 @@ class Trial:
         Number of the trial, from 0.
     root : int
         The user's seed of the run.
-
-    Raises
-    ------
-    ValueError
-        If the name is no text, or a number is no whole one of at least 0.
     """
 
     name: str
     index: int
     root: int = 0
-
-    def __post_init__(self):
-        check_text(self.name, "name")
-        check_count(self.index, "index", least=0)
-        check_count(self.root, "root", least=0)
 
     def seed(self, stream: str) -> int:
         """Return the seed of one named stream of this trial, in [0, 2**32)."""
