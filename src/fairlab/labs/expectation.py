@@ -177,7 +177,16 @@ def _as_arrays(*values) -> tuple:
                 found = found.reindex(right, axis=axis)
             elif not own.equals(right):
                 return found, expected, (right, own)
-    return np.asarray(found, dtype=float), np.asarray(expected, dtype=float), ()
+    return _numbers(found), _numbers(expected), ()
+
+
+def _numbers(value) -> np.ndarray:
+    """Return numbers as an array; text is none, nor is a complex number, though NumPy makes numbers of them."""
+    array = np.asarray(value)
+    objects = array.flat if array.dtype.kind == "O" else ()
+    if array.dtype.kind not in "biufO" or any(isinstance(each, str | complex) for each in objects):
+        raise TypeError(f"expected numbers, found {array.dtype}")
+    return array.astype(float)
 
 
 def _reason(found, expected, within) -> str:
@@ -196,7 +205,7 @@ def _reason(found, expected, within) -> str:
         found, right, labels = _as_arrays(found, expected)
         if labels and not (found.ndim == 2 and _same(found.to_numpy().T, right.to_numpy(), within)):
             return "expected the labels {}, found {}".format(*map(_shown, labels))
-        found, right = np.asarray(found, dtype=float), np.asarray(right, dtype=float)
+        found, right = _numbers(found), _numbers(right)
     except (TypeError, ValueError):
         return ""
     if np.isnan(found).any() and not np.isnan(right).any():
