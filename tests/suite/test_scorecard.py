@@ -398,6 +398,7 @@ def linked(place, ours, verdict="near", **more):
         ("1,086", "section-5.3:women_to_men.f_plus", {"ours": 1218.6}, "1,219"),
         ("−1.4", "section-5.3:transparency.f_minus.work_experience", {"ours": -1.374}, "−1.4"),
         ("+0.00", "section-5.3:transparency.f_plus.hair_length", {"ours": 1.75}, "+1.75"),
+        ("−1.4", "section-5.3:transparency.f_minus.work_experience", {"ours": -0.04}, "0.0"),
         ("30%", "section-5.3:hired_share.women", {"ours": 0.2987}, "30%"),  # a proportion
         ("0 to 1.00", "section-5.3:hired_share.women", {"ours": (0.5, 0.75)}, "0 to 1"),
         ("1", "section-5.3:hired_share.women", {"ours": None, "verdict": "not run"}, "not run"),

@@ -77,7 +77,7 @@ def in_digits_of(text: str, row: Row, ours: Numbers | str | None) -> str:
         raise ValueError(f"{row.artefact}:{row.id}: expected a number such as 30%, −1.37 or 1,086, found {text!r}")
     kind = load_paper(row.paper).artefact(row.artefact).values[row.id].kind
     factor = 100 if form["unit"] and kind != "percent" else 1
-    digits = f"{form['sign'].replace('−', '')},.{len(form['decimals'] or '')}f"
+    digits = f"{form['sign'].replace('−', '')}z,.{len(form['decimals'] or '')}f"  # z: no sign of a zero
     ends = ours if isinstance(ours, tuple) else (ours,)
     return " to ".join(f"{factor * end:{digits}}{form['unit']}" for end in ends).replace("-", "−")
 
