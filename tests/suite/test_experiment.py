@@ -148,15 +148,15 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
             "function of the trials, found True",
         ),
         (lambda exp: exp.claims("table-1", {"positive": (True, 0.5)}), TypeError, r"detail as text, found 0\.5"),
-        (lambda exp: exp.trials(draw, 0), ValueError, "n_trials: expected at least 1"),
+        (lambda exp: exp.trials(draw, 0), ValueError, "n_trials: expected a positive integer, found 0"),
         (lambda exp: exp.trials("draw", 1), TypeError, "function: expected a function, found str"),
         (lambda exp: exp.trials(lambda trial: exp.name, 1), TypeError, "uses exp, a Experiment that no worker can get"),
         (lambda exp: exp.figure("figure-1", Figure(), data=DATA), ValueError, "expected a title that says"),
-        (lambda exp: exp.figure("figure-1", line, data=DATA), TypeError, "figure: expected a matplotlib Figure, found"),
+        (lambda exp: exp.figure("figure-1", line, data=DATA), TypeError, "figure: expected a Figure, found function"),
         (
             lambda exp: exp.figure("figure-1", line(DATA), data=DATA, caption=None),
             TypeError,
-            "caption: expected text, found None",
+            "caption: expected a str, found NoneType",
         ),
         (lambda exp: exp.claims("table-1", {"positive": (True, {"mean": "x"})}), ValueError, "could not convert"),
         (

@@ -5,10 +5,9 @@ points, and says on every axis of numbers what they are. Its entry is a dictiona
 one of `fairlab.data.dataset.SOURCES`), ``caption`` (in Markdown) and ``alternative`` (alternative text).
 """
 
-import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, product
 from pathlib import Path
 
@@ -18,12 +17,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from fairlab.checks import check_kind
 from fairlab.data.project import project
-from fairlab.paths import atomic_path, write_text
+from fairlab.paths import atomic_path
 from fairlab.plotting import VERMILION
 from fairlab.suite.catalogue import CUSTOM, PROFILES, selected
 from fairlab.suite.published import paper_keys
-from fairlab.suite.run import read_json, run_folder
+from fairlab.suite.run import read_json, run_folder, write_json
 from fairlab.suite.scorecard import published_runs, renewing
 
 FORMATS = ("csv", "png", "svg")
@@ -49,10 +49,8 @@ NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 
 def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd.DataFrame) -> dict:
     """Save a figure of a notebook as ``<stem>.png`` and ``.svg``, close it, and return its entry."""
-    if not isinstance(figure, Figure):
-        raise TypeError(f"figure: expected a matplotlib Figure, found {figure!r}")
-    if not isinstance(caption, str):
-        raise TypeError(f"caption: expected text, found {caption!r}")
+    check_kind(figure, "figure", Figure)
+    check_kind(caption, "caption", str)
     titles = [axes.get_title(loc) for axes in figure.axes for loc in ("left", "center")]
     sentence = figure.get_suptitle() or "; ".join(dict.fromkeys(filter(None, titles)))
     if not sentence:
@@ -145,39 +143,31 @@ def _check(figure, box) -> None:
     width = box.width + 2 * MARGIN
     if width > MAX_WIDTH:
         raise ValueError(f"a figure is at most {MAX_WIDTH} inches wide, found {width:.2f}")
-    small = [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < MIN_FONT_SIZE]
-    if small:
+    if small := [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < MIN_FONT_SIZE]:
         found = f"{small[0].get_text()!r} with {small[0].get_fontsize():.3g}"
         raise ValueError(f"text in a figure has at least {MIN_FONT_SIZE} points, found {found}")
-    for axes in figure.axes:
-        for name in ("x", "y"):
-            numbers = [text.get_text() for text in _shown(getattr(axes, f"get_{name}ticklabels")())]
-            if any(map(NUMBER.fullmatch, numbers)) and not _label(figure, axes, name):
-                title = f" of {axes.get_title()!r}" if axes.get_title() else ""
-                raise ValueError(f"an axis of numbers says what they are: the {name} axis{title} has no label")
+    for axes, (name, span) in product(figure.axes, (("x", "colspan"), ("y", "rowspan"))):
+        numbers = [text.get_text() for text in _shown(getattr(axes, f"get_{name}ticklabels")())]
+        if any(map(NUMBER.fullmatch, numbers)) and not _has_label(figure, axes, name, span):
+            title = f" of {axes.get_title()!r}" if axes.get_title() else ""
+            raise ValueError(f"an axis of numbers says what they are: the {name} axis{title} has no label")
 
 
-def _shown(texts) -> list[Text]:
-    """Return those of the texts that can be seen."""
-    return [
-        text
-        for text in texts
-        if text.get_visible()
-        and text.get_text().strip()
-        and (text.axes is None or (text.axes.get_visible() and text.axes.axison))
-    ]
+def _shown(texts) -> Iterator[Text]:
+    """Yield those of the texts that can be seen."""
+    for text in texts:
+        is_on = text.axes is None or (text.axes.get_visible() and text.axes.axison)
+        if is_on and text.get_visible() and text.get_text().strip():
+            yield text
 
 
-def _label(figure, axes, name) -> str:
-    """Return what an axis is called: its own label, that of another panel of its row or column, or the figure's."""
-    place, span = axes.get_subplotspec(), {"x": "colspan", "y": "rowspan"}[name]
-    kin = [axes]
-    if place is not None:
-        own = set(getattr(place, span))
-        places = [(other, other.get_subplotspec()) for other in figure.axes]
-        kin += [other for other, spot in places if spot is not None and own & set(getattr(spot, span))]
+def _has_label(figure, axes, name, span) -> bool:
+    """Return whether an axis, another panel of its row or column, or the figure says what it is."""
+    spots = {other: other.get_subplotspec() for other in figure.axes}
+    cells = {other: {*getattr(spot, span)} if spot else set() for other, spot in spots.items()}
+    kin = [other for other in figure.axes if other is axes or cells[other] & cells[axes]]
     labels = [getattr(other, f"get_{name}label")() for other in kin] + [getattr(figure, f"get_sup{name}label")()]
-    return next((label for label in labels if label.strip()), "")
+    return any(label.strip() for label in labels)
 
 
 def _write_below(figure, mark) -> None:
@@ -235,5 +225,5 @@ def copy_figures(names: Sequence[str], target: Path) -> list[str]:
     for paper, of_paper in groupby(chosen, lambda name: name.partition("/")[0]):
         own = {Path(name).name: known[name][1] for name in of_paper}
         index = dict(sorted((read_json(target / paper / INDEX) | own).items()))
-        write_text(target / paper / INDEX, json.dumps(index, indent=1) + "\n")
+        write_json(target / paper / INDEX, index)
     return chosen

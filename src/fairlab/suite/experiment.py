@@ -1,7 +1,6 @@
 """The interface of a notebook: open an experiment, load data, run trials, record, show, compare."""
 
 import atexit
-import json
 import re
 import shutil
 import sys
@@ -17,7 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fairlab import data, plotting
-from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
+from fairlab.checks import EXTRAS, check_choice, check_count, check_text, required, suggestion
 from fairlab.data.dataset import Dataset
 from fairlab.data.project import project
 from fairlab.paths import write_text
@@ -211,8 +210,7 @@ class Experiment:
         list
             One result per trial.
         """
-        if n_trials < 1:
-            raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
+        n_trials = check_count(n_trials, "n_trials")
         started = time.process_time()
         results, seconds = run_trials(
             function,
@@ -265,8 +263,7 @@ class Experiment:
             If a value is missing or infinite, has the wrong shape, or was recorded before.
         """
         published = self._declared(artefact, id, "values")
-        if reading not in READINGS:
-            raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
+        check_choice(reading, "reading", READINGS)
         of_one_trial = (2,) if published.kind == "interval" else ()
         values = np.asarray(values, dtype=float)
         values = values[np.newaxis] if values.shape == of_one_trial else values
@@ -472,7 +469,7 @@ class Experiment:
         stem = self._file("figures", artefact, part)
         entry = keep(self.run, figure, stem, caption, source, data)
         _write_csv(data, source, stem)
-        write_text(stem.with_name(f"{stem.name}.json"), json.dumps(entry, indent=1) + "\n")
+        runs.write_json(stem.with_name(f"{stem.name}.json"), entry)
         _show(stem.with_name(f"{stem.name}.png"), f"**{stem.name}.** {entry['caption']}" if caption else "")
 
     def table(self, artefact: str, frame: pd.DataFrame, *, part: str | None = None) -> pd.DataFrame:

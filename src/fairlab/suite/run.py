@@ -155,9 +155,9 @@ class Run:
 
     def write(self, folder: Path) -> None:
         """Write ``run.json``, ``records.json`` and ``claims.json`` to `folder`."""
-        _write_json(folder / "records.json", self.records)
-        _write_json(folder / "claims.json", self.claims)
-        _write_json(folder / "run.json", {key: getattr(self, key) for key in OWN} | self.about)
+        write_json(folder / "records.json", self.records)
+        write_json(folder / "claims.json", self.claims)
+        write_json(folder / "run.json", {key: getattr(self, key) for key in OWN} | self.about)
 
     @classmethod
     def read(cls, folder: Path) -> "Run":
@@ -231,7 +231,7 @@ def publish(work: Path) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=project().partial) as beside:
         copy = shutil.copytree(work, Path(beside, id))
-        write_text(copy / SUMS, json.dumps(_sums(copy), indent=1) + "\n")
+        write_json(copy / SUMS, _sums(copy))
         folder = Path(shutil.move(copy, home))
     write_text(home / CURRENT, f"{folder.name}\n")
     failure_file(run.name, run.profile).unlink(missing_ok=True)
@@ -290,7 +290,8 @@ def read_json(path: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def _write_json(path, content):
+def write_json(path: Path, content) -> None:
+    """Write what JSON has, and arrays as lists, to a file."""
     write_text(path, json.dumps(content, indent=1, default=methodcaller("tolist"), allow_nan=False) + "\n")
 
 
