@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 from scipy.special import expit
 from scipy.stats import norm
 
+from fairlab import fair_metric
 from fairlab.cases import Case
-from fairlab.fair_metric import FairMetric, sensitive_directions
+from fairlab.fair_metric import FairMetric, chance_p_values, sensitive_directions
 from fairlab.individual_fairness import (
     StepSizeWarning,
     audit,
@@ -20,7 +22,7 @@ from fairlab.individual_fairness import (
 from fairlab.individual_fairness.linearised import (
     MAX_LOG_ODDS,
     MAX_PROBABILITY,
-    LinearisedRatio,
+    MeanRatio,
     Scorer,
     Sums,
     by_chance,
@@ -53,13 +55,23 @@ def test_loss_ratio_by_hand():
     assert (still.statistic, still.n_dropped, result.to_frame()["n_dropped"].tolist()) == (1, 0, [1])
 
 
-def test_the_interval_and_p_value_of_a_linearised_ratio_by_hand():
-    ratio = LinearisedRatio(1.5, 0.1, 0.01, 1.6, 0.2, 1.05, np.empty(0), np.empty(0))
-    quantile = 2.0930241  # of Student's t with 19 degrees of freedom, for the 20 folds
+def test_the_interval_and_p_value_of_a_mean_ratio_by_hand():
+    ratio = MeanRatio(np.full(4, 1.5), np.ones(4), 0.1, 19, 0.01, 1.6, 0.2)
+    quantile = 2.0930241  # of Student's t with 19 degrees of freedom
     low = 1.5 - quantile * 0.1
     assert ratio.bounds(0.95) == pytest.approx((low, 1.6 + quantile * 0.2))
     assert ratio.bounds(0.995)[0] == 1  # at this level, chance may have made all of it
     assert [ratio.p_value(limit) for limit in (1.0, low, 1.5)] == [0.01, pytest.approx(0.05), 1]
+
+
+def test_what_the_sensitive_feature_changes_makes_chance_no_more_certain():
+    # Ratios of 1.25 to 1.75 where the feature alone is changed; the limit is 1.25.
+    direct = np.array([1.25, 1.25, 1.5, 1.75, 1.75])
+    by_both, by_chance = (MeanRatio(np.full(5, 9.0), some, 0.1, 19, 0.5, 9.0, 0.1) for some in (direct, direct**1e-9))
+    error = direct.std(ddof=1) / np.sqrt(5)
+    expected = 1.5 - 2.7764451 * error, 2 * stats.t.sf(0.25 / error, 4)
+    assert (by_both.bounds(0.95)[0], by_both.p_value(1.25)) == pytest.approx(expected)
+    assert (by_chance.bounds(0.95)[0], by_chance.p_value(1.25)) == (pytest.approx(1), 0.5)
 
 
 def test_error_rate_ratio_by_hand():
@@ -320,6 +332,30 @@ def test_an_attribute_that_does_not_show_has_no_direction(learnable):
     assert 0.02 < np.mean(kept) < 0.09  # 5% promised
     quiet = chance[kept.index(False)]
     assert [FairMetric.learned(X[:300], quiet, confidence_level=level).n_sensitive for level in (0.95, None)] == [0, 1]
+
+
+def many_columns(rng):
+    """Return as many columns as a third of the rows, and two groups of equal size."""
+    return rng.normal(size=(150, 50)), rng.permutation(np.repeat([0.0, 1.0], 75))
+
+
+def rare_categories(rng):
+    """Return two columns of categories, some of them rare, and a group of 30."""
+    codes = (rng.choice(20, 1_500, p=rng.dirichlet(np.full(20, 0.5))) for _ in range(2))
+    return np.hstack([np.eye(20)[each] for each in codes]), rng.permutation(np.arange(1_500.0) < 30)
+
+
+@pytest.mark.parametrize("drawn", [many_columns, rare_categories])
+def test_what_shows_by_chance_shows_as_seldom_as_stated(drawn, monkeypatch):
+    monkeypatch.setattr(fair_metric, "N_PERMUTATIONS", 99)
+    p_values = []
+    for seed in range(60):
+        X, group = drawn(np.random.default_rng(seed))
+        p_values.append(chance_p_values(X, np.column_stack([group, 1 - group]), random_state=seed))
+    assert (np.array(p_values) <= 0.05).mean() <= 0.12  # a likelihood-ratio test has half of many columns
+    assert np.ptp(p_values, axis=1).max() == pytest.approx(0)  # of two groups, which show alike
+    shown = np.column_stack([3 * group + np.random.default_rng(2).normal(size=len(group)), X])
+    assert chance_p_values(shown, group[:, None]) == pytest.approx(0.01)
 
 
 def test_a_gradient_in_units_agrees_with_finite_differences():

@@ -324,48 +324,67 @@ def permuted(
 
 
 @dataclass(frozen=True, eq=False)
-class LinearisedRatio:
-    """The mean loss ratio on the way to linearised counterparts.
+class MeanRatio:
+    """A mean loss ratio at counterparts, of an attack or linearised.
 
     Attributes
     ----------
-    estimate : float
-    error, p_of_chance : float
-        Standard error; p-value of "what the model takes from the columns has nothing to do with the groups".
-    with_chance, error_with_chance : float
-        Estimate and standard error with what chance adds, which is known on average only: from below it counts as taken
+    ratios, direct : ndarray of shape (n_people,)
+        At the counterparts, and where the sensitive feature alone is changed; at least 1.
+    error : float
+        Standard error of the mean.
+    freedom : int
+        Its degrees of freedom.
+    p_of_chance : float
+        Of "what the model takes from the other columns has nothing to do with the groups". Until that is refuted, only
+        the direct ratios count as more than chance.
+    highest, error_of_highest : float
+        Mean and standard error with what chance adds, which is known on average only: from below it counts as taken
         off, from above as left in.
-    by_chance : float
-        The mean loss ratio with memberships shuffled.
-    ratios : ndarray of shape (n_people,)
-    moves : ndarray of shape (n_columns, n_groups)
     """
 
-    estimate: float
-    error: float
-    p_of_chance: float
-    with_chance: float
-    error_with_chance: float
-    by_chance: float
     ratios: np.ndarray
-    moves: np.ndarray
+    direct: np.ndarray
+    error: float
+    freedom: int
+    p_of_chance: float
+    highest: float
+    error_of_highest: float
+
+    @property
+    def estimate(self) -> float:
+        """The mean ratio."""
+        return float(self.ratios.mean())
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
-        """Return the interval: of a jackknife over rows, people and directions alike."""
-        half = t.ppf((1 + confidence_level) / 2, N_FOLDS - 1)
-        low = max(self.estimate - half * self.error, 1.0)
-        high = max(self.estimate + half * self.error, self.with_chance + half * self.error_with_chance)
-        return 1.0 if self.p_of_chance > 1 - confidence_level else low, high
+        """Return the interval."""
+        mean, error, freedom = self._direct if self.p_of_chance > 1 - confidence_level else self._whole
+        low = max(mean - t.ppf((1 + confidence_level) / 2, freedom) * error, 1.0)
+        half = t.ppf((1 + confidence_level) / 2, self.freedom)
+        return low, max(low, self.estimate + half * self.error, self.highest + half * self.error_of_highest)
 
     def p_value(self, limit: float) -> float:
-        """Return the p-value of "the mean loss ratio is at most `limit`", which is no smaller than that of chance."""
-        if self.estimate <= limit:
-            return 1.0
-        beyond = 2 * t.sf((self.estimate - limit) / self.error, N_FOLDS - 1) if self.error else 0.0
-        return max(self.p_of_chance, float(beyond))
+        """Return the two-sided p-value of "the mean loss ratio is at most `limit`"."""
+        whole, direct = (_beyond(*each, limit) for each in (self._whole, self._direct))
+        return max(whole, min(self.p_of_chance, direct))
+
+    @property
+    def _whole(self):
+        return self.estimate, self.error, self.freedom
+
+    @property
+    def _direct(self):
+        n = len(self.direct)
+        return float(self.direct.mean()), float(self.direct.std(ddof=1)) / np.sqrt(n), n - 1
 
 
-def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> LinearisedRatio:
+def _beyond(mean, error, freedom, limit) -> float:
+    if mean <= limit:
+        return 1.0
+    return float(2 * t.sf((mean - limit) / error, freedom)) if error else 0.0
+
+
+def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tuple[MeanRatio, float, np.ndarray]:
     """Move people in one step along the directions in which groups differ, with log odds taken as linear.
 
     Parameters
@@ -378,20 +397,25 @@ def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> Li
     fall : ndarray of shape (n_people,)
         `direct` of `loss_ratios`.
     random_state : int
+
+    Returns
+    -------
+    found : MeanRatio
+        With the standard errors of a jackknife over rows, people and directions alike.
+    by_chance : float
+        The mean loss ratio with memberships shuffled.
+    moves : ndarray of shape (n_columns, n_groups)
     """
     sums = Sums.of(X, membership)
-    moves = sums.moves(mean_product(slopes))
-    ratios = loss_ratios(margin, slopes, moves, fall)
-    error, error_with_chance = _jackknife(X, membership, margin, slopes, sums, fall, random_state)
+    moves, none = sums.moves(mean_product(slopes)), np.zeros((X.shape[1], 0))
+    ratios, direct = (loss_ratios(margin, slopes, each, fall) for each in (moves, none))
+    error, error_of_highest = map(float, _jackknife(X, membership, margin, slopes, sums, fall, random_state))
     p_of_chance, by_chance = permuted(
         X, membership, margin, slopes, n_permutations=N_PERMUTATIONS, random_state=random_state
     )
-    estimate = float(ratios.mean())
-    with_chance = float(loss_ratios(margin, slopes, sums.moves(), fall).mean())
-    if fall.any():
-        p_of_chance = 0.0  # what the feature itself changes is no chance
-    errors = float(error), p_of_chance, with_chance, float(error_with_chance)
-    return LinearisedRatio(estimate, *errors, by_chance, ratios, moves)
+    highest = float(loss_ratios(margin, slopes, sums.moves(), fall).mean())
+    found = MeanRatio(ratios, direct, error, N_FOLDS - 1, p_of_chance, highest, error_of_highest)
+    return found, by_chance, moves
 
 
 def _jackknife(X, membership, margin, slopes, sums, fall, random_state) -> np.ndarray:

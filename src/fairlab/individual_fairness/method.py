@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -13,11 +13,12 @@ from fairlab.cases import Finding
 from fairlab.cases.finding import OTHER, decimals, free_name
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import POSITIVE, check_number, checked
-from fairlab.fair_metric import FairMetric, direction_p_values, sensitive_directions, subspace_basis
+from fairlab.fair_metric import FairMetric, chance_p_values, sensitive_directions, subspace_basis
 from fairlab.individual_fairness.attack import StepSizeWarning, gradient_flow_attack
-from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest, loss_ratio_test
+from fairlab.individual_fairness.auditing import FOUR_FIFTHS
 from fairlab.individual_fairness.linearised import (
     MAX_LOG_ODDS,
+    MeanRatio,
     Scorer,
     linearised_ratio,
     log_odds_slopes,
@@ -46,7 +47,8 @@ class IndividualFairness(Method):
 
     **A network is attacked**, as in the paper: from the worst value of the sensitive feature on, every person follows
     the gradient of the loss inside the subspace (equation 2.8, without any move outside of it) for the stopping time,
-    and `loss_ratio_test` gives interval and p-value (two-sided, so that they agree), for the subspace as it is learned.
+    and Student's t of the ratios gives interval and p-value (two-sided, so that they agree), for the subspace as it is
+    learned.
 
     **Any other model is linearised**: people are moved in one step along the direction in which the groups differ, as
     far as their means are apart, less what chance adds, with log odds taken as linear, by differences between rows. The
@@ -54,8 +56,8 @@ class IndividualFairness(Method):
     the mean loss ratio with the column shuffled, too, which is what a fair model would show.
 
     The p-value is that of "the ratio is at most `max_loss_ratio`", or of "what the model takes from the other features
-    has nothing to do with the groups", whichever is the larger: by likelihood-ratio tests of the regressions, or by
-    permutations of the sensitive column.
+    has nothing to do with the groups", by permutations of the sensitive column, whichever is the larger; unless the
+    ratio is above the limit where the sensitive feature alone is changed.
 
     Parameters
     ----------
@@ -145,7 +147,8 @@ class IndividualFairness(Method):
         directions, p_values = np.empty((len(membership.T), 0)), np.ones(len(membership.T))  # of no free column
         if people.free.any():
             directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
-            p_values = len(directions) * direction_p_values(people.X, membership, directions)  # Bonferroni
+            random_state = derive_seed(self.random_state, self.title, name)
+            p_values = chance_p_values(people.X, membership, random_state=random_state)
         alpha = 1 - self.confidence_level
         shown = p_values <= alpha
         basis = subspace_basis(people.X, membership[:, shown], directions[shown], alpha=alpha)
@@ -157,7 +160,8 @@ class IndividualFairness(Method):
             changed = changed.assign(**{name: case.table[name].iloc[worst].array})
         network = _Network(case, subspace, scale, scorer.decision_threshold if case.y_true is None else 0.0)
         images = start = case.encoding.transform(changed)
-        after = loss(people.margin - fall)
+        before, direct = loss(people.margin), loss(people.margin - fall)
+        after = direct
         if subspace.any():
             metric = FairMetric(np.eye(len(scale)), scale)  # no move leaves the subspace, where the distance is 0
             step = {"step_size": self.stopping_time / N_STEPS, "n_steps": N_STEPS, "regularizer": 0.0}
@@ -165,10 +169,9 @@ class IndividualFairness(Method):
                 warnings.simplefilter("ignore", StepSizeWarning)
                 attack = gradient_flow_attack(network, metric, start, people.label > 0, dtype="float64", **step)
             images, after = attack.X, np.clip(attack.attacked_loss, loss(MAX_LOG_ODDS), loss(-MAX_LOG_ODDS))
-        before = loss(people.margin)
-        ratios = np.maximum(before, after) / before
-        found = loss_ratio_test(before, np.maximum(before, after), max_loss_ratio=self.max_loss_ratio, alpha=alpha)
-        found = _Attacked(found, 0.0 if fall.any() else min(1.0, float(p_values.min())), ratios)
+        ratios, n = np.maximum(before, after) / before, len(before)
+        of_mean = float(ratios.mean()), float(ratios.std(ddof=1)) / np.sqrt(n)
+        found = MeanRatio(ratios, direct / before, of_mean[1], n - 1, float(p_values.min()), *of_mean)
         effect = f"loss ratio under attack in the {name} subspace"
         return self._finding(case, scorer, people, name, effect, found, images, worst)
 
@@ -176,10 +179,10 @@ class IndividualFairness(Method):
         """Return what one step along the directions of the groups finds, with log odds taken as linear."""
         known = people.X, membership, people.margin, people.slopes, fall
         random_state = derive_seed(self.random_state, self.title, name)
-        found = linearised_ratio(*known, random_state=random_state)
+        found, by_chance, moves = linearised_ratio(*known, random_state=random_state)
         effect = f"loss ratio under perturbation along the {name} direction"
-        shuffled = f", and {found.by_chance:.2f} times with {name} shuffled"
-        images = _moved(case, people, found.moves)
+        shuffled = f", and {by_chance:.2f} times with {name} shuffled"
+        images = _moved(case, people, moves)
         return self._finding(case, scorer, people, name, effect, found, images, worst, shuffled)
 
     def _finding(self, case, scorer, people, name, effect, found, images, worst, more="") -> Finding:
@@ -270,31 +273,6 @@ def _example(column: pd.Series, members: np.ndarray) -> int:
     if pd.api.types.is_numeric_dtype(column) and not values.isna().any():
         return int(members[np.argsort(values.to_numpy(dtype=float), kind="stable")[len(members) // 2]])
     return int(members[0])
-
-
-@dataclass(frozen=True, eq=False)
-class _Attacked:
-    """The mean loss ratio under attack, as `LinearisedRatio` has it: with the p-value of there being chance alone."""
-
-    test: RatioTest
-    p_of_chance: float
-    ratios: np.ndarray
-
-    @property
-    def estimate(self) -> float:
-        return float(self.test.statistic)
-
-    def bounds(self, confidence_level: float) -> tuple[float, float]:
-        """Return the interval at a level."""
-        low, high = map(float, replace(self.test, alpha=1 - confidence_level).interval)
-        low = 1.0 if self.p_of_chance > 1 - confidence_level else max(low, 1.0)
-        return low, max(high, low)
-
-    def p_value(self, limit: float) -> float:
-        """Return the two-sided p-value against another limit, which is no smaller than that of chance."""
-        if self.estimate <= limit:
-            return 1.0
-        return max(self.p_of_chance, min(1.0, 2 * float(replace(self.test, max_loss_ratio=limit).p_value)))
 
 
 @dataclass(frozen=True, eq=False)
