@@ -61,6 +61,18 @@ def test_more_groups_than_two():
     assert result.skipped == (f"race: fewer than {LEAST_MATCHED} people are c ({n}).",)
 
 
+def test_what_coarse_matches_hide_is_not_ruled_out():
+    rng = np.random.default_rng(0)
+    numbers = pd.DataFrame(rng.normal(size=(900, 10)), columns=list("abcdefghij")).assign(sex=[0, 1] * 450)
+    flips_a_sixth = Case(lambda rows: rows["a"] + 0.4 * (rows["sex"] - 0.5) > 0, numbers, sensitive_features="sex")
+    [coarse] = run("fliptest", flips_a_sixth, budget=0).findings
+    assert (coarse.estimate < 0.05, coarse.p_value_within(0.05), coarse.sentence[-15:]) == (True, 1, "of 29.7% in all")
+    assert coarse.times_as_many(0.005, 0.05, 0.05, 1) == np.inf
+    jobs = pd.DataFrame({"job": np.tile(list("abcde"), 600), "sex": [0, 1] * 1_500})
+    [exact] = run("fliptest", Case(lambda rows: rows["job"] > "b", jobs, sensitive_features="sex"), budget=0).findings
+    assert exact.p_value_within(0.1) < 0.05  # nearly all have counterparts with their job
+
+
 def in_towns(towns):
     return TABLE.assign(town=list(towns))
 

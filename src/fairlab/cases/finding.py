@@ -21,7 +21,7 @@ ROWS_SHOWN = 10
 MOST_NAMED = 3  # groups in a sentence
 OTHER, DECISION = "other ", "favourable"  # columns of evidence that is pairs
 ROUNDING = 1e-9  # what is nearer to a number is that number
-NOT_PLAIN = ("evidence", "test", "smallest", "bounds", "by_group")
+NOT_PLAIN = ("evidence", "test", "smallest", "bounds", "most", "by_group")
 
 
 class Result(ABC):
@@ -92,6 +92,9 @@ class Finding(Result):
     bounds : callable or None
         Takes `confidence_level`, returns the interval at it as its first two values: what is needed to show that an
         effect is small.
+    most : float
+        Estimate of the upper end of `bounds`, where an effect is told from chance in part only: all flips of matched
+        pairs, those by chance among them. By default that of the effect.
     limit : float
         Value of the effect that `test` is against in place of an audit's margin: a loss ratio of 1.25. 0 for the
         margin; without a `test`, what `p_value` is against.
@@ -136,6 +139,7 @@ class Finding(Result):
     test: Callable[[float], float] | None = field(default=None, compare=False)
     smallest: Callable[[float, float], float] | None = field(default=None, compare=False)
     bounds: Callable[..., tuple] | None = field(default=None, compare=False)
+    most: float = -math.inf
     limit: float = 0.0
     within: float = 0.0
     through: tuple[str, ...] = ()
@@ -193,15 +197,17 @@ class Finding(Result):
     def times_as_many(self, margin: float, within: float, alpha: float, n_tests: int) -> float:
         """Return how many times as many people would settle it, if its estimate were the truth; nan if it is unknown.
 
-        Settled is what is shown to be beyond `margin`, as one of `n_tests`, or within `within`, with a power of 80% or
-        more, by the normal distribution.
+        It is infinite where none would, as of flips that hide behind those by chance. Settled is what is shown to be
+        beyond `margin`, as one of `n_tests`, or within `within`, with a power of 80% or more, by the normal
+        distribution.
         """
         if self.bounds is None or np.isnan(self.p_value):
             return np.nan
         low, high = self.bounds(confidence_level=1 - alpha)[:2]
-        ends = np.array([self.estimate - low, high - self.estimate]) / ndtri(1 - alpha / 2)
+        ends = np.array([self.estimate - low, high - max(self.estimate, self.most)]) / ndtri(1 - alpha / 2)
         inner, outer = np.maximum(ends if self.estimate >= 0 else ends[::-1], 0)
-        room = self.least_large(within) - abs(self.estimate), abs(self.estimate) - (self.limit or margin)
+        size = abs(self.estimate)
+        room = self.least_large(within) - max(size, self.most), size - (self.limit or margin)
         quantiles = ndtri(1 - alpha) + ndtri(0.9), ndtri(1 - alpha / 2 / n_tests) + ndtri(0.8)
         times = [
             (quantile * error / gap) ** 2 if gap > 0 else np.inf

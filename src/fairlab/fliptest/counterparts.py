@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.checks import FRACTION, align, check_binary, check_count, check_kind, check_seed, checked
-from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation
+from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation, rate_bounds
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
 from fairlab.transport.exact import best_match
@@ -83,11 +83,23 @@ class CounterpartTest:
         counts, options = self._shares
         return difference_p_value(*counts, margin, **options)
 
+    @property
+    def flips(self) -> float:
+        """Share of people who are decided otherwise than their first counterpart, be it by chance or not."""
+        return float((self.triples["favourable"] != self.triples["counterpart_favourable"]).mean())
+
     def bounds(self, confidence_level: float) -> tuple[float, float]:
-        """Return the interval of the excess, which is no less than 0, at another level."""
+        """Return bounds at another level of what flips with the group: the excess from below, all `flips` from above.
+
+        The excess alone is no upper bound. Where matches are coarse, a person stands between both counterparts and is
+        seldom the odd one out: a model that flips 16% of decisions by a group, with ten columns to match 1,200 people
+        on, has an excess of 0, and two counterparts of one person that are decided differently in 32% of all cases.
+        """
         counts, options = self._shares
         low, high = difference_bounds(*counts, confidence_level=confidence_level, **options)
-        return max(float(low), 0.0), max(float(high), 0.0)
+        n = len(self.triples)
+        most = rate_bounds(round(self.flips * n), n, confidence_level=confidence_level)[2]
+        return max(float(low), 0.0), max(float(high), float(most))
 
 
 @checked(confidence_level=FRACTION, random_state=check_seed, n_people=partial(check_count, least=LEAST_MATCHED))

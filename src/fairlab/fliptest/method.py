@@ -30,7 +30,8 @@ class FlipTest(Method):
     are decided otherwise than their counterpart in the other group, minus the share whose two counterparts are decided
     differently, and 0 where chance explains more flips than there are; see `fairlab.fliptest.counterpart_test`. It sees
     what a difference of selection rates (the net flips, proposition 2) cannot: flips in both directions that cancel.
-    Its p-value is the level at which its interval reaches the margin from above. Counterparts are real people, found by
+    Its p-value is the level at which its interval reaches the margin from above; it is ruled out where all flips are
+    few, those by chance among them, behind which others may hide. Counterparts are real people, found by
     exact transport on all features but the sensitive one.
 
     The evidence of a finding is people of the table, by their row labels: in ``match`` number k a ``person`` and
@@ -110,7 +111,7 @@ def _flips(case, pair, matched: CounterpartTest):
     triples, odd = matched.triples, matched.odd
     masks = (column.to_numpy(dtype=bool) for column in (is_odd(triples), triples["favourable"]))
     by_group = who_loses(triples["group"].to_numpy(), pair.names, *masks)
-    estimate, (low, high) = max(matched.estimate, 0.0), matched.bounds(matched.confidence_level)
+    estimate, low, high = (max(value, 0.0) for value in (matched.estimate, matched.low, matched.high))
     direction = losers_in_words(by_group, "it")
     return Finding(
         FlipTest.title,
@@ -123,12 +124,13 @@ def _flips(case, pair, matched: CounterpartTest):
         matched.p_value(),
         _evidence(case, odd, pair),
         3 * len(triples),
-        f"Between matched people of {names}, {percent(estimate)} of decisions flip beyond what chance explains"
-        + (f": {direction}" if estimate and direction else ""),
+        f"Between matched people of {names}, {percent(estimate)} of decisions flip beyond what chance explains, "
+        f"of {percent(matched.flips)} in all" + (f": {direction}" if estimate and direction else ""),
         measure="excess_flip_rate",
         test=matched.p_value,
         smallest=partial(smallest_effect, matched.low, matched.high, matched.confidence_level),
         bounds=matched.bounds,
+        most=matched.flips,
         by_group=by_group,
     )
 
