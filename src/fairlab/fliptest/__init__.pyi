@@ -6,5 +6,4 @@ from .flipsets import flipset as flipset
 from .flipsets import flipset_intervals as flipset_intervals
 from .method import FlipTest as FlipTest
 from .transparency import TransparencyReport as TransparencyReport
-from .transparency import differences_in_words as differences_in_words
 from .transparency import transparency_report as transparency_report

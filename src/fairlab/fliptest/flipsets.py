@@ -275,21 +275,11 @@ def checked_images(X, X_image):
     else:
         (_, names), (_, image_names) = check_features(X, "X"), check_features(X_image, "X_image")
         check_same_columns(names, image_names, "X", "X_image")
-    check_same_length(X, X_image)
+    if len(X) != len(X_image):
+        raise ValueError(f"X has {len(X)} rows, X_image has {len(X_image)}; expected one image per row")
     if not frames:
         return X_image
     return X_image.iloc[align(pd.Series(np.arange(len(X_image)), X_image.index), X.index, "X_image").to_numpy()]
-
-
-def check_same_length(X, X_image) -> None:
-    """Raise a ValueError unless there is one image per row.
-
-    Parameters
-    ----------
-    X, X_image : DataFrame or array
-    """
-    if len(X) != len(X_image):
-        raise ValueError(f"X has {len(X)} rows, X_image has {len(X_image)}; expected one image per row")
 
 
 def _is_numeric(table: pd.DataFrame) -> bool:

@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 from threadpoolctl import threadpool_limits
-from tqdm.auto import tqdm
 
-from fairlab.checks import COUNT_OR_ZERO, POSITIVE, check_count, check_flag, check_parameters, checked
+from fairlab.checks import COUNT_OR_ZERO, POSITIVE, check_count, check_parameters, checked
 from fairlab.networks import forward, single_precision
 from fairlab.transport.maps import STEPS_AT_ONCE, DivergenceError, TransportMap, check_widths, require_memory
 
@@ -25,7 +24,6 @@ ROWS = 16_384
     clip=POSITIVE,
     random_state=COUNT_OR_ZERO,
     log_every=check_count,
-    progress=check_flag,
 )
 class GANTransport(TransportMap):
     """One map from source to target, learnt by the Wasserstein GAN of FlipTest (section 3.1, equation 1).
@@ -57,8 +55,6 @@ class GANTransport(TransportMap):
         others.
     log_every : int
         Generator steps per record of the loss history.
-    progress : bool
-        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -91,7 +87,6 @@ class GANTransport(TransportMap):
         clip: float = 0.01,
         random_state: int = 0,
         log_every: int = 100,
-        progress: bool = False,
     ):
         self.hidden_layers = hidden_layers
         self.penalty = penalty
@@ -102,7 +97,6 @@ class GANTransport(TransportMap):
         self.clip = clip
         self.random_state = random_state
         self.log_every = log_every
-        self.progress = progress
 
     def fit(self, X_source, X_target) -> "GANTransport":
         """Learn the map.
@@ -121,9 +115,7 @@ class GANTransport(TransportMap):
         DivergenceError
             If the weights do not stay finite.
         """
-        with tqdm(total=self.n_steps, disable=not self.progress, desc="GAN", unit="step", leave=False) as bar:
-            is_finite = self.prepare(X_source, X_target)(bar.update)
-        if not is_finite:
+        if not self.prepare(X_source, X_target)():
             found = f"weights of the map of random_state {self.random_state} did not stay finite"
             raise DivergenceError(f"{found}; scale the features or lower learning_rate or penalty")
         return self
@@ -135,11 +127,10 @@ class GANTransport(TransportMap):
             image[start : start + ROWS] = forward(self.generator_, single_precision(X[start : start + ROWS], "X"))
         return image
 
-    def prepare(self, X_source, X_target) -> Callable[[Callable], bool]:
+    def prepare(self, X_source, X_target) -> Callable[[], bool]:
         """Return the training as a function, options and samples checked; maps may be trained side by side.
 
-        The function takes another one, which gets the number of steps after each record, and returns whether all
-        weights stayed finite.
+        The function returns whether all weights stayed finite.
 
         Parameters
         ----------
@@ -154,11 +145,10 @@ class GANTransport(TransportMap):
         advice = "use narrower hidden_layers or a smaller batch_size"
         require_memory(self.training_bytes(), "training one map", advice=advice)
 
-        def train(done) -> bool:
-            options = {name: value for name, value in self.get_params().items() if name != "progress"}
+        def train() -> bool:
             # Threads of the matrix products would wait for each other, and round as they share the work.
             with threadpool_limits(1, "blas"):
-                self.generator_, self.history_ = train_map(source, target, **options, done=done)
+                self.generator_, self.history_ = train_map(source, target, **self.get_params())
             return all(np.isfinite(part).all() for part in (*self.generator_, self.history_.iloc[-1]))
 
         return train

@@ -52,7 +52,6 @@ def train_map(
     learning_rate: float,
     clip: float,
     log_every: int,
-    done=None,
 ):
     """Train one map, on which nothing but its data and options has a bearing.
 
@@ -61,8 +60,6 @@ def train_map(
     source, target : array of float32 of shape (n, n_features)
     random_state, penalty, hidden_layers, n_steps, batch_size, critic_steps, learning_rate, clip, log_every
         As for `fairlab.transport.GANTransport`.
-    done : callable, optional
-        Gets the number of steps after each record.
 
     Returns
     -------
@@ -90,8 +87,6 @@ def train_map(
             to_generator = of_source.integers(len(source), size=(size[0], size[1] + 1, size[2]))
             total += _steps(source, target, to_generator, to_critic, generator, critic, *options)
         losses[record] = total / (end - start)
-        if done:
-            done(end - start)
         if not np.isfinite(losses[record]).all():
             break
     return _parts(generator[0], widths), pd.DataFrame(losses, index=pd.Index(ends, name="step"), columns=LOSSES)

@@ -13,7 +13,6 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
-from tqdm.auto import tqdm
 
 from fairlab.checks import memory_left_gb
 from fairlab.transport import GANTransport
@@ -44,13 +43,11 @@ def fit_gans(maps: list[GANTransport], X_source, X_target, *, n_threads: int | N
     trainings = [gan.prepare(X_source, X_target) for gan in maps]
     n_threads = n_threads or int(os.environ.get("OMP_NUM_THREADS") or joblib.cpu_count())
     n_that_fit = int(memory_left_gb() * 1e9) // max(gan.training_bytes() for gan in maps)
-    total, is_shown = sum(gan.n_steps for gan in maps), any(gan.progress for gan in maps)
     with (
-        tqdm(total=total, disable=not is_shown, desc="GAN", unit="step") as bar,
         threadpool_limits(1, "blas"),  # till all have ended: each map's own limit ends with its training
         ThreadPoolExecutor(min(n_threads, n_that_fit)) as pool,
     ):
-        are_finite = list(pool.map(lambda train: train(bar.update), trainings))
+        are_finite = list(pool.map(lambda train: train(), trainings))
     diverged = [str(gan.random_state) for gan, is_finite in zip(maps, are_finite, strict=True) if not is_finite]
     if diverged:
         found = f"weights of {len(diverged)} of {len(maps)} maps did not stay finite, those of random_state"
