@@ -108,25 +108,43 @@ SD = np.std([20, 30, 40, 50])
 
 
 def test_sum_of_columns_by_hand():
-    expected = np.array(
-        [
-            [20 / SD + 0 + 0 + 2, 30 / SD + 1 + 0 + 1],
-            [10 / SD + 1 + 1 + 1, 20 / SD + 1 + 1 + 0],
-        ]
-    )
-    np.testing.assert_allclose(ColumnCosts()(PEOPLE[:2], PEOPLE[2:]), expected**2)
+    expected = [
+        [20 / SD + 0 + 0 + 2, 30 / SD + 1 + 0 + 1],
+        [10 / SD + 1 + 1 + 1, 20 / SD + 1 + 1 + 0],
+    ]
+    np.testing.assert_allclose(ColumnCosts(squared=False)(PEOPLE[:2], PEOPLE[2:]), expected)
+    np.testing.assert_allclose(ColumnCosts()(PEOPLE[:2], PEOPLE[2:]), np.square(expected))
+
+
+ONLY_AGE = {"job": 0, "member": 0, "income": 0}
 
 
 @pytest.mark.parametrize(
     ("costs", "source", "target", "expected"),
     [
         (
-            ColumnCosts({"job": 0, "member": 0, "income": 0, "age": 3}),
+            ColumnCosts({"age": "squared"}, weights=ONLY_AGE | {"age": 3}, squared=False),
             PEOPLE[:1],
             PEOPLE[1:],
-            9 * np.square([[10 / SD, 20 / SD, 30 / SD]]),
+            3 * np.square([[10 / SD, 20 / SD, 30 / SD]]),
         ),
-        (ColumnCosts({"age": 0, "income": 0, "job": 2}), PEOPLE[:1], PEOPLE, [[0, 9, 0, 4]]),
+        (ColumnCosts({"age": "mismatch"}, weights=ONLY_AGE, squared=False), PEOPLE[:1], PEOPLE, [[0, 1, 1, 1]]),
+        (
+            ColumnCosts(number="mismatch", weights={"job": 0, "member": 0}, squared=False),
+            PEOPLE[:2],
+            PEOPLE,
+            [[0, 2, 2, 2], [2, 0, 2, 1]],
+        ),
+        (
+            ColumnCosts(
+                {"job": lambda x, y: 7.0 * y.isna().to_numpy() + 0 * x.isna().to_numpy()[:, None]},
+                weights={"age": 0, "member": 0, "income": 0},
+                squared=False,
+            ),
+            PEOPLE[:2],
+            PEOPLE[2:],
+            [[0, 7]] * 2,
+        ),
         (  # constants
             ColumnCosts(),
             pd.DataFrame({"one": [1.0], "none": [np.nan]}),
@@ -141,7 +159,7 @@ def test_sum_of_columns_by_hand():
         ),
     ],
 )
-def test_weights_and_kinds_of_columns(costs, source, target, expected):
+def test_kinds_and_weights(costs, source, target, expected):
     np.testing.assert_allclose(costs(source, target), expected)
 
 
@@ -236,13 +254,19 @@ POINTS, FIVE = (np.zeros((2, 1)), np.zeros((3, 1))), np.arange(10.0).reshape(5, 
             "NaN or infinite",
         ),
         # columns that a cost does not take
-        (lambda: to_itself(ColumnCosts(weights={"agee": 1})), "weights: no column 'agee'; did you mean 'age'"),
+        (lambda: to_itself(ColumnCosts({"agee": "squared"})), "columns: no column 'agee'; did you mean 'age'"),
+        (lambda: to_itself(ColumnCosts(weights={"pay": 1})), "weights: no column 'pay'"),
+        (lambda: to_itself(ColumnCosts({"job": "absolute"})), "column 'job': expected numbers"),
         (lambda: to_itself(ColumnCosts(), age=[1, 2, 3, np.inf]), "column 'age' holds infinite values"),
         (lambda: to_itself(ColumnCosts(), age=pd.Timestamp("2020-01-01")), "column 'age' holds dates.*age in days"),
         (lambda: to_itself(ColumnCosts(), age=[1, 2, 3, 1j]), "column 'age' has complex numbers"),
         (
             lambda: to_itself(ColumnCosts(), job=[[1], [2], [3], [4]]),
             "column 'job': expected values that can be told apart",
+        ),
+        (
+            lambda: to_itself(ColumnCosts({"age": lambda x, y: np.zeros(3)})),
+            r"columns\['age'\]: returned shape \(3,\)",
         ),
         # columns of both samples and of the fit
         (lambda: Shift().fit(SOURCE, TARGET.rename(columns={"b": "c"})), "only in X_source: b; only in X_target: c"),

@@ -13,6 +13,8 @@ from scipy.spatial.distance import cdist
 
 from fairlab.checks import (
     check_array,
+    check_choice,
+    check_flag,
     check_names,
     check_number,
     check_same_columns,
@@ -22,6 +24,7 @@ from fairlab.checks import (
 
 Cost = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Table = pd.DataFrame | np.ndarray
+KINDS = ("absolute", "squared", "mismatch")
 
 
 @checked(X_source=check_array, X_target=check_array)
@@ -84,10 +87,7 @@ def cost_matrix(cost: Cost, X_source: np.ndarray, X_target: np.ndarray) -> np.nd
     """
     if not callable(cost):
         raise ValueError(f"cost: expected a function of both samples, found {cost!r}")
-    matrix = np.ascontiguousarray(cost(X_source, X_target), dtype=float)
-    expected = (len(X_source), len(X_target))
-    if matrix.shape != expected:
-        raise ValueError(f"cost: returned shape {matrix.shape}, expected {expected}, a row per source point")
+    matrix = np.ascontiguousarray(_pairwise(cost, X_source, X_target, "cost"))
     # NaN survives both reductions, and neither needs a second array of this size.
     lowest, highest = matrix.min(), matrix.max()
     if not np.isfinite(lowest + highest):
@@ -101,30 +101,46 @@ def cost_matrix(cost: Cost, X_source: np.ndarray, X_target: np.ndarray) -> np.nd
 class ColumnCosts:
     r"""A cost of moving one person to another, put together from a cost per column.
 
-    It is :math:`c(x, y) = (\sum_j w_j d_j(x_j, y_j))^2`, where :math:`d_j` is the absolute difference of a number in
-    standard deviations of both samples together, and for a category 0 if it is the same and 1 if not. On scaled numbers
-    this is the cost of FlipTest (section 3.1), whatever the units. Booleans, text and everything else are categories. A
-    missing value is like another missing value, and 1 from everything else.
+    By default :math:`c(x, y) = (\sum_j w_j d_j(x_j, y_j))^2`, where :math:`d_j` is the absolute difference of a number
+    in standard deviations of both samples together, and for a category 0 if it is the same and 1 if not. On scaled
+    numbers this is the cost of FlipTest (section 3.1), whatever the units. A missing value is like another missing
+    value, and 1 from everything else.
 
     Parameters
     ----------
+    columns : dict of str to str or callable, optional
+        For single columns, another cost: ``"absolute"`` or ``"squared"`` difference of numbers, in standard deviations,
+        ``"mismatch"`` for categories that are written as numbers, or a function of two Series, the column in the source
+        and in the target, that returns an array of shape (n_source, n_target).
+    number : {"absolute", "squared", "mismatch"}
+        Cost of all other columns of numbers. Booleans, text, categories and everything else are categories.
     weights : dict of str to float, optional
         By column, 1 by default; 0 leaves a column out.
+    squared : bool
+        Whether to square the sum.
 
     Examples
     --------
     >>> from fairlab.transport import ColumnCosts
     >>> people = pd.DataFrame({"age": [20, 30, 40], "job": ["clerk", "clerk", "cook"]})
-    >>> ColumnCosts(weights={"age": 0.5})(people[:2], people[2:]).round(2)
-    array([[4.95],
-           [2.6 ]])
+    >>> ColumnCosts(squared=False)(people[:2], people[2:]).round(2)
+    array([[3.45],
+           [2.22]])
     """
 
+    columns: Mapping[str, str | Callable] = field(default_factory=dict)
+    number: str = "absolute"
     weights: Mapping[str, float] = field(default_factory=dict)
+    squared: bool = True
 
     def __post_init__(self):
-        if not isinstance(self.weights, Mapping):
-            raise ValueError(f"weights: expected a dict by column, found {self.weights!r}")
+        for argument in ("columns", "weights"):
+            if not isinstance(getattr(self, argument), Mapping):
+                raise ValueError(f"{argument}: expected a dict by column, found {getattr(self, argument)!r}")
+        check_flag(self.squared, "squared")
+        kinds = {f"columns[{name!r}]": kind for name, kind in self.columns.items() if not callable(kind)}
+        for what, kind in (kinds | {"number": self.number}).items():
+            check_choice(kind, what, KINDS)
         for name, weight in self.weights.items():
             check_number(weight, f"weights[{name!r}]", least=0)
 
@@ -142,37 +158,44 @@ class ColumnCosts:
         Raises
         ------
         ValueError
-            If the tables differ in columns; if a column that is named is not there, or one holds infinite values or
-            dates.
+            If the tables differ in columns; if a column that is named is not there, is to be compared as numbers and is
+            none, holds infinite values or dates; or if a function returns another shape.
         """
         check_shapes(X_source, X_target)
         source, target = as_table(X_source), as_table(X_target)
         check_same_columns(*(list(map(str, table.columns)) for table in (source, target)), "X_source", "X_target")
-        check_names(self.weights, "weights", list(map(str, source.columns)))
+        for argument in ("columns", "weights"):
+            check_names(getattr(self, argument), argument, list(map(str, source.columns)))
         total = np.zeros((len(source), len(target)))
         numbers, categories, weights = [], [], []
         for name in source.columns:
             pair, weight = (source[name], target[name]), self.weights.get(name, 1.0)
+            kind = self.columns.get(name) or self._kind(name, pair)
             if weight == 0:
                 continue
-            if any(pd.api.types.is_datetime64_any_dtype(column.dtype) for column in pair):
-                raise ValueError(f"column {name!r} holds dates, expected numbers or categories; make it an age in days")
-            if not all(map(is_number, pair)):
+            if callable(kind):
+                total += weight * _pairwise(kind, *pair, f"columns[{name!r}]")
+            elif kind == "mismatch":
                 categories.append(codes_of(*pair))
                 weights.append(weight)
-                continue
-            x, y = _standardised(name, *pair)
-            if np.isnan(x).any() or np.isnan(y).any():
-                total += weight * _difference(x, y)
             else:
-                numbers.append((weight * x, weight * y))
+                x, y = _standardised(name, *pair)
+                if kind == "absolute" and not (np.isnan(x).any() or np.isnan(y).any()):
+                    numbers.append((weight * x, weight * y))
+                else:
+                    total += weight * _difference(x, y, squared=kind == "squared")
         if numbers:
             total += cdist(*map(np.column_stack, zip(*numbers, strict=True)), metric="cityblock")
         if categories:
             # SciPy's is the weighted share of columns that differ.
             share = cdist(*map(np.column_stack, zip(*categories, strict=True)), metric="hamming", w=weights)
             total += share * sum(weights)
-        return np.square(total, out=total)
+        return np.square(total, out=total) if self.squared else total
+
+    def _kind(self, name, pair):
+        if any(pd.api.types.is_datetime64_any_dtype(column.dtype) for column in pair):
+            raise ValueError(f"column {name!r} holds dates, expected numbers or categories; make it an age in days")
+        return self.number if all(map(is_number, pair)) else "mismatch"
 
 
 def as_table(X: Table, name: str = "X") -> pd.DataFrame:
@@ -235,9 +258,7 @@ def check_mixed(X_source: pd.DataFrame, X_target: pd.DataFrame, *names: str) -> 
 
 def _standardised(name, source, target):
     """Return both columns in standard deviations of all values together; missing values are NaN."""
-    if any(pd.api.types.is_complex_dtype(column.dtype) for column in (source, target)):
-        raise ValueError(f"column {name!r} has complex numbers, expected real ones")
-    x, y = (column.to_numpy(dtype=float, na_value=np.nan) for column in (source, target))
+    x, y = (_floats(name, column) for column in (source, target))
     both = np.concatenate([x, y])
     if np.isinf(both).any():
         raise ValueError(f"column {name!r} holds infinite values, expected finite numbers")
@@ -247,11 +268,21 @@ def _standardised(name, source, target):
     )
 
 
-def _difference(x, y):
+def _floats(name, column):
+    if pd.api.types.is_complex_dtype(column.dtype):
+        raise ValueError(f"column {name!r} has complex numbers, expected real ones")
+    try:
+        return column.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r}: expected numbers, found type {column.dtype} ({error})") from error
+
+
+def _difference(x, y, *, squared):
     """Return the differences of all pairs; between a number and a missing one it is 1, between two missing ones 0."""
     difference = np.abs(x[:, None] - y)
     one_is_missing = np.isnan(x)[:, None] != np.isnan(y)
-    return np.where(one_is_missing, 1.0, np.nan_to_num(difference))
+    difference = np.where(one_is_missing, 1.0, np.nan_to_num(difference))
+    return difference**2 if squared else difference
 
 
 def codes_of(source, target):
@@ -272,3 +303,12 @@ def codes_of(source, target):
     except TypeError as error:
         raise ValueError(f"column {source.name!r}: expected values that can be told apart ({error})") from error
     return codes[: len(source)], codes[len(source) :]
+
+
+def _pairwise(cost, source, target, name):
+    """Return the costs of all pairs as a function gives them, of the right shape."""
+    matrix = np.asarray(cost(source, target), dtype=float)
+    expected = (len(source), len(target))
+    if matrix.shape != expected:
+        raise ValueError(f"{name}: returned shape {matrix.shape}, expected {expected}, a row per source point")
+    return matrix
