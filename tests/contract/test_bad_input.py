@@ -57,11 +57,11 @@ KINDS = {
     "seed": ((-1, 1.5, "zero", True), "random_state seed root"),
     "choice": (
         ("printed", 3),
-        "dtype measure method profile rows schedule score_aggregation solver stop strategy variant verdict_on",
+        "dtype measure method number profile rows schedule score_aggregation solver stop strategy variant verdict_on",
     ),
     "flag": (
         ("no", 3),
-        "anew binary exact from_logits keep_going progress prune requested rounded_loss scaled trajectory",
+        "anew binary exact from_logits keep_going progress prune requested rounded_loss scaled squared trajectory",
     ),
     "model": ((3, "model"), "model score"),
     "callable": ((3, "far"), "cost decide output_distance report"),
@@ -317,7 +317,10 @@ USES = [
         {"flipset": FLIPS, "X": AGES, "X_image": MOVED},
         bad={"scale": ([0, 1], [1], "std")},
     ),
-    Use(transport.ColumnCosts, bad={"weights": (3, {"age": -1}, {"age": "x"})}),
+    Use(
+        transport.ColumnCosts,
+        bad={"columns": (3, {"age": "cubic"}), "number": "choice", "weights": (3, {"age": -1}, {"age": "x"})},
+    ),
     Use(transport.ExactTransport, {}, fits),
     Use(
         transport.ExactTransport().fit,

@@ -220,6 +220,18 @@ def test_the_version_is_the_same_everywhere():
     assert (newest, date) == (fairlab.__version__, str(citation.get("date-released", "not released yet")))
 
 
+# The newest PuLP is 3.3 on Python 3.11, and 4 or later on others.
+SOLVERS = """
+import sys
+import numpy as np, pulp
+from fairlab.transport import ExactTransport
+assert (sys.version_info >= (3, 12)) == (int(pulp.__version__.split(".")[0]) >= 4), pulp.__version__
+women, men = np.random.default_rng(0).normal(size=(2, 30, 2))
+first, second = (ExactTransport(solver).fit(women, men[:20]).cost_ for solver in ("lp", "network_simplex"))
+assert np.isclose(first, second, rtol=1e-6), (first, second)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
 def test_an_empty_environment_audits_a_file_on_every_python(version, tmp_path):
@@ -230,3 +242,4 @@ def test_an_empty_environment_audits_a_file_on_every_python(version, tmp_path):
     subprocess.run([python, "-m", "venv", made], check=True)
     subprocess.run([made / "bin/python", "-m", "pip", "install", "--quiet", "--prefer-binary", ROOT], check=True)
     subprocess.run([made / "bin/python", "-c", f"{EXAMPLE}\nassert report.significant"], cwd=tmp_path, check=True)
+    subprocess.run([made / "bin/python", "-c", SOLVERS], cwd=tmp_path, check=True)

@@ -229,6 +229,8 @@ ABSENT = (
     "pydantic",
     "yaml",
     "ot",
+    "pulp",
+    "highspy",
     "psutil",
     "pooch",
     "filelock",

@@ -23,7 +23,7 @@ def test_the_notebooks_have_no_answers(tmp_path):
 
 WITHOUT = """
 import sys
-absent = "ot numba tensorflow torch keras psutil pyarrow lzma pydantic pooch filelock click tqdm".split()
+absent = "ot numba tensorflow torch keras psutil pyarrow lzma pulp highspy pydantic pooch filelock click tqdm".split()
 class Others:
     def __init__(self, finder):
         self.finder = finder

@@ -1,5 +1,4 @@
 from itertools import permutations
-from unittest.mock import patch
 
 import numpy as np
 import ot
@@ -11,19 +10,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone
 
 from fairlab.transport import ColumnCosts, ExactTransport, SolverError, solvers, squared_l1
 from fairlab.transport.cost import check_mixed, cost_matrix
 from fairlab.transport.maps import TransportMap
-from fairlab.transport.solvers import MARGINAL_TOLERANCE, Problem, network_simplex, solve
+from fairlab.transport.solvers import MARGINAL_TOLERANCE, Problem, hungarian, linear_program, network_simplex, solve
 
 small_pairs = st.tuples(st.integers(1, 6), st.integers(1, 2)).flatmap(
     lambda shape: st.tuples(*[arrays(float, shape, elements=st.floats(-50, 50, width=16))] * 2)
 )
 
 
-EXACT = ExactTransport(cost=squared_l1)
+def exact(solver):
+    return ExactTransport(solver, cost=squared_l1)
 
 
 def draw_groups(n_source, n_target, seed=0):
@@ -31,11 +30,12 @@ def draw_groups(n_source, n_target, seed=0):
     return rng.normal(size=(n_source, 2)), rng.normal(size=(n_target, 2)) + 1
 
 
+@pytest.mark.parametrize("solver", ["network_simplex", "hungarian", "lp"])
 @settings(max_examples=25)
 @given(pair=small_pairs)
-def test_equals_the_best_permutation(pair):
+def test_equals_the_best_permutation(solver, pair):
     source, target = pair
-    cost, model = squared_l1(source, target), clone(EXACT).fit(source, target)
+    cost, model = squared_l1(source, target), exact(solver).fit(source, target)
     image = model.transform(source)
     best = min(cost[range(len(source)), order].mean() for order in permutations(range(len(source))))
     of_image = np.square(np.abs(image - source).sum(axis=1)).mean()
@@ -43,10 +43,11 @@ def test_equals_the_best_permutation(pair):
     assert sorted(map(tuple, image)) == sorted(map(tuple, target))
 
 
-def test_weights_stand_for_repeated_rows():
+@pytest.mark.parametrize("solver", ["network_simplex", "lp"])
+def test_weights_stand_for_repeated_rows(solver):
     (source, target), counts = draw_groups(12, 20), np.arange(1, 13) % 4 + 1
-    repeated = clone(EXACT).fit(np.repeat(source, counts, axis=0), target)
-    assert clone(EXACT).fit(source, target, source_weight=counts).cost_ == pytest.approx(repeated.cost_, rel=1e-6)
+    repeated = exact("network_simplex").fit(np.repeat(source, counts, axis=0), target)
+    assert exact(solver).fit(source, target, source_weight=counts).cost_ == pytest.approx(repeated.cost_, rel=1e-6)
 
 
 def test_sampled_counterparts_follow_the_plan():
@@ -218,6 +219,13 @@ POINTS, FIVE = (np.zeros((2, 1)), np.zeros((3, 1))), np.arange(10.0).reshape(5, 
             lambda: check_mixed(PEOPLE, PEOPLE.assign(age=list("abcd"))),
             "column 'age' has type int64 in X_source and .* in X_target",
         ),
+        # what a solver or a weight does not allow
+        (lambda: ExactTransport("hungarian").fit(*draw_groups(3, 2)), "equally many rows, found 3 and 2"),
+        (
+            lambda: ExactTransport("hungarian").fit(*draw_groups(2, 2), source_weight=[1, 2]),
+            "uniform source_weight",
+        ),
+        (lambda: ExactTransport("lp").fit(*draw_groups(501, 500)), "501 x 500; subsample"),
         # rows that were not fitted or without weight have no counterparts
         *(
             (lambda change=change: ExactTransport().fit(FIVE, FIVE).transform(change(FIVE)), "GANTransport")
@@ -287,6 +295,7 @@ def uniform(n):
 
 
 CROSSED = np.array([[0.0, 3.0], [1.0, 0.0]])
+both_solvers = pytest.mark.parametrize("solver", [network_simplex, hungarian])
 
 
 def assignment(columns):
@@ -298,28 +307,29 @@ def best_cost(cost):
     return cost[linear_sum_assignment(cost)].mean()
 
 
-def solved(cost, found=None):
-    """Return the optimal plan between points of equal weight, and its duality gap; `found` is what POT would find."""
-    with patch.object(solvers, "network_simplex", (lambda _: found) if found else network_simplex):
-        return solve(Problem.uniform(cost))
+def solved(cost, solver=network_simplex):
+    """Return the optimal plan between points of equal weight, and its duality gap."""
+    return solve(Problem.uniform(cost), solver)
 
 
+@both_solvers
 @pytest.mark.parametrize("unit", [1e-30, 1e-12, 1e-7, 1, 1e12])
-def test_the_best_plan_in_any_unit(unit):
+def test_the_best_plan_in_any_unit(solver, unit):
     cost = np.random.default_rng(0).random((150, 150)) * unit
-    plan, gap = solved(cost)
+    plan, gap = solved(cost, solver)
     assert plan.multiply(cost).sum() == pytest.approx(best_cost(cost), rel=1e-9, abs=0)
     assert abs(gap) <= 1e-9 * best_cost(cost)
 
 
 @pytest.mark.parametrize("dear", [1e3, 1e6, 1e9, 1e12, 1e15])
 @pytest.mark.parametrize("share", [0.3, 0.8])
-def test_forbidden_pairs(share, dear):
+@both_solvers
+def test_forbidden_pairs(solver, share, dear):
     rng, n = np.random.default_rng(1), 60
     cost, forbidden = rng.random((n, n)), rng.random((n, n)) < share
     np.fill_diagonal(forbidden, False)  # so that there is a plan without them
     best = best_cost(np.where(forbidden, 2.0 * n, cost))
-    plan, gap = solved(np.where(forbidden, dear, cost))
+    plan, gap = solved(np.where(forbidden, dear, cost), solver)
     assert not plan.multiply(forbidden).sum()
     assert plan.multiply(cost).sum() == pytest.approx(best, rel=1e-6)
     assert gap <= 1e-6 * best
@@ -339,7 +349,7 @@ def test_gap_of_a_plan_by_hand(columns, prices, gap):
 
 def test_points_without_weight_prove_nothing():
     cost = np.array([[0.0, 5.0, 0.0], [5.0, 0.0, 0.0]])
-    plan, gap = solve(Problem(cost, uniform(2), np.array([0.5, 0.5, 0])))
+    plan, gap = solve(Problem(cost, uniform(2), np.array([0.5, 0.5, 0])), network_simplex)
     assert (plan.toarray().tolist(), gap) == ([[0.5, 0, 0], [0, 0.5, 0]], 0)
 
 
@@ -347,17 +357,21 @@ def test_points_without_weight_prove_nothing():
     ("call", "message"),
     [
         (
-            lambda: solved(CROSSED, (assignment([1, 0]), np.zeros(2))),
+            lambda: solved(CROSSED, lambda *_: (assignment([1, 0]), np.zeros(2))),
             r"dearer than the best by at most .*, found up to .* costs up to 3; bring",
         ),
         (
-            lambda: solved(CROSSED, (assignment([0, 1]) * (1 + 3 * MARGINAL_TOLERANCE), np.zeros(2))),
+            lambda: solved(CROSSED, lambda *_: (assignment([0, 1]) * (1 + 3 * MARGINAL_TOLERANCE), np.zeros(2))),
             "expected the source weights to within 1e-07, found 3e-07 off",
         ),
         (lambda: Problem.uniform(CROSSED).check_marginals(assignment([0, 0])), "expected the target weights"),
         (
             lambda: Problem(CROSSED, np.array([np.nan, 0.5]), uniform(2)).check_marginals(assignment([0, 1])),
             "found nan off",
+        ),
+        (
+            lambda: linear_program(Problem(np.zeros((2, 2)), uniform(2), np.array([0.5, 0.6]))),
+            "expected status 'Optimal', found 'Infeasible'",
         ),
     ],
 )
@@ -383,7 +397,7 @@ def test_growing_the_pairs_finds_the_optimum_of_all_pairs(kind, monkeypatch):
     whole, _ = network_simplex(problem)
     monkeypatch.setattr(solvers, "DENSE_PAIRS", 400)
     monkeypatch.setattr(solvers, "NEAREST", 3)
-    grown, gap = solve(problem)
+    grown, gap = solve(problem, network_simplex)
     assert (grown * cost).sum() == pytest.approx((whole * cost).sum(), rel=1e-9, abs=1e-12)
     assert abs(gap) <= 1e-9
 

@@ -28,7 +28,7 @@ from fairlab.suite.run import peak_memory_gb
 GB = 1e9
 PACKAGES = (
     *("fairlab", "numpy", "scipy", "pandas", "scikit-learn", "tensorflow-cpu", "tensorflow", "keras"),
-    *("pot", "fairlearn", "lime", "z3-solver", "sliceline", "divexplorer", "duckdb", "numba"),
+    *("pot", "pulp", "highspy", "fairlearn", "lime", "z3-solver", "sliceline", "divexplorer", "duckdb", "numba"),
 )
 _REGISTRY: dict[str, Callable] = {}
 

@@ -12,22 +12,30 @@ from fairlab.checks import (
     check_seed,
     checked,
     estimator_features,
+    one_of,
 )
 from fairlab.transport.cost import ColumnCosts, Cost, as_table, check_mixed, cost_matrix, is_mixed
 from fairlab.transport.maps import TransportMap, require_memory
-from fairlab.transport.solvers import Problem, peak_bytes, solve
+from fairlab.transport.solvers import SOLVERS, Problem, network_simplex, peak_bytes, solve
 
 
-@checked(cost=check_function, random_state=check_seed)
+@checked(
+    solver=one_of(*SOLVERS),
+    cost=check_function,
+    random_state=check_seed,
+)
 class ExactTransport(TransportMap):
     """The plan that moves one sample onto another at the least mean cost (FlipTest, section 3.1).
 
-    POT's network simplex finds it, for any size and any weights; where the optimum is not unique, it is one of several.
     Columns may be numbers in any unit, text, categories, booleans, and may miss values. Only the fitted rows have an
     image: `transform` takes them in their order, and nothing else. `match` says who goes to whom.
 
     Parameters
     ----------
+    solver : {"network_simplex", "hungarian", "lp"}
+        All find the same optimum; where it is not unique they may find different plans. The network simplex (POT)
+        is for any size and any weights; the Hungarian algorithm (SciPy) is for equally large groups, the linear program
+        (PuLP) for small ones.
     cost : callable, optional
         Takes both samples, returns the matrix of costs of all pairs. It gets arrays of numbers; DataFrames if a column
         is not of numbers or misses values. Default: `ColumnCosts`, scaled column by column. `squared_l1` is the one of
@@ -60,7 +68,14 @@ class ExactTransport(TransportMap):
            [6.]])
     """
 
-    def __init__(self, *, cost: Cost | None = None, random_state=0):
+    def __init__(
+        self,
+        solver: str = "network_simplex",
+        *,
+        cost: Cost | None = None,
+        random_state=0,
+    ):
+        self.solver = solver
         self.cost = cost
         self.random_state = random_state
 
@@ -79,7 +94,7 @@ class ExactTransport(TransportMap):
         Raises
         ------
         ValueError
-            If the features, weights, cost or an option are not what is expected.
+            If the features, weights, cost or an option are not what is expected, or the solver does not apply.
         MemoryError
             If the problem will not fit.
         SolverError
@@ -95,9 +110,9 @@ class ExactTransport(TransportMap):
         )
 
         require_memory(
-            peak_bytes(len(source), len(target)),
-            f"exact transport of {len(source):,} x {len(target):,} points",
-            advice="subsample both groups, merge equal rows into weights, or use GANTransport",
+            peak_bytes(self.solver, len(source), len(target)),
+            f"solver {self.solver!r} on {len(source):,} x {len(target):,} points",
+            advice="subsample both groups, merge equal rows into weights, or use another solver or GANTransport",
         )
         by_column = self.cost is None or isinstance(self.cost, ColumnCosts)
         costs = cost_matrix(self.cost or ColumnCosts(), *(tables if by_column else (source, target)))
@@ -159,7 +174,7 @@ class ExactTransport(TransportMap):
 
     def _solve(self, problem, source, target):
         """Return the plan and its gap; some subclass knows more of the samples."""
-        return solve(problem)
+        return solve(problem, SOLVERS[self.solver])
 
     def _tables(self, X_source, X_target):
         """Return both samples as arrays, or as DataFrames where columns are not all of numbers."""
@@ -187,7 +202,7 @@ def best_match(costs: np.ndarray) -> np.ndarray:
     ----------
     costs : array of shape (n, n)
     """
-    plan, _ = solve(Problem.uniform(np.ascontiguousarray(costs)))
+    plan, _ = solve(Problem.uniform(np.ascontiguousarray(costs)), network_simplex)
     # A vertex of the plans between equal weights splits nobody.
     return plan.argmax(axis=1)
 

@@ -1,4 +1,8 @@
-"""Exact transport: the problem, POT's network simplex, and the proof that a plan is the best."""
+"""Exact transport: the problem, its solvers, and the proof that a plan is the best.
+
+A solver is a function of a `Problem`. It returns a plan, a sparse array of shape (n_source, n_target), and the dual
+potentials of the target points, or None where it has none.
+"""
 
 import os
 from dataclasses import dataclass, replace
@@ -7,6 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 # POT loads every array library that is installed; here it only ever sees NumPy arrays.
 _WITHOUT_BACKENDS = {f"POT_BACKEND_DISABLE_{name}": "1" for name in ("CUPY", "JAX", "PYTORCH", "TENSORFLOW")}
@@ -18,6 +23,9 @@ NEAREST = 100
 BLOCK = 256
 # A pair may undercut the potentials by this share of the largest cost.
 POTENTIAL_TOLERANCE = 1e-11
+# PuLP holds an object per pair and constraint, so it is for teaching and checking, not for large problems.
+MAX_PROGRAM_PAIRS = 500 * 500
+
 # A plan may cost more than the proven bound by this share of what the choice of pairs can change.
 RELATIVE_GAP = 1e-6
 MOST_REFINEMENTS = 4
@@ -59,6 +67,12 @@ class Problem:
         """Return the problem whose points have equal weights on either side."""
         return cls(cost, *(np.full(n, 1 / n) for n in cost.shape))
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the points of either side have equal weights."""
+        weights = (self.source_weight, self.target_weight)
+        return all(np.allclose(weight, 1 / len(weight), rtol=1e-12, atol=0) for weight in weights)
+
     def check_marginals(self, plan) -> None:
         """Raise a SolverError unless a plan's rows and columns sum to the weights but for `MARGINAL_TOLERANCE`."""
         for side, axis, weight in (("source", 1, self.source_weight), ("target", 0, self.target_weight)):
@@ -94,44 +108,50 @@ class Problem:
         return float(min(gap, avoidable)), float(avoidable)  # potentials of zero prove a bound, too
 
 
-def solve(problem: Problem) -> tuple[sparse.csr_array, float]:
-    """Return a plan and its duality gap, which proves that no plan costs less.
+def solve(problem: Problem, solver) -> tuple[sparse.csr_array, float]:
+    """Return a solver's plan and its duality gap, which proves that no plan costs less.
 
     Parameters
     ----------
     problem : Problem
+    solver : callable
 
     Raises
     ------
     SolverError
         If the gap stays open, or the plan misses the weights.
     """
-    # POT stops at differences that are small beside 1: costs below are given in a smaller unit.
-    plan, gap, avoidable = _attempt(problem, unit=_power_of_two(min(problem.cost.max(), 1.0)))
+    # Solvers stop at differences that are small beside 1: costs below are given in a smaller unit.
+    plan, gap, avoidable = _attempt(problem, solver, unit=_power_of_two(min(problem.cost.max(), 1.0)))
     if gap > RELATIVE_GAP * avoidable:
-        plan, gap, avoidable = _refined(problem, plan)
+        plan, gap, avoidable = _refined(problem, solver, plan)
     if not gap <= RELATIVE_GAP * avoidable:
         raise SolverError(
             f"expected a plan that is dearer than the best by at most {RELATIVE_GAP * avoidable:.3g}, found up to "
-            f"{gap:.3g}, for costs up to {problem.cost.max():.3g}; bring the costs to one order of magnitude"
+            f"{gap:.3g}, for costs up to {problem.cost.max():.3g}; bring the costs to one order of magnitude, or use "
+            "another solver"
         )
     problem.check_marginals(plan)
     return plan, gap
 
 
-def _attempt(problem, *, unit: float, most: float = np.inf):
-    """Return the plan for costs up to `most`, in some unit, its gap, and the cost that other pairs could avoid."""
+def _attempt(problem, solver, *, unit: float, most: float = np.inf):
+    """Return the plan for costs up to `most`, in some unit, its gap, and the cost that a choice of pairs could avoid.
+
+    A plan without potentials is judged by those of the network simplex.
+    """
     scaled = problem
     if unit != 1 or most < np.inf:  # a large matrix is not copied for nothing
         scaled = replace(problem, cost=np.minimum(problem.cost, most) / unit)
-    plan, potential = network_simplex(scaled)
+    plan, potential = solver(scaled)
+    potential = network_simplex(scaled)[1] if potential is None else potential
     return plan, *problem.duality_gap(plan, unit * potential, most=most)
 
 
-def _refined(problem, plan):
+def _refined(problem, solver, plan):
     """Return what `_attempt` does, where pairs that cost far more than others have lost the others in rounding.
 
-    POT gets what a pair costs more than the cheapest of its row and column, which all plans pay alike, in the
+    The solver gets what a pair costs more than the cheapest of its row and column, which all plans pay alike, in the
     unit of what the plan before pays of it, and up to `MOST_COST`. A plan that uses no pair above, and is the best of
     the others, is the best of all.
     """
@@ -142,7 +162,7 @@ def _refined(problem, plan):
         paid = float(plan.multiply(cost).sum())
         if paid == 0:
             return plan, 0.0, 0.0
-        plan, gap, avoidable = _attempt(reduced, unit=_power_of_two(paid), most=MOST_COST * paid)
+        plan, gap, avoidable = _attempt(reduced, solver, unit=_power_of_two(paid), most=MOST_COST * paid)
         if gap <= RELATIVE_GAP * avoidable:
             break
     return plan, gap, avoidable
@@ -153,8 +173,48 @@ def _power_of_two(number: float) -> float:
     return 2.0 ** np.floor(np.log2(number)) if number > 0 else 1.0
 
 
-def network_simplex(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
-    """Return POT's plan and the dual potentials of the target points, of a large problem by column generation."""
+def hungarian(problem: Problem):
+    """Solve the assignment problem by SciPy: equally many points on both sides, all of the same weight."""
+    n_source, n_target = problem.cost.shape
+    if n_source != n_target:
+        raise ValueError(
+            f"solver 'hungarian' needs equally many rows, found {n_source} and {n_target}; use 'network_simplex'"
+        )
+    if not problem.is_uniform:
+        raise ValueError("solver 'hungarian' needs uniform source_weight and target_weight; use 'network_simplex'")
+    row, column = linear_sum_assignment(problem.cost)
+    return sparse.csr_array((np.full(n_source, 1 / n_source), (row, column)), shape=problem.cost.shape), None
+
+
+def linear_program(problem: Problem):
+    """Solve the linear program by PuLP, with HiGHS."""
+    cost, (n_source, n_target) = problem.cost, problem.cost.shape
+    if cost.size > MAX_PROGRAM_PAIRS:
+        raise ValueError(
+            f"solver 'lp' takes at most {MAX_PROGRAM_PAIRS:,} pairs, found {n_source:,} x {n_target:,}; "
+            "subsample both groups or use 'network_simplex', which finds the same optimum"
+        )
+    import pulp
+
+    # Interior point ends in a vertex by crossover, and takes less than half the time of the simplex method here.
+    solver = pulp.HiGHS(msg=False, solver="ipm")
+    # Weights in units of one source row keep the plan of equally large groups whole numbers.
+    unit, program = 1 / n_source, pulp.LpProblem("transport", pulp.LpMinimize)
+    moved = np.array([program.add_variable(f"m{k}", lowBound=0) for k in range(cost.size)]).reshape(cost.shape)
+    program.setObjective(pulp.lpDot(cost.ravel().tolist(), moved.ravel().tolist()))
+    weights = np.concatenate([problem.source_weight, problem.target_weight])
+    for k, (line, weight) in enumerate(zip([*moved, *moved.T], weights, strict=True)):
+        program.addConstraint(pulp.lpSum(line.tolist()) == float(weight / unit), f"weight{k}")
+    outcome = program.solve(solver)
+    status = pulp.LpStatus[outcome] if isinstance(outcome, int) else outcome.status.name  # PuLP 3; 4
+    if status != "Optimal":
+        raise SolverError(f"{solver.name}: expected status 'Optimal', found {status!r}")
+    mass = np.array([variable.varValue for variable in moved.flat], dtype=float)
+    return sparse.csr_array(mass.reshape(cost.shape) * unit), None
+
+
+def network_simplex(problem: Problem):
+    """Solve the problem by POT's network simplex, a large one by column generation."""
     cost, rows, columns = problem.cost, np.flatnonzero(problem.source_weight), np.flatnonzero(problem.target_weight)
     active = cost if (len(rows), len(columns)) == cost.shape else cost[np.ix_(rows, columns)]
     weights = problem.source_weight[rows], problem.target_weight[columns]
@@ -164,12 +224,23 @@ def network_simplex(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
     return sparse.csr_array((plan.data, (rows[plan.row], columns[plan.col])), shape=cost.shape), potential
 
 
-def peak_bytes(n_source: int, n_target: int) -> int:
-    """Return an estimate of the bytes that `solve` needs, the cost matrix included."""
+SOLVERS = {"network_simplex": network_simplex, "hungarian": hungarian, "lp": linear_program}
+
+
+def peak_bytes(solver: str, n_source: int, n_target: int) -> int:
+    """Return an estimate of the bytes that a solver needs, the cost matrix included.
+
+    Parameters
+    ----------
+    solver : str
+        Of `SOLVERS`.
+    n_source, n_target : int
+    """
     n_pairs = n_source * n_target
-    # POT copies the costs and keeps flow, end points and plan beside them.
-    generated = 20_000 * (n_source + n_target) if n_pairs > DENSE_PAIRS else 0
-    return 8 * n_pairs + 5 * 8 * min(n_pairs, DENSE_PAIRS) + generated
+    # POT copies the costs and keeps flow, end points and plan beside them; PuLP has objects.
+    own = {"hungarian": 0, "lp": 2_000 * n_pairs, "network_simplex": 5 * 8 * min(n_pairs, DENSE_PAIRS)}[solver]
+    generated = 20_000 * (n_source + n_target) if solver == "network_simplex" and n_pairs > DENSE_PAIRS else 0
+    return 8 * n_pairs + own + generated
 
 
 def _optimum(cost, source_weight, target_weight, rng):

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import sparse
 
 from fairlab.transport import ExactTransport
-from fairlab.transport.solvers import Problem, blocks, solve
+from fairlab.transport.solvers import Problem, blocks, network_simplex, solve
 
 # Rows are merged if no more than this share of the pairs is left.
 WORTHWHILE = 0.5
@@ -17,7 +17,7 @@ SLIVER = 1e-6
 
 
 class MergedTransport(ExactTransport):
-    """`ExactTransport` that solves equal rows as one.
+    """`ExactTransport` that solves equal rows as one, by the network simplex.
 
     The mass of equal rows is handed out in their order, which the optimum leaves open. Rows are only merged where that
     makes the problem much smaller, and equal rows have equal costs.
@@ -27,13 +27,14 @@ class MergedTransport(ExactTransport):
         return solve_merged(problem, source, target)
 
 
-def solve_merged(problem: Problem, source, target) -> tuple[sparse.csr_array, float]:
+def solve_merged(problem: Problem, source, target, solver=network_simplex) -> tuple[sparse.csr_array, float]:
     """Return an optimal plan and its gap, as `solve` does, with equal rows solved as one.
 
     Parameters
     ----------
     problem : Problem
     source, target : DataFrame or array of shape (n_source, n_features) and (n_target, n_features)
+    solver : callable
     """
     cost, weights = problem.cost, (problem.source_weight, problem.target_weight)
     (row, one_row), (column, one_column) = _kinds(source), _kinds(target)
@@ -43,11 +44,11 @@ def solve_merged(problem: Problem, source, target) -> tuple[sparse.csr_array, fl
             merged = Problem(
                 small, *(np.bincount(kind, weight) for kind, weight in zip((row, column), weights, strict=True))
             )
-            plan, gap = solve(merged)
+            plan, gap = solve(merged, solver)
             plan = _handed_out(plan, row, column, *weights)
             problem.check_marginals(plan)
             return plan, gap
-    return solve(problem)
+    return solve(problem, solver)
 
 
 def _kinds(X):
