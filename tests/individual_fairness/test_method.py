@@ -117,6 +117,11 @@ def test_a_network_is_not_attacked_along_what_shows_no_group():
         for net in (of_z, of_x)
     )
     assert (fair.p_value > 0.5, fair.estimate < 1.1, unfair.low > 1.25) == (True, True, True)
+    # A network that is sure of its own decisions has no gradient to follow.
+    steep = [FeedForward([np.array([[0.0, x], [0, 0]]), np.zeros(2)]) for x in (1, 500)]
+    options = labels | {"sensitive_features": "race", "y_true": None}
+    warned = [examined(net, ["x", "z"], 60_000, table, **options).warnings for net in steep]
+    assert ["loss is flat there" in " ".join(each) for each in warned] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import expit
 
 from fairlab.cases import Finding
-from fairlab.cases.finding import OTHER, decimals, free_name
+from fairlab.cases.finding import OTHER, decimals, free_name, percent
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import POSITIVE, check_number, checked
 from fairlab.fair_metric import FairMetric, chance_p_values, sensitive_directions, subspace_basis
@@ -18,6 +18,7 @@ from fairlab.individual_fairness.attack import StepSizeWarning, gradient_flow_at
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS
 from fairlab.individual_fairness.linearised import (
     MAX_LOG_ODDS,
+    MAX_PROBABILITY,
     MeanRatio,
     Scorer,
     linearised_ratio,
@@ -32,6 +33,7 @@ MOST_PEOPLE = 500  # whose slopes are asked for, or who are attacked
 N_STEPS = 40  # of the attack
 MOST_ROWS = 10_000  # of the table, that the directions are learned from
 LEAST_ASKED = 30  # people, and members of a group
+MOST_SURE = 0.1  # share of people whom no gradient of the loss moves, without a warning
 N_ASKED, PEOPLE_SHOWN = 50, 10  # counterparts that are asked about, and the people in the evidence
 
 
@@ -129,6 +131,12 @@ class IndividualFairness(Method):
             examination.warnings.append(
                 "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it "
                 "says how much less sure the model is of a decision, not how much more wrong."
+            )
+        if case.has_gradients and (sure := float((people.margin >= MAX_LOG_ODDS).mean())) > MOST_SURE:
+            examination.warnings.append(
+                f"The network is right, and sure by {MAX_PROBABILITY:.1%} or more, of {percent(sure)} of the people: "
+                "its loss is flat there, so that an attack hardly moves them, and a small loss ratio says little of "
+                "them."
             )
         for name in case.sensitive_features:
             members = groups[name].iloc[people.learned]
