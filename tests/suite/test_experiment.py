@@ -259,3 +259,8 @@ def test_published_numbers_beside_recorded_ones(experiment):
     low = pytest.approx(0.5 - 12.706 * 0.1, abs=1e-3)
     assert (beside["ours"], beside["n_trials"], beside["low"]) == (0.5, 2, low)
     assert beside[["published_low", "published", "published_high"]].tolist() == pytest.approx([0.4, 0.5, 0.6])
+
+
+def test_names_in_ids_are_split_at_the_last_dots():
+    found = Experiment("adf/versus_aequitas", profile="smoke").beside("table-4", id="{benchmark}.{method}.gdiff").index
+    assert set(found) >= {("census.age", "adf"), ("census.age", "aequitas")}

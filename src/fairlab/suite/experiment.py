@@ -407,7 +407,7 @@ class Experiment:
         artefact : str
         id : str
             Pattern of ids: ``"{benchmark}.{method}.gdiff"`` selects the matching ids and gives an index of benchmarks
-            and methods.
+            and methods. Names but the first have no dot: of ``census.age.adf.gdiff`` the benchmark is ``census.age``.
 
         Returns
         -------
@@ -418,9 +418,10 @@ class Experiment:
             there is none.
         """
         rows, names = [], fields_of(id)
-        pattern = re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(id)))
+        field = r"\\{(\w+)\\}"  # as `escape` leaves it
+        pattern = re.sub(field, r"(?P<\1>[^.]+)", re.sub(field, r"(?P<\1>.+)", re.escape(id), count=1))
         for value in self._artefact(artefact).values.values():
-            if found := pattern.fullmatch(value.id):
+            if found := re.fullmatch(pattern, value.id):
                 rows.append(found.groupdict() | _sides(value, self.run.ours(artefact, value.id)))
         if not rows:
             raise KeyError(f"{artefact} has no value of the form {id!r}")
