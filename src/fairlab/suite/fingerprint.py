@@ -42,6 +42,7 @@ LEFT_OUT = frozenset(
     for name in ("checks", "plotting", "paths", "data.errors", "data.files", "data.inventory", "data.sources")
 )
 _SOURCE = Path(__file__).parents[1]
+CachedFunction = type(cache(len))
 EXPORT = re.compile(r"^from \.([\w.]+) import (\w+)", re.MULTILINE)  # of a lazy package, in its stub
 # What counts of compiled code: all but where it stands.
 PARTS_OF_CODE = (
@@ -80,6 +81,7 @@ class _Hasher(NumpyHasher):
         self.within = within
 
     def save(self, obj):
+        obj = obj.__wrapped__ if isinstance(obj, CachedFunction) else obj  # which pickle knows by its name alone
         super().save(_code(obj, self.within) if isinstance(obj, ModuleType | FunctionType | type) else obj)
 
 
