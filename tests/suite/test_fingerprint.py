@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from fairlab.data import load
+from fairlab.data.registry import project_registry
 from fairlab.suite import fingerprint
 from fairlab.suite.fingerprint import (
     modules_fingerprint,
@@ -188,3 +189,14 @@ def test_modules_that_a_notebook_or_a_trial_reaches_outdate_it(define, changed, 
     before = notebook_fingerprint(source), value_fingerprint(trial)
     changed(f"fairlab.{module}")
     assert (notebook_fingerprint(source) != before[0], value_fingerprint(trial) != before[1]) == (of_notebook, of_trial)
+
+
+def test_stored_files_that_are_fetched_later_outdate_a_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path))
+    monkeypatch.delenv("FAIRLAB_DATA_MIRROR", raising=False)
+    file = next(path for path in project_registry().files if path.startswith("individual_fairness_models/adult/"))
+    (tmp_path / file).parent.mkdir(parents=True)
+    before = [fingerprint.state(f"individual_fairness/{name}") for name in ("adult", "compas")]
+    (tmp_path / file).touch()
+    after = [fingerprint.state(f"individual_fairness/{name}") for name in ("adult", "compas")]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [False, True]

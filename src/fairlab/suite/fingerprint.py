@@ -177,15 +177,18 @@ def state(name: str) -> str:
     Titles, remarks and minutes do not count.
     """
     from fairlab.data import state_of
+    from fairlab.data.files import local_places
     from fairlab.data.registry import project_registry
 
-    spec = specification(name)
+    spec, known = specification(name), project_registry().files
+    files = [path for path in known if any(f"{path}/".startswith(f"{own}/") for own in spec.files)]
+    available = [path for path in files if any(local_places(known[path]))]
     published = [
         [id, value.kind, value.printed]
         for artefact in map(spec.published.artefact, spec.artefacts)
         for id, value in artefact.values.items()
     ]
-    texts = [repr((spec.profiles.model_dump(), spec.artefacts, spec.data, spec.files, published))]
+    texts = [repr((spec.profiles.model_dump(), spec.artefacts, spec.data, spec.files, available, published))]
     for variant in spec.data:
         files = [*project().data_scripts.glob(f"make_{variant.replace('-', '_')}.py")]
         files += (project().data_scripts / "surrogates").glob(f"{variant}.yaml")
