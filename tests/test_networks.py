@@ -122,8 +122,7 @@ def test_networks_that_differ_in_their_normalisation_do_not_share_it(adapted):
         model = normalized(mean, adapted=adapted)
         network = Network(model)
         np.testing.assert_allclose(network.probabilities(X), model(X.astype(np.float32)), atol=1e-6)
-        assert (network.predict(X) == (mean == 0)).all()
-        assert (network.log_odds_gradient(X)[1] > 0).all() == (mean == 0)
+        assert (network.predict(X) == (mean == 0)).all() and (network.log_odds_gradient(X)[1] > 0).all() == (mean == 0)
 
 
 def subtracted():

@@ -53,16 +53,15 @@ class World:
     def case(self, rng) -> Case:
         """Draw people, and put the model to them."""
         sex, cells = self.people(rng)
-        table = CELLS.iloc[cells].assign(sex=np.array(["f", "m"])[sex], cell=cells).reset_index(drop=True)
-        by_cell = self.favourable.astype(bool)
+        table = CELLS.iloc[cells].assign(sex=np.array(["f", "m"])[sex]).reset_index(drop=True)
 
         def decide(rows):
             sex = (rows["sex"] == "m").to_numpy().astype(int) if "sex" in rows else 0
             cell = rows["number"] * 6 + rows["text"].map({"x": 0, "y": 2, "z": 4}) + rows["flag"]
-            return by_cell[sex, cell.to_numpy().astype(int)]
+            return self.favourable.astype(bool)[sex, cell.to_numpy().astype(int)]
 
-        features = ["number", "text", "flag"] + ([] if self.unseen else ["sex"])
-        return Case(decide, table.drop(columns="cell"), sensitive_features="sex", features=features)
+        features = list(CELLS) if self.unseen else [*CELLS, "sex"]
+        return Case(decide, table, sensitive_features="sex", features=features)
 
 
 def joint(number, text, flag):

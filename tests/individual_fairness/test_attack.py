@@ -95,8 +95,7 @@ def test_steps_that_overshoot_are_halved():
         gradient_flow_attack(LinearClassifier([0, 0, 3.0], 0.0), METRIC, X, Y, **STEEP | steps)
         for steps in ({}, {"step_size": 0.025, "n_steps": 80})
     )
-    assert not again.diverged.any()
-    assert again.stopping_time == pytest.approx(fine.stopping_time)
+    assert not again.diverged.any() and again.stopping_time == pytest.approx(fine.stopping_time)
     parts = attrgetter("X", "attacked_loss", "squared_distance")
     np.testing.assert_equal([*parts(again), again.loss_trajectory], [*parts(fine), fine.loss_trajectory[::2]])
 

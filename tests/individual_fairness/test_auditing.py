@@ -98,8 +98,7 @@ losses = arrays(float, (3, 8), elements=st.floats(0.01, 10))
 def test_rows_are_tests_of_their_own_and_the_unit_of_loss_does_not_matter(before, after, unit):
     together = loss_ratio_test(before, after)
     alone = [loss_ratio_test(unit * one, unit * other).lower_bound for one, other in zip(before, after, strict=True)]
-    assert alone == pytest.approx(together.lower_bound, rel=1e-9, abs=1e-9)
-    assert len(together.to_frame()) == 3
+    assert alone == pytest.approx(together.lower_bound, rel=1e-9, abs=1e-9) and len(together.to_frame()) == 3
 
 
 # Under the hypothesis an error is new with a chance of 5/9 at most, and (5/9)^6 = 0.029, (5/9)^5 = 0.053.

@@ -42,16 +42,15 @@ def test_rounded_losses_are_zero_and_infinite_where_the_model_is_sure():
     np.testing.assert_allclose(sure.loss_gradient(X, [1, 1]), [[0], [-1]])
 
 
-@pytest.mark.parametrize("n_outputs", [1, 2])
-@pytest.mark.parametrize("from_logits", [True, False])
-def test_a_keras_model_is_the_classifier_of_its_outputs(n_outputs, from_logits):
-    kernel, bias = COEF[:n_outputs].T.astype(np.float32), INTERCEPT[:n_outputs].astype(np.float32)
-    activation = None if from_logits else "sigmoid" if n_outputs == 1 else "softmax"
-    keras_model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(n_outputs, activation)])
-    keras_model.set_weights([kernel, bias])
-    logits = POINTS @ kernel + bias
-    expected = logits[:, 0] if n_outputs == 1 else logits[:, 1] - logits[:, 0]
-    model = KerasClassifier(keras_model, from_logits=from_logits)
+@pytest.mark.parametrize(
+    ("activation", "difference"), [(None, [1]), ("sigmoid", [1]), (None, [-1, 1]), ("softmax", [-1, 1])]
+)
+def test_a_keras_model_is_the_classifier_of_its_outputs(activation, difference):
+    n = len(difference)  # of outputs
+    keras_model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(n, activation)])
+    keras_model.set_weights([np.float32(COEF[:n].T), np.float32(INTERCEPT[:n])])
+    model = KerasClassifier(keras_model, from_logits=activation is None)
+    expected = (POINTS @ COEF[:n].T + INTERCEPT[:n]) @ difference
     np.testing.assert_allclose(model.log_odds(np.float32(POINTS)), expected, rtol=1e-3, atol=1e-5)
 
 

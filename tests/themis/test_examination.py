@@ -97,8 +97,7 @@ def test_a_rule_that_next_to_nobody_is_concerned_by_decides_no_verdict():
 
 def test_people_are_sampled_where_the_budget_does_not_count_all_and_what_is_left_out_is_said():
     found = [finding for finding in run("themis", CASE, budget=1_200).findings if finding.population == "people"]
-    assert [finding.n for finding in found] == [300, 150, 60]
-    assert ", a random sample of the 600)" in found[0].sentence
+    assert [finding.n for finding in found] == [300, 150, 60] and ", a random sample of the 600)" in found[0].sentence
     nothing = run("themis", CASE, budget=0)
     assert (nothing.findings, nothing.n_queries, len(nothing.skipped)) == ((), 0, 3)
     assert "20 inputs and people are more than" in nothing.skipped[0]
@@ -136,10 +135,8 @@ def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked
     )
     assert (plain.findings, [line.split(":")[0] for line in plain.skipped]) == ((), ["sex", "race"])
     assert "its direct effect is 0 by construction; proxies= varies" in plain.skipped[0]
-    assert {each.who for each in found.findings} == {"sex (through height)"}
-    assert found.skipped == (
-        "race: the model does not get it, so that its direct effect is 0 by construction; no feature predicts it well.",
-    )
+    said = "the model does not get it, so that its direct effect is 0 by construction; no feature predicts it well."
+    assert ({each.who for each in found.findings}, found.skipped) == ({"sex (through height)"}, (f"race: {said}",))
     assert {(each.sensitive_features, each.through) for each in named.findings} == {(("race",), ("job",))}
     assert (set(named.to_frame()["p_value"]), len(named.skipped)) == ({1}, 1)
     with pytest.raises(ValueError, match=r"proxies\['sex'\]: no other feature of the model 'sex'"):

@@ -53,8 +53,8 @@ RED_MEN = (
 @pytest.mark.parametrize(("names", "expected"), [("sex", 0.25), ("race", 0.5), (["sex", "race"], 1)])
 def test_small_groups_are_enumerated(names, expected):
     themis = Themis(*RED_MEN, min_samples=10)
-    scores = themis.causal_score(names), themis.group_score(names)
-    assert [(s.estimate, s.low, s.high, s.n) for s in scores] == [(*[expected] * 3, 8)] * 2
+    for score in (themis.causal_score(names), themis.group_score(names)):
+        assert (score.estimate, score.low, score.high, score.n) == (expected, expected, expected, 8)
     assert (themis.model_runs, themis.estimate("group", [names])["tests"].tolist()) == (8, [8])
     sampled = Themis(*RED_MEN, stop=Normal, error_bound=0.02, random_state=1).causal_score(names)
     assert (sampled.estimate, sampled.n > 8) == (pytest.approx(expected, abs=0.02), True)
@@ -99,8 +99,7 @@ def test_as_published_stops_by_the_normal_rule_and_takes_the_plain_spread():
     schema, program = as_program(np.random.default_rng(0).random((3, 40, 40)) < 0.5)
     published, sound = (Themis(program, schema, stop=stop).group_score("x0") for stop in (Normal, None))
     plain = [np.ptp(score.evidence["share"]) for score in (published, sound)]
-    assert published.n != sound.n
-    assert (published.estimate, sound.low, sound.estimate < plain[1]) == (plain[0], 0, True)
+    assert published.n != sound.n and (published.estimate, sound.low, sound.estimate < plain[1]) == (plain[0], 0, True)
 
 
 def test_a_rule_that_is_given_is_told_whether_outputs_are_binary():
@@ -137,8 +136,7 @@ def test_evidence_of_a_group_score_is_the_extreme_groups():
     assert evidence[list(expected)].to_dict("list") == expected
     schema, program = as_program(np.random.default_rng(0).random((30, 40)) < np.linspace(0, 1, 30)[:, None])
     sampled = Themis(program, schema).group_score("x0").evidence
-    assert sampled["x0"].iloc[0] < 10 < 19 < sampled["x0"].iloc[1]
-    assert (sampled["low"] <= sampled["share"]).all()
+    assert sampled["x0"].iloc[0] < 10 < 19 < sampled["x0"].iloc[1] and (sampled["low"] <= sampled["share"]).all()
 
 
 def test_evidence_of_a_causal_score_is_pairs():
@@ -206,8 +204,7 @@ def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():
     assert unsure.summary.endswith("(3 sets tested, 0 skipped, 2 undecided)")
     # All intervals together hold, so each is wider than that of a score alone.
     alone, together = Themis(program, schema).causal_score("x1"), none.frame.iloc[1]
-    assert together["sensitive_features"] == alone.sensitive_features
-    assert together["samples"] > alone.n > 0
+    assert together["sensitive_features"] == alone.sensitive_features and together["samples"] > alone.n > 0
 
 
 # exact scores, and the domain of Themis' settings
@@ -366,8 +363,7 @@ def test_noise_is_taken_out_of_equal_shares_and_a_clear_difference_stays(n_group
         rng.binomial(400, shares, size=(200, n_groups)) for shares in (rate, np.linspace(0.2, 0.9, n_groups))
     )
     noise, clear = (np.mean([corrected_spread(row, samples, rng) for row in counts]) for counts in (alike, apart))
-    assert noise < 0.6 * np.ptp(alike / samples, axis=1).mean()
-    assert clear == pytest.approx(0.7, abs=0.01)
+    assert noise < 0.6 * np.ptp(alike / samples, axis=1).mean() and clear == pytest.approx(0.7, abs=0.01)
 
 
 def test_a_spread_is_corrected_by_what_sampling_adds_to_shrunk_shares():

@@ -90,8 +90,7 @@ def test_rows_of_a_check_are_those_of_the_authors_loop(adf):
     inputs = SCHEMA.sample(200, random_state=1)
     partners, asked = zip(*(checked(x) for x in inputs.tolist()), strict=True)
     trace = Trace(inputs, np.array(partners), np.zeros(200, dtype=int))
-    assert courses.rows_to_check(trace, adf).tolist() == list(asked)
-    assert set(asked) == {2, 3, 4}
+    assert courses.rows_to_check(trace, adf).tolist() == list(asked) and set(asked) == {2, 3, 4}
 
 
 def test_a_course_counts_seed_by_seed(adf):
@@ -259,8 +258,7 @@ def test_without_the_stored_network_one_trained_here_stands_in(monkeypatch):
     with pytest.warns(SurrogateWarning, match="credit: the stored network is not available"):
         subject = subject_under_test("credit", table, told)
     told.assert_called_once_with("credit-adf", ["adf_networks/credit.index", "adf_networks/credit.data-00000-of-00001"])
-    assert [len(bias) for bias in subject.weights[1::2]] == [64, 32, 16, 8, 4, 2]
-    assert not subject.stored
+    assert [len(bias) for bias in subject.weights[1::2]] == [64, 32, 16, 8, 4, 2] and not subject.stored
 
 
 @pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real data")

@@ -117,9 +117,7 @@ def test_marginals_count_everyone_and_both_flipsets():
     ages = pd.DataFrame({"age": [20, 20, 10, 40]})
     bands = {10: "under 20", 20: "20–29", 30: "30–39", 40: "40–49"}
     counts = figures.marginal_counts(ages, flipset(lambda table: [1] * 4, ages, ages), bands={"age": bands})
-    assert dict(zip(counts["band"], counts["everyone"], strict=True)) == dict(
-        zip(bands.values(), [1, 2, 0, 1], strict=True)
-    )
+    assert counts.set_index("band")["everyone"].to_dict() == {"under 20": 1, "20–29": 2, "30–39": 0, "40–49": 1}
 
 
 def test_costs_by_hand():
@@ -134,8 +132,7 @@ def test_costs_by_hand():
 def test_flipsets_by_cost_by_hand():
     # One feature: every convex cost keeps the order, so 0 -> 1 and 2 -> 3; the cut at 1.5 flips nobody, at 0.5 one.
     source, target = pd.DataFrame({"x": [0.0, 2.0]}), pd.DataFrame({"x": [3.0, 1.0]})
-    costs = {name: maps.COSTS[name] for name in ("squared L1", "squared Euclidean")}
-    table = maps.flipsets_by_cost(lambda X: (X["x"] > 0.5).astype(int), source, target, costs=costs)
+    table = maps.flipsets_by_cost(lambda X: (X["x"] > 0.5).astype(int), source, target, costs=maps.COSTS)
     expected = {"F+": 0, "F−": 1, "mean L1": 1, "Jaccard F−": 1, "Jaccard F+": np.nan}
     pd.testing.assert_frame_equal(table[list(expected)], pd.DataFrame(expected, table.index), check_dtype=False)
 
@@ -166,8 +163,7 @@ def test_merged_rows_have_the_optimum_of_the_rows_one_by_one(n_source, n_target,
     cost = squared_l1(source, target)
     weights = [weight / weight.sum() for weight in (rng.integers(0, 4, n) for n in cost.shape)] * is_weighted
     merged, whole, size = merged_and_whole(cost, source, target, *weights)
-    assert size == (9, 9)
-    assert merged.multiply(cost).sum() == pytest.approx(whole.multiply(cost).sum(), rel=1e-9)
+    assert size == (9, 9) and merged.multiply(cost).sum() == pytest.approx(whole.multiply(cost).sum(), rel=1e-9)
 
 
 def test_between_groups_of_one_size_nobody_is_split():
