@@ -30,15 +30,14 @@ def fairness_audit(request):
 
     def run(case, **options):
         from fairlab import audit
-        from fairlab.auditing.guard import Rule, judge
+        from fairlab.auditing.guard import Rule, failures
         from fairlab.auditing.wording import lines
 
         options = {"progress": False} | defaults | options
         rules = [Rule.of(text) for text in options.pop("fail_on", ())]
         judging = {name: options.pop(name) for name in OF_JUDGEMENT if name in options}
         report = audit(case, **options)
-        judged = judge(report, rules=rules, **judging)
-        reasons = [*judged.failing, *(f"not judged: {said}" for said in judged.not_judged)]
+        reasons, _ = failures(report, rules=rules, **judging)
         if reasons or not report.n_tests:
             (verdict, sentence), *others = lines(report)
             more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""

@@ -11,7 +11,7 @@ from audited import finding, people
 from fairlab import Case, audit
 from fairlab.auditing import audits, forecast
 from fairlab.auditing.audits import METHODS as KNOWN
-from fairlab.auditing.progress import QueryBar
+from fairlab.auditing.progress import query_bar
 from fairlab.cases import Queries
 
 METHODS = list(KNOWN)
@@ -191,10 +191,10 @@ class Terminal(io.StringIO):
 def test_a_terminal_shows_queries_and_findings_if_asked_to(monkeypatch, stream, show, expected):
     monkeypatch.setattr(sys, "stderr", stream())
     queries = Queries()
-    with QueryBar(queries, 100, done=7, show=show) as bar:
-        bar.begin("Themis")
+    with query_bar(queries, 100, done=7, show=show) as tell:
+        tell("Themis", 0)
         queries.send(lambda rows: rows["age"], people(42))
-        bar.add(3)
+        tell("ADF", 3)
     assert queries.watch is None
     shown = sys.stderr.getvalue()
     assert (bool(shown), [part for part in expected if part not in shown]) == (bool(expected), [])

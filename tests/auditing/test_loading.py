@@ -1,6 +1,8 @@
+import bz2
 import gzip
 import pickle
 import re
+import zipfile
 from datetime import datetime
 
 import joblib
@@ -104,7 +106,8 @@ ENDINGS = {
     "T.CSV": lambda path, text: path.write_text("\ufeff" + text, encoding="utf-8"),
     "t.tsv": lambda path, text: path.write_text(text.replace(",", "\t")),
     "t.2024.csv.gz": lambda path, text: path.write_bytes(gzip.compress(text.encode())),
-    "t.TSV.GZ": lambda path, text: path.write_bytes(gzip.compress(text.replace(",", "\t").encode())),
+    "t.tsv.BZ2": lambda path, text: path.write_bytes(bz2.compress(text.replace(",", "\t").encode())),
+    "t.csv.zip": lambda path, text: zipfile.ZipFile(path, "w").writestr("t.csv", text),
     "t.parquet": lambda path, text: pd.DataFrame({"a": [1, 2], "b": ["x", "NA"]}).to_parquet(path),
     "t.PQ": lambda path, text: pd.DataFrame({"a": [1, 2], "b": ["x", "NA"]}).to_parquet(path),
     "t.feather": lambda path, text: pd.DataFrame({"a": [1, 2], "b": ["x", "NA"]}).to_feather(path),
@@ -293,7 +296,7 @@ TWO = "zip,age\n1,2\n"
         *(
             (
                 lambda read, name=name: read(TWO, name=name),
-                r"one of \.csv, \.csv\.gz, .*\.parquet, \.pq, \.feather, found",
+                r"one of \.csv, \.tsv \(also with \.gz, .*\.parquet, \.pq, \.feather, found",
             )
             for name in ("t.xlsx", "t", "t.csv.rar", "t.parquet.gz", "t.gz")
         ),

@@ -2,7 +2,6 @@ import datetime
 import re
 import sys
 from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
 
@@ -742,7 +741,7 @@ def columns_of(case):
         ([Decimal("12345678901234567890.12"), Decimal("-0.50")], [12345678901234567890.12, -0.5]),
         ([3, 2.5], [3, 2.5]),
         ([7, None], [7, np.nan]),
-        ([Fraction(1, 4), 2], [0.25, 2]),
+        ([2**62 + 1, None], [2**62 + 1, np.nan]),
     ],
 )
 def test_columns_that_methods_take_as_numbers(values, numbers):
@@ -936,6 +935,7 @@ ANSWERS = [
     ),
     (np.where(HIGH, 1.0, np.nan), {}, "model: 45 of 60 answers are missing, expected one for each row"),
     (np.where(HIGH, 1.0, np.inf), {}, "model: answers infinite or complex numbers"),
+    (np.where(HIGH, 1e200, 2.0), {}, "model: expected numbers of a size from 1e-75 to 1e\\+75, found 1e\\+200"),
     (np.where(HIGH, None, "a"), {"pos_label": "a"}, "model: 15 of 60 answers are missing"),
     (lambda rows: HIGH[:-1], {}, "model: expected 60 values, one for each row, found 59"),
     (lambda rows: True, {}, "model: expected one value for each row, found bool"),

@@ -330,6 +330,12 @@ def judge(
     return Judgement(*kept, passed, unused)
 
 
+def failures(report: Report, **options: Any) -> tuple[list[str], list[str]]:
+    """Return why an audit does not pass, by what fails or could not be judged, and what was accepted; see `judge`."""
+    judged = judge(report, **options)
+    return [*judged.failing, *(f"not judged: {said}" for said in judged.not_judged)], judged.accepted
+
+
 def read_baseline(baseline: str | Path) -> tuple[list[dict], list[str]]:
     """Return the findings and the sensitive features of an earlier report; ValueError if it is none."""
     try:

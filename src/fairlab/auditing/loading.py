@@ -1,14 +1,17 @@
 """A model and a table by name, as the command line gives them."""
 
+import bz2
 import csv
 import gzip
 import importlib
+import io
 import re
 import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Iterable, Mapping
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +27,6 @@ from fairlab.models import CommandModel
 BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}  # where booleans are asked for
 DATES = ("date", "datetime64")  # types of columns
-SEPARATORS = {f"{ending}{packed}": sep for ending, sep in ((".csv", ","), (".tsv", "\t")) for packed in ("", ".gz")}
-BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather"}
 KERAS, PICKLES = (".keras", ".h5"), (".pkl", ".pickle", ".joblib")
 SAFE_KERAS = (
     3,
@@ -145,7 +146,7 @@ def command_model(command: str, *, in_batches: bool = False, timeout: float | No
 
 
 def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, texts: Iterable[str] = ()) -> pd.DataFrame:
-    """Return a table from a CSV file (``.csv``, ``.tsv``, also with ``.gz``), a Parquet or a Feather file.
+    """Return a table from a CSV file (``.csv``, ``.tsv``, also packed), a Parquet or a Feather file.
 
     In a CSV file, an empty field is missing. A column has numbers, or booleans, if all of its other fields are some; in
     it, texts such as ``NA`` and ``null`` are missing as well, with a warning. Any other column is text, as it stands in
@@ -170,16 +171,17 @@ def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, text
     path, dtype = Path(path), dict(dtype or {})
     if not path.is_file():
         raise ValueError(f"table: there is no file {path}")
-    ending = next((ending for ending in [*SEPARATORS, *BINARY] if path.name.lower().endswith(ending)), None)
-    if ending is None:
-        known = ", ".join([*SEPARATORS, *BINARY])
+    *_, ending, packing = ["", "", *map(str.lower, path.suffixes)]
+    if packing not in PACKED:
+        ending, packing = packing, ""
+    if not (ending in SEPARATORS or (ending in BINARY and not packing)):
+        known = f"{', '.join(SEPARATORS)} (also with {', '.join(filter(None, PACKED))}), {', '.join(BINARY)}"
         raise ValueError(f"table: expected a file that ends with one of {known}, found {path}")
     try:
         if ending in BINARY:
             table = getattr(pd, BINARY[ending])(path)
         else:
-            opened = gzip.open if ending.endswith(".gz") else open
-            with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+            with PACKED[packing](path, "rt", encoding="utf-8-sig", newline="") as stream:
                 table = _texts(stream, SEPARATORS[ending])
     except Exception as error:  # each format and each packing has errors of its own
         raise ValueError(f"table: {path} could not be read as a table: {error}") from error
@@ -197,6 +199,27 @@ def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, text
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"dtype: {name} cannot be read as {kind!r}: {error}") from error
     return table
+
+
+def _open_zip(path, mode, **options):
+    """Open the one file in a zip."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if len(names) != 1:
+            raise ValueError(f"expected one file in the zip, found {len(names)}")
+        return io.TextIOWrapper(archive.open(names[0]), **options)
+
+
+def _open_xz(path, mode, **options):
+    """Open a file packed by xz, which not every Python has."""
+    import lzma
+
+    return lzma.open(path, mode, **options)
+
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+PACKED: dict[str, Callable] = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": _open_xz, ".zip": _open_zip}
+BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather"}
 
 
 def _texts(stream, separator: str) -> pd.DataFrame:

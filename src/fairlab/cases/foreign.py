@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors, is_real
+from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors
 from fairlab.cases.tables import EngineTable, Hash, Table, engine_table
 from fairlab.cases.tables.keys import key_numbers
-from fairlab.checks import is_number
 
 DAY = np.timedelta64(1, "D")
 
@@ -158,7 +157,7 @@ class Originals:
         values = pd.Series(self._values.take(places, **options), index=numbers.index, dtype=self._dtype)
         if (new := (places < 0) & numbers.notna().to_numpy()).any():
             try:
-                values[new] = self._kind.values(numbers.to_numpy(dtype=float)[new])
+                values[new] = self._kind.values(numbers.to_numpy(dtype=float, na_value=np.nan)[new])
             except (ArithmeticError, TypeError, ValueError) as error:
                 most = max(numbers[new], key=abs)
                 raise CaseError(
@@ -212,12 +211,10 @@ def _kind(column: pd.Series):
     if values.dtype.kind in "Mm":
         return _Moments(column)
     known = values.dropna() if values.dtype == object else values[:0]
-    for is_such, make in (
-        (lambda value: isinstance(value, datetime.date), _Moments),
-        (lambda value: isinstance(value, Decimal), _Decimals),
-        (is_real, _Numbers),
-    ):
-        if len(known) and is_such(known.iloc[0]) and known.map(is_such).all():
+    if len(known) and known.infer_objects().dtype.kind in "iuf":
+        return _Numbers(column)
+    for type_, make in ((datetime.date, _Moments), (Decimal, _Decimals)):
+        if len(known) and known.map(lambda value, type_=type_: isinstance(value, type_)).all():
             return make(column)
     return None
 
@@ -331,15 +328,16 @@ class _Numbers:
     """Numbers that came as objects, as from an array of mixed types: in a dtype of their own they are no categories."""
 
     def __init__(self, column: pd.Series):
-        pass
+        kind = column.dropna().infer_objects().dtype
+        may_miss = {"i": "Int64", "u": "UInt64"}.get(kind.kind, kind)  # integers may be beyond floats
+        self._dtype = may_miss if column.isna().any() else kind
 
     def __str__(self):
         return "number"
 
     def numbers(self, column: pd.Series) -> pd.Series:
-        """Return the numbers in a dtype of NumPy."""
-        found = column.where(column.notna(), np.nan).infer_objects()
-        return found if is_number(found) else found.astype(float)
+        """Return the numbers in a dtype of their own."""
+        return column.where(column.notna(), np.nan).astype(self._dtype)
 
     def values(self, numbers: np.ndarray):
         """Return the numbers as objects."""

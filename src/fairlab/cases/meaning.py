@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from fairlab.cases.schema import CaseError
+from fairlab.cases.schema import CaseError, check_size
 
 LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
 
@@ -153,6 +153,7 @@ class Meaning:
             numbers = y.to_numpy(dtype=float, na_value=np.nan)
             if np.isinf(numbers).any():
                 raise CaseError(f"y_true: expected finite or missing numbers, found {numbers[np.isinf(numbers)][0]}")
+            check_size(numbers[~np.isnan(numbers)], "y_true")
             return numbers
         values = set(known.unique().tolist())
         pos_label = self.pos_label if self.is_given else default_pos_label(values)

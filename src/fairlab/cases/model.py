@@ -19,7 +19,7 @@ from fairlab.cases.finding import few
 from fairlab.cases.foreign import from_other_library
 from fairlab.cases.meaning import are_probabilities, interpret, reach
 from fairlab.cases.queries import Queries
-from fairlab.cases.schema import CaseError, case_errors, check_values
+from fairlab.cases.schema import CaseError, case_errors, check_size, check_values
 from fairlab.checks import align, check_number
 
 LABELS = (str, bytes, Real, np.bool_)
@@ -215,6 +215,7 @@ class ModelAdapter:
         else:
             values = self.meaning.values(answers)
             self.queries.store(self._question[0], values, rows)
+        check_size(values, "model")
         if said := self.meaning.of_one_kind(values):
             self._warn(said)
         with case_errors(after=" (rows sent again, in other batches)"):

@@ -47,6 +47,7 @@ UNFIT = (
     (lambda dtype: dtype.kind == "c", "make it real numbers"),
     (lambda dtype: dtype == np.float16, "make it wider, as .astype('float32') does"),
 )
+MAX_SIZE = 1e75  # of numbers: fourth powers are numbers, too
 MAX_GROUP_VALUES = 10  # numbers with more different values than this make four groups
 MIN_SIZE_KEPT = 0.8  # of the size of a group, when its edges are rounded
 
@@ -136,7 +137,7 @@ class Feature:
         if self.edges is not None:
             object.__setattr__(self, "edges", _checked_edges(self.name, self.edges))
             known = [value for value in self.values if not is_missing(value)]
-            if not all(map(is_real, known)):
+            if not all(map(_is_real, known)):
                 raise CaseError(f"feature {self.name!r}: edges need numbers as values, found {known[:3]}")
             if [bisect_left(self.edges, value) for value in known] != list(range(len(self.edges) + 1)):
                 raise CaseError(
@@ -333,7 +334,7 @@ class Feature:
         """Return the positions of known values among `values`, or of their bins."""
         if self.edges is None:
             return pd.Index(values).get_indexer(known) if len(values) else np.full(len(known), -1)
-        if not pd.api.types.is_numeric_dtype(known) and not all(map(is_real, known)):
+        if not pd.api.types.is_numeric_dtype(known) and not all(map(_is_real, known)):
             return np.full(len(known), -1)
         whole = pd.api.types.is_integer_dtype(known)
         numbers = known.to_numpy() if whole else known.to_numpy(dtype=float)
@@ -350,7 +351,7 @@ class Feature:
     def _array(self) -> np.ndarray:
         kinds = {int if isinstance(value, Integral) else float for value in self.values}
         is_one = len(kinds) == 1 or self.missing_code is None  # integers beside a missing value are no floats
-        if (is_one and all(map(is_real, self.values))) or len(set(map(type, self.values))) == 1:
+        if (is_one and all(map(_is_real, self.values))) or len(set(map(type, self.values))) == 1:
             array = np.asarray(self.values)
             if all(
                 found == value or is_missing(value) for found, value in zip(array.tolist(), self.values, strict=True)
@@ -367,8 +368,7 @@ def is_missing(value) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, Real) and value != value)
 
 
-def is_real(value) -> bool:
-    """Return whether a value is a number, which booleans are not."""
+def _is_real(value) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
@@ -393,14 +393,26 @@ def check_column(name: str, column: pd.Series) -> None:
         if is_such(dtype):
             raise CaseError(f"column {name!r} has type {dtype}; {advice}")
     if pd.api.types.is_numeric_dtype(dtype):
-        if np.isinf(column.dropna().to_numpy(dtype=float)).any():
+        numbers = column.dropna().to_numpy(dtype=float)
+        if np.isinf(numbers).any():
             raise CaseError(f"column {name!r} holds infinite values; expected finite or missing ones")
+        check_size(numbers, f"column {name!r}")
         return
     check_values(column, f"column {name!r}")
     if column.dtype == object and pd.api.types.infer_dtype(column) not in PLAIN:
         are_flags = {isinstance(each, bool | np.bool_) for each in column.dropna() if isinstance(each, Real | np.bool_)}
         if len(are_flags) > 1:
             raise CaseError(f"column {name!r} mixes booleans with numbers, which are equal to them; make them strings")
+
+
+def check_size(numbers: np.ndarray, what: str) -> None:
+    """Raise a CaseError if numbers are so large, or all so small, that their variance, or its own, is no number."""
+    largest = np.abs(numbers).max(initial=0.0)
+    if largest and not 1 / MAX_SIZE <= largest <= MAX_SIZE:
+        raise CaseError(
+            f"{what}: expected numbers of a size from {1 / MAX_SIZE:g} to {MAX_SIZE:g}, found {largest:g}; "
+            "take another unit, or make it missing if it stands for that"
+        )
 
 
 def values_of(name: str, column: pd.Series) -> tuple[list, list]:
@@ -439,7 +451,7 @@ def _fits(values: range) -> bool:
 
 def _checked_edges(name: str, edges) -> tuple[float, ...]:
     edges = tuple(edges) if isinstance(edges, Iterable) else (edges,)
-    if not all(is_real(edge) and np.isfinite(edge) for edge in edges) or any(np.diff(edges) <= 0):
+    if not all(_is_real(edge) and np.isfinite(edge) for edge in edges) or any(np.diff(edges) <= 0):
         raise CaseError(f"feature {name!r}: expected increasing numbers as edges, found {list(edges)}")
     return edges
 

@@ -143,9 +143,7 @@ class Encoding:
             known, feature = column.dropna(), None
             if pd.api.types.is_numeric_dtype(column):
                 numbers = known.to_numpy(dtype=float) if len(known) else np.zeros(1)
-                unit = 2.0 ** np.frexp(np.abs(numbers).max())[1]  # or squares would not be numbers
-                # By rounding, a constant may have a spread.
-                spread = (numbers / unit).std() * unit if np.ptp(numbers) else 1.0
+                spread = numbers.std() if np.ptp(numbers) else 1.0  # by rounding, a constant may have some
                 made = [(name, name, True, numbers.mean(), spread or 1.0)]
                 made += [(f"{name} is missing", name, False, 0.0, 1.0)] * (len(known) < len(column))
             else:
