@@ -129,10 +129,11 @@ def test_versions_are_those_that_reading_every_package_finds():
 
 
 def test_values_of_any_kind():
-    data, frame = load("lipton", n_points=20), pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    data, frame = load("lipton", n_points=20), pd.DataFrame({"a": [1, 2], "provenance": ["x", "y"]})
     narrow = dataclasses.replace(data, features=data.features[["hair_length"]])
     for one, same, other in (
         (data, load("lipton", n_points=20), narrow),
+        (data, data, dataclasses.replace(data, positive_label=7)),
         (frame, frame.copy(), frame.assign(a=[1, 3])),
         (np.arange(3), np.arange(3), np.arange(3.0)),
     ):

@@ -20,6 +20,7 @@ from types import CodeType, FunctionType, ModuleType
 from joblib.hashing import NumpyHasher
 
 from fairlab.checks import EXTRAS
+from fairlab.data.dataset import Dataset
 from fairlab.data.project import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.notebook import code_of
@@ -67,9 +68,8 @@ def value_fingerprint(value, within: tuple = ()) -> str:
     TypeError
         If the value cannot be pickled, as an open file or an `Experiment`.
     """
-    provenance = getattr(value, "provenance", None)
-    if provenance is not None:  # a data set: where it came from does not say what was done to it since
-        value = (provenance.data_hash, value.features, value.target, value.sensitive_features)
+    if isinstance(value, Dataset):  # where it came from does not say what was done to it since
+        value = vars(value) | {"provenance": value.provenance.data_hash}
     return _Hasher(within).hash(value)
 
 
