@@ -103,9 +103,8 @@ def test_every_suite_is_registered_and_every_printed_score_has_one():
 def test_stored_suites_are_scored_from_their_counts():
     table = scores_of_suites("figure-1")
     assert (len(table), table["score"].notna().sum()) == (64, 59)
-    row = table.loc["a.census.race.race.causal"]
-    numbers = row[["samples", "changed", "stretches", "in random order"]].tolist()
-    assert numbers == [533, 6, 1, pytest.approx(6 * 528 / 533)]
+    numbers = ["samples", "changed", "stretches", "in random order"]
+    assert [*table.loc["a.census.race.race.causal", numbers]] == [533, 6, 1, pytest.approx(6 * 528 / 533)]
     assert table.loc["b.census.gender.gender.causal", ["samples", "score"]].isna().all()
 
 
