@@ -206,16 +206,14 @@ def test_another_file_is_no_baseline_and_a_byte_order_mark_does_not_matter(basel
 
 
 def test_what_the_baseline_tested_and_this_audit_did_not_is_not_judged(tmp_path):
-    path = tmp_path / "before.json"
-    report = decided({"f": 40, "m": 50}, town={"f": "a", "m": "b"})
-    report.to_json(path)
-    assert judge(report, baseline=path).not_judged == []
-    lost = decided({"f": 40, "m": 50})
-    said = "selection_rate_difference by town was tested in the baseline, and is not now: it is no sensitive feature of"
-    assert judge(lost, baseline=path).not_judged == [f"{said} this audit"]
+    report, lost = decided({"f": 40, "m": 50}, town={"f": "a", "m": "b"}), decided({"f": 40, "m": 50})
     few = audit(lost.case.sample(40), methods=["rates"], progress=False)
-    [said] = [text for text in judge(few, baseline=path).not_judged if "by group" in text]
-    assert "fewer than 30 people are" in said
+    report.to_json(tmp_path / "before.json")
+    same, gone, small = (judge(each, baseline=tmp_path / "before.json").not_judged for each in (report, lost, few))
+    said = "selection_rate_difference by town was tested in the baseline, and is not now: it is no sensitive feature of"
+    assert (same, gone) == ([], [f"{said} this audit"])
+    [by_group] = [text for text in small if "by group" in text]
+    assert "fewer than 30 people are" in by_group
 
 
 ENTRY = ACCEPTED | {"sensitive_features": "group", "expires": "2999-01-01"}
