@@ -1,7 +1,15 @@
 """One contract on six engines: equal counts, thresholds, trees, tests and intervals."""
 
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
 from fractions import Fraction
 from operator import mul
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -456,3 +464,71 @@ def test_a_column_that_changes_or_is_gone_is_named(table, column, looked_at, sai
     changed._codes = changed._codes | {column: {"f": 0}}
     with pytest.raises(EngineError, match=said):
         changed.tabulate([(looked_at,)])
+
+
+# a cluster of Spark
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """A session of a master with two workers on this machine, and the processes of the workers."""
+    pyspark = pytest.importorskip("pyspark", reason="the extra spark-test is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java")
+    home = Path(pyspark.__file__).parent
+    for name, value in {"SPARK_HOME": home, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}.items():
+        monkeypatch.setenv(name, str(value))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    master, worker = f"spark://127.0.0.1:{port}", ("-c", "1", "-m", "700m", "-d", str(tmp_path))
+    options = {
+        "spark.executor.memory": "512m",
+        "spark.driver.memory": "512m",
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    with (tmp_path / "cluster.log").open("w") as log:
+        started = [
+            subprocess.Popen(
+                [
+                    home / "bin" / "spark-class",
+                    f"org.apache.spark.deploy.{name}",
+                    *arguments,
+                    *("--host", "127.0.0.1", "--webui-port", "0"),
+                ],
+                stdout=log,
+                stderr=log,
+                cwd=tmp_path,
+                start_new_session=True,
+            )
+            for name, *arguments in (("master.Master", "--port", port), *[("worker.Worker", *worker, master)] * 2)
+        ]
+        try:
+            session = pyspark.sql.SparkSession.builder.master(master).config(map=options).getOrCreate()
+            yield session, started[1:]
+            session.stop()
+        finally:
+            for process in started:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_lost_worker_changes_nothing(cluster, tmp_path, monkeypatch):
+    (session, workers), frame = cluster, people(20_000)[["id", "sex", "age", "offer"]]
+    for number, part in enumerate(np.array_split(np.arange(20_000), 4)):
+        frame.iloc[part].to_parquet(tmp_path / f"part{number}.parquet")
+    tabulate, calls = EngineTable.tabulate, []
+
+    def and_kill(self, keys_list):
+        calls.append(keys_list)
+        if len(calls) == 3:
+            threading.Timer(0.3, os.killpg, (workers[0].pid, signal.SIGKILL)).start()
+        return tabulate(self, keys_list)
+
+    monkeypatch.setattr(EngineTable, "tabulate", and_kill)
+    options = {"looked_at": Investigation("sex", "offer", max_depth=2)}
+    found = reported(session.read.parquet(str(tmp_path / "part*.parquet")), **options)[0]
+    assert workers[0].poll() is not None and len(calls) > 4
+    pd.testing.assert_frame_equal(found, reported(frame, **options)[0])
