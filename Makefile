@@ -100,7 +100,7 @@ format: $(READY) ## format code, clear the notebooks' outputs
 	@$(BIN)/nbstripout $(STRIP) $(NOTEBOOKS)
 
 golden: $(READY) ## compare records, claims and tables of two results folders (OLD=..., NEW=..., PROFILE=smoke)
-	@$(BIN)/python tests/golden.py $(OLD) $(or $(NEW),results) --profile $(PROFILE)
+	@$(BIN)/python tests/golden.py $(OLD) $(or $(NEW),results) $(PROFILE)
 
 benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write results/benchmarks.json
 	@$(BIN)/python -m fairlab.benchmarks $(if $(QUICK),--quick)

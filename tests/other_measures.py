@@ -90,16 +90,17 @@ def fairlearn(people: pd.DataFrame, privileged: dict) -> dict[str, float]:
     """Its scalar measures."""
     from fairlearn import metrics
 
-    def of(measure, name):
-        return float(measure(people["label"], people["decided"], sensitive_features=people[name]))
-
+    measures = {
+        "selection rate difference, sex": metrics.demographic_parity_difference,
+        "selection rate difference, race": metrics.demographic_parity_difference,
+        "impact ratio, sex": metrics.demographic_parity_ratio,
+        "impact ratio, race": metrics.demographic_parity_ratio,
+        "equal opportunity difference, race": metrics.equal_opportunity_difference,
+        "equalised odds, race": metrics.equalized_odds_difference,
+    }
     return {
-        "selection rate difference, sex": of(metrics.demographic_parity_difference, "sex"),
-        "selection rate difference, race": of(metrics.demographic_parity_difference, "race"),
-        "impact ratio, sex": of(metrics.demographic_parity_ratio, "sex"),
-        "impact ratio, race": of(metrics.demographic_parity_ratio, "race"),
-        "equal opportunity difference, race": of(metrics.equal_opportunity_difference, "race"),
-        "equalised odds, race": of(metrics.equalized_odds_difference, "race"),
+        name: of(people["label"], people["decided"], sensitive_features=people[name.split(", ")[1]])
+        for name, of in measures.items()
     }
 
 
@@ -188,18 +189,12 @@ def scores() -> pd.DataFrame:
     return shown.assign(p=[f"{p:.1g}" for p in frame["p_value"]]).reset_index(drop=True)
 
 
-def write() -> None:
-    """Ask all tools, and write the tables."""
+if __name__ == "__main__" and sys.argv[1] == "--write":
     people = tables()
     with NamedTemporaryFile(suffix=".csv") as file:
         people.to_csv(file.name, index=False)
         others = other_tools.asked(__file__, PINNED, list(TOOLS)[1:], file.name)
     arranged([*answers("fairlab", people), *others]).to_csv(TABLE, index=False)
     scores().to_csv(SCORES, index=False)
-
-
-if __name__ == "__main__":
-    if sys.argv[1:] == ["--write"]:
-        write()
-    else:
-        print(json.dumps(answers(sys.argv[1], pd.read_csv(sys.argv[2]))))
+elif __name__ == "__main__":
+    print(json.dumps(answers(sys.argv[1], pd.read_csv(sys.argv[2]))))

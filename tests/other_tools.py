@@ -67,7 +67,7 @@ def fairlearn(model) -> dict[str, bool]:
         low, high = frame.by_group_ci
         apart |= bool((low.max() > high.min()).any())
         beyond |= bool((frame.difference_ci()[0] > LEAST).any())
-    return {"intervals of groups": apart, "interval of the difference": beyond}
+    return {"fairlearn, intervals of groups": apart, "fairlearn, interval of the difference": beyond}
 
 
 def aequitas(model) -> bool:
@@ -121,12 +121,8 @@ def answers(tool: str) -> list[dict]:
         with warnings.catch_warnings(action="ignore"):
             found = TOOLS[tool](model)
         row = {"model": model.name, "biased": bool(model.expected), "seconds": round(time.perf_counter() - start, 2)}
-        by_rule = (
-            {f"{tool}, {rule}": flagged for rule, flagged in found.items()}
-            if isinstance(found, dict)
-            else {tool: found}
-        )
-        rows += [{"tool": name, **row, "flagged": bool(flagged)} for name, flagged in by_rule.items()]
+        rules = found if isinstance(found, dict) else {tool: found}
+        rows += [{"tool": rule, **row, "flagged": bool(flagged)} for rule, flagged in rules.items()]
     return rows
 
 
@@ -156,12 +152,9 @@ def asked(script: str, pinned: tuple[str, ...], tools: list[str], *arguments: st
     return rows
 
 
-def write() -> None:
-    """Ask all tools, and write the tables."""
+if __name__ == "__main__" and sys.argv[1] == "--write":
     frame = pd.DataFrame([*answers("fairlab"), *asked(__file__, PINNED, list(TOOLS)[1:])])
     frame.to_csv(TABLE, index=False)
     summary(frame).rename_axis("tool").to_csv(SUMMARY)
-
-
-if __name__ == "__main__":
-    write() if sys.argv[1:] == ["--write"] else print(json.dumps(answers(sys.argv[1])))
+elif __name__ == "__main__":
+    print(json.dumps(answers(sys.argv[1])))

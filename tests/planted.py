@@ -175,9 +175,8 @@ def fair() -> list[Planted]:
         worth = dict(zip(JOBS, rng.normal(size=3), strict=True))
 
         def odds(rows, weights=weights, worth=worth):
-            z = (rows["income"] - 32_000) / 16_000, (rows["debt"] - 6_000) / 4_000, (rows["years"] - 20) / 12
-            work = rows["job"].map(worth).astype(float)
-            return (sum(w * column for w, column in zip(weights, z, strict=True)) + work).to_numpy()
+            z = (rows[FEATURES[:3]] - [32_000, 6_000, 20]) / [16_000, 4_000, 12]
+            return (z @ weights + rows["job"].map(worth).astype(float)).to_numpy()
 
         def scores(rows, odds=odds):
             return probability(odds(rows))

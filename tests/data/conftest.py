@@ -73,8 +73,7 @@ class _Answers(BaseHTTPRequestHandler):
         self.server.asked.append(self.path)
         answer = self.server.pages.get(self.path, (404, b"<html>not found</html>", 0))
         if callable(answer):
-            answer(self)
-            return
+            return answer(self)
         status, body, missing = answer
         self.send_response(status)
         if status == 302:

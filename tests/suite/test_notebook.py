@@ -5,6 +5,7 @@ from toy_project import CELLS, replace_in, write_notebook
 
 from fairlab.cli import main
 from fairlab.data.project import project
+from fairlab.paths import write_text
 from fairlab.suite.catalogue import specification
 from fairlab.suite.notebook import notebook_parameters, run_experiment
 from fairlab.suite.run import Run, failure_file, log_file, run_folder
@@ -20,12 +21,10 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
     write_notebook(notebook, [*CELLS[:2], "%matplotlib inline", *CELLS[2:]])
     replace_in(notebook, '"python3"', '"of-another-machine"')
     failure = failure_file("toy/mean", "smoke")
-    failure.parent.mkdir(parents=True)
-    failure.write_text("of an earlier run")
+    write_text(failure, "of an earlier run")
     folder = run()
     content, executed = Run.read(folder), (folder / "notebook.ipynb").read_text()
-    assert content.parameters == {"n": 10, "n_trials": 2}
-    assert content.about["peak_memory_gb"] > 0.05
+    assert (content.parameters, content.about["peak_memory_gb"] > 0.05) == ({"n": 10, "n_trials": 2}, True)
     assert "text/html" in executed and str(toy) not in executed and str(project().results) not in executed
     assert {path.name for path in folder.parent.iterdir()} == {folder.name, "current", "latest", "log.txt"}
 
@@ -53,8 +52,7 @@ def test_failed_runs_leave_the_earlier_one_untouched(toy):
         with pytest.raises(RuntimeError, match=message) as caught:
             run()
         assert failure_file("toy/mean", "smoke").read_text().strip() == str(caught.value)
-        assert run_folder("toy/mean", "smoke") == folder
-        assert Run.read(folder).name == "toy/mean"
+        assert (run_folder("toy/mean", "smoke"), Run.read(folder).name) == (folder, "toy/mean")
         assert [*folder.parent.glob("*Z_*/"), *project().partial.iterdir()] == [folder]
 
 
