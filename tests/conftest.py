@@ -6,9 +6,10 @@ import sys
 
 import pytest
 from hypothesis import settings
-from toy_project import CELLS, PUBLISHED, SPECIFICATION, write_notebook
+from toy_project import PUBLISHED, add_experiment
 
 from fairlab.data.project import project
+from fairlab.paths import write_text
 
 gc.set_threshold(30_000)  # as in the command line
 # One thread per test process: the test runner already uses every core.
@@ -30,13 +31,12 @@ def results(tmp_path, monkeypatch):
 def toy(tmp_path, monkeypatch, results):
     """A project with one paper and one experiment, ``toy/mean``; returns its root."""
     own, root = project(), tmp_path / "project"
-    (root / "experiments" / "toy").mkdir(parents=True)
-    (root / "experiments" / "toy" / "published.yaml").write_text(PUBLISHED)
-    (root / "experiments" / "toy" / "mean.yaml").write_text(SPECIFICATION)
+    write_text(root / "experiments" / "toy" / "published.yaml", PUBLISHED)
+    add_experiment(root, "mean")
     (root / "data_scripts").symlink_to(own.data_scripts)
     for name in ("Snakefile", "profiles"):
         (root / "experiments" / name).symlink_to(own.experiments / name)
-    write_notebook(root / "notebooks" / "toy" / "mean.ipynb", CELLS)
+
     monkeypatch.setenv("FAIRLAB_ROOT", str(root))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     return root

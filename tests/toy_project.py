@@ -8,6 +8,8 @@ import nbformat
 import pandas as pd
 from matplotlib.figure import Figure
 
+from fairlab.paths import write_text
+
 PUBLISHED = """
 paper: {key: toy, title: "A toy", authors: Nobody, venue: Nowhere, doi: "10.0/0"}
 artefacts:
@@ -106,7 +108,7 @@ def with_flipped_bit(content: bytes, bit: int) -> bytes:
 
 def write_program(file: Path, script: str = "") -> Path:
     """Write a program for the shell and return it."""
-    file.write_text(f"#!/bin/sh\n{script}\n")
+    write_text(file, f"#!/bin/sh\n{script}\n")
     file.chmod(0o755)
     return file
 
@@ -123,7 +125,7 @@ def write_slow(root: Path, names, n_trials: int, seconds: float) -> None:
 
 def add_experiment(toy: Path, name: str, cells=CELLS, more: str = "", specification: str = SPECIFICATION) -> None:
     """Add an experiment ``toy/<name>`` to the toy project, or write it anew."""
-    (toy / "experiments" / "toy" / f"{name}.yaml").write_text(f"{specification}{more}")
+    write_text(toy / "experiments" / "toy" / f"{name}.yaml", f"{specification}{more}")
     own = [cell.replace("toy/mean", f"toy/{name}") for cell in cells]
     write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", own)
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import psutil
+from toy_project import write_program
 
 from fairlab.suite.cluster import program
 
@@ -101,10 +102,8 @@ class Cluster:
         )
         self.environment = os.environ | {"SLURM_CONF": str(self.configuration)}
         # Snakemake keeps the variable from srun, which then looks in the system's own place.
-        srun = folder / "bin" / "srun"
-        srun.parent.mkdir()
-        srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.configuration} exec {shutil.which("srun")} "$@"\n')
-        srun.chmod(0o755)
+        script = f'SLURM_CONF={self.configuration} exec {shutil.which("srun")} "$@"'
+        srun = write_program(folder / "bin" / "srun", script)
         self.environment["PATH"] = f"{srun.parent}:{self.environment['PATH']}"
 
     def __enter__(self):

@@ -517,10 +517,14 @@ def test_what_users_are_told(call, message):
 KIND_OF = {name: kind for kind, (_, names) in KINDS.items() for name in names.split()}
 
 
+def named_parameters(call):
+    parameters = inspect.signature(call).parameters.values()
+    return [each for each in parameters if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
+
+
 def parameters_of(use):
     """Return the parameters of a call with their defaults, those that it passes on included."""
-    found = inspect.signature(use.call).parameters.values()
-    named = {each.name: each.default for each in found if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
+    named = {each.name: each.default for each in named_parameters(use.call)}
     return dict.fromkeys(use.good, inspect.Parameter.empty) | named
 
 
@@ -581,6 +585,13 @@ def outside(constraint):
     return (*OUTSIDE[function], *ends)
 
 
+def inside(constraint):
+    """Return a value within a constraint; where only a kind is asked for, an empty one of it."""
+    if kind := getattr(constraint, "keywords", {}).get("kind"):
+        return kind.__new__(kind)
+    return INSIDE.get(getattr(constraint, "func", constraint), object())
+
+
 def declaring(thing):
     """Return what declares constraints of a public name: a function, a class of estimators, methods of a class."""
     within = list(vars(thing).values()) if inspect.isclass(thing) else []
@@ -599,23 +610,14 @@ DECLARED = [
 
 @pytest.mark.parametrize(("call", "name", "value"), DECLARED)
 def test_a_value_outside_a_declared_constraint_is_refused_with_its_message(call, name, value):
-    given = {}
-    for other, parameter in inspect.signature(call).parameters.items():
-        if parameter.default is parameter.empty and parameter.kind not in (
-            parameter.VAR_KEYWORD,
-            parameter.VAR_POSITIONAL,
-        ):
-            constraint = call.constraints.get(other)
-            given[other] = INSIDE.get(getattr(constraint, "func", constraint), object())
-            if kind := getattr(constraint, "keywords", {}).get("kind"):
-                given[other] = kind.__new__(kind)
-    with pytest.raises(REFUSALS) as expected:
+    required = [each.name for each in named_parameters(call) if each.default is each.empty]
+    given = {each: inside(call.constraints.get(each)) for each in required}
+    with pytest.raises(REFUSALS, match=f"^{name}: ") as expected:
         call.constraints[name](value, name)
     with pytest.raises(type(expected.value)) as caught:
-        made = call(**given | {name: value})
-        checks.check_parameters(made)  # an estimator takes parameters as they are, and checks them when it is used
+        # An estimator takes parameters as they are, and checks them when it is used.
+        checks.check_parameters(call(**given | {name: value}))
     assert str(caught.value) == str(expected.value)
-    assert str(caught.value).startswith(f"{name}: ")
 
 
 def test_what_is_checked_is_what_the_call_gets_and_none_is_where_it_is_the_default():

@@ -11,6 +11,7 @@ import textwrap
 import pytest
 
 from fairlab.data.project import project
+from fairlab.paths import write_text
 
 ROOT = project().root
 
@@ -32,10 +33,9 @@ def contributed(tmp_path_factory):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, root / name)
     for name, body in (files_of_the_text("Adding a paper") | files_of_the_text("Adding a method")).items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        script = (root / name).with_suffix(".py") if name.endswith(".ipynb") else root / name
-        script.write_text(body, encoding="utf-8")
-        if script != root / name:  # by the command that the text names
+        script = root / name.replace(".ipynb", ".py")
+        write_text(script, body)
+        if name.endswith(".ipynb"):  # by the command that the text names
             call(root, "-m", "jupytext", "--quiet", "--to", "ipynb", script)
             script.unlink()
     return root

@@ -39,18 +39,16 @@ def contest(folder, **changes):
         "heritage/DaysInHospital_Y2.csv": [[7, 0, 3], [8, 1, 15], [9, 0, 0]],
         "heritage/DaysInHospital_Y3.csv": [[7, 0, 1], [6, 0, 0]],
     }
-    raw = {}
+    raw = {path: folder / path.replace("/", "_").removesuffix(".zip") for path in tables}
     for path, table in (tables | changes).items():
-        raw[path] = folder / path.replace("/", "_").removesuffix(".zip")
         columns = None if isinstance(table, pd.DataFrame) else ["MemberID", "ClaimsTruncated", "DaysInHospital"]
         pd.DataFrame(table, columns=columns).to_csv(raw[path], index=False)
     return raw
 
 
 def test_patients_have_the_days_that_follow_their_claims(tmp_path):
-    table = HEALTH.patients(contest(tmp_path))
-    variant = project_registry().variant("health")
-    assert list(table.columns) == [name for name in variant.columns if name not in ("predicted_days", "confidence")]
+    table, described = HEALTH.patients(contest(tmp_path)), project_registry().variant("health").columns
+    assert list(table.columns) == [name for name in described if name not in ("predicted_days", "confidence")]
     columns = ["Number Of Claims", "Age", "Gender", "Treated at Urgent Care", "Suppressed Claims", "days"]
     assert table[[*columns, "Stdev Length Of Stay"]].to_numpy().tolist() == [
         [7, 45, "male", 0, 0, 3, 0],
@@ -187,8 +185,7 @@ def by_haversine(homes, stores, first, second):
 def test_price_is_that_of_the_haversine_formula(coordinates):
     rng = np.random.default_rng(0)
     homes = pd.DataFrame({"latitude": rng.uniform(25, 48, 150), "longitude": rng.uniform(-122, -80, 150)})
-    stores = homes[:40] + rng.uniform(-0.5, 0.5, (40, 2))
-    stores = stores.assign(zipcode=[str(k) for k in range(40)])
+    stores = (homes[:40] + rng.uniform(-0.5, 0.5, (40, 2))).assign(zipcode=[str(k) for k in range(40)])
     prices = price(homes, stores, coordinates=coordinates)
     assert prices.tolist() == by_haversine(homes, stores, *coordinates)
     assert set(prices) == {"low", "high"}
@@ -217,8 +214,8 @@ def test_law_students_of_the_package_are_those_of_the_public_copy(mirror, tmp_pa
 
 
 def test_berkeley_made_from_counts_is_the_authors_file():
-    rows = pd.read_csv(fetch_file(project_registry().file("berkeley/berkeley.csv")), skipinitialspace=True)
-    berkeley = load("berkeley")
+    rows, berkeley = fetch_file(project_registry().file("berkeley/berkeley.csv")), load("berkeley")
+    rows = pd.read_csv(rows, skipinitialspace=True)
     made = berkeley.features.assign(accepted=berkeley.target).astype(str)
     assert made.to_numpy().tolist() == rows[["gender", "department", "accepted"]].to_numpy().tolist()
 

@@ -80,10 +80,8 @@ def test_a_course_ends_in_files_for_moodle_and_canvas(tmp_path):
     ("days", "taken"), [(0, 0), (0.01, 2), (1, 2), (1.01, 4), (9.5, 20), (30, 20)], ids=lambda value: str(value)
 )
 def test_a_day_late_takes_a_tenth_and_a_day_begun_counts(days, taken):
-    assert LateDays().late_submission_penalty("anna", 20, days * 86_400) == pytest.approx(taken)
-    assert LateDays(free_days=2).late_submission_penalty("anna", 20, days * 86_400) == pytest.approx(
-        max(0, taken - 4) if days < 30 else 20
-    )
+    penalties = [LateDays(free_days=n).late_submission_penalty("anna", 20, days * 86_400) for n in (0, 2)]
+    assert penalties == pytest.approx([taken, max(0, taken - 4) if days < 30 else 20])
 
 
 @pytest.mark.parametrize(
@@ -116,21 +114,22 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         Some(id="anna", first_name="Anna", last_name="Able", lms_user_id="17"),
         Some(id="bo", first_name=None, last_name=None, lms_user_id=None),
     ]
-    released, graded = (
-        tmp_path / f"{folder}/{LAB.assignment}/berkeley.ipynb" for folder in ("release", "autograded/anna")
-    )
-    for file in (released, graded):
-        write_text(file, nbformat.writes(new_notebook(metadata={WARNINGS: []})))
-    for name in ("anna/{}/berkeley.ipynb", "anna/{}/berkeley (1).ipynb", "cem/{}/mine.ipynb"):
-        write_text(tmp_path / "submitted" / name.format(LAB.assignment), "")
+    empty = nbformat.writes(new_notebook(metadata={WARNINGS: []}))
+    for name, text in (
+        ("release/{}/berkeley.ipynb", empty),
+        ("autograded/anna/{}/berkeley.ipynb", empty),
+        ("submitted/anna/{}/berkeley.ipynb", ""),
+        ("submitted/anna/{}/berkeley (1).ipynb", ""),
+        ("submitted/cem/{}/mine.ipynb", ""),
+    ):
+        write_text(tmp_path / name.format(LAB.assignment), text)
     one, two = (
         Some(name=name, submissions=[], max_score=25, notebooks=[Some(name="berkeley")])
         for name in (LAB.assignment, "lab2-looking")
     )
     own = {"assignment": one, "notebooks": [Some(name="berkeley")], "needs_manual_grade": True}
     one.submissions = [Some(student_id="anna", total_seconds_late=90_000, score=20, **own)]
-    app = ExportApp()
-    app.coursedir = CourseDirectory(root=str(tmp_path))
+    app = ExportApp(coursedir=CourseDirectory(root=str(tmp_path)))
     Platforms(to=str(tmp_path), parent=app).export(Some(assignments=[one, two], students=people))
     title = "Lab 1: Berkeley. Is it bias?"
     rows = {

@@ -83,7 +83,6 @@ def test_every_row_of_the_scorecard_is_there_once_below_its_table_or_figure(card
 
 def test_row_has_number_trials_verdict_run_and_citation(row):
     texts = {cell.get("data-label"): "".join(cell.itertext()) for cell in line(row)}
-    run = f"{row.data} data, {row.profile}, seed {row.seed}, commit {row.commit[:7]}"
     parts = {
         "row": row.id,
         "our result": f"{row.n_trials} trial",
@@ -91,10 +90,9 @@ def test_row_has_number_trials_verdict_run_and_citation(row):
         "reason": grouped(row.reason),
     }
     assert [label for label, part in parts.items() if part not in texts[label]] == []
-    assert re.search(
-        rf"fairlab \S+, {re.escape(row.address)}\. Published .*{artefact_name(row.artefact)}", texts["reason"]
-    )
-    assert texts["reason"].endswith(f"[{run}].")
+    cited = rf"fairlab \S+, {re.escape(row.address)}\. Published .*{artefact_name(row.artefact)}"
+    run = rf"\[{row.data} data, {row.profile}, seed {row.seed}, commit {row.commit[:7]}\]\."
+    assert re.search(f"{cited}.*{run}$", texts["reason"], re.DOTALL)
     assert float(line(row).get("data-size")) == float(f"{abs(row.relative_difference):.6g}")
 
 
@@ -247,11 +245,10 @@ def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(site, 
     own, page = site["papers"][paper]["figures"], PAGES.gallery(site["papers"][paper])
     assert {one["stem"] for one in own} == {file.stem for file in (ROOT / "figures" / paper).glob("*.png")}
     for one in own:
-        files = [f"{one['stem']}.{suffix}" for suffix in ("png", "svg", "csv")]
-        parts = [f"## {one['title']}\n", one["code"], *(f'href="../figures/{paper}/{name}"' for name in files)]
+        files = [one["folder"] / f"{one['stem']}.{suffix}" for suffix in ("png", "svg", "csv")]
+        parts = [f"## {one['title']}\n", one["code"], *(f'href="../figures/{paper}/{file.name}"' for file in files)]
         assert [part for part in parts if part not in page] == []
-        assert f'"{one["artefact"]}"' in one["code"]
-        assert all((one["folder"] / name).exists() for name in files)
+        assert f'"{one["artefact"]}"' in one["code"] and all(file.exists() for file in files)
 
 
 @pytest.fixture
@@ -281,10 +278,9 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     publish(run_folder("toy/mean", "quick"))
     write_notebooks(tmp_path, [pictures("toy")[0] | {"code": CALL}])
     title, cell, figure, changed = nbformat.read(tmp_path / "notebooks" / "toy" / "mean.ipynb", as_version=4).cells
-    assert re.match(r"# As it stands.*`quick` with seed 0 on .*commit `", title.source, re.DOTALL)
-    assert 'href="mean.ipynb" download' in title.source
-    assert "| `n` | `10` | `50` | `50` |\n| `n_trials` | `2` | `3` | `5` |\n" in title.source
-    assert "\nfairlab run toy/mean -p n 25\n" in title.source
+    said = ("# As it stands", "`quick` with seed 0 on ", "commit `", 'href="mean.ipynb" download')
+    sizes = "| `n` | `10` | `50` | `50` |\n| `n_trials` | `2` | `3` | `5` |\n"
+    assert [part for part in (*said, sizes, "\nfairlab run toy/mean -p n 25\n") if part not in title.source] == []
     assert [list(output.data) for output in cell.outputs] == [["text/html"]], "the gallery's figure stands below"
     assert 'src="../../figures/toy/figure-1.png"' in figure.source
     assert changed.outputs == [], "of other code"

@@ -73,9 +73,8 @@ def test_the_batch_goes_on_past_failures_and_runs_only_what_is_not_done(toy):
     before = run_folder("toy/mean", "smoke")
     add_experiment(toy, "bad")
     second = fairlab("run", "--all", "--profile", "smoke")
-    assert second.returncode == 0, second.stderr
-    assert "2 of 2 experiments done" in second.stdout
-    assert run_folder("toy/mean", "smoke") == before
+    assert "2 of 2 experiments done" in second.stdout, second.stderr
+    assert (second.returncode, run_folder("toy/mean", "smoke")) == (0, before)
 
 
 def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy):
@@ -108,9 +107,9 @@ def test_two_batches_in_one_folder_take_turns(toy, results):
 
 def test_cores_go_to_what_would_take_longer_than_all_others(toy, monkeypatch):
     monkeypatch.setattr(batch.joblib, "cpu_count", lambda: 8)
-    for name, minutes in (("long", 30), ("short", 1), ("other", 1)):
-        add_experiment(toy, name, more=f"minutes: {{smoke: {minutes}, quick: 1, paper: 1}}\n")
-    names = [f"toy/{name}" for name in ("long", "short", "other")]
+    names = ["toy/long", "toy/short", "toy/other"]
+    for name, minutes in zip(names, (30, 1, 1), strict=True):
+        add_experiment(toy, name.removeprefix("toy/"), more=f"minutes: {{smoke: {minutes}, quick: 1, paper: 1}}\n")
     assert batch._Batch(names, "smoke", None, None).cores == {"toy/long": 8, "toy/short": 1, "toy/other": 1}
     assert batch._Batch(names, "quick", 2, None).cores == dict.fromkeys(names, 1)
     left_out = batch._Batch(names, "smoke", None, None)
@@ -223,8 +222,7 @@ def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(t
 def test_a_batch_whose_worker_and_kernel_are_killed_ends_with_the_right_numbers(three):
     process, tree, _ = start_batch([*ALL, "--cores", "2"])
     for word in ("popen_loky", "fairlab.suite.kernel"):
-        victim = next(part for part in tree if word in " ".join(part.cmdline()))
-        victim.kill()
+        next(part for part in tree if word in " ".join(part.cmdline())).kill()
     _, errors = process.communicate(timeout=300)
     assert "the kernel died" in errors
     check_resumed()
@@ -320,9 +318,8 @@ def test_the_available_memory_may_be_given(groups, monkeypatch):
 
 def test_what_does_not_fit_is_refused_with_what_would(toy):
     add_experiment(toy, "mean", more="gigabytes: {smoke: 0.1, quick: 1}\n")
-    assert specification("toy/mean").refusal("quick", 2, 3.0) is None
     need = "needs 4.6 GB of memory on 4 cores, 3.0 GB are available; it fits with --cores 1"
-    assert specification("toy/mean").refusal("quick", 4, 3.0) == need
+    assert [specification("toy/mean").refusal("quick", cores, 3.0) for cores in (2, 4)] == [None, need]
     assert specification("toy/mean").refusal("paper", 1, 1.5).endswith("choose a smaller --profile")
 
 
@@ -359,10 +356,9 @@ def test_jobs_have_names_order_memory_and_minutes_in_one_file(toy, snakemake):
     options = ["--jobs", "3", "--dry-run", "--configfile"]
     assert (command[:3], command[-5:-1]) == ([os.environ["FAIRLAB_SNAKEMAKE"], first, second], options)
     assert both["jobs"]["toy/mean"] == {"after": [], "mem_mb": 25_750, "runtime": 22}
-    assert (both["jobs"]["toy/second"]["after"], alone["jobs"]["toy/second"]["after"]) == ([first], [])
-    assert both["done"].format(name="toy/mean") == first
-    assert both["run"] == f"{sys.executable} -m fairlab run --profile paper"
-    assert (both["cores"], alone["cores"]) == (2, 4)
+    assert [(each["jobs"]["toy/second"]["after"], each["cores"]) for each in (both, alone)] == [([first], 2), ([], 4)]
+    run = f"{sys.executable} -m fairlab run --profile paper"
+    assert (both["done"].format(name="toy/mean"), both["run"]) == (first, run)
     assert not list(Path(first).parent.parent.glob("*.json"))
 
 
@@ -382,8 +378,7 @@ def test_data_are_fetched_before_anything_is_submitted_and_stay_what_they_are(to
     given = ["--default-resources", "slurm_partition=long"]
     assert cluster.run_on_cluster(["toy/mean"], "smoke", "slurm", arguments=given) == {}
     (command, environment, _), *_ = snakemake
-    assert asked == [["berkeley"]]
-    assert environment["FAIRLAB_REAL_DATA"] == "real,generated,reconstructed,cached"
+    assert (asked, environment["FAIRLAB_REAL_DATA"]) == ([["berkeley"]], "real,generated,reconstructed,cached")
     assert str(cluster.marker("toy/mean", "smoke")) in command
     assert command[-4:-1] == [*given, "--configfile"]
 
@@ -405,7 +400,7 @@ def test_a_batch_runs_after_another_of_the_same_process_was_ended(toy):
     ],
 )
 def test_a_project_may_have_any_name_and_no_home_or_language(toy, tmp_path, name, changes):
-    shutil.copytree(toy, tmp_path / name, symlinks=True)
-    places = {"FAIRLAB_ROOT": str(tmp_path / name), "FAIRLAB_RESULTS": str(tmp_path / name / "results")}
-    done = fairlab("run", "--all", "--profile", "smoke", changes=places | changes)
+    root = shutil.copytree(toy, tmp_path / name, symlinks=True)
+    changes |= {"FAIRLAB_ROOT": str(root), "FAIRLAB_RESULTS": str(root / "results")}
+    done = fairlab("run", "--all", "--profile", "smoke", changes=changes)
     assert "1 of 1 experiments done" in done.stdout, done.stderr

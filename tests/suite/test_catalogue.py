@@ -5,6 +5,7 @@ import pytest
 import yaml
 from toy_project import SPECIFICATION
 
+from fairlab.paths import write_text
 from fairlab.suite.catalogue import other_notebooks, specification
 from fairlab.suite.links import changed_notebooks
 from fairlab.suite.published import half_step, read_paper
@@ -12,12 +13,10 @@ from fairlab.suite.verdicts import Ours, judge
 
 
 def test_copies_that_jupyterlab_keeps_are_no_notebooks(toy):
-    for name in ("your_model", ".ipynb_checkpoints/your_model-checkpoint", "labs/berkeley"):
-        file = toy / "notebooks" / f"{name}.ipynb"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text("[1](../../experiments/toy/published.yaml#table-9:gone)" if "." in name else "")
-    assert other_notebooks() == ["your_model"]
-    assert changed_notebooks([]) == {}
+    link = "[1](../../experiments/toy/published.yaml#table-9:gone)"
+    for name, text in {"your_model": "", ".ipynb_checkpoints/your_model-checkpoint": link, "labs/berkeley": ""}.items():
+        write_text(toy / "notebooks" / f"{name}.ipynb", text)
+    assert (other_notebooks(), changed_notebooks([])) == (["your_model"], {})
 
 
 def test_published_digits_are_kept(tmp_path):

@@ -155,8 +155,8 @@ def test_figures_of_a_finished_batch_replace_the_committed_ones(publish, toy):
     publish((None, "old"), profile="smoke")
     write()
     publish([None], height=2)
-    publish(height=9, profile="paper", source="surrogate")
-    publish(height=9, seed=5)
+    for other in ({"profile": "paper", "source": "surrogate"}, {"seed": 5}):
+        publish(height=9, **other)
     write()
     index = json.loads((toy / "figures" / "toy" / "index.json").read_text())
     assert {stem: entry["profile"] for stem, entry in index.items()} == {"figure-1": "quick", "figure-1_old": "smoke"}
