@@ -95,9 +95,11 @@ def secrets(notebook):
 
     Lines that also occur elsewhere in the notebook, or have less than twelve letters, are left out.
     """
-    guide = [cell.source for cell in notebook.cells if "guide" in cell.metadata.get("tags", ())]
-    others = "\n".join(cell.source for cell in notebook.cells if "guide" not in cell.metadata.get("tags", ()))
-    hidden, public = "\n".join([*guide, *MARKED.findall(others)]), MARKED.sub("", others)
+    guide, others = (
+        "\n".join(cell.source for cell in notebook.cells if ("guide" in cell.metadata.get("tags", ())) == is_guide)
+        for is_guide in (True, False)
+    )
+    hidden, public = "\n".join([guide, *MARKED.findall(others)]), MARKED.sub("", others)
     lines = dict.fromkeys(line.strip() for line in hidden.splitlines() if "### " not in line)
     return [line for line in lines if len(line) >= 12 and line not in public]
 

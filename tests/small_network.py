@@ -43,9 +43,8 @@ def check_every_instance(result, model, schema, sensitive_features):
     columns = schema.positions(sensitive_features)
     assert ((inputs >= schema.low) & (inputs <= schema.high)).all(), "in the domain"
     assert len(np.unique(np.delete(found, columns, axis=1), axis=0)) == len(found), "distinct"
-    assert discriminatory(model, found, sensitive_features, schema=schema).all()
-    n_true = discriminatory(model, inputs, sensitive_features, schema=schema).sum()
-    assert n_true == result.n_discriminatory > result.successful.sum() > 0
-    first, second = result.pairs[:, 0], result.pairs[:, 1]
+    of_found, of_inputs = (discriminatory(model, X, sensitive_features, schema=schema) for X in (found, inputs))
+    assert of_found.all() and of_inputs.sum() == result.n_discriminatory > result.successful.sum() > 0
+    first, second = result.pairs.swapaxes(0, 1)
     assert (np.delete(first, columns, axis=1) == np.delete(second, columns, axis=1)).all()
     assert (model.predict(first) != model.predict(second)).all()

@@ -175,9 +175,8 @@ def test_every_method_finds_the_same_in_every_form(method, kind, name):
         assert len(found) == len(expected)
         return
     if method == "individual_fairness" and name in NUMBERS_ONLY:  # networks are attacked
-        of_both = [[(each.who, each.p_value <= 0.05) for each in its.findings] for its in (result, reference)]
-        assert of_both[0] == of_both[1]
-        assert "under attack" in found.index[0][-1]
+        own, other = ([(each.who, each.p_value <= 0.05) for each in its.findings] for its in (result, reference))
+        assert own == other and "under attack" in found.index[0][-1]
         return
     assert found.index.tolist() == expected.index.tolist()
     assert result.skipped == reference.skipped
@@ -199,13 +198,13 @@ def test_what_a_method_cannot_examine_it_says_and_does_not_raise(method):
     for case in (blind, numbers, noisy):
         result = run(method, case, budget=600, random_state=0)
         assert result.findings or result.skipped
-    assert not table_of(run(method, noisy, budget=600))["p_value"].le(0.001).any()
+    assert not table_of(result)["p_value"].le(0.001).any(), "of noise"
 
 
 @pytest.mark.parametrize("budget", [0, 1, 17, 500])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_asks_no_more_than_it_may(method, budget):
-    case = Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features=["sex", "race"])
+    case = case_of("mixed", "booleans")
     asked = case.queries.n_queries
     result = run(method, case, budget=budget)
     assert case.queries.n_queries - asked == result.n_queries <= budget
@@ -327,11 +326,10 @@ def test_a_search_gets_through_every_dtype_with_missing_values():
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not re.search("date|time|decimal|duration|interval", kind)])
 def test_every_dtype_of_true_labels_may_lack_some(kind):
     column = KINDS[kind]()
-    people = people_with(truth=column)
     favourable = column.dropna().iloc[0]
     case = Case(
         lambda rows: rows["hours"] / 9.0,
-        people,
+        people_with(truth=column),
         sensitive_features="sex",
         y_true="truth",
         pos_label=favourable,

@@ -43,11 +43,9 @@ def contributed(tmp_path_factory):
 
 def call(root, *command):
     """Run Python on the copied project and return what it printed; a failure fails the test."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("FAIRLAB_RESULTS")}
-    environment |= {"PYTHONPATH": str(root / "src"), "FAIRLAB_ROOT": str(root)}
-    ran = subprocess.run(
-        [sys.executable, *command], check=False, cwd=root, env=environment, capture_output=True, text=True
-    )
+    environment = os.environ | {"PYTHONPATH": str(root / "src"), "FAIRLAB_ROOT": str(root), "FAIRLAB_RESULTS": ""}
+    options = {"cwd": root, "env": environment, "capture_output": True, "text": True, "check": False}
+    ran = subprocess.run([sys.executable, *command], **options)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
 

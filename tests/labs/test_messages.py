@@ -102,11 +102,10 @@ def attempts(lab, name, mistake):
     if "returns" in mistake:
         if mistake["for"] not in kinds(value):
             return []
-        right = lab.names[name]
-        names = {"np": np, "pd": pd}
+        right, names = lab.names[name], {"np": np, "pd": pd}
         return [lab.said(name, lambda *a, **k: eval(mistake["returns"], names, {"value": right(*a, **k)}))]
     if "global" in mistake:
-        first = ast.parse(code).body[-1].args.args[0].arg
+        first = function_of(code).args.args[0].arg
         others = (each for each, other in lab.names.items() if is_like(other, given) and each not in code)
         before, told, body = code.split('"""', 2)
         wrong = [f'{before}"""{told}"""' + re.sub(rf"\b{first}\b", data, body) for data in others if data[0] != "_"]

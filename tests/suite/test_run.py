@@ -43,8 +43,8 @@ def test_the_word_for_several_loads_is_the_weakest(run):
         run.note_load({"variant": "adult-uci", "source": source}, {"label": source})
     sources = {word: word for word in ("real", "generated", "reconstructed")} | {"adult-uci": "surrogate"}
     assert (run.sources(), run.source(), run.source(["real", "generated"])) == (sources, "surrogate", "generated")
-    assert (run.missing(), run.missing(["real"])) == (["adult-uci"], [])
-    assert len(run.data) == 5, "the same rows loaded in the same way are recorded once"
+    # The same rows loaded in the same way are recorded once.
+    assert (run.missing(), run.missing(["real"]), len(run.data)) == (["adult-uci"], [], 5)
     run.note_load({"variant": "real", "source": "surrogate", "missing": ["a/file"]}, {})
     assert run.missing() == ["adult-uci", "a/file"]
 
@@ -72,16 +72,14 @@ def test_what_is_a_week_old_is_deleted_but_for_the_last_two_runs(toy):
     folders, left = [publish(finished(str(k))) for k in range(4)], [work_folder(), work_folder()]
     mine = folders[0].parent / "my_notes_of_may"
     mine.mkdir()
-    old = time.time() - runs.FORGOTTEN_SECONDS - 1
-    for second, path in enumerate((*folders, left[0], mine), -9):
+    for second, path in enumerate((*folders, left[0], mine), -10):
         for each in (*path.rglob("*"), path):
-            os.utime(each, (old + second, old + second))
+            os.utime(each, (time.time() - runs.FORGOTTEN_SECONDS + second,) * 2)
     failure_file("toy/mean", "quick").write_text("it failed")
     last = [publish(finished(str(k))) for k in (4, 5)]
-    assert (Run.read(last[0]).parameters["word"], failure_file("toy/mean", "quick").exists()) == ("4", False)
-    kept = [folder.exists() for folder in (*folders, *last, mine, *left)]
-    assert kept == [False] * 4 + [True] * 2 + [True, False, True]
-    assert published_word() == "5"
+    assert (Run.read(last[0]).parameters["word"], published_word()) == ("4", "5")
+    kept = [path.exists() for path in (*folders, failure_file("toy/mean", "quick"), *last, mine, *left)]
+    assert kept == [False] * 5 + [True] * 2 + [True, False, True]
 
 
 FORKS = multiprocessing.get_context("fork")
@@ -97,8 +95,7 @@ def test_killed_at_any_step_of_publishing_a_complete_run_is_there(toy):
         status = in_fork(publish_and_die, finished(str(instant)), instant)
         assert published_word() in (before, str(instant))
         seen.add(published_word() == before)
-    assert seen == {True, False}
-    assert instant > 5
+    assert seen == {True, False} and instant > 5
 
 
 def in_fork(work, *given):

@@ -110,8 +110,7 @@ def test_corrupted_results_are_computed_again_and_reported_once(tmp_path, capsys
     renamed.write_bytes(other.read_bytes())
     capsys.readouterr()
     for told in ("2 of 5 cached trials of draw cannot be read and are computed again\n", ""):
-        assert run(draw, TRIALS, {}, cache=tmp_path) == expected
-        assert capsys.readouterr().err == told
+        assert (run(draw, TRIALS, {}, cache=tmp_path), capsys.readouterr().err) == (expected, told)
 
 
 def test_a_failing_trial_keeps_the_others(tmp_path):
@@ -122,9 +121,10 @@ def test_a_failing_trial_keeps_the_others(tmp_path):
 
 
 def test_a_trial_may_get_a_value_of_its_own(tmp_path):
-    each, expected = {"start": [10.0, 20.0, 30.0, 40.0, 50.0]}, [11.0, 21.0, 31.0, 41.0, 51.0]
-    assert run(take, TRIALS, {"offset": 1}, each=each, cache=tmp_path) == expected
-    assert run(take_all, TRIALS, {"offset": 1}, each=each, batch=2, cache=tmp_path) == expected
+    each = {"start": [10.0, 20.0, 30.0, 40.0, 50.0]}
+    for function, batch in ((take, None), (take_all, 2)):
+        found = run(function, TRIALS, {"offset": 1}, each=each, batch=batch, cache=tmp_path)
+        assert found == [11.0, 21.0, 31.0, 41.0, 51.0]
     changed = {"start": [10.0, 20.0, 30.0, 40.0, 0.0]}
     keys, others = (trial_keys(take, TRIALS, {"offset": 1}, values) for values in (each, changed))
     assert [key == other for key, other in zip(keys, others, strict=True)] == [True] * 4 + [False]

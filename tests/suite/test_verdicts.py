@@ -140,18 +140,17 @@ def test_the_rule_of_intervals_is_about_their_overlap(one, other):
 )
 def test_a_standard_deviation_is_judged_by_the_f_test_of_the_runs_behind_it(std, n, expected):
     published = Value(id="x.std", value=Decimal("0.030"), n=10, kind="std")
-    assert judge(published, Ours(spread(0, std / math.sqrt(n), n), "std"))[0] == expected
+    assert verdict(published, *spread(0, std / math.sqrt(n), n)) == expected
 
 
 def test_interval_of_a_standard_deviation_holds_it_in_95_of_100_draws():
     draws = np.random.default_rng(0).normal(size=(2000, 10))
-    intervals = np.array([Ours(values, "std").interval for values in draws])
-    assert 0.94 < np.mean((intervals[:, 0] < 1) & (intervals[:, 1] > 1)) < 0.96
+    low, high = np.array([Ours(values, "std").interval for values in draws]).T
+    assert 0.94 < np.mean((low < 1) & (high > 1)) < 0.96
 
 
 def test_a_row_is_unsettled_if_other_draws_of_our_trials_say_otherwise():
-    published = value(value=100)
-    near_the_limit, clear = spread(110, 8.3, 4), spread(101, 1.0, 10)
+    published, near_the_limit, clear = value(value=100), spread(110, 8.3, 4), spread(101, 1.0, 10)
     assert verdict(published, *near_the_limit) == "agrees"
     assert unsettled(published, ours(*near_the_limit)) > 0.3 > UNSETTLED > unsettled(published, ours(*clear))
     # Exact and agrees say the same; 101 on average is exact in some draws.
@@ -200,17 +199,16 @@ def test_of_all_that_apply_the_first_is_given(published, own, about, expected):
 
 
 def test_verdicts_come_with_their_reasons():
-    setting, size = value(value=1000, kind="count", setting=True), "n 1 instead of 2"
-    found = [
-        judge(setting, ours(999)),
+    size = "n 1 instead of 2"
+    assert [
+        judge(value(value=1000, kind="count", setting=True), ours(999)),
         judge(value(value=1, impossible=WHY), ours(1)),
         judge(value(value=1), ours(1), surrogate="not the real data"),
         judge_claim(True, surrogate="not the real data", size=size),
         judge_claim(True, size=size),
         judge_claim(True),
         judge_claim(False),
-    ]
-    assert found == [
+    ] == [
         ("differs", "a fixed parameter of the protocol: published 1000, used 999"),
         ("impossible", WHY),
         ("surrogate", "not the real data"),
