@@ -41,11 +41,7 @@ class Grading:
 
     def answered(self, card):
         """Return the release of a lab with the right answers in."""
-        submission, right = self.release(card), self.solved(card)
-        for cell, answer in zip(submission.cells, right.cells, strict=True):
-            if marks(cell).get("solution"):
-                cell.source = answer.source
-        return submission
+        return with_answers(self.release(card), self.solved(card))
 
     def place(self, student, card):
         """Return where a student's notebook is handed in."""
@@ -66,6 +62,14 @@ class Grading:
     def with_numbers(self, card, course):
         """Return the master of a lab for a course, with its numbers in."""
         return with_numbers(for_course(read(card.notebook), course))
+
+
+def with_answers(release, solved):
+    """Return a released notebook with the answers of a solved one."""
+    for cell, answer in zip(release.cells, solved.cells, strict=True):
+        if marks(cell).get("solution"):
+            cell.source = answer.source
+    return release
 
 
 def is_test(cell):

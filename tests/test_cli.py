@@ -295,9 +295,17 @@ def test_a_configuration_has_values_of_the_right_kind(model, tmp_path, capsys, l
     assert message in capsys.readouterr().err
 
 
+ONE_TEXT_EACH = """
+fail_on = 'selection_rate_difference > 0.9'
+dtype = 'age=float'
+methods = 'themis,fliptest'
+sensitive-features = 'sex'
+pos_label = 'yes'
+"""
+
+
 def test_a_list_of_a_configuration_may_be_one_text(model, tmp_path, capsys):
-    lines = ["fail_on = 'selection_rate_difference > 0.9'", "dtype = 'age=float'", "methods = 'themis,fliptest'"]
-    (tmp_path / "a.toml").write_text("\n".join([*lines, "sensitive-features = 'sex'", "pos_label = 'yes'"]))
+    (tmp_path / "a.toml").write_text(ONE_TEXT_EACH)
     model["themis"] = 0.2
     assert main(shlex.split("audit bank:predict table.csv --y-true repaid --config a.toml --json r.json")) == 4
     assert "not judged: selection_rate_difference > 0.9, by sex: group rates did not run" in capsys.readouterr().out

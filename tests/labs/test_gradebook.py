@@ -9,6 +9,7 @@ from types import SimpleNamespace as Some
 import nbformat
 import pandas as pd
 import pytest
+from graded_labs import with_answers
 from nbformat.v4 import new_notebook
 from nbgrader.apps import ExportApp
 from nbgrader.coursedir import CourseDirectory
@@ -58,11 +59,9 @@ def test_a_course_ends_in_files_for_moodle_and_canvas(tmp_path):
     nbgrader("db", "student", "import", str(tmp_path / "people.csv"))
     nbgrader("db", "assignment", "add", LAB.assignment, "--duedate", "2027-01-10 12:00:00 UTC")
     shutil.copytree(made / "students" / LAB.assignment, course / "submitted" / "thief" / LAB.assignment)
-    right = {marks(cell).get("grade_id"): cell.source for cell in read(made / "solved" / file).cells}
-    submission = read(made / "students" / file)
-    for cell in submission.cells:
-        if marks(cell).get("solution"):
-            cell.source = (right | {"admission_rates": THIEF})[marks(cell)["grade_id"]]
+    submission = with_answers(read(made / "students" / file), read(made / "solved" / file))
+    own = next(cell for cell in submission.cells if marks(cell).get("grade_id") == "admission_rates")
+    own.source = THIEF
     write_text(course / "submitted" / "thief" / file, nbformat.writes(submission))
     write_text(course / "submitted" / "thief" / LAB.assignment / "timestamp.txt", "2027-01-12 11:00:00 UTC")
     nbgrader("autograde", LAB.assignment)

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from graded_labs import COURSE, Grading, answers_and_tests, errors, function_of, is_test, secrets
+from graded_labs import COURSE, Grading, answers_and_tests, errors, function_of, is_test, secrets, with_answers
 from nbformat.v4 import new_code_cell
 from toy_project import write_program
 from traitlets.config import PyFileConfigLoader
@@ -176,9 +176,8 @@ def test_a_teacher_who_grades_by_the_command_is_told_too(grading):
 
 @EVERY
 def test_a_release_holds_no_solution_and_no_hidden_test(grading, lab):
-    master = read(lab.notebook)
-    hidden = secrets(master)
-    assert len(hidden) >= len(exercises(master)), "solutions and hidden tests are marked"
+    hidden = secrets(read(lab.notebook))
+    assert len(hidden) >= len(exercises(read(lab.notebook))), "solutions and hidden tests are marked"
     text = json.dumps(grading.release(lab), ensure_ascii=False)
     shown = [line for line in hidden if json.dumps(line, ensure_ascii=False)[1:-1] in text]
     assert shown == re.findall("SOLUTION|HIDDEN", text) == []
@@ -194,19 +193,16 @@ WRONG = {path.stem: yaml.safe_load(path.read_text()) for path in Path(__file__).
 @pytest.mark.parametrize(("key", "first"), [(key, first) for key in WRONG for first in (0, 1)])
 def test_wrong_solutions_lose_their_points_alone_and_their_mistakes_are_named(grading, key, first):
     """Every second one at a time: the exercises before and after a wrong one are right."""
-    wrong, notebook = WRONG[key][first::2], grading.solved(card(key))
-    assert len({one["test"] for one in wrong}) == len(wrong), (
-        "expected two of the same exercise not to be tried at once"
-    )
-    for one in wrong:
-        (cell,) = (c for c in notebook.cells if marks(c).get("grade_id") == one["cell"])
-        cell.source = one["code"]
+    wrong, notebook = {one["test"]: one for one in WRONG[key][first::2]}, grading.solved(card(key))
+    assert len(wrong) == len(WRONG[key][first::2]), "expected two of the same exercise not to be tried at once"
+    cells = {marks(cell).get("grade_id"): cell for cell in notebook.cells}
+    for one in wrong.values():
+        cells[one["cell"]].source = one["code"]
     points, graded = grading.grade(card(key), f"wrong-{first}", notebook)
-    full = points_of_tests(graded)
-    assert {name: points[name] for name in full} == full | {one["test"]: 0 for one in wrong}
-    found = errors(graded)
-    assert found.keys() == {one["test"] for one in wrong}
-    assert not [one["test"] for one in wrong if one["message"] not in found[one["test"]]]
+    full, found = points_of_tests(graded), errors(graded)
+    assert {name: points[name] for name in full} == full | dict.fromkeys(wrong, 0)
+    assert found.keys() == wrong.keys()
+    assert [test for test, one in wrong.items() if one["message"] not in found[test]] == []
 
 
 # In every course the solutions pass and the data are as the texts tell.
@@ -312,9 +308,7 @@ def test_code_in_a_container_finds_no_answers_and_is_graded(tmp_path):
     lab = card("berkeley")
     made = build(tmp_path / "made", course=3, labs=[lab])
     course, file = made / "course", f"{lab.assignment}/berkeley.ipynb"
-    submission, right = read(course / "release" / file), read(made / "solved" / file)
-    for cell, answer in zip(submission.cells, right.cells, strict=True):
-        cell.source = answer.source if marks(cell).get("solution") else cell.source
+    submission = with_answers(read(course / "release" / file), read(made / "solved" / file))
     submission.cells.append(new_code_cell(SPY))
     write_text(course / "submitted" / "anna" / file, nbformat.writes(submission))
     write_text(course / "submitted" / "anna" / lab.assignment / "own.csv", "mine")
