@@ -24,7 +24,6 @@ from fairlab.data.surrogates.subjects import (
     SubjectModel,
 )
 from fairlab.data.variants import arrests, individual_simulation, lipton
-from fairlab.data.variants.arrests import STOP, classify
 from fairlab.data.variants.staples_population import LEVELS, draw_counts, expected_cells
 from fairlab.paths import write_text
 
@@ -32,7 +31,7 @@ from fairlab.paths import write_text
 def test_arrests_are_geometric_from_zero():
     n = 20000
     for group, table in arrests.draw(n, seed=5).groupby("group"):
-        expected = geom(STOP[group], loc=-1).pmf(np.arange(4))
+        expected = geom(arrests.STOP[group], loc=-1).pmf(np.arange(4))
         np.testing.assert_allclose(np.bincount(table["arrests"])[:4] / len(table), expected, atol=4 * np.sqrt(0.25 / n))
 
 
@@ -93,7 +92,7 @@ def test_only_people_with_one_arrest_depend_on_the_coin(n_points, seed):
     table = arrests.draw(n_points, seed=seed)
     sure = table[table["arrests"] != 1]
     assert (len(table), sure["high_risk"].tolist()) == (2 * n_points, (sure["arrests"] >= 2).tolist())
-    assert classify([0, 1, 1, 2, 7], [1, 0, 1, 0, 0]).tolist() == [0, 0, 1, 1, 1]
+    assert arrests.classify([0, 1, 1, 2, 7], [1, 0, 1, 0, 0]).tolist() == [0, 0, 1, 1, 1]
 
 
 # tables

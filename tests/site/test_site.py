@@ -16,14 +16,6 @@ from fairlab.labs.course import cards
 from fairlab.labs.masters import exercises, read
 from fairlab.site import building
 from fairlab.site.answers import answer_of, holds_of
-from fairlab.site.building import (
-    arrange,
-    drawing_cell,
-    paper_of,
-    pictures,
-    write_labs,
-    write_notebooks,
-)
 from fairlab.site.places import ADDRESSES, on_site
 from fairlab.site.rows import HTML, PAGES, artefact_name, bar, place
 from fairlab.suite.comparison import Comparison, short_line
@@ -60,7 +52,7 @@ def changed(row):
 @pytest.fixture(scope="module")
 def site(card):
     """What pages are made from."""
-    return {"card": card, "papers": {key: paper_of(key, card) for key in paper_keys()}}
+    return {"card": card, "papers": {key: building.paper_of(key, card) for key in paper_keys()}}
 
 
 def line(row):
@@ -154,8 +146,8 @@ def test_the_sentence_on_a_paper_is_true_of_its_rows_and_gone_if_they_change(car
     worst = {"number": "differs", "claim": "fails"}
     worse = Comparison(row.model_copy(update={"verdict": worst[row.kind]}) for row in card.rows)
     assert answer_of(key, worse) is None
-    assert f"{short_line(worse.of(key))}." in HTML.sentence(paper_of(key, worse))
-    assert "nothing judged." in HTML.sentence(paper_of(key, Comparison([])))
+    assert f"{short_line(worse.of(key))}." in HTML.sentence(building.paper_of(key, worse))
+    assert "nothing judged." in HTML.sentence(building.paper_of(key, Comparison([])))
 
 
 def test_numbers_of_an_answer_are_those_of_the_scorecard_that_the_site_shows(card):
@@ -220,7 +212,7 @@ def test_the_address_to_clone_is_that_of_the_project_where_it_has_one(monkeypatc
 
 
 def test_paper_without_text_has_a_page(toy):
-    page = PAGES.paper("toy", load_paper("toy"), paper_of("toy", scorecard()))
+    page = PAGES.paper("toy", load_paper("toy"), building.paper_of("toy", scorecard()))
     parts = ["# toy\n", "<strong>A toy</strong>", "### Table 1: Means", "[A toy experiment](../notebooks/toy/mean)"]
     assert [part for part in parts if part not in page] == []
 
@@ -237,7 +229,7 @@ def test_paper_without_text_has_a_page(toy):
     ],
 )
 def test_a_figure_belongs_to_the_cell_with_its_name_and_part(stem, cell):
-    assert [drawing_cell(stem, cells) for cells in (CELLS, ["exp.table(x)"])] == [CELLS[cell], ""]
+    assert [building.drawing_cell(stem, cells) for cells in (CELLS, ["exp.table(x)"])] == [CELLS[cell], ""]
 
 
 @pytest.mark.parametrize("paper", paper_keys())
@@ -276,7 +268,7 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     cells[1].outputs, cells[2].outputs, cells[2].source = [*shown, bar], shown, "changed = 0"
     nbformat.write(v4.new_notebook(cells=cells), run_folder("toy/mean", "quick") / "notebook.ipynb")
     publish(run_folder("toy/mean", "quick"))
-    write_notebooks(tmp_path, [pictures("toy")[0] | {"code": CALL}])
+    building.write_notebooks(tmp_path, [building.pictures("toy")[0] | {"code": CALL}])
     title, cell, figure, changed = nbformat.read(tmp_path / "notebooks" / "toy" / "mean.ipynb", as_version=4).cells
     said = ("# As it stands", "`quick` with seed 0 on ", "commit `", 'href="mean.ipynb" download')
     sizes = "| `n` | `10` | `50` | `50` |\n| `n_trials` | `2` | `3` | `5` |\n"
@@ -288,10 +280,10 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
 
 
 def test_a_figure_stands_below_its_code_instead_of_the_picture_that_was_shown():
-    picture = pictures("themis")[0] | {"code": "def draw():\n    exp.figure(...)"}
+    picture = building.pictures("themis")[0] | {"code": "def draw():\n    exp.figure(...)"}
     outputs = [v4.new_output("display_data", {kind: "of it"}) for kind in ("image/png", "text/markdown")]
     cells = [v4.new_code_cell(picture["code"], outputs=outputs), v4.new_code_cell("draw()")]
-    arrange(notebook := v4.new_notebook(cells=cells), [picture])
+    building.arrange(notebook := v4.new_notebook(cells=cells), [picture])
     assert [cell.cell_type for cell in notebook.cells] == ["code", "markdown", "code"]
     assert not cells[0].outputs
 
@@ -302,7 +294,7 @@ def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fai
 
     def shown():
         nbformat.write(v4.new_notebook(cells=cells), file)
-        write_notebooks(tmp_path, [])
+        building.write_notebooks(tmp_path, [])
         return nbformat.read(page, as_version=4).cells
 
     title, cell = shown()
@@ -328,7 +320,7 @@ def test_own_results_come_before_the_committed_ones_and_are_rejected_if_corrupte
 
 
 def test_labs_have_no_solutions(tmp_path):
-    write_labs(tmp_path)
+    building.write_labs(tmp_path)
     for card in cards():
         pages = [read(tmp_path / folder / card.notebook.name) for folder in ("labs", "extra/labs")]
         text = "\n".join(cell.source for page in pages for cell in page.cells)

@@ -11,8 +11,7 @@ from toy_project import line
 
 from fairlab import plotting
 from fairlab.cli import main
-from fairlab.suite import drawing
-from fairlab.suite.drawing import SURROGATE_MARK, TITLE_MARK, remarks_of, save
+from fairlab.suite.drawing import FORMATS, SURROGATE_MARK, TITLE_MARK, remarks_of, save
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, run_folder
 
@@ -130,7 +129,7 @@ def test_committed_figures_change_by_a_command_and_not_by_a_run(publish, toy, re
     assert f"figures in {results / 'figures'}: 2" in capsys.readouterr().out
     assert not folder.exists()
     write()
-    drawn = {f"figure-1{part}.{suffix}" for part in ("", "_red") for suffix in drawing.FORMATS}
+    drawn = {f"figure-1{part}.{suffix}" for part in ("", "_red") for suffix in FORMATS}
     assert set(contents(folder)) == {"index.json"} | drawn
     assert contents(folder) == contents(results / "figures" / "toy")
     assert {name: contents(run / "figures")[name] for name in drawn}.items() <= contents(folder).items()
@@ -145,7 +144,7 @@ def test_one_figure_is_copied_and_committed_ones_without_a_run(publish, toy, res
     publish(height=9)
     write("toy/figure-1")
     after = contents(toy / "figures" / "toy")
-    assert {name for name in after if after[name] != before[name]} == {f"figure-1.{kind}" for kind in drawing.FORMATS}
+    assert {name for name in after if after[name] != before[name]} == {f"figure-1.{kind}" for kind in FORMATS}
     shutil.rmtree(results)
     assert main(["figures", "--output", str(tmp_path / "out")]) == 0
     assert contents(tmp_path / "out" / "toy") == after

@@ -14,8 +14,17 @@ from toy_project import with_flipped_bit
 
 from fairlab.cli import main
 from fairlab.paths import write_text
-from fairlab.suite import run as runs
-from fairlab.suite.run import Run, UnreadableRunError, failure_file, publish, run_folder, work_folder
+from fairlab.suite.run import (
+    CURRENT,
+    FORGOTTEN_SECONDS,
+    SUMS,
+    Run,
+    UnreadableRunError,
+    failure_file,
+    publish,
+    run_folder,
+    work_folder,
+)
 
 
 @pytest.fixture
@@ -74,7 +83,7 @@ def test_what_is_a_week_old_is_deleted_but_for_the_last_two_runs(toy):
     mine.mkdir()
     for second, path in enumerate((*folders, left[0], mine), -10):
         for each in (*path.rglob("*"), path):
-            os.utime(each, (time.time() - runs.FORGOTTEN_SECONDS + second,) * 2)
+            os.utime(each, (time.time() - FORGOTTEN_SECONDS + second,) * 2)
     failure_file("toy/mean", "quick").write_text("it failed")
     last = [publish(finished(str(k))) for k in (4, 5)]
     assert (Run.read(last[0]).parameters["word"], published_word()) == ("4", "5")
@@ -146,7 +155,7 @@ def test_three_that_publish_all_the_time_and_two_that_read_do_not_hinder_each_ot
 
 def test_every_flipped_bit_of_a_run_is_noticed(toy):
     folder = publish(finished("0"))
-    files = [*(file for file in folder.rglob("*") if file.is_file()), folder.parent / runs.CURRENT]
+    files = [*(file for file in folder.rglob("*") if file.is_file()), folder.parent / CURRENT]
     draws = random.Random(0)
     for _ in range(300):
         file = draws.choice(files)
@@ -154,13 +163,13 @@ def test_every_flipped_bit_of_a_run_is_noticed(toy):
         file.write_bytes(with_flipped_bit(whole, draws.randrange(8 * len(whole))))
         with suppress(UnreadableRunError):
             # A flipped bit of the white space behind the name.
-            assert (published_word(), file.name) == ("0", runs.CURRENT)
+            assert (published_word(), file.name) == ("0", CURRENT)
         file.write_bytes(whole)
 
 
 def test_a_run_without_checksums_is_not_read(toy):
     folder = publish(finished("0"))
-    (folder / runs.SUMS).unlink()
+    (folder / SUMS).unlink()
     with pytest.raises(UnreadableRunError, match=r"records.json.*corrupted[^;]*$"):
         Run.read(folder)
 

@@ -8,11 +8,10 @@ from toy_project import add_experiment, fill, replace_in
 
 from fairlab.cli import main
 from fairlab.paths import write_text
-from fairlab.suite import run as runs
 from fairlab.suite.comparison import ORIGINS, Comparison, Row, beside, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.links import set_links
-from fairlab.suite.run import Run, failure_file, run_folder
+from fairlab.suite.run import SUMS, Run, _sums, failure_file, place, run_folder
 from fairlab.suite.scorecard import (
     about_runs,
     committed_rows,
@@ -190,7 +189,7 @@ def test_a_run_of_an_older_version_is_named_with_what_to_do(toy, capsys, damage)
     publish("paper")
     file = run_folder("toy/mean", "paper") / "run.json"
     file.write_text(json.dumps(damage(json.loads(file.read_text()))).replace('"{"', "{"))
-    (file.parent / runs.SUMS).write_text(json.dumps(runs._sums(file.parent)))
+    (file.parent / SUMS).write_text(json.dumps(_sums(file.parent)))
     assert main(["scorecard", "toy"]) == 1
     out, errors = capsys.readouterr()
     sentence = f"{file.parent} has no run that this version can read"
@@ -557,7 +556,7 @@ def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, monkeypatch, c
     monkeypatch.setenv("FAIRLAB_RESULTS", str(toy.parent / "my results"))
     write_text(toy / "REPRODUCTION.json", Comparison([number("mean", 0.5)]).to_json())
     card = fill(Experiment("toy/mean", n=7)).compare()
-    latest = runs.place("toy/mean", "custom") / "latest"
+    latest = place("toy/mean", "custom") / "latest"
     *moved, counted, stored = card.remarks
     assert counted.startswith("1 of 1 rows are other than in the committed scorecard; not in it: ")
     assert repr(card).splitlines()[: len(card.remarks)] == list(card.remarks)
