@@ -68,18 +68,38 @@ def test_in_large_groups_bounds_are_those_of_other_good_methods(bounds, options)
 
 
 MARGINS = [0, 0.005, 0.05, 0.2, 0.5]
+LEVELS = [0.05, 0.002, 0.0001]  # the last two as Holm's method has it of many tests
+SIZES = [(30, 30), (30, 200), (200, 30), (3, 100)]
+
+
+def misses(bounds, sizes, level, rates, truth):
+    """Return how often bounds miss the truth, of the pairs of rates with which that is most often, by enumeration."""
+    low, high = bounds(outcomes(sizes), np.array(sizes), confidence_level=1 - level)
+    return chance_of((low > truth + 1e-12) | (high < truth - 1e-12), sizes, np.clip(rates, 0, 1)).max()
 
 
 @pytest.mark.parametrize("margin", MARGINS)
-@pytest.mark.parametrize("level", [0.05, 0.002])  # and as Holm's method has it of many tests
-def test_a_difference_at_the_margin_is_found_no_more_often_than_stated_by_enumeration(margin, level):
-    for sizes in ((30, 30), (30, 200)):
-        low, high = difference_bounds(outcomes(sizes), np.array(sizes), confidence_level=1 - level)
-        is_found = (low > margin) | (high < -margin)
-        second = np.linspace(0, 1 - margin, 21)
-        assert chance_of(is_found, sizes, (second + margin, second)).max() <= level
-    for cell in ((20, 100), (29, 3), (4, 180)):
-        assert (difference_p_value(cell, sizes, margin) <= level) == is_found[cell]
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("sizes", SIZES)
+def test_a_difference_at_the_margin_is_missed_no_more_often_than_stated_by_enumeration(sizes, margin, level):
+    second = np.linspace(0, 1 - margin, 201)
+    assert misses(difference_bounds, sizes, level, (second + margin, second), margin) <= level
+
+
+@pytest.mark.parametrize("ratio", [1, 1.25, 2])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("sizes", SIZES)
+def test_a_ratio_is_missed_no_more_often_than_stated_by_enumeration(sizes, ratio, level):
+    second = np.linspace(0.001, 1 / ratio, 201)
+    assert misses(ratio_bounds, sizes, level, (second * ratio, second), ratio) <= level
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_difference_has_a_small_p_value_where_its_bounds_are_beyond_the_margin(margin, level):
+    for hits in ((20, 100), (29, 3), (4, 180)):
+        low, high = difference_bounds(hits, (30, 200), confidence_level=1 - level)
+        assert (difference_p_value(hits, (30, 200), margin) <= level) == (low > margin or high < -margin)
 
 
 @pytest.mark.parametrize("margin", MARGINS)

@@ -15,6 +15,7 @@ from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, ndtr, ndtri, rel
 
 ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
 HALVINGS = 60
+N_ANGLES = 17  # at which a level is shared out between two rates: bounds are within a thousandth of the worst
 SMALLEST_FLOAT = np.finfo(float).tiny
 SMALLEST_LEVEL = 1e-15  # of a p-value that is the level of an interval
 POWER = 0.8  # with which the smallest effects are found
@@ -131,10 +132,28 @@ def rate_bounds(
     return hits / np.maximum(totals, 1), low, high
 
 
+def _bounds_of_two(hits, totals, confidence_level: float, correlation=0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds of two rates that hold together in each of some ways to share out a level, along the last axis.
+
+    If estimates are apart from the truth by ``z`` quantiles of the normal distribution each, two of them, correlated
+    and both in the worst direction, are together as far as one estimate at ``z`` where theirs are ``z cos(a)`` and
+    ``z cos(b - a)``, with ``cos(b)`` their correlation: of normal estimates the worst angle ``a`` gives the bounds of a
+    difference that add its parts in squares (Newcombe; Zou and Donner 2008). Exact bounds at these quantiles are right
+    where the rate of a small group is near 0 or 1, too, and its bounds are far from normal.
+    """
+    hits, totals = (np.asarray(each, dtype=float)[..., None] for each in (hits, totals))
+    between = np.arccos(-np.asarray(correlation, dtype=float))[..., None]  # of deviations in opposite directions
+    angles = np.linspace(0, 1, N_ANGLES) * between
+    quantiles = -ndtri((1 - confidence_level) / 2) * np.stack([np.cos(angles), np.cos(between - angles)], axis=-2)
+    low, high = exact_interval(hits, totals, alpha=2 * ndtr(-quantiles))
+    rate = hits / np.maximum(totals, 1)
+    return np.minimum(low, rate), np.maximum(high, rate)
+
+
 def difference_bounds(
-    hits: ArrayLike, totals: ArrayLike, *, confidence_level: float, factor: float = 1.0, correlation: float = 0.0
+    hits: ArrayLike, totals: ArrayLike, *, confidence_level: float, factor: float = 1.0, correlation: ArrayLike = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds of a rate less a multiple of another rate.
+    """Return bounds of a rate less a multiple of another rate, from exact bounds of both.
 
     Parameters
     ----------
@@ -143,27 +162,12 @@ def difference_bounds(
     confidence_level : float
     factor : float
         Of the second rate.
-    correlation : float
+    correlation : float or array-like of shape (...)
         Between both rates, where they are of one sample; see `exclusive_correlation`.
-
-    Notes
-    -----
-    Newcombe's square-and-add method, for correlated rates Zou and Donner's (2008), with exact bounds in place of
-    Wilson's, which miss rare outcomes of small groups at the high level that a correction for many tests asks for.
     """
-    rate, low, high = rate_bounds(hits, totals, confidence_level=confidence_level)
-    estimate = rate[..., 0] - factor * rate[..., 1]
-    down, up = rate - low, high - rate
-
-    def distance(first, second):
-        second = factor * second
-        return np.sqrt(first**2 + second**2 - 2 * correlation * first * second)
-
-    known = np.asarray(totals).all(axis=-1)
-    return (
-        np.where(known, estimate - distance(down[..., 0], up[..., 1]), -factor),
-        np.where(known, estimate + distance(up[..., 0], down[..., 1]), 1.0),
-    )
+    low, high = _bounds_of_two(hits, totals, confidence_level, correlation)
+    ends = low[..., 0, :] - factor * high[..., 1, :], high[..., 0, :] - factor * low[..., 1, :]
+    return ends[0].min(axis=-1), ends[1].max(axis=-1)
 
 
 def share_p_value(hits: int, n: int, margin: float = 0.0) -> float:
@@ -303,33 +307,16 @@ def exclusive_correlation(first, second, n):
 
 
 def ratio_bounds(hits: ArrayLike, totals: ArrayLike, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds of the first rate over the second; infinite where nothing bounds it.
+    """Return bounds of the first rate over the second, from exact bounds of both; infinite where nothing bounds it.
 
     Parameters
     ----------
     hits, totals : array-like of shape (..., 2)
-
-    Notes
-    -----
-    Donner and Zou's bounds of a ratio (2012, "Closed-form confidence intervals for functions of the normal mean and
-    standard deviation"), from exact bounds of both rates.
+    confidence_level : float
     """
-    rate, low, high = rate_bounds(hits, totals, confidence_level=confidence_level)
-
-    def bound(first, second, sign):
-        """Return the bound that a bound of the first and the opposite one of the second rate make."""
-        product = rate[..., 0] * rate[..., 1]
-        rest = first * second * (2 * rate[..., 0] - first) * (2 * rate[..., 1] - second)
-        root = np.sqrt(np.maximum(product**2 - rest, 0))
-        return (product + sign * root) / (second * (2 * rate[..., 1] - second))
-
-    with np.errstate(invalid="ignore", divide="ignore"):
-        lowest, highest = bound(low[..., 0], high[..., 1], -1), bound(high[..., 0], low[..., 1], 1)
-    known = np.asarray(totals).all(axis=-1)
-    return (
-        np.where(known & (rate[..., 0] > 0), lowest, 0.0),
-        np.where(known & (rate[..., 1] > 0), highest, np.inf),
-    )
+    low, high = _bounds_of_two(hits, totals, confidence_level)
+    with np.errstate(divide="ignore"):
+        return (low[..., 0, :] / high[..., 1, :]).min(axis=-1), (high[..., 0, :] / low[..., 1, :]).max(axis=-1)
 
 
 def information_bounds(tables: np.ndarray, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
