@@ -561,6 +561,17 @@ def test_calibration_of_many_scores_is_that_of_twentieths_of_the_people(scores, 
     np.testing.assert_allclose(astuple(found)[:4], astuple(expected)[:4], rtol=1e-9)  # sums have another order
 
 
+def test_a_calibrated_score_of_many_people_is_so_in_groups_whose_scores_differ_too():
+    rng, p_values = np.random.default_rng(0), []
+    for _ in range(20):
+        sex = np.where(rng.random(60_000) < 0.1, "f", "m")
+        score = np.where(sex == "f", rng.beta(2, 5, len(sex)), rng.beta(5, 2, len(sex)))
+        people = pd.DataFrame({"sex": sex, "score": score, "good": rng.random(len(sex)) < score})
+        case = Case.from_decisions(people, score > 0.5, sensitive_features="sex", y_true="good", scores="score")
+        p_values.append(calibration_gap(case, sex == "f").p_value())
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.2  # binomial of 20: more than 4 with a probability of 0.003
+
+
 def test_scores_without_common_values_have_no_calibration():
     people = table(400).assign(score=lambda rows: np.where(rows["sex"] == "f", 1.0, 2.0))
     with pytest.warns(UserWarning, match="Scores say little"):

@@ -5,6 +5,9 @@ one group less that in the other, averaged with weights ``a b / (a + b)`` of the
 larger one of two: linearised around the shares of both groups, with people, or persons of several decisions, as units;
 and that of labels which do not depend on the group, as it follows from the share of both together and the correlation
 of a person's labels. The second one holds where labels of one kind are so rare that a group has none by chance.
+
+Within a bin, groups differ in their scores, and so in their labels. That bias falls with the square of the number of
+bins, the error with the root of the number of people: there are so many bins that the bias is a small part of it.
 """
 
 import numpy as np
@@ -14,7 +17,7 @@ from fairlab.cases import Case
 from fairlab.fairtest.rates import Gap
 
 CALIBRATION = "calibration"
-MOST_BINS = 20  # of scores; up to so many different ones are taken as they are
+LEAST_BINS = 20  # of scores
 
 
 def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | None:
@@ -30,10 +33,11 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | No
         labels are alike.
     """
     rows = np.flatnonzero(case.labelled)
-    bins = _bins(case.score()[rows])
     truth, side = case.y_true[rows].astype(float), (~inside[rows]).astype(np.int64)
     weights = np.ones(len(rows)) if case.weights is None else case.weights[rows]
     person = np.arange(len(rows)) if case.person is None else case.person[rows]
+    n_smaller = min(len(np.unique(person[side == which])) for which in (0, 1))
+    bins = _bins(case.score()[rows], max(LEAST_BINS, int(np.sqrt(2 * n_smaller))))
     cells, n_bins = 2 * bins + side, int(bins.max()) + 1
 
     def sums(values):
@@ -69,12 +73,12 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | No
     return Gap(estimate, float(np.sqrt(max(variances))), int(rows_in.sum()), max(float(freedom), 1.0))
 
 
-def _bins(scores: np.ndarray) -> np.ndarray:
-    """Return the number of everybody's score, or of the bin of many different ones: twentieths of all, by rank.
+def _bins(scores: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return the number of everybody's score, or of the bin of more different ones: equal parts of all, by rank.
 
-    Equal scores have the rank in their middle, so that a score of a tenth of the people shares its bin with no other.
+    Equal scores have the rank in their middle, so that a score of so many people as two bins shares its bin with none.
     """
     codes, values = pd.factorize(scores, sort=True)
-    if len(values) <= MOST_BINS:
+    if len(values) <= n_bins:
         return codes
-    return ((pd.Series(scores).rank().to_numpy() - 0.5) * MOST_BINS / len(scores)).astype(int)
+    return ((pd.Series(scores).rank().to_numpy() - 0.5) * n_bins / len(scores)).astype(int)
