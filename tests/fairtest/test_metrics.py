@@ -306,6 +306,15 @@ def test_a_sound_p_value_of_strata_is_no_mere_mean():
     assert exact(NMI(), stratified(tables)).p_value == pytest.approx(1 / 10_001)
 
 
+def test_information_within_strata_that_chance_explains_holds_zero_however_many_strata_there_are():
+    draw, tested = rng(0), []
+    for _ in range(20):
+        sample = stratified(draw.multinomial(60, [0.2, 0.3, 0.2, 0.3], size=20).reshape(20, 2, 2))
+        tested.append([exact(NMI(), sample), NMI().approximate(sample, confidence_level=0.95)])
+    assert all(each.low == 0 for pair in tested for each in pair if each.p_value > 0.05)
+    assert sum(permuted.low > 0 for permuted, _ in tested) <= 4  # more with a probability of 0.003
+
+
 def test_sound_conditional_correlation_adds_up_the_strata():
     x, noise = CORRELATED_IN_STRATA.sensitive_features, CORRELATED_IN_STRATA.output.values
     sample = Sample(x, Column("y", 0.3 * x.values + noise), Column("part", STRATA_OF_PAIRS, ("a", "b")))

@@ -269,7 +269,12 @@ class TableMetric(AdditiveMetric):
         """Return the interval and p-value of one sample; as published, those that trees are grown by."""
         if self.variant == PUBLISHED:
             return super().approximate(sample, confidence_level=confidence_level)
-        return self.sound_given(self.of_all(sample), confidence_level=confidence_level)
+        means = self.sound_given(self.of_all(sample), confidence_level=confidence_level)
+        return self.as_tested(means, confidence_level=confidence_level)
+
+    def as_tested(self, interval: Interval, *, confidence_level: float) -> Interval:
+        """Return an interval that agrees with its p-value, where both of them together decide what is held."""
+        return interval
 
     def exact(self, sample: Sample, *, confidence_level: float, rng: np.random.Generator) -> Interval:
         """Test as the notes of each metric say.
@@ -285,7 +290,8 @@ class TableMetric(AdditiveMetric):
         observed = self._strength(self.estimate_given(occurring))
         if self.variant == SOUND:
             p_value = (1 + float((drawn >= observed * (1 - 1e-9)).sum())) / (1 + RESAMPLES)
-            return replace(self.sound_given(tables, confidence_level=confidence_level), p_value=p_value)
+            means = replace(self.sound_given(tables, confidence_level=confidence_level), p_value=p_value)
+            return self.as_tested(means, confidence_level=confidence_level)
         p_value = max(float((drawn > observed).mean()), 1 / RESAMPLES)
         return Interval(*_bootstrapped(occurring, rng, self.estimate_given, confidence_level), p_value)
 
@@ -350,6 +356,14 @@ class NMI(TableMetric):
         """Return intervals that hold 0 where chance explains the table, and p-values of the G test."""
         return Interval(*information_bounds(statistics, confidence_level=confidence_level))
 
+    def as_tested(self, interval: Interval, *, confidence_level: float) -> Interval:
+        """Return the interval with a lower bound of 0 unless the p-value is small.
+
+        The mean of the strata's lower bounds is above 0 as soon as one of them is, which by chance is so the more often
+        the more strata there are.
+        """
+        return replace(interval, low=interval.low * (interval.p_value <= 1 - confidence_level))
+
     def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
         """Return intervals from the non-central chi-square distribution of the G statistic, p-values of the G test."""
         g, df, p_value = g_test(statistics)
@@ -377,7 +391,7 @@ class NMI(TableMetric):
         if table.sum() <= EXACT_LIMIT or (self.variant == SOUND and is_sparse(table)):
             p_value = table_p_value(table, rng, exact=self.variant == SOUND)
         if self.variant == SOUND:
-            return Interval(theory.low * (p_value <= 1 - confidence_level), theory.high, p_value)
+            return self.as_tested(replace(theory, p_value=p_value), confidence_level=confidence_level)
         return Interval(*_bootstrapped(table, rng, self.estimate, confidence_level), p_value)
 
 
