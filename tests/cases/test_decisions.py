@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import PermutationMethod, t, ttest_ind
+from scipy.stats import PermutationMethod, t, ttest_ind, ttest_ind_from_stats
 
 import fairlab
 from fairlab.auditing import forecast
@@ -15,7 +15,7 @@ from fairlab.auditing.guard import Rule, judge
 from fairlab.cases import Case, CaseError, Method
 from fairlab.fairtest import FairTest, GroupRates, resampling
 from fairlab.fairtest.calibration import calibration_gap
-from fairlab.fairtest.rates import effective_counts, group_counts
+from fairlab.fairtest.rates import LEAST_SKEWED, chance_gaps, effective_counts, group_counts
 from fairlab.fliptest import FlipTest
 
 N = 1_200
@@ -653,6 +653,22 @@ def test_means_of_skewed_numbers_differ_by_chance_as_often_as_stated(monkeypatch
         p_values.append((found, ttest_ind(pay[:30], pay[30:], equal_var=False).pvalue))
     resampled, by_welch = (np.array(p_values) <= 0.05).mean(axis=0)
     assert resampled < 0.078 < by_welch
+
+
+def test_means_of_the_smallest_groups_that_welch_tests_differ_as_seldom_at_the_level_of_many_tests():
+    pay = np.random.default_rng(0).exponential(size=(20_000, 4 * LEAST_SKEWED))  # whose skewness is 2
+    mean, spread = pay.mean(axis=1), pay.std(axis=1, ddof=1)
+    p_values = ttest_ind_from_stats(mean, spread, pay.shape[1], 1, 1, 100_000, equal_var=False).pvalue
+    assert (p_values <= 0.001).mean() < 0.002
+
+
+@pytest.mark.filterwarnings("ignore:Decisions are numbers")
+def test_numbers_are_as_skewed_as_their_weights_make_them():
+    rng = np.random.default_rng(0)
+    pay, weights = rng.exponential(size=3_000), rng.lognormal(0, 1, 3_000)
+    plain, weighted = of_pay(pay, 600), of_pay(pay, 600, weights=weights)
+    assert chance_gaps(plain, ("sex",), "f", 0) is None
+    assert chance_gaps(weighted, ("sex",), "f", 0) is not None
 
 
 @pytest.mark.filterwarnings("ignore")

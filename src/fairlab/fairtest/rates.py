@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
+from scipy.stats import skew
 
 from fairlab.cases import Case, Finding
 from fairlab.cases.finding import ROUNDING, decimals, percent
@@ -53,7 +54,7 @@ KINDS = {
 # Sums over the people of a group that the effective number follows from: of weights w, and of those of hits h, by unit.
 SUMS = ("h", "w", "squares", "hh", "hw", "ww", "units")
 SQUARES = ("h", "w", "hh", "hw", "ww")  # those of them that the variance of a mean follows from
-LEAST_SKEWED = 25  # people by squared skewness from which the normal interval of a mean holds
+LEAST_SKEWED = 100  # people by squared skewness from which Welch's test holds at the levels of many tests, too
 _COUNTS: WeakKeyDictionary = WeakKeyDictionary()  # of each case: the audit's tests and its tables go by the same
 LEVEL = 0.999  # at which the spread of few persons makes intervals wider
 
@@ -209,11 +210,12 @@ def _welch(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def chance_gaps(case: Case, features: tuple[str, ...], group: str, random_state: int) -> np.ndarray | None:
     """Return differences over their errors that a group of random people has, sorted; None where Student's t will do.
 
-    It will in groups of at least 25 times the squared skewness of all numbers (Cochran 1977, Sampling Techniques,
-    2.15). Of smaller ones the mean often comes out low together with its error, and Welch's test finds too much. That
-    the group is one of random people is tested instead, by the studentized difference: with many people it is the test
-    of equal means, whatever else differs between groups (Janssen 1997, Studentized permutation tests for non-i.i.d.
-    hypotheses and the generalized Behrens-Fisher problem).
+    It will in groups of at least 100 times the squared skewness of what each person adds to the mean of everyone, so
+    that weights and persons count: four times what Cochran asks for at 95% (1977, Sampling Techniques, 2.15), as the
+    level of one of many tests is lower. Of smaller groups the mean often comes out low together with its error, and
+    Welch's test finds too much. That the group is one of random people is tested instead, by the studentized
+    difference: with many people it is the test of equal means, whatever else differs between groups (Janssen 1997,
+    Studentized permutation tests for non-i.i.d. hypotheses and the generalized Behrens-Fisher problem).
     """
     numbers = case.number()
     codes, groups = group_codes(case, features)
@@ -221,10 +223,10 @@ def chance_gaps(case: Case, features: tuple[str, ...], group: str, random_state:
         codes = codes[np.unique(case.person, return_index=True)[1]]
     n_inside = int((codes == groups.index(group)).sum())
     n_own = min(n_inside, len(codes) - n_inside)
-    if n_own >= LEAST_SKEWED * pd.Series(numbers).skew() ** 2:
+    sums = dict(zip(SUMS, _units(case, numbers - numbers.mean(), np.ones(len(numbers))), strict=True))
+    h, w, *_ = units = np.stack([sums[name] for name in SQUARES])
+    if n_own >= LEAST_SKEWED * skew(h - h.sum() / w.sum() * w, bias=False) ** 2:
         return None
-    units = dict(zip(SUMS, _units(case, numbers - numbers.mean(), np.ones(len(numbers))), strict=True))
-    units = np.stack([units[name] for name in SQUARES])
     own = permute_sums(units, n_own, np.random.default_rng(random_state))
     estimate, error, _ = _welch(np.stack([own, units.sum(axis=1, keepdims=True) - own], axis=1))
     studentized = np.divide(estimate, error, out=np.zeros_like(error), where=error > 0)
