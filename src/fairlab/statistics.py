@@ -132,7 +132,7 @@ def rate_bounds(
     return hits / np.maximum(totals, 1), low, high
 
 
-def _bounds_of_two(hits, totals, confidence_level: float, correlation=0.0) -> tuple[np.ndarray, np.ndarray]:
+def _bounds_of_two(hits, totals, confidence_level, correlation=0.0) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds of two rates that hold together in each of some ways to share out a level, along the last axis.
 
     If estimates are apart from the truth by ``z`` quantiles of the normal distribution each, two of them, correlated
@@ -144,7 +144,8 @@ def _bounds_of_two(hits, totals, confidence_level: float, correlation=0.0) -> tu
     hits, totals = (np.asarray(each, dtype=float)[..., None] for each in (hits, totals))
     between = np.arccos(-np.asarray(correlation, dtype=float))[..., None]  # of deviations in opposite directions
     angles = np.linspace(0, 1, N_ANGLES) * between
-    quantiles = -ndtri((1 - confidence_level) / 2) * np.stack([np.cos(angles), np.cos(between - angles)], axis=-2)
+    parts = np.stack([np.cos(angles), np.cos(between - angles)], axis=-2)
+    quantiles = -ndtri((1 - np.asarray(confidence_level)) / 2)[..., None] * parts
     low, high = exact_interval(hits, totals, alpha=2 * ndtr(-quantiles))
     rate = hits / np.maximum(totals, 1)
     return np.minimum(low, rate), np.maximum(high, rate)
