@@ -147,8 +147,8 @@ def _bounds_of_two(hits, totals, confidence_level, correlation=0.0) -> tuple[np.
     parts = np.stack([np.cos(angles), np.cos(between - angles)], axis=-2)
     quantiles = -ndtri((1 - np.asarray(confidence_level)) / 2)[..., None] * parts
     low, high = exact_interval(hits, totals, alpha=2 * ndtr(-quantiles))
-    rate = hits / np.maximum(totals, 1)
-    return np.minimum(low, rate), np.maximum(high, rate)
+    rate, known = hits / np.maximum(totals, 1), totals.all(axis=-2, keepdims=True)  # of an empty group nothing is
+    return np.where(known, np.minimum(low, rate), 0.0), np.where(known, np.maximum(high, rate), 1.0)
 
 
 def difference_bounds(
