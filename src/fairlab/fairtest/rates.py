@@ -20,7 +20,7 @@ from fairlab.cases import Case, Finding
 from fairlab.cases.finding import ROUNDING, decimals, percent
 from fairlab.cases.groups import group_codes, tiny_as_one
 from fairlab.fairtest.resampling import permute_sums
-from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference
+from fairlab.statistics import SMALLEST_FLOAT, difference_bounds, difference_p_value, smallest_difference
 
 BETWEEN = " and "  # names of features
 # Name of a rate: the counts that it divides.
@@ -167,26 +167,38 @@ class Gap:
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
         """Return the confidence interval."""
-        least = float(stdtrit(self.freedom, (1 - confidence_level) / 2))
-        most = -least
-        if self.drawn is not None:
-            beyond = int((1 - confidence_level) / 2 * (len(self.drawn) + 1))  # draws outside of an end
-            # Further out than the draws reach, Student's t is all that is known.
-            least = self.drawn[beyond - 1] if beyond else min(self.drawn[0], least)
-            most = self.drawn[-beyond] if beyond else max(self.drawn[-1], most)
+        tail = (1 - confidence_level) / 2
+        least, most = (self._quantile(tail, side) for side in (1, -1))
         return float(self.estimate - most * self.error), float(self.estimate - least * self.error)
 
     def p_value(self, margin: float = 0.0) -> float:
         """Return the p-value of "the difference is at most `margin` in size"."""
-        beyond = abs(self.estimate) - margin
         if self.error == 0:
-            return float(beyond <= 0)
+            return float(abs(self.estimate) <= margin)
+        ends = ((self.estimate + side * margin) / self.error for side in (1, -1))
+        return min(1.0, 2 * min(self._tail(end, side) for end, side in zip(ends, (1, -1), strict=True)))
+
+    def _tail(self, end: float, side: int) -> float:
+        """Return the probability of what is beyond an end, below for side 1, above for side -1."""
+        by_theory = stdtr(self.freedom, side * end)
         if self.drawn is None:
-            return float(2 * stdtr(self.freedom, -beyond / self.error)) if beyond > 0 else 1.0
-        down, up = ((self.estimate + side * margin) / self.error for side in (1, -1))
-        n_below = np.searchsorted(self.drawn, down + ROUNDING, side="right")
-        n_above = len(self.drawn) - np.searchsorted(self.drawn, up - ROUNDING)
-        return float(min(2 * (1 + min(n_below, n_above)) / (1 + len(self.drawn)), 1))
+            return float(by_theory)
+        drawn = np.sort(side * self.drawn)
+        n_beyond, n = np.searchsorted(drawn, side * end + ROUNDING, side="right"), len(drawn) + 1
+        # Further out than the draws reach, their tail is continued by Student's t.
+        return float((1 + n_beyond if n_beyond else by_theory / self._furthest(drawn)) / n)
+
+    def _quantile(self, tail: float, side: int) -> float:
+        """Return the end beyond which a tail has a probability."""
+        if self.drawn is None:
+            return side * float(stdtrit(self.freedom, tail))
+        drawn, beyond = np.sort(side * self.drawn), tail * (len(self.drawn) + 1)
+        further = stdtrit(self.freedom, max(beyond * self._furthest(drawn), SMALLEST_FLOAT))
+        return side * float(drawn[int(beyond) - 1] if beyond >= 1 else further)
+
+    def _furthest(self, drawn: np.ndarray) -> float:
+        """Return the probability beyond the furthest draw by Student's t, which may be too small for a number."""
+        return max(float(stdtr(self.freedom, drawn[0])), SMALLEST_FLOAT)
 
 
 def mean_gap(own: pd.Series, rest: pd.Series) -> Gap:
