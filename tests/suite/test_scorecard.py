@@ -271,6 +271,11 @@ def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_p
     assert commit("smaller")["mean"] == ("paper", "agrees")
     assert [row.at_quick["ours"] for row in committed_rows() if row.id == "mean"] == [4.0]
     assert committed_runs() == runs and renewing(published_runs()) == {}
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "without a claim"))
+    experiment = fill(Experiment("toy/mean"))
+    experiment.run.claims.clear()  # as of a size that is too small to judge it
+    experiment.compare()
+    assert commit("without a claim")["positive"] == ("paper", "holds")
 
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "failed"))
     write_text(failure_file("toy/mean", "quick"), "cell 3 failed\n")

@@ -153,11 +153,11 @@ def to_commit(card: Comparison, profile: str | None = None) -> Comparison:
     """Return the rows of a scorecard for the project: where an experiment was not run here, the committed ones.
 
     So the scorecard is renewed experiment by experiment. Rows of a larger profile have what came out at ``quick``,
-    here or else as committed; a run of ``quick`` alone renews just that of them.
+    here or else as committed; a run of ``quick`` alone renews just that of them, and leaves out none.
     """
     committed = {(row.place, row.kind, row.published, row.printed): row for row in committed_rows()}
-    known = writers()
-    absent = {name for name in experiment_names() if not _was_tried(name)}
+    known, runs = writers(), published_runs(profile)
+    absent = {name for name in experiment_names() if not _was_tried(name)} | (runs.keys() - renewing(runs).keys())
 
     def with_committed(row: Row) -> Row:
         old = committed.get((row.place, row.kind, row.published, row.printed))
