@@ -146,7 +146,8 @@ def audit(
     options = {"confidence_level": confidence_level, "random_state": random_state, "proxies": proxies}
     chosen = [each if isinstance(each, Method) else _made(each, options) for each in _chosen(methods)]
     _check_methods(chosen, confidence_level)
-    start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
+    start, pace = time.perf_counter(), case.queries.seconds_per_row
+    results: list[MethodResult] = []
     some = case.sample(max(budget // 2, 1), random_state=random_state)
     case = some if case.model is not None else case  # of decisions, rates are of all
     people, queried = 0 if case.model is None else len(case.table), case.queries.n_queries
