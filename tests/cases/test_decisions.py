@@ -15,7 +15,7 @@ from fairlab.auditing.guard import Rule, judge
 from fairlab.cases import Case, CaseError, Method
 from fairlab.fairtest import FairTest, GroupRates, resampling
 from fairlab.fairtest.calibration import calibration_gap
-from fairlab.fairtest.rates import LEAST_SKEWED, chance_gaps, effective_counts, group_counts
+from fairlab.fairtest.rates import LEAST_SKEWED, effective_counts, group_counts, people_in_sums
 from fairlab.fliptest import FlipTest
 
 N = 1_200
@@ -680,8 +680,7 @@ def test_numbers_are_as_skewed_as_their_weights_make_them():
     rng = np.random.default_rng(0)
     pay, weights = rng.exponential(size=3_000), rng.lognormal(0, 1, 3_000)
     plain, weighted = of_pay(pay, 600), of_pay(pay, 600, weights=weights)
-    assert chance_gaps(plain, ("sex",), "f", 0) is None
-    assert chance_gaps(weighted, ("sex",), "f", 0) is not None
+    assert people_in_sums(plain)[1] < 600 < people_in_sums(weighted)[1]
 
 
 @pytest.mark.filterwarnings("ignore")

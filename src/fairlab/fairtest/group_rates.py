@@ -1,7 +1,6 @@
 """Rates of a case by group: selection rates, and true and false positive rates where true labels are known."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,11 +18,11 @@ from fairlab.fairtest.rates import (
     RATES,
     TESTED,
     Gap,
-    chance_gaps,
     effective_counts,
     feature_sets,
     group_counts,
     mean_gap,
+    people_in_sums,
     people_of,
     rate_difference,
 )
@@ -54,7 +53,7 @@ class GroupRates(Method):
     with scores, and with true labels, calibration is compared as well, see `fairlab.fairtest.calibration`.
 
     Outcomes that are numbers have no rates: their means are compared, by Welch's t, and those of small groups of skewed
-    numbers by random groups of the same size; see `fairlab.fairtest.rates.chance_gaps`.
+    numbers by random groups of the same size; see `fairlab.fairtest.rates.mean_gap`.
 
     Weights and several decisions of one person are in all of these; see `fairlab.fairtest.rates`.
 
@@ -119,6 +118,7 @@ class GroupRates(Method):
                 examination.skip(f"No {' and no '.join(left)} was compared: {why}.")
             rates = [rate for rate in rates if rate not in left]
         counts = group_counts(case, [rate for rate in rates if rate in RATES])
+        people = people_in_sums(case) if MEAN in rates else ()
         for features in feature_sets(case):
             groups = counts.loc[BETWEEN.join(features)]
             sizes = people_of(groups, "selection rate").astype(int)
@@ -127,8 +127,8 @@ class GroupRates(Method):
                 rest = groups.loc[names[1]] if len(groups) == 2 else groups.sum() - own
                 for rate in rates:
                     if rate == MEAN:
-                        drawn = chance_gaps(case, features, names[0], self.random_state)
-                        yield self._mean(case, features, names, replace(mean_gap(own, rest), drawn=drawn))
+                        gap = mean_gap(own, rest, *people, self.random_state)
+                        yield self._mean(case, features, names, gap)
                     elif rate != CALIBRATION:
                         yield from self._difference(examination, features, names, rate, own, rest)
                     elif len(features) == 1 and case.has_scores and case.labelled.any():

@@ -180,10 +180,10 @@ class Gap:
 
     def _tail(self, end: float, side: int) -> float:
         """Return the probability of what is beyond an end, below for side 1, above for side -1."""
-        by_theory = stdtr(self.freedom, side * end)
+        by_theory = float(stdtr(self.freedom, side * end))
         if self.drawn is None:
-            return float(by_theory)
-        drawn = np.sort(side * self.drawn)
+            return by_theory
+        drawn = self._from_side(side)
         n_beyond, n = np.searchsorted(drawn, side * end + ROUNDING, side="right"), len(drawn) + 1
         # Further out than the draws reach, their tail is continued by Student's t.
         return float((1 + n_beyond if n_beyond else by_theory / self._furthest(drawn)) / n)
@@ -192,20 +192,59 @@ class Gap:
         """Return the end beyond which a tail has a probability."""
         if self.drawn is None:
             return side * float(stdtrit(self.freedom, tail))
-        drawn, beyond = np.sort(side * self.drawn), tail * (len(self.drawn) + 1)
+        drawn, beyond = self._from_side(side), tail * (len(self.drawn) + 1)
         further = stdtrit(self.freedom, max(beyond * self._furthest(drawn), SMALLEST_FLOAT))
         return side * float(drawn[int(beyond) - 1] if beyond >= 1 else further)
+
+    def _from_side(self, side: int) -> np.ndarray:
+        """Return the draws in the order in which they come from below for side 1; for side -1, from above, negated."""
+        return self.drawn if side > 0 else -self.drawn[::-1]
 
     def _furthest(self, drawn: np.ndarray) -> float:
         """Return the probability beyond the furthest draw by Student's t, which may be too small for a number."""
         return max(float(stdtr(self.freedom, drawn[0])), SMALLEST_FLOAT)
 
 
-def mean_gap(own: pd.Series, rest: pd.Series) -> Gap:
-    """Return the difference of the means of two groups, from `group_counts`, by Welch with linearised variances."""
+def people_in_sums(case: Case) -> tuple[np.ndarray, float]:
+    """Return what each person adds to `SQUARES` of a mean, and the people from whom on Student's t is right of a group.
+
+    Those are 100 times the squared skewness of what each person adds to the mean of everyone, so that weights and
+    persons count: four times what Cochran asks for at 95% (1977, Sampling Techniques, 2.15), as the level of one of
+    many tests is lower. The mean of a smaller group often comes out low together with its error, and Welch's test finds
+    too much.
+    """
+    numbers = case.number()
+    sums = dict(zip(SUMS, _units(case, numbers - numbers.mean(), np.ones(len(numbers))), strict=True))
+    people = np.stack([sums[name] for name in SQUARES])[:, sums["units"]]
+    h, w, *_ = people
+    return people, float(LEAST_SKEWED * skew(h - h.sum() / w.sum() * w, bias=False) ** 2)
+
+
+def mean_gap(own: pd.Series, rest: pd.Series, people: np.ndarray, enough: float, random_state: int = 0) -> Gap:
+    """Return the difference of the means of two groups, by Welch with linearised variances.
+
+    If a group is smaller than `enough`, that it is one of random people is tested, by the same difference over its
+    error. With many people it is the test of equal means, whatever else differs between groups (Janssen 1997,
+    Studentized permutation tests for non-i.i.d. hypotheses and the generalized Behrens-Fisher problem).
+
+    Parameters
+    ----------
+    own, rest : Series
+        Of `group_counts`; together they are everyone.
+    people : ndarray of shape (5, n_people)
+    enough : float
+        Both from `people_in_sums`.
+    random_state : int
+    """
     sums = np.array([[float(group[f"{MEAN}: {name}"]) for group in (own, rest)] for name in SQUARES])
     estimate, error, freedom = map(float, _welch(sums))
-    return Gap(estimate, error, int(own["people"] + rest["people"]), freedom)
+    sizes, drawn = [int(group[f"{MEAN}: units"]) for group in (own, rest)], None
+    if min(sizes) < enough:
+        some = permute_sums(people, min(sizes), np.random.default_rng(random_state))
+        differences, errors, _ = _welch(np.stack([some, people.sum(axis=1, keepdims=True) - some], axis=1))
+        drawn = np.divide(differences, errors, out=np.zeros_like(errors), where=errors > 0)
+        drawn = np.sort(drawn if sizes[0] == min(sizes) else -drawn)
+    return Gap(estimate, error, int(own["people"] + rest["people"]), freedom, drawn)
 
 
 def _welch(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -217,32 +256,6 @@ def _welch(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     error, parts = variance.sum(axis=0), (variance**2 / freedom).sum(axis=0)
     freedom = np.divide(error**2, parts, out=np.ones_like(error), where=parts > 0)
     return mean[0] - mean[1], np.sqrt(error), freedom
-
-
-def chance_gaps(case: Case, features: tuple[str, ...], group: str, random_state: int) -> np.ndarray | None:
-    """Return differences over their errors that a group of random people has, sorted; None where Student's t will do.
-
-    It will in groups of at least 100 times the squared skewness of what each person adds to the mean of everyone, so
-    that weights and persons count: four times what Cochran asks for at 95% (1977, Sampling Techniques, 2.15), as the
-    level of one of many tests is lower. Of smaller groups the mean often comes out low together with its error, and
-    Welch's test finds too much. That the group is one of random people is tested instead, by the studentized
-    difference: with many people it is the test of equal means, whatever else differs between groups (Janssen 1997,
-    Studentized permutation tests for non-i.i.d. hypotheses and the generalized Behrens-Fisher problem).
-    """
-    numbers = case.number()
-    codes, groups = group_codes(case, features)
-    if case.person is not None:
-        codes = codes[np.unique(case.person, return_index=True)[1]]
-    n_inside = int((codes == groups.index(group)).sum())
-    n_own = min(n_inside, len(codes) - n_inside)
-    sums = dict(zip(SUMS, _units(case, numbers - numbers.mean(), np.ones(len(numbers))), strict=True))
-    h, w, *_ = units = np.stack([sums[name] for name in SQUARES])
-    if n_own >= LEAST_SKEWED * skew(h - h.sum() / w.sum() * w, bias=False) ** 2:
-        return None
-    own = permute_sums(units, n_own, np.random.default_rng(random_state))
-    estimate, error, _ = _welch(np.stack([own, units.sum(axis=1, keepdims=True) - own], axis=1))
-    studentized = np.divide(estimate, error, out=np.zeros_like(error), where=error > 0)
-    return np.sort(studentized if n_own == n_inside else -studentized)
 
 
 def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
