@@ -278,7 +278,7 @@ def chance_p_values(X: np.ndarray, attributes: np.ndarray, *, random_state=0) ->
     An attribute is shown as far as a linear regression on the features explains it, in standard deviations over the
     permutations. A p-value counts the permutations in which any attribute is shown as well, so that the probability of
     even one false "shown" is that of the level (Westfall and Young). Tests by the normal or chi-square distribution
-    would find half of all attributes among a third as many features as rows, or rare categories of small groups.
+    would find too many where features are many for so few rows, or categories rare.
 
     Parameters
     ----------

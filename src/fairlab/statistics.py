@@ -15,7 +15,7 @@ from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, ndtr, ndtri, rel
 
 ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
 HALVINGS = 60
-N_ANGLES = 17  # at which a level is shared out between two rates: bounds are within a thousandth of the worst
+N_ANGLES = 17  # ways in which a level is shared out between two rates
 SMALLEST_FLOAT = np.finfo(float).tiny
 SMALLEST_LEVEL = 1e-15  # of a p-value that is the level of an interval
 POWER = 0.8  # with which the smallest effects are found

@@ -92,8 +92,8 @@ class CounterpartTest:
         """Return bounds at another level of what flips with the group: the excess from below, all `flips` from above.
 
         The excess alone is no upper bound. Where matches are coarse, a person stands between both counterparts and is
-        seldom the odd one out: a model that flips 16% of decisions by a group, with ten columns to match 1,200 people
-        on, has an excess of 0, and two counterparts of one person that are decided differently in 32% of all cases.
+        seldom the odd one out: a model that flips many decisions by a group may have an excess of 0, while both
+        counterparts of one person are often decided differently.
         """
         counts, options = self._shares
         low, high = difference_bounds(*counts, confidence_level=confidence_level, **options)
