@@ -13,7 +13,7 @@ from scipy.stats import random_table
 
 TABLES = 100_000  # Monte Carlo tables of a test
 RESAMPLES = 10_000  # of a bootstrap or a permutation test
-SUMMED, FEWEST_DRAWS = 100_000_000, 200  # numbers in all draws of a group together; draws of the largest groups
+SUMMED, FEWEST_DRAWS = 30_000_000, 200  # numbers in all draws of a group together; draws of the largest groups
 EXACT_LIMIT = 1_000  # largest sample for which these replace large-sample theory
 LEAST_EXPECTED = 5  # people in a cell, by its row and column, for which that theory holds
 _NUMBERS_AT_ONCE = 4_000_000
@@ -146,7 +146,7 @@ def permute_sums(values: np.ndarray, n_own: int, rng: np.random.Generator) -> np
     Returns
     -------
     ndarray of shape (n_sums, n_draws)
-        `RESAMPLES` draws, of groups of more than 10,000 fewer.
+        `RESAMPLES` draws, of groups of more than 3,000 fewer.
     """
     n_people, n_draws = values.shape[1], max(min(RESAMPLES, SUMMED // n_own), FEWEST_DRAWS)
     n_groups = n_people // n_own  # of one order of everybody
