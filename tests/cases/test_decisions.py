@@ -637,7 +637,7 @@ def test_means_of_few_skewed_numbers_are_compared_with_those_of_random_groups(n_
         ttest_ind(pay[:n_women], pay[n_women:], equal_var=False, alternative=side, method=method).pvalue
         for side in ("less", "greater")
     ]
-    assert p_value == pytest.approx(2 * min(tails), rel=0.2)
+    assert p_value == pytest.approx(2 * min(tails), rel=0.3)  # three standard errors of 10,000 draws
     p_values = [found.test(margin) for margin in np.linspace(0, abs(found.estimate), 50)]
     assert (np.diff(p_values) >= 0).all()
     bounds = [found.bounds(1 - p_value + change) for change in (-0.001, 0.001)]

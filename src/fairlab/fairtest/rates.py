@@ -55,6 +55,7 @@ KINDS = {
 SUMS = ("h", "w", "squares", "hh", "hw", "ww", "units")
 SQUARES = ("h", "w", "hh", "hw", "ww")  # those of them that the variance of a mean follows from
 LEAST_SKEWED = 100  # people by squared skewness from which Welch's test holds at the levels of many tests, too
+ALWAYS_ENOUGH = 100_000  # people for whom it is taken to hold, however skewed
 _COUNTS: WeakKeyDictionary = WeakKeyDictionary()  # of each case: the audit's tests and its tables go by the same
 LEVEL = 0.999  # at which the spread of few persons makes intervals wider
 
@@ -210,14 +211,14 @@ def people_in_sums(case: Case) -> tuple[np.ndarray, float]:
 
     Those are 100 times the squared skewness of what each person adds to the mean of everyone, so that weights and
     persons count: four times what Cochran asks for at 95% (1977, Sampling Techniques, 2.15), as the level of one of
-    many tests is lower. The mean of a smaller group often comes out low together with its error, and Welch's test finds
-    too much.
+    many tests is lower; and at most `ALWAYS_ENOUGH`. The mean of a smaller group often comes out low together with its
+    error, and Welch's test finds too much.
     """
     numbers = case.number()
     sums = dict(zip(SUMS, _units(case, numbers - numbers.mean(), np.ones(len(numbers))), strict=True))
     people = np.stack([sums[name] for name in SQUARES])[:, sums["units"]]
     h, w, *_ = people
-    return people, float(LEAST_SKEWED * skew(h - h.sum() / w.sum() * w, bias=False) ** 2)
+    return people, min(float(LEAST_SKEWED * skew(h - h.sum() / w.sum() * w, bias=False) ** 2), ALWAYS_ENOUGH)
 
 
 def mean_gap(own: pd.Series, rest: pd.Series, people: np.ndarray, enough: float, random_state: int = 0) -> Gap:

@@ -13,7 +13,7 @@ from scipy.stats import random_table
 
 TABLES = 100_000  # Monte Carlo tables of a test
 RESAMPLES = 10_000  # of a bootstrap or a permutation test
-SUMMED, FEWEST_DRAWS = 30_000_000, 200  # numbers in all draws of a group together; draws of the largest groups
+SUMMED = 30_000_000  # numbers in all draws of a group together
 EXACT_LIMIT = 1_000  # largest sample for which these replace large-sample theory
 LEAST_EXPECTED = 5  # people in a cell, by its row and column, for which that theory holds
 _NUMBERS_AT_ONCE = 4_000_000
@@ -148,16 +148,12 @@ def permute_sums(values: np.ndarray, n_own: int, rng: np.random.Generator) -> np
     ndarray of shape (n_sums, n_draws)
         `RESAMPLES` draws, of groups of more than 3,000 fewer.
     """
-    n_people, n_draws = values.shape[1], max(min(RESAMPLES, SUMMED // n_own), FEWEST_DRAWS)
-    n_groups = n_people // n_own  # of one order of everybody
-    drawn = []
-    for n in _portions(-(-n_draws // n_groups), n_people):
-        orders = [rng.permutation(n_people)[: n_groups * n_own] for _ in range(n)]
-        members = np.concatenate(orders).reshape(-1, n_own)
-        sums = np.broadcast_to(n_own * values[:, :1], (len(values), len(members))).copy()  # of what all have alike
-        for row in np.flatnonzero(np.ptp(values, axis=1)):
-            sums[row] = values[row][members].sum(axis=1)
-        drawn.append(sums)
+    n_people, n_draws = values.shape[1], min(RESAMPLES, SUMMED // n_own)
+    n_groups = n_people // n_own
+    groups, drawn = np.arange(n_people) // n_own, []  # who is left over is in one more
+    for _ in range(-(-n_draws // n_groups)):
+        order = rng.permutation(groups)
+        drawn.append([np.bincount(order, of_one)[:n_groups] for of_one in values])
     return np.concatenate(drawn, axis=1)[:, :n_draws]
 
 
