@@ -22,12 +22,11 @@ from fairlab.cases.foreign import (
     Originals,
     as_numbers,
     as_pandas,
-    drawn_rows,
-    lies_elsewhere,
     plain_table,
 )
 from fairlab.cases.meaning import two_spellings
 from fairlab.cases.model import wrap_model
+from fairlab.cases.sampling import drawn_rows, lies_elsewhere
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
 from fairlab.checks import (

@@ -6,15 +6,12 @@ A number that stands for a value of the table gives back that very value; others
 import datetime
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import PLAIN_TYPES, CaseError, case_errors
-from fairlab.cases.tables import EngineTable, Hash, Table, engine_table
-from fairlab.cases.tables.keys import key_numbers
 
 DAY = np.timedelta64(1, "D")
 
@@ -46,41 +43,6 @@ def as_pandas(table) -> pd.DataFrame:
             values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
             _check_texts(f"column {name!r}", values)
     return table
-
-
-def drawn_rows(table, key: str | None, most: int, random_state: int) -> tuple[pd.DataFrame, int]:
-    """Return about so many rows of a table of an engine, drawn by a hash of a key, without it; and how many there are.
-
-    Raises
-    ------
-    CaseError
-        If the key is no column of another whole number or text for each row, or the engine fails.
-    """
-    with case_errors():
-        rows = engine_table(table, "table")
-        if not isinstance(rows, EngineTable):
-            raise CaseError("table: a folder of codes has no rows; expected the files that it was made of")
-        if key not in rows.names:
-            expected = "a column with another whole number or text for each row of a table that is not in memory"
-            raise CaseError(f"key: expected {expected}, found {key!r}; there are {', '.join(rows.names)}")
-        drawn, n_rows = Hash.keyed(rows.key_column(key), random_state), rows.n_rows
-        share = min(1.0, most / max(n_rows, 1))
-        if lies_elsewhere(table):
-            names = [name for name in rows.names if name != key]
-            categories = {name: dtype for name in names if (dtype := rows.categories(name)) is not None}
-            return _in_pandas(rows.draw(drawn, share, names)).astype(categories), n_rows
-    frame = as_pandas(table)
-    keys = key_numbers(frame[key])
-    order = np.argsort(keys, kind="stable")
-    return frame.drop(columns=key).iloc[order[drawn.of(keys[order]) < drawn.below(share)]], n_rows
-
-
-def lies_elsewhere(table) -> bool:
-    """Return whether a table is of files, or a query of an engine, as of DuckDB, Spark and Polars' lazy frames."""
-    import narwhals
-
-    is_query = isinstance(narwhals.from_native(table, pass_through=True), narwhals.LazyFrame)
-    return is_query or isinstance(table, str | Path | Table)
 
 
 def _check_texts(where: str, values) -> None:
@@ -178,14 +140,14 @@ def from_other_library(table) -> pd.DataFrame:
     import narwhals
 
     try:
-        return _in_pandas(narwhals.from_native(table, eager_only=True))
+        return in_pandas(narwhals.from_native(table, eager_only=True))
     except TypeError:
         raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}") from None
     except ImportError as error:
         raise CaseError(f"table: {error}; pandas needs it to read a {type(table).__module__} table") from None
 
 
-def _in_pandas(frame) -> pd.DataFrame:
+def in_pandas(frame) -> pd.DataFrame:
     """Return a frame of narwhals as one of pandas, which has floats for integers of which some are missing.
 
     Integers that floats do not hold stay integers, and categories without an order are sorted: theirs may be that in
