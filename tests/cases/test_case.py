@@ -13,10 +13,11 @@ from scipy.sparse import csr_matrix
 from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from fairlab.cases import BudgetSpentError, Case, CaseError, Finding, MethodResult, Queries, Schema, wrap_model
 from fairlab.cases.meaning import PrintedLabel, reach
-from fairlab.cases.queries import BATCH_ROWS, row_keys
+from fairlab.cases.queries import BATCH_ROWS, FEW_ROWS, row_keys
 from fairlab.networks import FeedForward, Network
 
 N = 300
@@ -169,6 +170,18 @@ def test_large_questions_come_in_batches():
     assert ask(rows[:1]).tolist() == [0]
     assert (ask(rows) == 2 * rows["x"]).all()
     assert [len(sent) for sent in ask.sent] == [1, BATCH_ROWS, 4]
+
+
+def test_few_rows_are_answered_by_one_thread_of_openmp_and_many_by_all():
+    """Two threads on one free core take a thousand times as long for a row of scikit-learn's boosted trees."""
+
+    def n_threads(rows):
+        [most] = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"}
+        return np.full(len(rows), float(most))
+
+    with threadpool_limits(2, "openmp"):
+        few, many = (Queries().send(n_threads, pd.DataFrame({"x": range(n)})) for n in (FEW_ROWS, FEW_ROWS + 1))
+        assert (few[0], many[0], n_threads([0])[0]) == (1, 2, 2)
 
 
 @pytest.mark.parametrize(

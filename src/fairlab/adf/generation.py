@@ -24,6 +24,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from fairlab.adf.answers import Slopes
 from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, repeated, with_every_value
@@ -62,7 +63,8 @@ def cluster_labels(X: np.ndarray, *, n_clusters: int = 4) -> np.ndarray:
 @lru_cache(maxsize=4)  # of one table, every search looks for the same clusters
 def _cluster_labels(content: bytes, dtype: np.dtype, shape: tuple[int, int], n_clusters: int) -> np.ndarray:
     X = np.frombuffer(content, dtype).reshape(shape)
-    labels = KMeans(n_clusters, n_init=N_RESTARTS, random_state=PUBLISHED_SEED).fit_predict(X)
+    with threadpool_limits(1):  # or the threads of a busy machine wait for each other
+        labels = KMeans(n_clusters, n_init=N_RESTARTS, random_state=PUBLISHED_SEED).fit_predict(X)
     labels.flags.writeable = False
     return labels
 

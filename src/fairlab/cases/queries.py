@@ -6,15 +6,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import ThreadpoolController
 
 from fairlab.checks import check_number
 
 BATCH_ROWS = 100_000  # rows in one call of the model
+FEW_ROWS = 10_000  # rows in a call that one thread answers
 ROWS_REPEATED = 1000  # rows that are sent a second time
 FEWEST_REPEATED = 100  # of these; where there are fewer rows, each is sent several times
 REPEAT_SECONDS = 2.0  # seconds that this may take
@@ -304,14 +306,23 @@ class Queries:
         return pd.concat(parts) if isinstance(parts[0], pd.DataFrame) else np.concatenate(parts)
 
     def _timed(self, answer, batch):
-        start = time.perf_counter()
-        answers = answer(batch)
+        # Where others use the cores, threads of OpenMP wait for each other a thousand times as long as a row takes.
+        n_threads = 1 if len(batch) <= FEW_ROWS else None
+        with _threads(len(sys.modules)).limit(limits=n_threads, user_api="openmp"):
+            start = time.perf_counter()
+            answers = answer(batch)
         self.shortest = min(self.shortest, time.perf_counter() - start)
         return answers
 
     def __repr__(self) -> str:
         noise = "" if self.is_deterministic else ", not deterministic"
         return f"Queries: {self.n_sent:,} rows sent, {self.n_cached:,} cached{noise}"
+
+
+@lru_cache(maxsize=1)
+def _threads(n_modules: int) -> ThreadpoolController:
+    """Return what limits the threads of native libraries: found anew, which takes milliseconds, after an import."""
+    return ThreadpoolController()
 
 
 def _batches(rows: pd.DataFrame) -> list[pd.DataFrame]:
