@@ -306,9 +306,9 @@ class Queries:
         return pd.concat(parts) if isinstance(parts[0], pd.DataFrame) else np.concatenate(parts)
 
     def _timed(self, answer, batch):
-        # Where others use the cores, threads of OpenMP wait for each other a thousand times as long as a row takes.
+        # Where others use the cores, threads wait for each other: of OpenMP a thousand times as long as a row takes.
         n_threads = 1 if len(batch) <= FEW_ROWS else None
-        with _threads(len(sys.modules)).limit(limits=n_threads, user_api="openmp"):
+        with _threads(len(sys.modules)).limit(limits=n_threads):
             start = time.perf_counter()
             answers = answer(batch)
         self.shortest = min(self.shortest, time.perf_counter() - start)
