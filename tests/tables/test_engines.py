@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from fractions import Fraction
 from operator import mul
 from pathlib import Path
@@ -197,6 +198,21 @@ def test_counts_in_memory_are_those_of_masks():
     [counts], [whole] = table.tabulate([(THIRD, OFFER)]), table.tabulate([()])
     expected = [[(mask & ~frame["offer"]).sum(), (mask & frame["offer"]).sum()] for mask in (is_first, is_third)]
     assert (counts[[0, 2]].tolist(), whole) == (expected, N)
+
+
+def test_time_does_not_double_from_split_to_split(to_engine):
+    n_splits = 6
+    frame = pd.DataFrame({f"bit {i}": np.arange(2**n_splits) >> i & 1 for i in range(n_splits)}).assign(id=range(64))
+    splits, size = [None], 1
+    for i in range(n_splits):
+        branches = [
+            (Cut(f"bit {i}", (0.5,)), (2 * part, 2 * part + 1)) if part % 4 != 1 else None for part in range(size)
+        ]
+        splits.append(Split(splits[-1], tuple(branches), size := 2 * size))
+    expected = InMemory({name: Column(name, frame[name].to_numpy()) for name in frame}).tabulate([(splits[-1],)])
+    table, start = engine_table(to_engine(frame), "table"), time.process_time()
+    assert (table.tabulate([(splits[-1],)])[0] == expected[0]).all()
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("max_bins", [3, 10])

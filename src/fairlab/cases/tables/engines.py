@@ -232,15 +232,18 @@ class EngineTable(StoredTable):
         return self._collect(drawn.select(*names), ", ".join(names))
 
     def _with_splits(self, keys_list) -> tuple[nw.LazyFrame, dict[Split, str]]:
-        """Return the frame with a column for each split, without people whom no list counts; and their names."""
+        """Return the frame with a column for each split, where it pays without people whom no list counts; and names."""
         frame, used = self._frame, {}
         every = [{key for key in keys if isinstance(key, Split)} for keys in keys_list]
         for split in [split for splits in every for each in splits for split in _ancestors(each)]:
             if split not in used:
                 frame = frame.with_columns(self._expression(split, used).alias(name := f"split {len(used)}"))
                 used[split] = name
-        for split in set.intersection(*every):
-            frame = frame.filter(nw.col(used[split]) >= 0)
+        # Engines of queries would put the expressions of a split and of all before it into the filter, and expressions
+        # that hold others several times double from split to split; whom they count in vain is left out afterwards.
+        if not (frame.implementation.is_duckdb() or frame.implementation.is_spark_like()):
+            for split in set.intersection(*every):
+                frame = frame.filter(nw.col(used[split]) >= 0)
         return frame, used
 
     def _expression(self, key: Key, used: dict[Split, str]) -> nw.Expr:
