@@ -232,7 +232,7 @@ class EngineTable(StoredTable):
         return self._collect(drawn.select(*names), ", ".join(names))
 
     def _with_splits(self, keys_list) -> tuple[nw.LazyFrame, dict[Split, str]]:
-        """Return the frame with a column for each split, where it pays without people whom no list counts; and names."""
+        """Return the frame with a column for each split, often without people whom no list counts; and their names."""
         frame, used = self._frame, {}
         every = [{key for key in keys if isinstance(key, Split)} for keys in keys_list]
         for split in [split for splits in every for each in splits for split in _ancestors(each)]:
