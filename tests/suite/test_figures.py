@@ -161,6 +161,19 @@ def test_figures_of_a_finished_batch_replace_the_committed_ones(publish, toy):
     assert {stem: entry["profile"] for stem, entry in index.items()} == {"figure-1": "quick", "figure-1_old": "smoke"}
 
 
+def test_the_rule_of_committed_figures_holds_however_their_folder_is_named(publish, toy, monkeypatch, tmp_path):
+    publish()
+    write()
+    (toy / "figures" / "runs.json").write_text(json.dumps({"toy/mean": {"profile": "paper"}}))
+    before = contents(toy / "figures" / "toy")
+    publish(height=9)
+    monkeypatch.chdir(toy)
+    (tmp_path / "link").symlink_to(toy / "figures")
+    for name in ("figures", "./figures/../figures/", str(tmp_path / "link")):
+        assert main(["figures", "--output", name]) == 0
+    assert contents(toy / "figures" / "toy") == before
+
+
 # Pictures: what every saved figure is held to, and what figures are drawn with.
 
 

@@ -212,7 +212,7 @@ def copy_figures(names: Sequence[str], target: Path) -> list[str]:
     list of str
         The figures.
     """
-    to_commit = target == project().figures
+    to_commit = target.resolve() == project().figures.resolve()  # in whatever words the folder is named
     known = {
         f"{paper}/{stem}": figure
         for paper in paper_keys()
