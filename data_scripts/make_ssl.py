@@ -6,6 +6,8 @@ Sources: either of two files, with the same table as the result. The city's expo
     columns named as the portal shows them or as its interfaces spell them. Or the file that FlipTest cleaned (Black
     et al. 2020).
 Licence: City of Chicago data terms of use. The list cannot be passed on with this project.
+Checks: the portal writes its export anew each time, so that no hash of it is known. It must have the moments, the mean
+    scores by race and the people of each sex that others printed of the list.
 Columns: age, the band of age at the latest arrest as the integer of its first two digits (10 for "less than 20");
     counts of being a victim of shootings and of battery or assault, of arrests for violent, narcotics and weapons
     offences; gang affiliation (0 or 1); trend in criminal activity; score (the target); sex and race as coded by the
@@ -42,13 +44,71 @@ COLUMNS = {
     "race": "race_code_cd",
 }
 AGES = {"less than 20": 10, "20-30": 20, "30-40": 30, "40-50": 40, "50-60": 50, "60-70": 60, "70-80": 70}
+# What others printed of the export: moments of all rows and mean scores by race (Sier, "SSL Data Overview"); of the rows
+# with an age the correlation of age and score (Sargent) and the people of each sex (the notebooks of FACTS).
+PUBLISHED = {
+    ("mean", "score"): 279.839743,
+    ("mean", "shooting_victim"): 0.020227,
+    ("mean", "assault_victim"): 0.035916,
+    ("mean", "violent_arrests"): 0.114988,
+    ("mean", "gang_affiliation"): 0.162903,
+    ("mean", "narcotics_arrests"): 0.335752,
+    ("mean", "crime_trend"): -0.049534,
+    ("mean", "weapons_arrests"): 0.033297,
+    ("std", "score"): 57.996284,
+    ("std", "shooting_victim"): 0.152919,
+    ("std", "assault_victim"): 0.210601,
+    ("std", "violent_arrests"): 0.405583,
+    ("std", "gang_affiliation"): 0.369278,
+    ("std", "narcotics_arrests"): 0.837828,
+    ("std", "crime_trend"): 0.4049,
+    ("std", "weapons_arrests"): 0.193237,
+    ("mean score", "API"): 269.433831,
+    ("mean score", "BLK"): 282.426208,
+    ("mean score", "I"): 268.34058,
+    ("mean score", "U"): 276.681938,
+    ("mean score", "WBH"): 285.431104,
+    ("mean score", "WHI"): 269.723842,
+    ("mean score", "WWH"): 283.267756,
+    ("correlation with score", "age"): -0.9412,
+    ("people", "F"): 96295,
+    ("people", "M"): 302230,
+}
 COUNTS = [name for name in COLUMNS if name not in ("age", "crime_trend", "sex", "race")]
 
 
 def make(raw: dict[str, Path]) -> pd.DataFrame:
     """Return the table of whichever source is there."""
     [(source, path)] = raw.items()
-    return prepare(pd.read_csv(path, dtype=str, low_memory=False), source, rows=ROWS[source])
+    table = pd.read_csv(path, dtype=str, low_memory=False)
+    prepared = prepare(table, source, rows=ROWS[source])
+    if source == EXPORT:
+        check(moments(table, prepared))
+    return prepared
+
+
+def moments(table: pd.DataFrame, prepared: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Return what others printed of the export, of all its rows and of those that are kept."""
+    table = _select(table, EXPORT)
+    numbers = pd.DataFrame(
+        {name: _numbers(table[name], EXPORT, whole=False) for name in table if name not in ("age", "sex", "race")}
+    )
+    found = {
+        "mean": numbers.mean(),
+        "std": numbers.std(),
+        "mean score": numbers["score"].groupby(_codes(table["race"])).mean(),
+        "correlation with score": prepared[["age"]].corrwith(prepared["score"]),
+        "people": prepared["sex"].value_counts(),
+    }
+    return {(what, of): value for what, values in found.items() for of, value in values.items()}
+
+
+def check(found: dict[tuple[str, str], float]) -> None:
+    """Raise a DataError unless the export has what others printed of it, in every digit."""
+    for (what, of), value in PUBLISHED.items():
+        digits = len(str(value).partition(".")[2])
+        if not abs(found.get((what, of), float("nan")) - value) < 10**-digits:
+            raise DataError(f"{EXPORT}: {what} of {of}: expected {value}, as published, found {found.get((what, of))}")
 
 
 def prepare(table: pd.DataFrame, source: str, *, rows: int) -> pd.DataFrame:
@@ -67,7 +127,7 @@ def prepare(table: pd.DataFrame, source: str, *, rows: int) -> pd.DataFrame:
     if unknown := sorted(set(ages) - set(AGES)):
         raise DataError(f"{source}: unknown age bands {', '.join(unknown)}; expected {', '.join(AGES)}")
     numbers = {name: _numbers(table[name], source, whole=name in COUNTS) for name in [*COUNTS, "crime_trend"]}
-    codes = {name: table[name].str.strip().str.upper() for name in ("sex", "race")}
+    codes = {name: _codes(table[name]) for name in ("sex", "race")}
     table = table.assign(age=ages.map(AGES), **numbers, **codes)
     return table.sort_values(list(COLUMNS), ascending=[False] + [True] * 10, ignore_index=True)
 
@@ -82,6 +142,10 @@ def _select(table: pd.DataFrame, source: str) -> pd.DataFrame:
             f"{source}: misses the columns {', '.join(missing)}; found {', '.join(map(str, table.columns))}"
         )
     return table[[names[official] for official in COLUMNS.values()]].set_axis(list(COLUMNS), axis=1)
+
+
+def _codes(column: pd.Series) -> pd.Series:
+    return column.str.strip().str.upper()
 
 
 def _numbers(column: pd.Series, source: str, *, whole: bool) -> pd.Series:

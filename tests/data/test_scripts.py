@@ -170,6 +170,47 @@ def test_other_files_are_refused(table, message):
         prepare(table)
 
 
+def test_the_moments_of_an_export_are_of_all_rows_or_of_those_that_are_kept():
+    table = export(age=["20-30", "less than 20", None, "70-80"])
+    found = SSL.moments(table, prepare(table))
+    assert found.keys() >= SSL.PUBLISHED.keys() - {("mean score", code) for code in ("API", "I", "WBH")}
+    assert found["mean", "score"] == (500 + 388 + 388 + 139) / 4
+    assert found["std", "crime_trend"] == pytest.approx(0.9129, abs=1e-4)
+    assert [found["mean score", "WWH"], found["people", "F"], found["people", "M"]] == [388, 1, 1]
+    assert found["correlation with score", "age"] == pytest.approx(-0.8942, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ({"score": ["500", "388", "388", "138"]}, "mean of score: expected 353.75, as published, found 353.5"),
+        ({"narcotics_arrests": ["2", "0", "0", "2"]}, "std of narcotics_arrests: expected"),
+        ({"race": ["BLK", "WWH", "WHI", "WHI"]}, "mean score of U: expected 139.0, as published, found None"),
+        ({"sex": ["M", "M", "F", "X"]}, "people of F: expected 2, as published, found 1"),
+        ({"age": ["less than 20", "20-30", "less than 20", "70-80"]}, "correlation with score of age: expected"),
+    ],
+)
+def test_an_export_without_the_published_moments_is_refused(monkeypatch, tmp_path, damage, said):
+    monkeypatch.setitem(SSL.ROWS, SSL.EXPORT, len(ROWS))
+    monkeypatch.setattr(SSL, "PUBLISHED", SSL.moments(export(), prepare(export())), raising=False)
+    export().to_csv(tmp_path / "right.csv")
+    pd.testing.assert_frame_equal(SSL.make({SSL.EXPORT: tmp_path / "right.csv"}), prepare(export()))
+    export(**damage).to_csv(tmp_path / "wrong.csv")
+    with pytest.raises(DataError, match=said):
+        SSL.make({SSL.EXPORT: tmp_path / "wrong.csv"})
+
+
+def test_the_published_moments_of_the_list_are_those_that_the_surrogate_was_fitted_to():
+    of_fit = read_yaml(DATA_SCRIPTS / "surrogates" / "ssl.yaml")["published"]
+    fitted = of_fit["fitted"] | of_fit["held out"]
+    names = {"mean": "mean of {}", "std": "deviation of {}", "mean score": "mean score, race {}"}
+    shared = {names[what].format(of): value for (what, of), value in SSL.PUBLISHED.items() if what in names}
+    same = {name for name in shared if name in fitted}
+    assert len(same) == 20
+    assert {name: shared[name] for name in same} == pytest.approx({name: fitted[name] for name in same}, abs=1e-4)
+
+
+
 def by_haversine(homes, stores, first, second):
     """The authors' formula, of every pair of a home and a store."""
     a, b = (np.radians(table[first].to_numpy()) for table in (homes, stores))
