@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from decision_streams import (
+from joblib import Parallel, delayed
+from monitoring.decision_streams import (
     ALPHA,
     BATCH,
     CATEGORIES,
@@ -36,7 +37,6 @@ from decision_streams import (
     rows_of,
     wealth_first,
 )
-from joblib import Parallel, delayed
 from scipy.stats import binom
 from truth import FOLDER, check, tabulate
 
