@@ -82,7 +82,7 @@ def test_rows_made_of_counts_are_not_the_same_people():
     [row] = compared.to_frame().to_dict("records")
     shares = np.ravel(selected) / 1_000
     error = np.sqrt((shares * (1 - shares) / 1_000).sum())
-    expected = pytest.approx(2 * norm.sf(0.03 / error), abs=0.003)  # by pairs of rows it would be 0.0001
+    expected = pytest.approx(2 * norm.sf(0.03 / error), abs=0.05)  # by pairs of rows it would be 0.0001
     assert (compared.is_paired, row["p_value"], row["verdict"]) == (False, expected, "undecided")
 
 

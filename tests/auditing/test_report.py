@@ -19,7 +19,7 @@ from scipy.stats import binom, binomtest
 from fairlab import Case, audit, compare, impact_table
 from fairlab.auditing import report as module
 from fairlab.auditing import wording
-from fairlab.auditing.comparison import are_same_people, difference, gap
+from fairlab.auditing.comparison import LEAST_COMPARED, are_same_people, change_bounds, gap, gap_bounds
 from fairlab.auditing.evidence import binned, shown_rows
 from fairlab.cases import MethodResult
 from fairlab.cases.finding import decimals, percent
@@ -549,14 +549,18 @@ def test_groups_of_at_least_ten_are_compared_and_of_the_others_it_is_said(n, is_
     assert [text in compared.not_compared for text in said] == [not is_compared] * 2
 
 
-def gaps(first, second, *, is_paired, share_draws):
-    """Return 400 comparisons of two models by their rates in two groups of 60."""
-    rng, inside, rows = np.random.default_rng(0), np.arange(120) < 60, []
-    for _ in range(400):
+def gaps(first, second, *, is_paired, share_draws, n=300):
+    """Yield the decisions of two models in two groups of 60, by their rates."""
+    rng, inside = np.random.default_rng(0), np.arange(120) < 60
+    for _ in range(n):
         draws = rng.random((2, 120))
         decisions = [draws[0] < np.where(inside, *first), draws[0 if share_draws else 1] < np.where(inside, *second)]
-        rows.append(gap(*([each[some] for each in decisions] for some in (inside, ~inside)), is_paired=is_paired))
-    return pd.DataFrame(rows)
+        yield [[each[some] for each in decisions] for some in (inside, ~inside)], is_paired
+
+
+def bounds_of(pairs):
+    """Return the bounds of the change of each gap."""
+    return np.array([gap_bounds(*groups, 0.95, is_paired=is_paired) for groups, is_paired in pairs]).T
 
 
 @pytest.mark.parametrize("is_paired", [True, False])
@@ -565,35 +569,56 @@ def gaps(first, second, *, is_paired, share_draws):
     [((0.6, 0.3), (0.5, 0.4), -0.2), ((0.5, 0.5), (0.6, 0.3), 0.3), ((0.5, 0.4), (0.4, 0.9), 0.4)],
 )
 def test_intervals_hold_the_true_change_of_a_gap(first, second, change, is_paired):
-    found = gaps(first, second, is_paired=is_paired, share_draws=is_paired)
-    assert found.eval(f"low <= {change} <= high").mean() >= binom.ppf(0.01, len(found), 0.95) / len(found)
+    low, high = bounds_of(gaps(first, second, is_paired=is_paired, share_draws=is_paired))
+    assert ((low <= change) & (change <= high)).mean() >= binom.ppf(0.01, len(low), 0.95) / len(low)
 
 
 @pytest.mark.parametrize("is_paired", [True, False])
 @pytest.mark.parametrize("second", [(0.6, 0.4), (0.4, 0.6)])
 def test_equal_gaps_are_called_different_no_more_often_than_stated(second, is_paired):
-    equal = gaps((0.6, 0.4), second, is_paired=is_paired, share_draws=False)
-    assert (equal["p_value"] <= 0.05).mean() <= binom.ppf(0.99, len(equal), 0.05) / len(equal)
+    low, high = bounds_of(gaps((0.6, 0.4), second, is_paired=is_paired, share_draws=False))
+    assert ((low > 0) | (high < 0)).mean() <= binom.ppf(0.99, len(low), 0.05) / len(low)
 
 
 @pytest.mark.parametrize("second", [(0.5, 0.4), (0.3, 0.6), (0.4, 0.4)])
 def test_a_gap_is_called_different_where_its_interval_leaves_out_no_change(second):
-    found = gaps((0.6, 0.3), second, is_paired=False, share_draws=False)
+    pairs = gaps((0.6, 0.3), second, is_paired=False, share_draws=False, n=40)
+    found = pd.DataFrame([gap(*groups, is_paired=is_paired) for groups, is_paired in pairs])
     is_other = found["p_value"] <= 0.05
     assert 0 < is_other.sum() < len(found)
     assert (is_other == ((found["low"] > 0) | (found["high"] < 0))).all()
 
 
-@pytest.mark.parametrize(
-    ("second", "is_paired", "expected"),
-    [
-        # 5 of 8 gain and 2 lose, and 2 more.
-        (np.arange(8) >= 2, True, (6 / 10 - 3 / 10, (6 / 10 + 3 / 10 - (6 / 10 - 3 / 10) ** 2) / 10)),
-        (np.arange(10) < 6, False, (7 / 12 - 4 / 10, 4 / 10 * 6 / 10 / 10 + 7 / 12 * 5 / 12 / 12)),
-    ],
-)
-def test_a_difference_by_hand(second, is_paired, expected):
-    assert difference(np.arange(8) < 3, second, is_paired=is_paired) == pytest.approx(expected)
+@pytest.mark.parametrize("alpha", [0.05, 0.0025, 0.0005])
+@pytest.mark.parametrize("n", [LEAST_COMPARED, 100])
+def test_equal_rates_of_a_small_sample_and_a_large_one_seldom_differ_at_any_level(n, alpha):
+    """A group of few people in the newer table, of many in the older one: all numbers of hits are enumerated."""
+    many, is_odd = 10_000, []
+    for rate in (0.04, 0.1, 0.2):
+        first, hits = np.arange(many) < rate * many, np.arange(n + 1)
+        both = [change_bounds(first, np.arange(n) < k, 1 - alpha, is_paired=False) for k in hits]
+        is_odd.append(binom.pmf(hits, n, rate)[[low > 0 or high < 0 for low, high in both]].sum())
+    assert max(is_odd) <= alpha
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.0025, 0.0005])
+def test_a_change_of_the_margin_is_seldom_ruled_out_at_any_level(alpha):
+    """Of 100 people each gains with a chance of 5%, and nobody loses."""
+    ruled_out = []
+    for hits in range(101):
+        ends = change_bounds(np.zeros(100, dtype=bool), np.arange(100) < hits, 1 - 2 * alpha, is_paired=True)
+        ruled_out.append(max(map(abs, ends)) < 0.05)
+    assert binom.pmf(np.arange(101), 100, 0.05)[ruled_out].sum() <= alpha
+
+
+def test_bounds_of_a_change_of_many_people_are_those_of_normal_estimates():
+    rng = np.random.default_rng(0)
+    first, second = rng.random(20_000) < 0.4, rng.random(20_000) < 0.5
+    for is_paired in (True, False):
+        error = np.std(1.0 * second - first) if is_paired else np.sqrt(first.var() + second.var())
+        estimate, half = second.mean() - first.mean(), 1.96 * error / np.sqrt(20_000)
+        ends = change_bounds(first, second, 0.95, is_paired=is_paired)
+        assert ends == pytest.approx((estimate - half, estimate + half), abs=0.03 * half)
 
 
 @pytest.mark.parametrize(

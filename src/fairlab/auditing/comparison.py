@@ -1,21 +1,19 @@
 """Two models: what the newer one makes better and worse, with intervals of the difference.
 
-On the same people the two models are compared person by person, on other people as two independent samples. A
-difference of rates within one group is estimated with one person added to each kind of outcome (Bonett and Price 2012
-for pairs, Agresti and Caffo 2000 for independent samples), so that its interval holds in small groups too, and where no
-decision changes.
+On the same people the two models are compared person by person, on other people as two independent samples. Bounds of
+the change of a rate are put together from exact ones: of both rates, or of the shares of people whose decision changed
+in either direction. They hold in small groups, where no decision changes, and at the levels of many tests, too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from fairlab.auditing import figures, page
 from fairlab.auditing.exports import as_json
@@ -26,13 +24,14 @@ from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import few, listed
 from fairlab.cases.method import CASE
 from fairlab.checks import FRACTION, checked, is_number
-from fairlab.statistics import holm, smallest_level
+from fairlab.statistics import difference_bounds, exclusive_correlation, holm, smallest_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BETTER, WORSE = "better", "worse"
 LEAST_COMPARED = 10  # people of a group in each case, below which it is not compared
+N_SHARES = 9  # ways in which a level is shared out between the changes in two groups
 COLUMNS = [
     "sensitive_features",
     "where",
@@ -387,17 +386,15 @@ def _errors(people, sensitive_features, not_compared, *, is_paired, confidence_l
         if min(len(first), len(second)) < LEAST_COMPARED:
             not_compared.append(f"{where}, with fewer than {LEAST_COMPARED} people.")
             continue
-        change, variance = difference(first, second, is_paired=is_paired)
-        error, z = np.sqrt(variance), norm.isf((1 - confidence_level) / 2)
+        bounds = partial(change_bounds, first, second, is_paired=is_paired)
         yield {
             "sensitive_features": name,
             "where": where,
             "measure": "error rate",
             "before": first.mean(),
             "after": second.mean(),
-            **_change(second.mean() - first.mean(), change - z * error, change + z * error),
-            "p_value": 2 * norm.sf(abs(change) / error),
-            "p_value_within": norm.sf((within - abs(change)) / error),
+            **_change(second.mean() - first.mean(), bounds, confidence_level),
+            "p_value_within": _level_within(bounds, within) / 2,  # two one-sided tests
             "n": len(second),
         }
 
@@ -454,47 +451,68 @@ def gap(inside, outside, *, is_paired: bool, confidence_level: float = 0.95, wit
         ``p_value_within``, ``n``.
     """
     a, b = (own.mean() - others.mean() for own, others in zip(inside, outside, strict=True))
-    # The sum of two rates is the difference of one and the other's complement, plus 1, which the groups have in common.
-    u = [difference(first, second, is_paired=is_paired) for first, second in (inside, outside)]
-    v = [difference(~first, second, is_paired=is_paired) for first, second in (inside, outside)]
-    (du, su), (dv, sv) = ((x[0][0] - x[1][0], np.sqrt(x[0][1] + x[1][1])) for x in (u, v))
 
-    def bounds(alpha):
-        z = -ndtri(alpha / 2)
-        return _range_of_change((du - z * su, du + z * su), (dv - z * sv, dv + z * sv))
-
-    low, high = bounds(1 - confidence_level)
-    p_within = smallest_level(lambda alpha: within - max(map(abs, bounds(alpha))))
-    p_value = max(2 * norm.sf(abs(du) / su), 2 * norm.sf(abs(dv) / sv))
+    bounds = partial(gap_bounds, inside, outside, is_paired=is_paired)
     n = len(inside[1]) + len(outside[1])
-    change = _change(abs(b) - abs(a), low, high)
-    return {"before": a, "after": b} | change | {"p_value": p_value, "p_value_within": p_within, "n": n}
+    change = _change(abs(b) - abs(a), bounds, confidence_level)
+    return {"before": a, "after": b} | change | {"p_value_within": _level_within(bounds, within), "n": n}
 
 
-def _change(estimate: float, low: float, high: float) -> dict:
-    """Return a change of a share with its interval, which holds it and lies within -1 and 1.
+def gap_bounds(inside, outside, confidence_level: float, *, is_paired: bool) -> tuple[float, float]:
+    """Return bounds of the change in size of a gap; parameters as of `gap`."""
 
-    Intervals are of estimates with one person added to each kind of outcome, so that they may reach beyond the range
-    and miss what was observed; what is cut off or added here holds the true change no less often.
-    """
-    return {"change": estimate, "low": max(min(low, estimate), -1.0), "high": min(max(high, estimate), 1.0)}
+    def of_two(*, is_sum: bool):
+        # The sum of two rates is the difference of one and the other's complement, plus 1, which both groups have.
+        both = (
+            partial(change_bounds, first ^ is_sum, second, is_paired=is_paired) for first, second in (inside, outside)
+        )
+        return _bounds_apart(*both, confidence_level)
+
+    return _range_of_change(of_two(is_sum=False), of_two(is_sum=True))
 
 
-def difference(first: np.ndarray, second: np.ndarray, *, is_paired: bool) -> tuple[float, float]:
-    """Return the second share minus the first and its variance, each outcome seen once more than it was.
+def _change(estimate: float, bounds: Callable, confidence_level: float) -> dict:
+    """Return a change of a share with its interval within -1 and 1, and the level at which the interval reaches 0."""
+    low, high = map(float, bounds(confidence_level))
+    p_value = smallest_level(lambda alpha: np.max(bounds(1 - alpha) * np.array([1, -1])))
+    return {"change": estimate, "low": max(low, -1.0), "high": min(high, 1.0), "p_value": p_value}
+
+
+def _level_within(bounds: Callable, within: float) -> float:
+    """Return the level from which on an interval lies within a margin."""
+    return smallest_level(lambda alpha: within - max(map(abs, bounds(1 - alpha))))
+
+
+def change_bounds(first: np.ndarray, second: np.ndarray, confidence_level, *, is_paired: bool):
+    """Return bounds of the second share minus the first.
 
     Parameters
     ----------
     first, second : boolean arrays
-        For pairs, of equal length.
+        For pairs, of equal length: the change is the share of those who gain less that of those who lose.
+    confidence_level : float, or array of shape (n_levels, 1)
     is_paired : bool
     """
     if is_paired:
-        n = len(first) + 2
-        gained, lost = (np.sum(second & ~first) + 1) / n, (np.sum(first & ~second) + 1) / n
-        return gained - lost, (gained + lost - (gained - lost) ** 2) / n
-    shares = [(np.sum(values) + 1) / (len(values) + 2) for values in (first, second)]
-    return shares[1] - shares[0], sum(p * (1 - p) / (len(x) + 2) for p, x in zip(shares, (first, second), strict=True))
+        n, hits = len(first), (int((second & ~first).sum()), int((first & ~second).sum()))
+        correlation = exclusive_correlation(*hits, n)
+        return difference_bounds(hits, (n, n), confidence_level=confidence_level, correlation=correlation)
+    hits, totals = zip(*((each.sum(), len(each)) for each in (second, first)), strict=True)
+    return difference_bounds(hits, totals, confidence_level=confidence_level)
+
+
+def _bounds_apart(inside: Callable, outside: Callable, confidence_level: float) -> tuple[float, float]:
+    """Return bounds of a change less another one, of other people, from functions that bound each at some levels.
+
+    Both are as far from the truth as the widest way to share out the level allows: see `fairlab.statistics`.
+    """
+    angles = np.linspace(0, np.pi / 2, N_SHARES)[:, None]
+    quantile = -ndtri((1 - confidence_level) / 2)
+    (low, high), (other_low, other_high) = (
+        bounds(1 - 2 * ndtr(-quantile * part))
+        for bounds, part in ((inside, np.cos(angles)), (outside, np.sin(angles)))
+    )
+    return float((low - other_high).min()), float((high - other_low).max())
 
 
 def _range_of_change(u, v) -> tuple[float, float]:
