@@ -10,12 +10,12 @@ import nbformat
 import pandas as pd
 import pytest
 from graded_labs import with_answers
-from nbformat.v4 import new_notebook
+from nbformat.v4 import new_markdown_cell, new_notebook
 from nbgrader.apps import ExportApp
 from nbgrader.coursedir import CourseDirectory
 
-from fairlab.labs.course import build, card
-from fairlab.labs.gradebook import OTHER_NAME, UNGRADED, LateDays, Platforms, pairs_alike
+from fairlab.labs.course import build, card, released
+from fairlab.labs.gradebook import OTHER_NAME, REPLACED, UNGRADED, LateDays, Platforms, is_replaced, pairs_alike
 from fairlab.labs.grading import WARNINGS, reaching
 from fairlab.labs.masters import marks, read
 from fairlab.paths import write_text
@@ -150,8 +150,23 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         ["bo", "", "bo", "", ""],
         ["cem", "", "cem", "", ""],
     ]
+    again = REPLACED.format(LAB.assignment, "anna")  # who has replaced a notebook by an empty file
     assert rows["grades"][1:] == [
-        [title, "anna", "16.0", "25.0", "2.0", "True", OTHER_NAME.format("berkeley (1).ipynb")],
+        [title, "anna", "16.0", "25.0", "2.0", "True", f"{again} {OTHER_NAME.format('berkeley (1).ipynb')}"],
         [title, "bo", "not submitted", "", "", "", ""],
         [title, "cem", "not graded", "", "", "", f"{UNGRADED} {OTHER_NAME.format('mine.ipynb')}"],
     ]
+
+
+def test_answers_that_replace_the_graded_ones_are_told_from_what_grading_itself_changes(tmp_path):
+    handed_in, given = tmp_path / "berkeley.ipynb", released(LAB)
+    own = next(cell for cell in given.cells if marks(cell).get("grade_id") == "admission_rates")
+    blank, own.source = own.source, "def admission_rates(table):\n    return 0.5"
+    write_text(handed_in, nbformat.writes(given))
+    graded = read(handed_in)
+    graded.cells.insert(0, new_markdown_cell("**Warnings from grading**"))
+    assert not is_replaced(tmp_path / "deleted.ipynb", graded, released(LAB))
+    assert not is_replaced(handed_in, graded, released(LAB))
+    own.source = blank
+    write_text(handed_in, nbformat.writes(given))
+    assert is_replaced(handed_in, graded, released(LAB))

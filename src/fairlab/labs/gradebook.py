@@ -4,6 +4,7 @@ from itertools import combinations
 from math import ceil
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 from nbgrader.plugins import ExportPlugin, LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
@@ -11,11 +12,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from traitlets import Float, Integer, List
 
 from fairlab.labs.course import cards
-from fairlab.labs.grading import WARNINGS
+from fairlab.labs.grading import WARNINGS, restore_cells
 from fairlab.labs.masters import marks, read
 
 UNGRADED = "Handed in and not graded: see what nbgrader autograde says of it."
 OTHER_NAME = "Not graded, as no notebook of the lab has this name: {}."
+REPLACED = "The points are of other answers than are handed in now: nbgrader autograde {} --force --student={}."
 DAY = 86_400  # seconds
 ALIKE, MIN_WORDS = 0.5, 30  # share of common phrases from which on two submissions are reported, and their length
 
@@ -64,9 +66,11 @@ class Platforms(ExportPlugin):
             for who in sorted(handed_in | set(graded)):
                 maximum[title], row, said = lab.max_score, {"lab": title, "student": who}, [UNGRADED]
                 if notebooks := self._notebooks(graded[who]) if who in graded else []:
-                    said = [each for own, _ in notebooks for each in own.metadata[WARNINGS]]
+                    said = [each for own, _ in notebooks.values() for each in own.metadata[WARNINGS]]
                     score, seconds = graded[who].score, max(0, graded[who].total_seconds_late)
-                    texts[who] = " ".join(own_text(*each) for each in notebooks)
+                    texts[who] = " ".join(own_text(*each) for each in notebooks.values())
+                    if any(is_replaced(Path(submitted, who, lab.name, name), *of) for name, of in notebooks.items()):
+                        said.append(REPLACED.format(lab.name, who))
                     row |= {
                         "points": score - late.late_submission_penalty(who, score, seconds),
                         "of": lab.max_score,
@@ -104,13 +108,29 @@ class Platforms(ExportPlugin):
             self.log.warning("%s, %s: %s", who, lab, row["warnings"])
         self.log.info("Wrote grades.csv, alike.csv, moodle.csv and canvas.csv to %s", folder)
 
-    def _notebooks(self, submission) -> list[tuple]:
+    def _notebooks(self, submission) -> dict[str, tuple]:
         """Return each notebook of a submission as it was graded and as it was released; none if grading failed."""
         course, lab = self.parent.coursedir, submission.assignment.name
         folders = (course.autograded_directory, submission.student_id), (course.release_directory, ".")
         folders = [Path(course.format_path(folder, who, lab)) for folder, who in folders]
         names = [f"{each.name}.ipynb" for each in submission.notebooks if (folders[0] / f"{each.name}.ipynb").exists()]
-        return [tuple(read(folder / name) for folder in folders) for name in names]
+        return {name: tuple(read(folder / name) for folder in folders) for name in names}
+
+
+def is_replaced(handed_in: Path, graded, released) -> bool:
+    """Return whether a notebook is handed in with other answers than were graded; nbgrader skips it without a time."""
+    if not handed_in.exists():
+        return False
+    try:
+        now, _ = restore_cells(nbformat.read(handed_in, as_version=4), released)
+    except Exception:  # what was a notebook when it was graded is none now
+        return True
+    return answers(now) != answers(graded)
+
+
+def answers(notebook) -> list[str]:
+    """Return what stands in the cells for answers."""
+    return [cell.source for cell in notebook.cells if marks(cell).get("solution")]
 
 
 def own_text(graded, released) -> str:
