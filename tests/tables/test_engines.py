@@ -219,6 +219,13 @@ def test_plans_do_not_double_from_split_to_split(to_engine):
             assert len(plan) < 10_000  # letters; 125,000 if the splits are part of a filter
 
 
+def test_the_values_of_a_column_of_files_take_no_memory_by_its_rows(tmp_path, monkeypatch):
+    pytest.importorskip("duckdb")
+    monkeypatch.setattr(encoding, "MEMORY_GB", 0.02)
+    pd.DataFrame({"sex": ["f", "m"] * 500_000}).to_parquet(tmp_path / "people.parquet")
+    assert sorted(engine_table(tmp_path / "*.parquet", "table").values("sex")) == ["f", "m"]
+
+
 @pytest.mark.parametrize("max_bins", [3, 10])
 def test_thresholds_are_those_in_memory(table, max_bins):
     part, rows = table.among(HALF, 0), in_memory().codes(HALF) == 0

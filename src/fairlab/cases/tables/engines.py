@@ -87,8 +87,9 @@ class EngineTable(StoredTable):
         """Return the different values of a column, None among them if some are missing; None if there are too many."""
         column = self._frame.select(name)
         for some in (column.head(FIRST_ROWS), column):
-            with _about(name):
-                found = _with_none(some.unique().head(MOST_CATEGORIES + 2).collect()[name].to_list())
+            # Of `unique` narwhals makes a window in DuckDB, which holds all rows.
+            groups = some.group_by(name).agg(nw.len().alias(f"rows of {name}"))
+            found = _with_none(self._collect(groups.head(MOST_CATEGORIES + 2), name)[name].to_list())
             if len(found) > MOST_CATEGORIES + (None in found):
                 return None
         return found
@@ -194,13 +195,8 @@ class EngineTable(StoredTable):
 
     def _thresholds(self, name: object, max_bins: int) -> np.ndarray:
         """Return the thresholds of one column, by ever finer histograms."""
-        bins = np.array([[self.n_rows, *self.span(name)]])
-        try:
-            return refine_thresholds(bins, partial(self._finer, name), max_bins)
-        except EngineError:
-            raise
-        except ValueError as error:
-            raise EngineError(f"column {name!r}: {error}") from None
+        with _about(name):
+            return refine_thresholds(np.array([[self.n_rows, *self.span(name)]]), partial(self._finer, name), max_bins)
 
     def _finer(self, name: str, bins: np.ndarray) -> np.ndarray:
         """Return what is in the parts of some bins, each of which has two different numbers at least."""
