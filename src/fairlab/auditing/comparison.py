@@ -509,8 +509,7 @@ def _bounds_apart(inside: Callable, outside: Callable, confidence_level: float) 
     angles = np.linspace(0, np.pi / 2, N_SHARES)[:, None]
     quantile = -ndtri((1 - confidence_level) / 2)
     (low, high), (other_low, other_high) = (
-        bounds(1 - 2 * ndtr(-quantile * part))
-        for bounds, part in ((inside, np.cos(angles)), (outside, np.sin(angles)))
+        bounds(1 - 2 * ndtr(-quantile * part)) for bounds, part in ((inside, np.cos(angles)), (outside, np.sin(angles)))
     )
     return float((low - other_high).min()), float((high - other_low).max())
 
