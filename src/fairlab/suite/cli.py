@@ -248,6 +248,12 @@ def describe_data(names):
 # Results
 
 
+def _folder_of_run(text: str) -> Path | None:
+    """Return the folder of the run that is there, or of the latest of an experiment's; None if there is none."""
+    places = (Path(text), Path(text, suite.run.LATEST))
+    return next((place.resolve() for place in places if (place / "run.json").exists()), None)
+
+
 @commands.command()
 @click.argument(
     "rows",
@@ -267,10 +273,11 @@ def scorecard(write_bars, rows, as_json, profile, write):
     """Compare published numbers with our results."""
     if write and (rows or as_json):
         raise click.UsageError("--write: expected no rows and no --json beside it, as it writes all rows")
-    if 1 <= len(rows) <= 2 and all((Path(row) / "run.json").exists() for row in rows):
+    folders = [*map(_folder_of_run, rows)]
+    if 1 <= len(rows) <= 2 and all(folders):
         if as_json or profile:
             raise click.UsageError("RUN: expected no --json and no --profile beside it")
-        run, *other = (suite.run.Run.read(Path(row).resolve()) for row in rows)
+        run, *other = map(suite.run.Run.read, folders)
         own, moved = suite.comparison.compare(run).rows, suite.scorecard.ending_of(run, most=None)
         if other:
             if other[0].name != run.name:

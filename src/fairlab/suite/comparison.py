@@ -214,8 +214,9 @@ class Row(Entry):
 
     @property
     def result(self) -> str:
-        """Our result and its verdict as text."""
-        return f"{self.shown or 'no result'} ({label_of(self.verdict)})"
+        """Our result and its verdict as text, once where they are the same, as of claims."""
+        shown, verdict = self.shown or "no result", label_of(self.verdict)
+        return verdict if shown == verdict else f"{shown} ({verdict})"
 
     @property
     def difference(self) -> str:
