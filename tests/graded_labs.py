@@ -6,6 +6,7 @@ import re
 import warnings
 
 import nbformat
+import pytest
 
 from fairlab.labs.course import cards, write_grading
 from fairlab.labs.masters import NOTEBOOK_SECONDS, as_lab, for_course, marks, read, solved
@@ -13,6 +14,9 @@ from fairlab.labs.running import with_numbers
 from fairlab.paths import write_text
 
 COURSE = 5  # a course with data and numbers of its own
+GRADED = [lab for lab in cards() if lab.mistakes]
+EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
 
 
 class Grading:
@@ -23,7 +27,7 @@ class Grading:
         from traitlets.config import PyFileConfigLoader
 
         self.folder = folder
-        masters = [(lab, as_lab(for_course(read(lab.notebook), COURSE))) for lab in cards() if lab.mistakes]
+        masters = [(lab, as_lab(for_course(read(lab.notebook), COURSE))) for lab in GRADED]
         write_grading(masters, folder)
         settings = (folder / "nbgrader_config.py").read_text(encoding="utf-8")
         write_text(folder / "nbgrader_config.py", settings.replace("CONTAINER = True", "CONTAINER = False"))

@@ -267,6 +267,16 @@ HIGH = np.arange(60) >= 45
 SCORE = np.arange(60) / 60
 
 
+BESIDE_LABELS = [
+    ({"y_true": HIGH}, "y_true has the labels False, True"),
+    ({"y_true": HIGH.astype(int)}, "y_true has the labels 0, 1"),
+    ({"y_true": np.where(HIGH, 2.0, 1.0), "pos_label": 2.0}, r"y_true has the labels 1\.0, 2\.0"),
+    ({"y_true": np.where(HIGH, "yes", "no"), "pos_label": "yes"}, "y_true has the labels 'no', 'yes'"),
+    ({"pos_label": 1}, "the favourable label is 1"),
+    ({"y_true": np.arange(60), "pos_label": 1}, "the favourable label is 1"),
+]
+
+
 @pytest.mark.parametrize(
     ("answer", "options", "task"),
     [
@@ -286,6 +296,9 @@ SCORE = np.arange(60) / 60
         (SCORE.astype(object), {"decision_threshold": 0.75}, "scores"),
         (np.column_stack([1 - SCORE, SCORE]), {"decision_threshold": 0.75}, "scores"),
         (np.column_stack([1 - SCORE / 1.5, SCORE / 1.5]), {"decision_threshold": 0.5}, "scores"),
+        # numbers that are refused without a threshold
+        *((SCORE * 60 - 30.5, {"decision_threshold": 14.5} | options, "scores") for options, _ in BESIDE_LABELS),
+        *((SCORE, {"decision_threshold": 0.75, "pos_label": label}, "scores") for label in (0, False, -1)),
     ],
 )
 def test_what_answers_mean(answer, options, task):
@@ -420,27 +433,6 @@ def test_numbers_without_a_threshold_are_a_regression():
     np.testing.assert_allclose([asked.number(), asked.y_true], [SCORE * 100, np.arange(60) * 2.0])
     with pytest.raises(CaseError, match="decision_threshold: the model gives numbers; the least favourable one makes"):
         asked.decide()
-
-
-BESIDE_LABELS = [
-    ({"y_true": HIGH}, "y_true has the labels False, True"),
-    ({"y_true": HIGH.astype(int)}, "y_true has the labels 0, 1"),
-    ({"y_true": np.where(HIGH, 2.0, 1.0), "pos_label": 2.0}, r"y_true has the labels 1\.0, 2\.0"),
-    ({"y_true": np.where(HIGH, "yes", "no"), "pos_label": "yes"}, "y_true has the labels 'no', 'yes'"),
-    ({"pos_label": 1}, "the favourable label is 1"),
-    ({"y_true": np.arange(60), "pos_label": 1}, "the favourable label is 1"),
-]
-
-
-@pytest.mark.parametrize(
-    ("answer", "threshold", "options"),
-    [
-        *((SCORE * 60 - 30.5, 14.5, options) for options, _ in BESIDE_LABELS),
-        *((SCORE, 0.75, {"pos_label": label}) for label in (0, False, -1)),
-    ],
-)
-def test_numbers_that_without_a_threshold_are_refused_are_read_with_one(answer, threshold, options):
-    assert (case_of(answer, decision_threshold=threshold, **options).decide() == HIGH).all()
 
 
 def changing(classes, then):

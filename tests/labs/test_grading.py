@@ -11,20 +11,29 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from graded_labs import COURSE, Grading, answers_and_tests, errors, function_of, is_test, secrets, with_answers
+from graded_labs import (
+    COURSE,
+    EVERY,
+    GRADED,
+    Grading,
+    answers_and_tests,
+    errors,
+    function_of,
+    is_test,
+    secrets,
+    with_answers,
+)
 from nbformat.v4 import new_code_cell
 from toy_project import write_program
 from traitlets.config import PyFileConfigLoader
 
 from fairlab.data.project import project
-from fairlab.labs.course import build, card, cards
+from fairlab.labs.course import build, card
 from fairlab.labs.masters import exercises, marks, read
 from fairlab.paths import write_text
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
 
-GRADED = [lab for lab in cards() if lab.mistakes]
-EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)
 ALL, NONE, OTHERS, VALUES = "all", "none", "all but the first", "those of exercises that ask for no function"
 
 # Own cells, put behind the given imports.

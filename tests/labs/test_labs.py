@@ -12,7 +12,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from graded_labs import answers_and_tests, secrets
+from graded_labs import EVERY, HIDDEN, answers_and_tests, secrets
 
 import fairlab
 from fairlab.data.project import project
@@ -21,9 +21,6 @@ from fairlab.labs.course import build, card, cards, guide, released
 from fairlab.labs.masters import as_lab, exercises, marks, read, solved
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
-
-GRADED = [lab for lab in cards() if lab.mistakes]
-EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)
 
 
 def test_labs_are_numbered_and_found_by_number_and_name():
@@ -55,7 +52,6 @@ def test_a_test_that_passes_says_its_points():
 
 
 SOLUTION = re.compile(r"[ \t]*### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
-HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
 
 
 @EVERY

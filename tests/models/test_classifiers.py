@@ -177,19 +177,6 @@ def test_no_row_is_no_call():
     assert CommandModel(["no-such-program"], by_row=True)(pd.DataFrame({"a": []})).tolist() == []
 
 
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        ('[ "$2" = 19 ] && { echo broken >&2; exit 3; }; echo 1', "failed on input Male 19: status 3: broken"),
-        ('[ "$2" = 19 ] && echo perhaps || echo 0', "failed on input Male 19: printed 'perhaps', expected '1' or '0'"),
-        ('[ "$2" = 19 ] && kill -9 $$; echo 1', "failed on input Male 19: status -9"),
-    ],
-)
-def test_a_command_that_fails_is_reported_with_its_input(tmp_path, script, message):
-    with pytest.raises(SoftwareError, match=message):
-        program(tmp_path, script)(pd.DataFrame({"sex": "Male", "age": [18, 19, 20]}))
-
-
 def test_a_command_that_hangs_is_ended_with_what_it_started(tmp_path):
     alive = tmp_path / "alive"
     hanging = program(tmp_path, f'[ "$2" = 19 ] && {{ sleep 1; touch {alive}; }}; echo 1', timeout=0.2)
@@ -218,14 +205,27 @@ def test_a_batch_is_given_once_as_csv(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("code", "message"),
+    ("command", "options", "message"),
     [
-        ("print(1)", "expected a number for each of 3 rows, found 1"),
-        ("print('a\\nb\\nc')", "expected a number for each row; could not convert string to float: 'a'"),
-        ("raise SystemExit('no licence')", "status 1: no licence"),
-        ("import time; time.sleep(60)", "no answer within 1 s"),
+        *(
+            (["sh", "-c", script, "program"], {"by_row": True, "n_jobs": 1}, f"failed on input Male 19: {message}")
+            for script, message in (
+                ('[ "$2" = 19 ] && { echo broken >&2; exit 3; }; echo 1', "status 3: broken"),
+                ('[ "$2" = 19 ] && echo perhaps || echo 0', "printed 'perhaps', expected '1' or '0'"),
+                ('[ "$2" = 19 ] && kill -9 $$; echo 1', "status -9"),
+            )
+        ),
+        *(
+            ([sys.executable, "-c", code], {"timeout": 1}, message)
+            for code, message in (
+                ("print(1)", "expected a number for each of 3 rows, found 1"),
+                ("print('a\\nb\\nc')", "expected a number for each row; could not convert string to float: 'a'"),
+                ("raise SystemExit('no licence')", "status 1: no licence"),
+                ("import time; time.sleep(60)", "no answer within 1 s"),
+            )
+        ),
     ],
 )
-def test_what_a_program_does_wrong_is_said(code, message):
+def test_what_a_command_does_wrong_is_said_with_its_input(command, options, message):
     with pytest.raises(SoftwareError, match=message):
-        CommandModel([sys.executable, "-c", code], timeout=1)(pd.DataFrame({"points": [1, 2, 3]}))
+        CommandModel(command, **options)(pd.DataFrame({"sex": "Male", "age": [18, 19, 20]}))
