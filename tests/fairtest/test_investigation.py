@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
@@ -234,17 +233,6 @@ def test_a_correlation_from_sums_is_that_of_the_values(people):
         expected = Correlation().exact(Sample(tested["gender"], tested["age"]), confidence_level=0.95, rng=None)
     found = test.low, test.high, test.raw_p_value
     assert found == pytest.approx((expected.low, expected.high, expected.p_value))
-
-
-def test_ten_investigations_of_noise_at_once_keep_the_level():
-    alarms, n = 0, 60
-    for number in range(n):
-        rng = np.random.default_rng([number, 4])
-        table = pd.DataFrame({f"o{k}": rng.choice(["no", "yes"], 120) for k in range(10)})
-        several = [Investigation("sex", name, context=[], min_leaf_size=20) for name in table]
-        report = investigate(DataSource(table.assign(sex=rng.choice(["f", "m"], 120))), several)
-        alarms += report.to_frame()["significant"].any()
-    assert alarms <= binom.ppf(0.999, n, 0.05)
 
 
 def test_one_call_does_what_the_steps_do_and_leaves_what_it_gets(people):
