@@ -44,6 +44,10 @@ def test_undecided(fairness_audit):
 def test_within(fairness_audit):
     fairness_audit(case(0), within=0.2, require_within=True)
 
+@pytest.mark.fairness_audit(["true_positive_rate_difference > 0.1"])
+def test_rules_without_a_name(fairness_audit):
+    fairness_audit(case(0))
+
 def test_nothing_to_test(fairness_audit):
     fairness_audit(fairlab.Case(lambda rows: rows["points"] > 5, people.head(20), sensitive_features="sex"))
 """
@@ -72,6 +76,8 @@ def test_audits_fail_by_what_was_found_by_their_rules_and_by_what_is_undecided(s
             for name in ("biased", "the_call_comes_first", "not_judged", "undecided", "nothing_to_test")
         ),
     ]
+    assert "\nERROR test_audits.py::test_rules_without_a_name" in shown
+    assert "TypeError: fairness_audit: expected names, as in fail_on=[...], found ['true_positive_rate_diff" in shown
     assert "not judged: true_positive_rate_difference > 0.1, by sex: there are no true labels" in shown
     said = [
         "Difference found: points, tested on 1,000",
