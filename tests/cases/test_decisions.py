@@ -533,6 +533,23 @@ def test_calibration_of_a_group_that_is_all_alike_by_chance_is_as_uncertain_as_t
     assert alone.p_value() > 0.05
 
 
+@pytest.mark.parametrize("label", [False, True])
+@pytest.mark.parametrize("confidence_level", [0.95, 0.999])
+def test_calibration_of_a_small_group_whose_labels_are_rare_is_bounded_by_what_would_not_be_seen(
+    label, confidence_level
+):
+    people = pd.DataFrame({"sex": ["f"] * 40 + ["m"] * 4_000, "score": np.arange(4_040) % 4})
+    people["good"] = np.where(np.arange(4_040) % 100 == 99, not label, label)
+    people.loc[:39, "good"] = label
+    options = {"sensitive_features": "sex", "y_true": "good", "scores": "score", "features": ["sex"]}
+    case = Case.from_decisions(people, people["score"] > 1, **options)
+    gap = calibration_gap(case, people["sex"].eq("f").to_numpy())
+    unseen = 1 - ((1 - confidence_level) / 2) ** (1 / 40) - 0.01  # the others' rate is known as 1%
+    low, high = gap.bounds(confidence_level)
+    assert (-low if label else high) >= unseen
+    assert gap.p_value(unseen) > 1 - confidence_level
+
+
 PLACES = np.arange(400)
 
 

@@ -6,21 +6,62 @@ larger one of two: linearised around the shares of both groups, with people, or 
 and that of labels which do not depend on the group, as it follows from the share of both together and the correlation
 of a person's labels. The second one holds where labels of one kind are so rare that a group has none by chance.
 
+Of labels that are rare at most scores no variance tells how many more there may be: bounds are at least as wide as
+those that exact ones of such labels give, of either group and of scores with mostly favourable and mostly unfavourable
+labels, added in squares (Zou and Donner 2008).
+
 Within a bin, groups differ in their scores, and so in their labels. That bias falls with the square of the number of
 bins, the error with the root of the number of people: there are so many bins that the bias is a small part of it.
 """
+
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from fairlab.cases import Case
 from fairlab.fairtest.rates import Gap
+from fairlab.statistics import exact_interval, smallest_level
 
 CALIBRATION = "calibration"
 LEAST_BINS = 20  # of scores
 
 
-def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | None:
+@dataclass(frozen=True)
+class CalibrationGap(Gap):
+    """A difference at equal scores, with bounds that hold where labels are rare.
+
+    Attributes
+    ----------
+    weights, shares, people : ndarray of shape (2, 2)
+        Of people inside and outside of a group, and of scores with mostly unfavourable and mostly favourable labels:
+        their part in the rate, how much of it has the rarer label, and how many people would tell that as exactly.
+    """
+
+    weights: np.ndarray = field(kw_only=True, compare=False)
+    shares: np.ndarray = field(kw_only=True, compare=False)
+    people: np.ndarray = field(kw_only=True, compare=False)
+
+    def bounds(self, confidence_level: float) -> tuple[float, float]:
+        """Return the confidence interval."""
+        least, most = exact_interval(self.shares * self.people, self.people, alpha=1 - confidence_level)
+        more, less = self.weights * (most - self.shares), self.weights * (self.shares - least)
+        rise, fall = np.stack([more[:, 0], less[:, 1]]), np.stack([less[:, 0], more[:, 1]])
+        low, high = super().bounds(confidence_level)
+        below, above = (np.linalg.norm([one[:, 0], other[:, 1]]) for one, other in ((fall, rise), (rise, fall)))
+        return min(low, float(self.estimate - below)), max(high, float(self.estimate + above))
+
+    def p_value(self, margin: float = 0.0) -> float:
+        """Return the p-value of "the difference is at most `margin` in size": the level at which bounds reach it."""
+
+        def beyond(alpha):
+            low, high = self.bounds(1 - alpha)
+            return max(low, -high) - margin
+
+        return smallest_level(beyond)
+
+
+def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> CalibrationGap | None:
     """Return how much more often the true label is favourable at equal scores inside a group than outside of it.
 
     Parameters
@@ -70,7 +111,24 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Gap | No
     variances = around.sum(), alone + correlation * (as_one - alone)
     of_person = np.bincount(person[rows_in], weights[rows_in])
     freedom = of_person.sum() ** 2 / (of_person**2).sum() - 2 * is_in_both.sum()
-    return Gap(estimate, float(np.sqrt(max(variances))), int(rows_in.sum()), max(float(freedom), 1.0))
+    usual = expected > 0.5
+    part, of_all = 2 * side + usual, np.where(rows_in, weights * strata[bins] / w.ravel()[cells], 0.0)
+    total, rare, alone = (np.bincount(part, x, minlength=4) for x in (of_all, of_all * (truth != usual), of_all**2))
+    as_one = (np.bincount(4 * person + part, of_all, minlength=4 * (person.max() + 1)).reshape(-1, 4) ** 2).sum(axis=0)
+    known = total > 0
+    squares = np.where(known, alone + correlation * (as_one - alone), 1.0)
+    parts = {
+        "weights": total,
+        "shares": np.divide(rare, total, out=np.zeros(4), where=known),
+        "people": np.where(known, total**2 / squares, 1.0),
+    }
+    return CalibrationGap(
+        estimate,
+        float(np.sqrt(max(variances))),
+        int(rows_in.sum()),
+        max(float(freedom), 1.0),
+        **{name: values.reshape(2, 2) for name, values in parts.items()},
+    )
 
 
 def _bins(scores: np.ndarray, n_bins: int) -> np.ndarray:
