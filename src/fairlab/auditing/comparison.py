@@ -451,7 +451,6 @@ def gap(inside, outside, *, is_paired: bool, confidence_level: float = 0.95, wit
         ``p_value_within``, ``n``.
     """
     a, b = (own.mean() - others.mean() for own, others in zip(inside, outside, strict=True))
-
     bounds = partial(gap_bounds, inside, outside, is_paired=is_paired)
     n = len(inside[1]) + len(outside[1])
     change = _change(abs(b) - abs(a), bounds, confidence_level)
@@ -463,10 +462,10 @@ def gap_bounds(inside, outside, confidence_level: float, *, is_paired: bool) -> 
 
     def of_two(*, is_sum: bool):
         # The sum of two rates is the difference of one and the other's complement, plus 1, which both groups have.
-        both = (
+        own, others = (
             partial(change_bounds, first ^ is_sum, second, is_paired=is_paired) for first, second in (inside, outside)
         )
-        return _bounds_apart(*both, confidence_level)
+        return _bounds_apart(own, others, confidence_level)
 
     return _range_of_change(of_two(is_sum=False), of_two(is_sum=True))
 
