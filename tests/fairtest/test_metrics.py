@@ -300,6 +300,41 @@ def test_difference_within_strata_by_hand():
     assert interval.low == pytest.approx(np.average(gaps, weights=[100, 60]) - below)
 
 
+def in_strata(n, shares, difference, draw):
+    """Return people in as many strata as there are shares of the second group; rates differ alike in all of them."""
+    stratum = draw.integers(len(shares), size=n)
+    group = (draw.random(n) < np.asarray(shares)[stratum]).astype(int)
+    hit = (draw.random(n) < 0.3 + difference * (group == 0)).astype(int)
+    given = Column("job", stratum, tuple(map(str, range(len(shares)))))
+    return Sample(Column("sex", group, ("f", "m")), Column("offer", hit, ("no", "yes")), given)
+
+
+@pytest.mark.parametrize(
+    ("n", "shares"),
+    [(2_000, [0.5, 0] * 50), (1_500, [0.5] * 500), (4_000, [0.1] * 200)],
+    ids=["strata of one group", "strata of three people", "few of the second group"],
+)
+@pytest.mark.parametrize("difference", [0, 0.2, 0.4])
+def test_the_difference_within_strata_is_held_although_some_lack_a_group(n, shares, difference):
+    draw, held = rng(), []
+    for _ in range(60):
+        found = Difference().approximate(in_strata(n, shares, difference, draw), confidence_level=0.95)
+        held.append(found.low <= difference <= found.high)
+    assert np.mean(held) >= 0.87  # of 0.95, with a chance of error of 0.01
+
+
+@pytest.mark.parametrize(("metric", "nothing", "ends"), [(Difference, 0, (-1, 1)), (Ratio, 1, (0, np.inf))])
+def test_of_strata_without_both_groups_nothing_is_known(metric, nothing, ends):
+    one_group_each = np.array([[[3, 7], [0, 0]], [[0, 0], [5, 5]]])
+    assert metric().estimate_given(one_group_each) == nothing
+    found = metric().sound_given(one_group_each, confidence_level=0.95)
+    assert numbers(found) == (*ends, 1)
+    alike = np.array([[4, 6], [4, 6]])
+    assert metric().estimate_given(np.array([alike, one_group_each[0]])) == nothing
+    apart = np.array([[2, 8], [6, 4]])
+    assert metric().estimate_given(np.array([apart, *one_group_each])) == metric().estimate(apart)
+
+
 def test_a_sound_p_value_of_strata_is_no_mere_mean():
     tables = np.array([[[20, 20], [20, 20]], [[40, 0], [0, 40]]])
     assert NMI().sound_given(tables, confidence_level=0.9).p_value == 1  # twice the mean of 1 and nearly 0

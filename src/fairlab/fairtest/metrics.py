@@ -1,7 +1,8 @@
 """Association metrics (table 1): mutual information, difference, ratio, correlation, and the regression of labels.
 
 Given an explanatory attribute, every metric is the mean over its strata, weighted by numbers of people (sections 4.2
-and 4.6). Derive your own metric from `Metric`.
+and 4.6). Rates are compared in strata with people of both groups; the others count in published variants only. Derive
+your own metric from `Metric`.
 """
 
 from abc import ABC, abstractmethod
@@ -165,13 +166,17 @@ class AdditiveMetric(Metric):
     def size(self, statistics: np.ndarray) -> np.ndarray:
         """Return the number of people in each stratum."""
 
+    def weight(self, statistics: np.ndarray) -> np.ndarray:
+        """Return how much each stratum counts in the mean: as many people as it has."""
+        return self.size(statistics)
+
     def training_effect(self, statistics: np.ndarray, *, confidence_level: float) -> np.ndarray:
         """Return the strengths that the means of the strata's intervals prove."""
         return self.effect(self.over_strata(self.interval(statistics, confidence_level=confidence_level), statistics))
 
     def over_strata(self, parts: Interval, statistics: np.ndarray) -> Interval:
         """Return the means of the strata's interval bounds and p-values, weighted by numbers of people."""
-        sizes = self.size(statistics)
+        sizes = self.weight(statistics)
         p_value = np.where(sizes.any(axis=-1), _mean(parts.p_value, sizes), 1.0)
         return Interval(_mean(parts.low, sizes), _mean(parts.high, sizes), p_value)
 
@@ -252,8 +257,8 @@ class TableMetric(AdditiveMetric):
 
     def estimate_given(self, tables: np.ndarray) -> np.ndarray:
         """Return the mean of the strata's estimates, from tables of shape (..., n_strata, n_groups, n_outputs)."""
-        sizes = self.size(tables)
-        return (self.estimate(tables) * sizes).sum(axis=-1) / sizes.sum(axis=-1)
+        sizes = self.weight(tables)
+        return (self.estimate(tables) * sizes).sum(axis=-1) / np.maximum(sizes.sum(axis=-1), 1)
 
     def estimate_of(self, sample: Sample) -> float:
         """Return the metric of a sample's own people, given its explanatory attribute if it has one."""
@@ -433,6 +438,23 @@ class RateMetric(TableMetric):
             value = self.compare(rates[..., 0], rates[..., 1])
         return np.where(np.isnan(value), self.no_association, value)
 
+    def weight(self, statistics: np.ndarray) -> np.ndarray:
+        """Return numbers of people; unless as published, 0 of strata without a group, in which nothing is compared.
+
+        Counted as no association they would make the mean smaller than what it is of.
+        """
+        sizes = self.size(statistics)
+        return sizes if self.variant == PUBLISHED else sizes * statistics.any(axis=-1).all(axis=-1)
+
+    def estimate_given(self, tables: np.ndarray) -> np.ndarray:
+        """Return the mean of the strata's estimates, no association where no stratum has both groups."""
+        return np.where(self.weight(tables).any(axis=-1), super().estimate_given(tables), self.no_association)
+
+    def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return the means of the strata's bounds; nothing bounds them where no stratum has both groups."""
+        means, known = super().sound_given(tables, confidence_level=confidence_level), self.weight(tables).any(axis=-1)
+        return replace(means, low=np.where(known, means.low, self.least), high=np.where(known, means.high, self.most))
+
     def sound(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
         """Return intervals that are sound in small groups, too, and p-values of the two-sided z-test of equal rates."""
         hits, totals = self._counts(tables, 0)
@@ -514,15 +536,36 @@ class Difference(RateMetric):
         return rates[..., 0] - rates[..., 1], np.sqrt((rates * (1 - rates) / totals).sum(axis=-1))
 
     def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return the weighted mean of the strata's differences with the root of their squared margins added."""
+        """Return the weighted mean of the strata's differences with the root of their squared margins added.
+
+        Of many strata of a few people each, margins are on one side by chance; they are at least the normal ones.
+        """
         means = super().sound_given(tables, confidence_level=confidence_level)
-        if tables.shape[-3] == 1:
+        sizes, middle = self.weight(tables), self.estimate(tables)
+        if tables.shape[-3] == 1 or not sizes.any():
             return means
-        sizes, middle = self.size(tables), self.estimate(tables)
         part, mean = self.sound(tables, confidence_level=confidence_level), _mean(middle, sizes)
         weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
-        below, above = (np.sqrt(((weights * (bound - middle)) ** 2).sum(axis=-1)) for bound in (part.low, part.high))
+        least = _quantile(confidence_level) * np.sqrt(self._variance(tables, weights))
+        below, above = (
+            np.maximum(np.sqrt(((weights * (bound - middle)) ** 2).sum(axis=-1)), least)
+            for bound in (part.low, part.high)
+        )
         return Interval(np.maximum(mean - below, -1), np.minimum(mean + above, 1), means.p_value)
+
+    def _variance(self, tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the estimated variance of the weighted mean; people who are alone are taken to have their mean rate.
+
+        The variance of a single outcome cannot be seen. As it is concave in the rate, that of the mean is an upper
+        bound of the mean variance.
+        """
+        hits, totals = self._counts(tables, 0)
+        squares, rates, alone = weights[..., None] ** 2, hits / np.maximum(totals, 1), totals == 1
+        of_alone = squares * alone
+        mean = (of_alone * rates).sum(axis=-2, keepdims=True)
+        mean = mean / np.maximum(of_alone.sum(axis=-2, keepdims=True), np.finfo(float).tiny)
+        spread = np.where(alone, mean * (1 - mean), rates * (1 - rates) / np.maximum(totals - 1, 1))
+        return (squares * spread).sum(axis=(-2, -1))
 
 
 class Ratio(RateMetric):
