@@ -58,6 +58,7 @@ def _become_kernel(command, environment, folder, log, parent, started):
 @contextlib.contextmanager
 def forked_kernels():
     """Fork the kernels that are started in the block."""
+    _stop()
     FORKS.set_forkserver_preload(IMPORTED)
     with mock.patch.dict(os.environ, KERNEL_ENVIRONMENT):
         forkserver.ensure_running()
@@ -65,4 +66,13 @@ def forked_kernels():
         with mock.patch("jupyter_client.provisioning.local_provisioner.launch_kernel", ForkedKernel):
             yield
     finally:
-        forkserver._forkserver._stop()  # other tests kill all that this process has started
+        _stop()  # other tests kill all that this process has started
+
+
+def _stop():
+    """Stop the server of forks, and forget one that something else has killed and waited for."""
+    server = forkserver._forkserver
+    try:
+        server._stop()
+    except ChildProcessError:
+        server._forkserver_pid = server._forkserver_address = None
