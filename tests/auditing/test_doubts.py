@@ -82,8 +82,9 @@ def test_rows_made_of_counts_are_not_the_same_people():
     [row] = compared.to_frame().to_dict("records")
     shares = np.ravel(selected) / 1_000
     error = np.sqrt((shares * (1 - shares) / 1_000).sum())
-    expected = pytest.approx(2 * norm.sf(0.03 / error), abs=0.05)  # by pairs of rows it would be 0.0001
-    assert (compared.is_paired, row["p_value"], row["verdict"]) == (False, expected, "undecided")
+    wider = row["p_value"] / (2 * norm.sf(0.03 / error))  # exact bounds are; by pairs of rows it would be 0.0003
+    assert (compared.is_paired, row["verdict"]) == (False, "undecided")
+    assert 1 <= wider <= 1.15
 
 
 def test_the_same_people_are_told_by_labels_or_by_an_order_that_is_none():

@@ -173,8 +173,6 @@ def test_large_questions_come_in_batches():
 
 
 def test_few_rows_are_answered_by_one_thread_and_many_by_all():
-    """Two threads on one free core take a thousand times as long for a row of scikit-learn's boosted trees."""
-
     def n_threads(rows):
         [most] = {pool["num_threads"] for pool in threadpool_info()}
         return np.full(len(rows), float(most))

@@ -233,7 +233,8 @@ def test_released_tests_do_not_hold_the_values_of_the_answers(grading, lab):
     filled = set(NUMBER.findall(answers(grading.with_numbers(lab, COURSE))))
     known = "".join(cell.source for cell in read(lab.notebook).cells if marks(cell).get("solution"))
     values = {f"{int(one[:-1]) / 100:.2f}" if "%" in one else one for one in filled - set(NUMBER.findall(known))}
-    values = {one for one in values if len(one.replace(".", "").strip("0")) > 1}  # as 0.1 or 3.0 is no answer's alone
+    one_digit = re.compile(r"0*[.,]?0*\d([.,]0+)?")  # as 0.1 or 3.0, which is no answer's alone
+    values = {one for one in values if not one_digit.fullmatch(one)}
     shown = "\n".join(cell.source for cell in grading.release(lab).cells if is_test(cell))
     assert values and not values & set(NUMBER.findall(shown))
 

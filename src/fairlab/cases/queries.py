@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import get_cached_controller
 
 from fairlab.checks import check_number
 
@@ -306,9 +306,9 @@ class Queries:
         return pd.concat(parts) if isinstance(parts[0], pd.DataFrame) else np.concatenate(parts)
 
     def _timed(self, answer, batch):
-        # Where others use the cores, threads wait for each other: of OpenMP a thousand times as long as a row takes.
+        # Where others use the cores, threads wait for each other, for longer than few rows take.
         n_threads = 1 if len(batch) <= FEW_ROWS else None
-        with _threads(len(sys.modules)).limit(limits=n_threads):
+        with get_cached_controller().limit(limits=n_threads):
             start = time.perf_counter()
             answers = answer(batch)
         self.shortest = min(self.shortest, time.perf_counter() - start)
@@ -317,12 +317,6 @@ class Queries:
     def __repr__(self) -> str:
         noise = "" if self.is_deterministic else ", not deterministic"
         return f"Queries: {self.n_sent:,} rows sent, {self.n_cached:,} cached{noise}"
-
-
-@lru_cache(maxsize=1)
-def _threads(n_modules: int) -> ThreadpoolController:
-    """Return what limits the threads of native libraries: found anew, which takes milliseconds, after an import."""
-    return ThreadpoolController()
 
 
 def _batches(rows: pd.DataFrame) -> list[pd.DataFrame]:

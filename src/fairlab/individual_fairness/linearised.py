@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 from scipy.stats import t
-from threadpoolctl import threadpool_limits
 
 _RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
 MAX_PROBABILITY = 0.995  # counts as no nearer to 1 than this, to 0 than the rest: no loss is zero or infinite
@@ -385,7 +384,6 @@ def _beyond(mean, error, freedom, limit) -> float:
     return float(2 * t.sf((mean - limit) / error, freedom)) if error else 0.0
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # of such small matrices: threads would wait for each other
 def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tuple[MeanRatio, float, np.ndarray]:
     """Move people in one step along the directions in which groups differ, with log odds taken as linear.
 

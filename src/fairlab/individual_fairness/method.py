@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from fairlab.cases import Finding
 from fairlab.cases.finding import OTHER, decimals, free_name, percent
@@ -187,7 +188,8 @@ class IndividualFairness(Method):
         """Return what one step along the directions of the groups finds, with log odds taken as linear."""
         known = people.X, membership, people.margin, people.slopes, fall
         random_state = derive_seed(self.random_state, self.title, name)
-        found, by_chance, moves = linearised_ratio(*known, random_state=random_state)
+        with threadpool_limits(1, "blas"):  # of small matrices: threads of a busy machine would wait for each other
+            found, by_chance, moves = linearised_ratio(*known, random_state=random_state)
         effect = f"loss ratio under perturbation along the {name} direction"
         shuffled = f", and {by_chance:.2f} times with {name} shuffled"
         images = _moved(case, people, moves)
