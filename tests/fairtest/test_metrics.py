@@ -333,6 +333,8 @@ def test_of_strata_without_both_groups_nothing_is_known(metric, nothing, ends):
     assert metric().estimate_given(np.array([alike, one_group_each[0]])) == nothing
     apart = np.array([[2, 8], [6, 4]])
     assert metric().estimate_given(np.array([apart, *one_group_each])) == metric().estimate(apart)
+    beside = metric().sound_given(np.array([one_group_each, [apart, alike]]), confidence_level=0.95)
+    assert (beside.low[0], beside.high[0]) == ends
 
 
 def test_a_sound_p_value_of_strata_is_no_mere_mean():

@@ -542,7 +542,7 @@ class Difference(RateMetric):
         """
         means = super().sound_given(tables, confidence_level=confidence_level)
         sizes, middle = self.weight(tables), self.estimate(tables)
-        if tables.shape[-3] == 1 or not sizes.any():
+        if tables.shape[-3] == 1:
             return means
         part, mean = self.sound(tables, confidence_level=confidence_level), _mean(middle, sizes)
         weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
@@ -551,7 +551,8 @@ class Difference(RateMetric):
             np.maximum(np.sqrt(((weights * (bound - middle)) ** 2).sum(axis=-1)), least)
             for bound in (part.low, part.high)
         )
-        return Interval(np.maximum(mean - below, -1), np.minimum(mean + above, 1), means.p_value)
+        known, (low, high) = sizes.any(axis=-1), (np.maximum(mean - below, -1), np.minimum(mean + above, 1))
+        return Interval(np.where(known, low, means.low), np.where(known, high, means.high), means.p_value)
 
     def _variance(self, tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the estimated variance of the weighted mean; people who are alone are taken to have their mean rate.
