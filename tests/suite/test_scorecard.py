@@ -176,6 +176,15 @@ def test_a_claim_that_was_not_judged_speaks_for_no_number(toy):
     assert (verdicts["mean"], verdicts["positive"]) == ("differs", "surrogate")
 
 
+@pytest.mark.parametrize(("source", "is_judged"), [("real", True), ("surrogate", False)])
+def test_only_a_number_that_is_judged_is_unsettled(toy, source, is_judged):
+    experiment = fill(Experiment("toy/mean"))
+    experiment.run.records[0]["values"] = [0.5, 0.7, 0.9]
+    experiment.run.data[0]["source"] = source
+    row = next(row for row in experiment.compare().rows if row.id == "mean")
+    assert (row.is_unsettled, "unsettled" in row.reason) == (is_judged, is_judged)
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -476,7 +476,7 @@ def _judged_number(artefact, value, record, *, run, claims_hold, **limits) -> tu
     claims_hold = claims_hold and not inferred
     verdict, reason = judge(value, ours, claims_hold=claims_hold, **limits)
     is_chance = ours.n > 1 and not value.exact and run.specification.is_drawn(artefact.id, value.id)
-    share = unsettled(value, ours, claims_hold=claims_hold) if is_chance else None
+    share = unsettled(value, ours, claims_hold=claims_hold) if is_chance and verdict in JUDGED else None
     as_specified = specified and published_row(run.specification.paper, artefact, value, **_numbers(specified))
     reasons = [
         reason,
@@ -492,7 +492,7 @@ def _judged_number(artefact, value, record, *, run, claims_hold, **limits) -> tu
         "relative_difference": relative_difference(value, ours),
         "verdict": verdict,
         "reading": INFERRED if inferred else "as_published",
-        "unsettled": share if verdict in JUDGED else None,
+        "unsettled": share,
         **_numbers(ours),
     }, reasons
 
