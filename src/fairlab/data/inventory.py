@@ -5,6 +5,7 @@ import inspect
 import logging
 import textwrap
 from collections.abc import Callable, Iterable
+from urllib.parse import urlsplit
 
 import pandas as pd
 
@@ -88,9 +89,9 @@ def status() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by name: kind (variant or file), state, bytes, redistribution, terms, detail. A variant's state is
-        that of `state_of`; a file's is cached, box (comes with fairlab), mirror (in the mirror folder only), corrupt (a
-        wrong copy and no right one) or missing.
+        Indexed by name: kind (variant or file), state, bytes, redistribution, terms, detail, sources. A variant's state
+        is that of `state_of`; a file's is cached, box (comes with fairlab), mirror (in the mirror folder only), corrupt
+        (a wrong copy and no right one) or missing. Sources, servers or packages, are named of what is not available.
 
     Examples
     --------
@@ -99,11 +100,13 @@ def status() -> pd.DataFrame:
     True
     """
     registry = project_registry()
-    rows = [(v.name, "variant", state_of(v.name), None, "", "", v.description) for v in registry.variants.values()]
+    rows = [(v.name, "variant", state_of(v.name), None, "", "", v.description, "") for v in registry.variants.values()]
     for file in registry.files.values():
         state, detail = _file_state(file)
-        rows.append((file.path, "file", state, file.bytes, file.redistribution, file.terms, detail))
-    columns = ["name", "kind", "state", "bytes", "redistribution", "terms", "detail"]
+        hosts = dict.fromkeys(urlsplit(address.url).netloc or address.url for address in file.urls)
+        sources = ", ".join(hosts) if state in ("corrupt", "missing") else ""
+        rows.append((file.path, "file", state, file.bytes, file.redistribution, file.terms, detail, sources))
+    columns = ["name", "kind", "state", "bytes", "redistribution", "terms", "detail", "sources"]
     return pd.DataFrame(rows, columns=columns).astype({"bytes": "Int64"}).set_index("name")
 
 

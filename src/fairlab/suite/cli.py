@@ -225,13 +225,14 @@ def fetch(names, keep_going):
 @data_sets.command("verify")
 @data_names
 def verify_data(names):
-    """Check every available file against its hash."""
+    """Check every cached file and prepared table against its hash."""
     return _print_files(data.verify(names or None))
 
 
 def _print_files(frame) -> int:
     """Print the states of files; return 1 if one is corrupt."""
-    print(frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
+    nothing = "nothing is cached; files that come with fairlab are checked whenever they are unpacked"
+    print(nothing if frame.empty else frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
     corrupt = frame.loc[frame["state"] == "corrupt"]
     for name, detail in corrupt["detail"].items() if len(corrupt) else ():
         print(f"{name}: {detail}", file=sys.stderr)
