@@ -472,6 +472,7 @@ def changed(changes):
         # what exists
         ("toy", ["run", "toy/meen"], "did you mean 'toy/mean'"),
         ("toy", ["run", "toy/mean", "--profile", "fast"], "unknown profile 'fast'"),
+        ("toy", ["run", "toy/mean", "--profile", "fast", "--scheduler", "slurm"], "unknown profile 'fast'"),
         ("toy", ["run", "toy/mean", "-p", "seed", "3"], "seed: not a parameter of the experiment; expected --seed"),
         ("toy", ["run"], "name experiments or give --all"),
         ("toy", ["run", "--all", "-p", "n", "3"], "for one experiment at a time"),

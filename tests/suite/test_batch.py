@@ -19,6 +19,7 @@ from filelock import FileLock
 from toy_project import CELLS, add_experiment, replace_in, write_program, write_slow
 
 from fairlab import checks, data
+from fairlab.cli import main
 from fairlab.data.project import project
 from fairlab.paths import write_text
 from fairlab.suite import batch, cluster, processes
@@ -334,8 +335,11 @@ def snakemake(tmp_path, monkeypatch):
     class Called:
         def __init__(self, command, env):
             calls.append((command, env, json.loads(Path(command[-1]).read_text())))
+            self.returncode = int(not {"--dry-run", "--unlock"}.intersection(command))
 
         def wait(self):
+            if not self.returncode:
+                return
             cluster.marker("toy/mean", "smoke").parent.mkdir(parents=True, exist_ok=True)
             cluster.marker("toy/mean", "smoke").touch()
 
@@ -349,7 +353,7 @@ def test_jobs_have_names_order_memory_and_minutes_in_one_file(toy, snakemake):
     add_experiment(toy, "mean", more=more)
     add_experiment(toy, "second", more="after: [toy/mean]\n")
     names = ["toy/mean", "toy/second"]
-    assert cluster.run_on_cluster(names, "paper", "slurm", jobs=3, dry_run=True) == {}
+    assert cluster.run_on_cluster(names, "paper", "slurm", jobs=3, dry_run=True) is None
     assert "toy/second" in cluster.run_on_cluster(names[1:], "paper", "slurm", cores=4)
     (command, _, both), (_, _, alone) = snakemake
     first, second = (str(cluster.marker(name, "paper")) for name in names)
@@ -360,6 +364,13 @@ def test_jobs_have_names_order_memory_and_minutes_in_one_file(toy, snakemake):
     run = f"{sys.executable} -m fairlab run --profile paper"
     assert (both["done"].format(name="toy/mean"), both["run"]) == (first, run)
     assert not list(Path(first).parent.parent.glob("*.json"))
+
+
+def test_nothing_failed_where_snakemake_was_to_run_nothing(toy, snakemake, capsys):
+    assert main(["run", "toy/mean", "--scheduler", "slurm", "--snakemake", "--unlock"]) == 0
+    output = capsys.readouterr()
+    assert "done" not in output.out and "failed" not in output.err
+    assert "toy/mean" in cluster.run_on_cluster(["toy/mean"], "quick", "slurm")
 
 
 @pytest.mark.parametrize(("variable", "name"), [("NONE", "snakemake"), ("FAIRLAB_SNAKEMAKE", "/nowhere/snakemake")])

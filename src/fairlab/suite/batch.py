@@ -47,8 +47,6 @@ def run_batch(
     KeyboardInterrupt
         If it is interrupted or terminated; the message says what is cached.
     """
-    for name in names:
-        specification(name).parameters(profile)
     if dry_run:
         for name in outdated(names, profile):
             minutes = specification(name).minutes.least(profile)

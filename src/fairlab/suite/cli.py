@@ -114,12 +114,14 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
     if is_custom:
         raise TypeError("--parameter and --seed are for one experiment at a time, on this machine")
     names = list(names) or experiment_names()
+    for name in names:
+        specification(name).parameters(profile)  # an error if there is no such experiment or profile
     if on_cluster:
         more = {"jobs": jobs, "cores": cores, "dry_run": dry_run}
         failed = suite.cluster.run_on_cluster(names, profile, scheduler, **more, arguments=list(snakemake))
     else:
         failed = suite.batch.run_batch(names, profile, jobs=jobs, cores=cores, dry_run=dry_run)
-    if dry_run:
+    if dry_run or failed is None:
         return 0
     _report(names, failed, profile)
     if everything:

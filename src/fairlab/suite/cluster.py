@@ -54,8 +54,8 @@ def run_on_cluster(
     cores: int | None = None,
     dry_run: bool = False,
     arguments: list[str] = (),
-) -> dict[str, str]:
-    """Run experiments as jobs and return the reasons of those that failed.
+) -> dict[str, str] | None:
+    """Run experiments as jobs and return the reasons of those that failed; None if Snakemake was to run no job.
 
     Parameters
     ----------
@@ -112,7 +112,10 @@ def run_on_cluster(
         raise
     finally:
         Path(file.name).unlink()
-    return {} if dry_run else {name: _reason(name, profile) for name in left if not marker(name, profile).exists()}
+    failed = [name for name in left if not marker(name, profile).exists()]
+    if process.returncode == 0 and failed:  # as by --dry-run and --unlock: a job that fails gives another status
+        return None
+    return {name: _reason(name, profile) for name in failed}
 
 
 def _reason(name, profile) -> str:
