@@ -583,10 +583,17 @@ class OfMonitor(click.Command):
     """A command of the monitor, which needs the extra."""
 
     def invoke(self, ctx):
-        """Run the command; an error names the extra where a package is not installed."""
+        """Run the command; an error names the extra where a package is not installed, or says what a database did."""
         for name in (name for name, extra in EXTRAS.items() if extra == "monitor"):
             required(name)
-        return super().invoke(ctx)
+        import sqlite3
+
+        import sqlalchemy as sa
+
+        try:
+            return super().invoke(ctx)
+        except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:  # neither is a RuntimeError
+            raise RuntimeError(f"database: {getattr(error, 'orig', error)}") from error
 
 
 class MonitorGroup(Group):
@@ -631,7 +638,7 @@ def serve(database, host, port, most_bytes, internal):
     """Run the monitor until it is stopped."""
     from fairlab.monitoring.service import serve
 
-    serve(database, host, port, most_bytes, internal)
+    serve(database, host, port, most_bytes, [name.lower() for name in internal])  # as addresses of webhooks are read
 
 
 @monitor.command()
@@ -755,7 +762,7 @@ def register(file, dtypes, from_audit, sensitive, output, true_label, look_every
             if not value:
                 raise click.UsageError(f"expected {name}, or --from-audit, found neither")
         frame = _read(file, dtypes, texts=[event_id or "event_id", "person"])
-        frame = frame.rename(columns={event_id: "event_id"}, errors="raise" if event_id else "ignore")
+        frame = _with_event_ids(frame, event_id)
         kind = {"kind": "error profiling", "true_label": true_label} if true_label else {}
         fields = registration_of(
             frame, sensitive_features=sensitive, output=output, look_every={"rows": look_every or len(frame)}, **kind
@@ -768,6 +775,17 @@ def register(file, dtypes, from_audit, sensitive, output, true_label, look_every
         print("not registered, as they identify or have missing numbers:", ", ".join(left), file=sys.stderr)
     with Client(url, token) as client:
         print(client.register(fields))
+
+
+def _with_event_ids(frame, name):
+    """Return a table whose column of some name, if one is given, is called event_id, and no other is."""
+    if not name:
+        return frame
+    if name not in frame.columns:
+        raise ValueError(f"--event-id: no column {name!r}; there are {', '.join(frame.columns)}")
+    return frame.drop(columns=["event_id"] if name != "event_id" else [], errors="ignore").rename(
+        columns={name: "event_id"}
+    )
 
 
 @monitor.command()
@@ -790,9 +808,8 @@ def send(file, investigation, event_id, look, url, token):
         columns = client.investigation(investigation)["columns"]
         texts = [name for name, column in columns.items() if column["type"] == "category"]
         frame = _read(file, texts=[*texts, event_id or "event_id", "person"])
-        if event_id:
-            frame = frame.rename(columns={event_id: "event_id"})
-        elif "event_id" not in frame.columns:
+        frame = _with_event_ids(frame, event_id)
+        if "event_id" not in frame.columns:
             with Path(file).open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()[:16]
             frame["event_id"] = [f"{digest}:{row}" for row in range(1, len(frame) + 1)]

@@ -86,6 +86,18 @@ def test_what_never_answers_is_given_up_and_what_is_refused_is_not_tried_again(m
     assert client.investigation(number)["decisions"] == 400
 
 
+@pytest.mark.parametrize("url", ["127.0.0.1:8300", "ftp://monitor", "http://", "http://monitor:port", "http://[::1"])
+def test_an_address_that_is_none_is_refused_before_anything_is_sent(url):
+    with pytest.raises(ValueError, match=r"^url: expected an address"):
+        Client(url, "1.secret")
+
+
+@pytest.mark.parametrize("token", ["", " ", "1.two words", "1.secret\nmore", "1.geheimnisträger"])
+def test_a_token_that_cannot_be_sent_is_refused_and_not_shown(token):
+    with pytest.raises(ValueError, match=r"^token: expected one as fairlab monitor token create prints it, found some"):
+        Client("http://monitor", token)
+
+
 def test_columns_are_sent_as_the_types_that_are_registered(monitor, connect):
     number, client = monitor.register(), connect()
     frame = pd.DataFrame(decisions(3)).assign(town=[1, None, 2], age=["18", 19, 20.5], offer=[0, 1, 1])
@@ -267,6 +279,33 @@ def test_codes_of_groups_and_labels_are_categories_as_in_an_audit(monitor, conne
         registration_of_audit(report)
 
 
+def test_labels_that_only_one_of_two_columns_has_are_registered_for_both(monitor, connect):
+    frame = pd.DataFrame(decisions(300)).assign(offer=["a", "b"] * 150, truth=["a", "b", "c"] * 100)
+    fields = registration_of(
+        frame, sensitive_features=["sex"], output="offer", true_label="truth", kind="error profiling"
+    )
+    assert fields["columns"]["offer"] == fields["columns"]["truth"] == {"type": "category", "categories": [*"abc"]}
+    client = connect()
+    assert client.send(client.register(fields), frame)["new"] == 300
+
+
+@pytest.mark.parametrize("other", [{}, {"event_id": "same"}])
+def test_decisions_are_told_apart_by_the_column_that_is_named_or_not_at_all(
+    monitor, connect, tmp_path, monkeypatch, capsys, other
+):
+    from fairlab.cli import main
+
+    monkeypatch.setattr("fairlab.monitoring.Client", lambda *_: connect())
+    number, file = monitor.register(), str(tmp_path / "decisions.csv")
+    table = pd.DataFrame(decisions(50)).rename(columns={"event_id": "id"}).assign(**other)
+    table.to_csv(file, index=False)
+    call = ["monitor", "send", file, "--investigation", str(number), "--token", "x"]
+    assert main([*call, "--event-id", "application"]) == 1
+    assert "fairlab: --event-id: no column 'application'; there are id, sex" in capsys.readouterr().err
+    assert main([*call, "--event-id", "id"]) == 0
+    assert monitor.store.investigation(number).decided == 50
+
+
 def test_whole_numbers_are_the_same_text_whether_or_not_others_are_missing(monitor, connect):
     frame = pd.DataFrame(decisions(4)).assign(event_id=range(4), person=[7, 8, 9, 9], town=[1, 2, 3, 3])
     number, client = monitor.register(), connect()
@@ -424,6 +463,16 @@ def test_a_model_goes_on_where_the_monitor_refuses(monitor, connect):
     assert "offer: Input should be a valid boolean" in str(predict.sender.last_error)
     assert len(predict([1, 2, 3])) == 3  # no table: counted, not raised
     assert predict.sender.failed == 5
+
+
+def test_rows_of_a_call_that_were_stored_before_a_bad_one_are_counted_as_sent(monitor, connect):
+    number, rows = monitor.register(), pd.DataFrame(decisions(1000)).drop(columns="offer")
+    rows.loc[950, "town"] = "t" * 300
+    watched = monitored(connect(batch_size=400), number, output="offer")(lambda table: np.ones(len(table), bool))
+    watched(rows)
+    assert watched.sender.flush(60)
+    found = (watched.sender.sent, watched.sender.failed, watched.sender.last_error.n_sent)
+    assert found == (800, 200, 800) and connect().investigation(number)["decisions"] == 800
 
 
 def test_a_bad_row_of_one_call_does_not_lose_the_rows_of_others(monitor, connect):

@@ -22,6 +22,7 @@ from fairlab.monitoring.registration import EVENT, PERSON
 httpx, tenacity = optional("httpx"), optional("tenacity")
 
 WHOLE = re.compile(r"-?[0-9]+(\.0)?")  # the name of a group by a number
+TOKEN = re.compile("[!-~]+")  # what a header can hold
 UNNAMED_GROUPS = re.compile(r"\([0-9,]+ of fewer than [0-9]+ people\)")  # the groups that a report does not name
 _SENDERS = weakref.WeakSet()  # they have threads, which a child has not
 getattr(os, "register_at_fork", dict)(after_in_child=lambda: [each.begin() for each in _SENDERS])
@@ -36,6 +37,8 @@ class MonitorError(RuntimeError):
         Of the answer; None if there was none.
     errors : list of dict
         ``row``, ``column`` and ``reason`` of rows that do not fit.
+    n_sent : int
+        Rows of the table in batches before, which are stored.
 
     Examples
     --------
@@ -49,7 +52,7 @@ class MonitorError(RuntimeError):
 
     def __init__(self, message: str, status: int | None = None, errors=()):
         super().__init__(message)
-        self.status, self.errors = status, list(errors)
+        self.status, self.errors, self.n_sent = status, list(errors), 0
 
 
 class Client(AbstractContextManager):
@@ -71,6 +74,11 @@ class Client(AbstractContextManager):
     transport : httpx.BaseTransport or None
         For tests.
 
+    Raises
+    ------
+    ValueError
+        If `url` is no address of HTTP, or `token` is empty or nothing that a header can hold.
+
     Examples
     --------
     >>> from fairlab.monitoring import Client
@@ -89,6 +97,14 @@ class Client(AbstractContextManager):
     """
 
     def __init__(self, url: str, token: str, *, batch_size: int = 1_000, max_seconds: float = 60, transport=None):
+        try:
+            is_address = httpx.URL(url).scheme in ("http", "https") and httpx.URL(url).host
+        except httpx.InvalidURL:
+            is_address = False
+        if not is_address:  # else each request would be tried again and again
+            raise ValueError(f"url: expected an address such as http://127.0.0.1:8300, found {url}")
+        if not TOKEN.fullmatch(token := token.strip()):
+            raise ValueError("token: expected one as fairlab monitor token create prints it, found something else")
         self.batch_size = check_count(batch_size, "batch_size")
         self.max_seconds = check_number(max_seconds, "max_seconds", above=0)
         self._registered = functools.cache(self.investigation)  # it never changes
@@ -181,13 +197,13 @@ class Client(AbstractContextManager):
         )
         for start in range(0, max(len(rows), 1), self.batch_size):
             part = rows[start : start + self.batch_size]
-            answer = self.request(
-                "POST",
-                f"/investigations/{number}/{kind}",
-                headers={"Idempotency-Key": str(uuid.uuid4())},
-                first_row=start,
-                json=part.to_dict("records") or [{}] * len(part),  # pandas before 3.1: none of a table without columns
-            ).json()
+            content = part.to_dict("records") or [{}] * len(part)  # pandas before 3.1: none of a table without columns
+            key, path = {"Idempotency-Key": str(uuid.uuid4())}, f"/investigations/{number}/{kind}"
+            try:
+                answer = self.request("POST", path, headers=key, first_row=start, json=content).json()
+            except MonitorError as error:
+                error.n_sent = start
+                raise
             totals = {name: totals.get(name, 0) + count for name, count in answer.items()}
         return totals
 
@@ -301,6 +317,9 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
             values = pd.concat([frame[name].dropna() for name in names]).unique()
             if 2 <= len(values) <= most and all(value == int(value) for value in values):
                 columns |= {name: _of_codes(values) for name in names}
+    labels = [columns[name].get("categories") for name in outcomes]
+    if len(labels) == 2 and None not in labels:  # one may lack a label that the other has
+        columns |= {name: columns[name] | {"categories": sorted({*labels[0], *labels[1]})} for name in outcomes}
     return {
         "name": output,
         "columns": columns,
@@ -516,7 +535,9 @@ class _Sender:
                 for half in (tables[: len(tables) // 2], tables[len(tables) // 2 :]):
                     self._send(half)
             else:
-                self.fail(sum(map(len, tables)), error)
+                n_sent = getattr(error, "n_sent", 0)
+                self.sent += n_sent
+                self.fail(sum(map(len, tables)) - n_sent, error)
 
     def fail(self, n_rows: int, error: Exception) -> None:
         """Count rows that were not sent."""
