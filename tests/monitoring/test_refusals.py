@@ -57,6 +57,7 @@ CREDENTIALS = {
     "another scheme": lambda tokens: f"Digest {tokens['admin']}",
     "in the path of SQL": lambda tokens: "Bearer 1' OR '1'='1",
     "basic without a token": lambda tokens: basic("' OR 1=1 --"),
+    "a text that PostgreSQL does not take": lambda tokens: basic("\0.secret"),
 }
 
 

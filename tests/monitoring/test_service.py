@@ -72,6 +72,12 @@ def test_a_body_that_is_too_long_is_refused_whether_it_says_so_or_not(tmp_path):
         assert post(monitor, content, number).status_code == 413
 
 
+def test_a_registration_that_is_too_long_is_refused_with_its_own_limit(monitor):
+    body = json.dumps(REGISTRATION | {"name": "x" * 2**20})
+    answer = monitor.as_.admin.post("/investigations", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["detail"]) == (400, "expected at most 1,048,576 bytes, found more")
+
+
 TEXT, STORABLE = "Input should be a valid string", "String should match pattern '^[^\\x00]*$'"
 REFUSED = [
     ("offer", "yes", "Input should be a valid boolean"),
@@ -374,6 +380,30 @@ def test_an_internal_address_gets_a_notice_only_if_it_is_allowed(noticing, monke
 )
 def test_which_addresses_are_internal(address, expected):
     assert is_internal(address) is expected
+
+
+@pytest.mark.parametrize(
+    "host", ["a:port", "a:99999", "a:0", "[::1", "[v1.x]", "256.256.256.256", "a..b", "a" * 64 + ".org", "xn--zz"]
+)
+def test_an_address_that_no_notice_can_be_sent_to_is_refused(monitor, host):
+    webhook = {"url": f"https://{host}/", "secret": "x" * 16}
+    answer = monitor.as_.admin.post("/investigations", json=REGISTRATION | {"webhook": webhook})
+    (found,) = answer.json()["errors"]
+    assert (answer.status_code, found["column"]) == (422, "webhook.url")
+    assert found["reason"].startswith("expected a")
+
+
+def test_metrics_count_looks_in_all_states(monitor):
+    def states():
+        return re.findall(r'^monitor_looks{state="(.*)"} (.*)$', monitor.as_.reader.get("/metrics").text, re.MULTILINE)
+
+    assert dict(states()) == {"running": "0.0", "done": "0.0", "failed": "0.0"}
+    number = monitor.register()
+    monitor.send(number, decisions(1000))
+    monitor.store.plan_look(number)
+    assert dict(states()) == {"running": "1.0", "done": "0.0", "failed": "0.0"}
+    take_looks(monitor.store)
+    assert dict(states()) == {"running": "0.0", "done": "1.0", "failed": "0.0"}
 
 
 @pytest.fixture

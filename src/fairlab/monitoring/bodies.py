@@ -31,7 +31,7 @@ _DECODER = json.JSONDecoder(
 
 def read_json(body: bytes):
     """Return what JSON in UTF-8 says; NaN, infinity and a name twice are none, and refused."""
-    refuse(len(body) > LONGEST_JSON, 413, f"expected at most {LONGEST_JSON:,} bytes, found more")
+    refuse(len(body) > LONGEST_JSON, 400, f"expected at most {LONGEST_JSON:,} bytes, found more")
     try:
         return _DECODER.decode(body.decode())
     except (ValueError, RecursionError) as problem:

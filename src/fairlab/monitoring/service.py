@@ -275,7 +275,7 @@ def ready(store: TheStore) -> dict[str, str]:
 @router.get("/metrics", dependencies=allowed("reader"), response_class=PlainTextResponse)
 def measured(store: TheStore) -> Response:
     """Return the metrics for Prometheus."""
-    for state, n_looks in store.look_states():
+    for state, n_looks in store.look_states().items():
         LOOKS.labels(state).set(n_looks)
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
@@ -292,15 +292,22 @@ def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
     check_registration(registration)
     n_effects = len(list(over_time(registration, ())))
     refuse(n_effects > MOST_EFFECTS, 422, f"expected at most {MOST_EFFECTS} groups times outputs, found {n_effects}")
-    host = httpx.URL(registration.webhook.url).host if registration.webhook else ""
-    reason = "expected a public address, or a host that the monitor was started with as --internal-host"
-    refuse(
-        is_internal(host) and host not in request.app.state.internal,
-        422,
-        "the request does not fit",
-        [error(None, "webhook.url", reason)],
-    )
+    if registration.webhook:
+        reason = _unfit(registration.webhook.url, request.app.state.internal)
+        refuse(reason, 422, "the request does not fit", [error(None, "webhook.url", reason)])
     return {"id": store.register(registration)}
+
+
+def _unfit(url: str, internal: Container[str]) -> str:
+    """Return why no notice can be sent to an address, or nothing."""
+    try:
+        host, port = httpx.URL(url).host, httpx.URL(url).port
+        is_refused = is_internal(host) and host not in internal
+    except (httpx.InvalidURL, UnicodeError) as found:
+        return f"expected an address: {found}"
+    if port is not None and not 0 < port < 2**16:
+        return f"expected a port from 1 to 65535, found {port}"
+    return "expected a public address, or a host that the monitor was started with as --internal-host" * is_refused
 
 
 @router.get("/investigations", dependencies=allowed("reader"))

@@ -251,8 +251,9 @@ class Store:
     def token(self, text: str) -> sa.Row | None:
         """Return number and role of a token; None if there is none like it or it is revoked."""
         number, _, secret = text.partition(".")
-        same = (sa.cast(tokens.c.id, sa.Text) == number, tokens.c.hash == _digest(secret), tokens.c.revoked.is_(None))
-        return next(iter(self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))), None)
+        same = (tokens.c.hash == _digest(secret), tokens.c.revoked.is_(None))
+        found = self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))
+        return next((one for one in found if str(one.id) == number), None)  # which PostgreSQL may not take as a text
 
     def token_list(self) -> list[sa.Row]:
         """Return all tokens, hashed."""
@@ -618,9 +619,10 @@ class Store:
         query = sa.select(looks).where(looks.c.notice_due <= self.now()).order_by(looks.c.notice_due).limit(n_most)
         return self._all(query)
 
-    def look_states(self) -> list[tuple[str, int]]:
-        """Return how many looks there are in each state."""
-        return self._all(sa.select(looks.c.state, sa.func.count()).group_by(looks.c.state))
+    def look_states(self) -> dict[str, int]:
+        """Return how many looks there are in each state, also where there are none."""
+        query = sa.select(looks.c.state, sa.func.count()).group_by(looks.c.state)
+        return dict.fromkeys((RUNNING, DONE, FAILED), 0) | dict(map(tuple, self._all(query)))
 
     # Effects
 
