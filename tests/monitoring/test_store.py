@@ -4,7 +4,9 @@ import errno
 import gzip
 import hashlib
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
+from pathlib import Path
+from unittest import mock
 
 import pytest
 import sqlalchemy as sa
@@ -18,6 +20,7 @@ from fairlab.monitoring import migrations
 from fairlab.monitoring.backup import backup, restore
 from fairlab.monitoring.registration import RefusedError
 from fairlab.monitoring.store import Store, batches, metadata
+from fairlab.monitoring.scheduler import delete_by_age
 from fairlab.monitoring.store import decisions as stored_decisions
 
 ERRORS = {
@@ -225,6 +228,31 @@ def test_after_a_pause_no_more_than_half_of_the_rows_are_deleted_until_the_clock
 
 
 def test_looks_by_time_wait_while_the_clock_is_in_doubt_and_others_do_not(clocked):
+def test_a_database_that_was_away_for_hours_is_no_jump_of_the_clock(clocked):
+    monitor, now = clocked
+    by_time, retained = monitor.register(look_every={"seconds": 60}), []
+    monitor.send(by_time, decisions(1000))
+    delete_by_age(monitor.store, retained, now[0])
+    for hours, is_away in ((0.5, False), (5, True), (9, True), (9, False)):
+        now[0] += 3600 * hours
+        with ExitStack() as stack:
+            if is_away:
+                stack.enter_context(mock.patch.object(monitor.store, "read", side_effect=ConnectionError))
+                stack.enter_context(pytest.raises(ConnectionError))
+            delete_by_age(monitor.store, retained, now[0])
+    assert monitor.store.due_looks() == [by_time]
+
+
+def test_a_clock_that_is_set_ahead_while_the_monitor_runs_is_a_jump(clocked):
+    monitor, now = clocked
+    by_time, retained = monitor.register(look_every={"seconds": 60}), []
+    monitor.send(by_time, decisions(1000))
+    delete_by_age(monitor.store, retained, 0)
+    now[0] += 9 * 3600
+    delete_by_age(monitor.store, retained, 3601)
+    assert monitor.store.due_looks() == []
+
+
     monitor, now = clocked
     by_time, by_rows = monitor.register(look_every={"seconds": 60}), monitor.register()
     for number in (by_time, by_rows):
@@ -287,6 +315,18 @@ def test_rows_of_a_person_are_deleted_from_the_file_and_counts_stay(monitor):
 
 
 def test_neither_events_nor_people_are_readable_in_the_file(monitor):
+def test_rows_that_are_deleted_while_they_are_read_leave_the_log_later(monitor):
+    number, files = monitor.register(), [monitor.store.path, monitor.store.path.with_name("monitor.db-wal")]
+    monitor.send(number, [row | {"age": 3.14159, "person": "Ada"} for row in decisions(300)])
+    with monitor.store._writer.connect() as connection:  # does not wait
+        connection.connection.driver_connection.execute("PRAGMA busy_timeout=0")
+    with monitor.store.read() as connection:
+        connection.execute(sa.select(stored_decisions)).first()
+        assert monitor.store.delete_person(number, "Ada") == 300
+    monitor.store.retain()
+    assert not any(b"3.14159" in file.read_bytes() for file in files if file.exists())
+
+
     number = monitor.register()
     monitor.send(number, [row | {"person": "Ada Lovelace"} for row in decisions(3)])
     monitor.store.engine.dispose()

@@ -33,9 +33,7 @@ def work(url: str, internal: Sequence[str] = ()) -> None:
     store, retained = Store(url), []
 
     def look_and_delete():
-        if not retained or time.monotonic() > retained[-1] + HOUR:
-            store.retain(may_have_paused=not retained)
-            retained.append(time.monotonic())
+        delete_by_age(store, retained)
         take_looks(store)
 
     for alongside in (
@@ -44,6 +42,24 @@ def work(url: str, internal: Sequence[str] = ()) -> None:
     ):
         threading.Thread(target=alongside, daemon=True).start()
     _again(store, WORK_LOCK, look_and_delete)
+
+
+def delete_by_age(store: Store, retained: list[float], moment: float | None = None) -> None:
+    """Delete old rows if an hour is over since this process did; after more, as without a database, there was a pause.
+
+    Parameters
+    ----------
+    store : Store
+    retained : list of float
+        When it did, in seconds of a clock that nobody sets; another moment is added.
+    moment : float or None
+        By that clock, for tests.
+    """
+    now = time.monotonic() if moment is None else moment
+    passed = now - retained[-1] if retained else float("inf")
+    if passed > HOUR:
+        store.retain(may_have_paused=passed > 2 * HOUR)
+        retained[:] = [now]
 
 
 def _again(store: Store, lock: int, do: Callable, seconds: float = 0.5) -> None:

@@ -474,6 +474,7 @@ class Store:
             connection.execute(sa.update(batches).where(own, batches.c.time > now).values(time=now))
             connection.execute(sa.delete(batches).where(is_old, batches.c.id.not_in(last)))
             connection.execute(sa.update(investigations).where(of.id.not_in(refused)).values(retained=now))
+        self._empty_log()
         log("rows deleted by age", rows=deleted)
         return deleted
 
@@ -506,10 +507,15 @@ class Store:
             self.investigation(number, lock=connection)
             mine = sa.delete(decisions).where(decisions.c.investigation == number, which)
             deleted, *_ = [connection.execute(query).rowcount for query in (mine, *others)]
-        if deleted and self.is_sqlite:  # nothing of the rows is left in the log, either
+        if deleted:
+            self._empty_log()
+        return deleted
+
+    def _empty_log(self) -> None:
+        """Leave nothing of deleted rows in SQLite's log, either; where somebody reads them, `retain` does it later."""
+        if self.is_sqlite:
             with self._writer.connect() as connection:
                 connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return deleted
 
     # Looks
 
