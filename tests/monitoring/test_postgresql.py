@@ -1,6 +1,7 @@
 """The same on PostgreSQL, and what only it has: several servers on one database, of which one looks."""
 
 import gzip
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,7 +11,7 @@ from alembic.migration import MigrationContext
 from monitoring.streams import Monitor, decisions
 from monitoring.test_store import ERRORS, contents, counts
 
-from fairlab.monitoring.backup import backup, restore
+from fairlab.monitoring.backup import _url, backup, restore
 from fairlab.monitoring.store import Store, metadata
 from fairlab.monitoring.store import decisions as stored_decisions
 
@@ -90,9 +91,43 @@ def test_a_backup_of_postgresql_is_restored_exactly(server, tmp_path):
     content = (tmp_path / "backup").read_bytes()
     for broken in (b"nothing", gzip.compress(b"nothing"), content[:-9], content[:5000] + b"?" + content[5001:]):
         (tmp_path / "backup").write_bytes(broken)
-        with pytest.raises((ValueError, RuntimeError), match=r"expected a backup|pg_restore failed"):
+        with pytest.raises((ValueError, RuntimeError), match=r"expected|pg_restore failed"):
             restore(server.store, str(tmp_path / "backup"))
         assert contents(server.store) == before
+
+
+BESIDE = [  # what administrators do to a database
+    "GRANT CREATE ON SCHEMA public TO public",  # which a user of one's own needs
+    "GRANT SELECT ON ALL TABLES IN SCHEMA public TO public",
+    "COMMENT ON TABLE tokens IS 'of the monitor'",
+    "COMMENT ON SCHEMA public IS 'of the monitor'",
+    "CREATE TABLE people (name text)",
+]
+
+
+@pytest.mark.parametrize("statement", BESIDE)
+def test_a_backup_holds_the_monitor_s_tables_whatever_else_is_in_the_database(server, tmp_path, statement):
+    server.send(server.register(), decisions(300))
+    before = contents(server.store)
+    with server.store.write() as connection:
+        connection.exec_driver_sql(statement)
+    backup(server.store, str(tmp_path / "backup"))
+    server.send(server.register(), decisions(300))
+    restore(server.store, str(tmp_path / "backup"))
+    assert contents(server.store) == before
+
+
+@pytest.mark.parametrize("name", ["a trigger", "a rule", "a newer version", "a table less", "no version"])
+def test_what_could_not_be_restored_is_not_taken_for_a_backup(server, tmp_path, name):
+    with server.store.write() as connection:
+        connection.exec_driver_sql(HOSTILE[name][0])
+    with pytest.raises((ValueError, RuntimeError), match=r"^database: expected"):
+        backup(server.store, str(tmp_path / "backup"))
+    assert not (tmp_path / "backup").exists()
+
+
+def test_a_token_that_holds_what_postgresql_does_not_take_is_refused(server):
+    assert server.client(None).get("/", auth=("anybody", "\0.secret")).status_code == 401
 
 
 HOSTILE = {  # what is in a dump, and was done to have it there
@@ -119,7 +154,10 @@ def test_what_is_no_dump_of_a_monitor_changes_nothing(server, tmp_path, name):
     before, (make, undo) = contents(server.store), HOSTILE[name]
     with server.store.write() as connection:
         connection.exec_driver_sql(make)
-    backup(server.store, str(tmp_path / "backup"))
+    dump = subprocess.run(
+        ["pg_dump", f"--dbname={_url(server.store)}", "--format=custom"], check=True, capture_output=True
+    ).stdout
+    (tmp_path / "backup").write_bytes(gzip.compress(dump))
     with server.store.write() as connection:
         connection.exec_driver_sql(undo)
     with pytest.raises((ValueError, RuntimeError), match="expected"):

@@ -16,11 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from monitoring.streams import Monitor, decisions
 
+from fairlab.cli import main
 from fairlab.monitoring import migrations
 from fairlab.monitoring.backup import backup, restore
 from fairlab.monitoring.registration import RefusedError
-from fairlab.monitoring.store import Store, batches, metadata
 from fairlab.monitoring.scheduler import delete_by_age
+from fairlab.monitoring.store import Store, batches, metadata
 from fairlab.monitoring.store import decisions as stored_decisions
 
 ERRORS = {
@@ -227,7 +228,6 @@ def test_after_a_pause_no_more_than_half_of_the_rows_are_deleted_until_the_clock
     assert monitor.store.retain() == 600
 
 
-def test_looks_by_time_wait_while_the_clock_is_in_doubt_and_others_do_not(clocked):
 def test_a_database_that_was_away_for_hours_is_no_jump_of_the_clock(clocked):
     monitor, now = clocked
     by_time, retained = monitor.register(look_every={"seconds": 60}), []
@@ -253,6 +253,7 @@ def test_a_clock_that_is_set_ahead_while_the_monitor_runs_is_a_jump(clocked):
     assert monitor.store.due_looks() == []
 
 
+def test_looks_by_time_wait_while_the_clock_is_in_doubt_and_others_do_not(clocked):
     monitor, now = clocked
     by_time, by_rows = monitor.register(look_every={"seconds": 60}), monitor.register()
     for number in (by_time, by_rows):
@@ -314,7 +315,6 @@ def test_rows_of_a_person_are_deleted_from_the_file_and_counts_stay(monitor):
     assert counts(monitor.store, number) == before
 
 
-def test_neither_events_nor_people_are_readable_in_the_file(monitor):
 def test_rows_that_are_deleted_while_they_are_read_leave_the_log_later(monitor):
     number, files = monitor.register(), [monitor.store.path, monitor.store.path.with_name("monitor.db-wal")]
     monitor.send(number, [row | {"age": 3.14159, "person": "Ada"} for row in decisions(300)])
@@ -327,6 +327,7 @@ def test_rows_that_are_deleted_while_they_are_read_leave_the_log_later(monitor):
     assert not any(b"3.14159" in file.read_bytes() for file in files if file.exists())
 
 
+def test_neither_events_nor_people_are_readable_in_the_file(monitor):
     number = monitor.register()
     monitor.send(number, [row | {"person": "Ada Lovelace"} for row in decisions(3)])
     monitor.store.engine.dispose()
@@ -414,6 +415,39 @@ def test_what_is_no_backup_of_a_monitor_changes_nothing(monitor, tmp_path, name)
         restore(Store(str(monitor.store.url)), str(file))
     assert contents(Store(str(monitor.store.url))) == before
     assert not {path.name for path in tmp_path.glob("*.db*")} - {*names, "monitor.db.lock"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE VIEW by_role AS SELECT role, count(*) FROM tokens GROUP BY role",
+        "CREATE TABLE people (name)",
+        "UPDATE alembic_version SET version_num = '9999'",
+        "DROP TABLE alembic_version",
+    ],
+)
+def test_what_could_not_be_restored_is_not_taken_for_a_backup(monitor, tmp_path, statement):
+    with monitor.store.write() as connection:
+        connection.exec_driver_sql(statement)
+    with pytest.raises((ValueError, RuntimeError), match=r"^database: expected"):
+        backup(monitor.store, str(tmp_path / "backup"))
+    assert not (tmp_path / "backup").exists()
+
+
+WRONG = {  # what is given as --database to a command, and what the message is about
+    ("token", "create", "--role", "admin"): ("sqlite:monitor.db", "Could not parse"),
+    ("token", "list"): ("postgresql:/name", "Could not parse"),
+    ("backup", "backup"): ("sqlite:///text.db", "file is not a database"),
+}
+
+
+@pytest.mark.parametrize("command", WRONG)
+def test_what_a_database_cannot_do_is_said_in_a_line(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    Path("text.db").write_text("no database " * 1000)
+    database, message = WRONG[command]
+    assert main(["monitor", *command, "--database", database]) == 1
+    assert capsys.readouterr().err.startswith(f"fairlab: database: {message}")
 
 
 def test_a_backup_of_an_older_version_is_migrated(monitor, tmp_path, monkeypatch):

@@ -19,17 +19,26 @@ ENTRY = re.compile(
     r"\d+; \d+ \d+ (?P<kind>TABLE DATA|TABLE|SEQUENCE SET|SEQUENCE OWNED BY|SEQUENCE|DEFAULT|CONSTRAINT|INDEX) "
     r"\S+ (?P<name>\S+) "
 )
+# What is dumped: the monitor's tables. Rights would be those of roles that another server may not have.
+OF_DUMP = (
+    *("--format=custom", "--compress=0", "--no-owner", "--no-privileges", "--no-comments"),
+    *(f"--table={name}" for name in (*metadata.tables, "alembic_version")),
+)
 
 
 def backup(store: Store, file: str) -> None:
     """Write all that is stored to a new file, also while a server runs; PostgreSQL's own program writes its own.
+
+    Of a PostgreSQL that is the monitor's tables, whatever else is in the database, without who may read them.
 
     Raises
     ------
     FileExistsError
         If the file is there.
     RuntimeError
-        If PostgreSQL cannot be read.
+        If PostgreSQL cannot be read, or the tables are of a newer version.
+    ValueError
+        If it could not be restored, as the tables are not those of a monitor or have triggers.
     """
     if Path(file).exists():
         raise FileExistsError(f"expected a new file, found {file}")
@@ -39,10 +48,11 @@ def backup(store: Store, file: str) -> None:
             with closing(sqlite3.connect(store.path)) as database:
                 database.execute("VACUUM INTO ?", [str(plain)])
         else:
-            _run(store, "pg_dump", f"--dbname={_url(store)}", "--format=custom", "--compress=0", f"--file={plain}")
+            _run(store, "pg_dump", f"--dbname={_url(store)}", *OF_DUMP, f"--file={plain}")
         packed.touch(mode=0o600)  # it holds secrets
         with plain.open("rb") as reading, gzip.open(packed, "wb") as writing:  # which knows a flipped bit
             shutil.copyfileobj(reading, writing)
+        _check(store, plain, "database")  # as it is packed: this migrates it
         packed.rename(file)
 
 
@@ -62,21 +72,32 @@ def restore(store: Store, file: str) -> None:
         try:
             with gzip.open(file) as reading, restored.open("wb") as writing:
                 shutil.copyfileobj(reading, writing)
-            if store.is_sqlite:
-                with closing(sqlite3.connect(restored)) as database:
-                    database.execute("SELECT version_num FROM alembic_version")
-        except (gzip.BadGzipFile, EOFError, zlib.error, sqlite3.DatabaseError):
+        except (gzip.BadGzipFile, EOFError, zlib.error):
             raise ValueError(
                 f"{file}: expected a backup of a monitor, found something else or a corrupted one"
             ) from None
+        _check(store, restored, file)
         if not store.is_sqlite:
             return _restore_dump(store, str(restored))
-        if _schema(restored) != _schema(Path(folder, "expected")):
-            raise ValueError(f"{file}: expected the tables of a monitor, found others, or triggers or views")
         store.close()
         for end in ("-wal", "-shm"):  # else they would be read as those of the other file
             Path(f"{store.path}{end}").unlink(missing_ok=True)
         restored.replace(store.path)
+
+
+def _check(store: Store, path: Path, name: str) -> None:
+    """Raise an error unless what a file holds can be restored: a monitor's tables alone, intact, of a known version."""
+    if not store.is_sqlite:
+        return _check_dump(store, str(path), name)
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("SELECT version_num FROM alembic_version")
+    except sqlite3.DatabaseError:
+        raise ValueError(
+            f"{name}: expected the tables of a monitor, found something else or a corrupted file"
+        ) from None
+    if _schema(path) != _schema(path.with_name("expected")):
+        raise ValueError(f"{name}: expected the tables of a monitor, found others, or triggers or views")
 
 
 def _schema(path: Path) -> list[tuple]:
@@ -87,15 +108,18 @@ def _schema(path: Path) -> list[tuple]:
         return [*database.execute("PRAGMA integrity_check"), *database.execute(query)]
 
 
-def _restore_dump(store: Store, file: str) -> None:
+def _check_dump(store: Store, file: str, name: str) -> None:
     listed = [line for line in _run(store, "pg_restore", "--list", file).splitlines() if line and line[0] != ";"]
     entries = [ENTRY.match(line) for line in listed]
     tables = {entry["name"] for entry in entries if entry and entry["kind"] == "TABLE"}
     if not all(entries) or tables != {*metadata.tables, "alembic_version"}:
-        raise ValueError("expected a backup of a monitor, with its tables only, found something else")
+        raise ValueError(f"{name}: expected the tables of a monitor, found others, or triggers, rules or policies")
     data = _run(store, "pg_restore", "--data-only", "--table=alembic_version", "--file=-", file)
     if re.search(r"FROM stdin;\n(.*)\n", data)[1] not in migrations.known():
-        raise RuntimeError(f"expected version {migrations.known()[0]} or an older one; update fairlab")
+        raise RuntimeError(f"{name}: expected version {migrations.known()[0]} or an older one; update fairlab")
+
+
+def _restore_dump(store: Store, file: str) -> None:
     _run(
         store,
         "pg_restore",
