@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 import pooch
 
 from fairlab.data.errors import DataError, DataUnavailableError
+from fairlab.data.project import from_project
 from fairlab.data.registry import Address, File
 from fairlab.paths import atomic_path
 
@@ -47,13 +48,13 @@ class RejectedError(Exception):
 
 def cache_folder() -> Path:
     """Return the folder of cached files: ``FAIRLAB_DATA_CACHE`` if set, else the user's cache folder."""
-    return Path(os.environ.get("FAIRLAB_DATA_CACHE") or pooch.os_cache("fairlab"))
+    return from_project(os.environ.get("FAIRLAB_DATA_CACHE") or pooch.os_cache("fairlab"))
 
 
 def mirror_folder() -> Path | None:
     """Return the folder of ``FAIRLAB_DATA_MIRROR``, with files as the registry names them; None if it is a server."""
     folder = os.environ.get("FAIRLAB_DATA_MIRROR")
-    return Path(folder) if folder and "://" not in folder else None
+    return from_project(folder) if folder and "://" not in folder else None
 
 
 def is_offline() -> bool:

@@ -56,8 +56,8 @@ class Project:
 
     @property
     def results(self) -> Path:
-        """All results: ``FAIRLAB_RESULTS`` if set, else ``results`` in the project."""
-        return Path(os.environ.get("FAIRLAB_RESULTS") or self.root / "results")
+        """All results: ``FAIRLAB_RESULTS`` if set, else ``results``; as seen from the project."""
+        return self.root / (os.environ.get("FAIRLAB_RESULTS") or "results")
 
     @property
     def trials(self) -> Path:
@@ -101,3 +101,8 @@ def project() -> Project:
         return Project(Path(override))
     above = [Project(folder) for folder in Path(__file__).resolve().parents]
     return next((found for found in above if found.registry.exists()), above[0])
+
+
+def from_project(path: str) -> Path:
+    """Return a path of the environment as seen from the project, if there is one: notebooks run in other folders."""
+    return project().root / path if project().registry.exists() else Path(path)
