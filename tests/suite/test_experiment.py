@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 import scipy.stats
 from matplotlib.figure import Figure
-from toy_project import add_experiment, fill, line
+from toy_project import SPECIFICATION, add_experiment, fill, line
 
+from fairlab.data.files import cache_folder, mirror_folder
+from fairlab.data.project import project
 from fairlab.suite import batch
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, run_folder, work_folder
@@ -70,6 +72,38 @@ def test_earlier_runs_are_those_at_the_same_profile_and_seed(toy):
 def test_a_notebook_of_another_seed_says_that_its_text_is_of_the_committed_run(toy, capsys, seed):
     Experiment.open({"experiment": "toy/mean", "profile": "smoke", "n": 10, "n_trials": 2, "seed": seed})
     assert ("texts and titles describe the committed run" in capsys.readouterr().out) == bool(seed)
+
+
+def test_a_parameter_that_was_changed_after_the_experiment_was_opened_is_named(toy):
+    names = {"experiment": "toy/mean", "profile": "smoke", "n": 10, "n_trials": 2, "seed": 0}
+    exp = fill(Experiment.open(names))
+    names["n_trials"] = 3
+    with pytest.raises(ValueError, match="n_trials: expected 2, as when the experiment was opened, found 3"):
+        exp.compare()
+    assert not run_folder("toy/mean", "smoke").exists()
+    names["n_trials"] = 2
+    exp.compare()
+    assert run_folder("toy/mean", "smoke").exists()
+
+
+def test_a_notebook_may_sort_a_list_of_sizes(toy):
+    lists = SPECIFICATION.replace("n: 10", "n: [4, 2, 2]").replace("n: 50", "n: [8]")
+    add_experiment(toy, "sizes", specification=lists)
+    names = {"experiment": "toy/sizes", "profile": "smoke", "n": [4, 2, 2], "n_trials": 2, "seed": 0}
+    exp = fill(Experiment.open(names))
+    names["n"] = [2, 4]
+    exp.compare()
+    assert run_folder("toy/sizes", "smoke").exists()
+
+
+def test_folders_of_the_environment_are_those_of_the_project_in_a_notebook_too(toy, monkeypatch):
+    monkeypatch.chdir(toy / "notebooks" / "toy")  # where kernels run
+    for name in ("FAIRLAB_RESULTS", "FAIRLAB_DATA_CACHE", "FAIRLAB_DATA_MIRROR"):
+        monkeypatch.setenv(name, f"own/{name}")
+    folders = [project().results, cache_folder(), mirror_folder()]
+    assert [folder.parent for folder in folders] == [toy / "own"] * 3
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", "https://mirror.example/own")
+    assert mirror_folder() is None
 
 
 def test_an_incomplete_run_is_not_kept(experiment, capsys):

@@ -98,6 +98,7 @@ class Experiment:
         self.folder = Path(task["folder"]) if task else runs.work_folder()
         if not task:
             atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        self._names = {}  # of the notebook that opened it
         self._note = ""  # of all records without one of their own
         self._trial_seconds, self._own_seconds = {}, 0.0  # of trials when they were computed; of this process for them
 
@@ -131,6 +132,7 @@ class Experiment:
             plotting.use_style()
         use_tables()
         exp = cls(given.pop("experiment"), **given)
+        exp._names = namespace
         if exp.run.profile == CUSTOM:
             print("Other parameters or another seed: texts and titles describe the committed run, not this one.")
         return exp
@@ -498,7 +500,13 @@ class Experiment:
         The last call of a notebook. In a batch the runner publishes the run when the notebook has succeeded; in a
         session it is published here, if every declared table and figure was written. Like the end of ``fairlab run``,
         it is compared with the committed scorecard, too: what moved most comes first.
+
+        Raises
+        ------
+        ValueError
+            If a parameter of the notebook has another value than when the experiment was opened.
         """
+        self._check_parameters()
         self.run.about |= {
             "core_seconds": round(time.process_time() - self._own_seconds + sum(self._trial_seconds.values()), 1),
             # Those worth counting, since other experiments may use the same trials.
@@ -525,6 +533,15 @@ class Experiment:
         folders = {runs.run_folder(own.name, own.profile): own for own in wanted}
         found = [(runs.Run.read(folder), own) for folder, own in folders.items() if (folder / "run.json").exists()]
         return [run for run, own in found if (run.seed, run.parameters) == (own.seed, own.parameters)]
+
+    def _check_parameters(self) -> None:
+        """Refuse a run that would be stored under other parameters than its cells had; lists may be sorted."""
+        for name, opened in self.run.parameters.items():
+            now = self._names.get(name, opened)
+            if {*np.ravel(now).tolist()} != {*np.ravel(opened).tolist()}:
+                raise ValueError(
+                    f"{name}: expected {opened!r}, as when the experiment was opened, found {now!r}; run all cells"
+                )
 
     def _file(self, kind, artefact, part) -> Path:
         """Return the path of a table or figure, without a suffix."""
