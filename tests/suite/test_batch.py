@@ -98,6 +98,17 @@ def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy):
         assert list(batch.outdated(["toy/mean"], "smoke")) == ["toy/mean"] * counts, (file.name, new)
 
 
+def test_a_dry_run_says_what_the_same_command_would_do(toy, capsys):
+    batch.run_batch(["toy/mean"], "smoke")
+    capsys.readouterr()
+    for names, said in (
+        (["toy/mean"], "toy/mean: about 60 min of one core at the sizes of smoke"),  # which runs whatever is done
+        (["--all"], "nothing to run: 1 of 1 experiments are done at smoke"),
+    ):
+        assert main(["run", *names, "--profile", "smoke", "--dry-run"]) == 0
+        assert capsys.readouterr().out == f"{said}\n"
+
+
 def test_two_batches_in_one_folder_take_turns(toy, results):
     results.mkdir()
     with FileLock(results / ".batch.lock"):

@@ -48,9 +48,12 @@ def run_batch(
         If it is interrupted or terminated; the message says what is cached.
     """
     if dry_run:
-        for name in outdated(names, profile):
+        left = outdated(names, profile)
+        for name in left:
             minutes = specification(name).minutes.least(profile)
             print(f"{name}: about {minutes:g} min of one core at {profile}")
+        if not left:
+            print(f"nothing to run: {len(names)} of {len(names)} experiments are done at {profile}")
         return {}
     with _lock():
         return _Batch(names, profile, jobs, cores).run()

@@ -109,7 +109,7 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
     if snakemake and not on_cluster:
         raise TypeError("--snakemake is for a cluster: --scheduler slurm")
     is_custom = bool(of_one["parameters"] or of_one["seed"])
-    if len(names) == 1 and not on_cluster and (is_custom or not dry_run):
+    if len(names) == 1 and not on_cluster:
         return _run_one(*names, profile, jobs, cores, dry_run, **of_one)
     if is_custom:
         raise TypeError("--parameter and --seed are for one experiment at a time, on this machine")
@@ -277,7 +277,12 @@ def scorecard(write_bars, rows, as_json, profile, write):
     if write and (rows or as_json):
         raise click.UsageError("--write: expected no rows and no --json beside it, as it writes all rows")
     folders = [*map(_folder_of_run, rows)]
-    if 1 <= len(rows) <= 2 and all(folders):
+    if strange := [row for row, folder in zip(rows, folders, strict=True) if "/" in row and folder is None]:
+        example = project().short(project().results / "quick" / "adf" / "cost")
+        raise KeyError(f"expected the folder of a run, as {example}, or rows, as adf:table-4, found {strange[0]!r}")
+    if any(folders) and not (len(rows) <= 2 and all(folders)):
+        raise click.UsageError(f"expected a run, two runs, or rows, found {' '.join(rows)}")
+    if any(folders):
         if as_json or profile:
             raise click.UsageError("RUN: expected no --json and no --profile beside it")
         run, *other = map(suite.run.Run.read, folders)
