@@ -2,9 +2,12 @@ import dataclasses
 import functools
 import importlib
 import itertools
+import os
+import shutil
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -186,6 +189,31 @@ def test_modules_that_a_notebook_or_a_trial_reaches_outdate_it(define, changed, 
     before = notebook_fingerprint(source), value_fingerprint(trial)
     changed(f"fairlab.{module}")
     assert (notebook_fingerprint(source) != before[0], value_fingerprint(trial) != before[1]) == (of_notebook, of_trial)
+
+
+CHANGES = """
+import os
+from pathlib import Path
+import fairlab.seeds
+from fairlab.suite.fingerprint import modules_fingerprint
+
+file, before = Path(fairlab.seeds.__file__), modules_fingerprint(["fairlab.seeds"])
+for seconds, more in enumerate(("# a remark", "more = 1")):
+    file.write_text(f"{file.read_text()}{more}\\n")
+    os.utime(file, (seconds, seconds))
+    try:
+        print(modules_fingerprint(["fairlab.seeds"]) == before)
+    except RuntimeError as error:
+        print(error)
+"""
+
+
+def test_a_module_that_has_changed_since_it_was_read_is_named(tmp_path):
+    copy = shutil.copytree(Path(fingerprint.__file__).parents[1], tmp_path / "fairlab")
+    environment = os.environ | {"PYTHONPATH": str(copy.parent)}
+    done = subprocess.run([sys.executable, "-c", CHANGES], env=environment, capture_output=True, text=True, check=True)
+    remark, change = done.stdout.splitlines()
+    assert (remark, change.partition(";")[0]) == ("True", "fairlab.seeds has changed since this process read it")
 
 
 def test_stored_files_that_are_fetched_later_outdate_a_run(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Cached trials: files that say what they are, computed once, in parallel, whatever is killed or damaged."""
 
+import importlib
 import os
 import platform
 import random
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 
 import cloudpickle
 import numpy as np
@@ -145,6 +147,22 @@ def no_data(trial):
 def test_functions_that_cannot_be_trials_are_refused(tmp_path, function, options, error, message):
     with pytest.raises(error, match=message):
         run(function, TRIALS, {}, cache=tmp_path, **options)
+
+
+@pytest.mark.parametrize("line", ["from beside import scale", "import beside"])
+def test_a_module_beside_the_notebook_that_changed_is_named(tmp_path, monkeypatch, line):
+    module, space = tmp_path / "beside.py", {"__name__": "__main__"}
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "beside", raising=False)
+    for factor, error in ((1, nullcontext()), (2, pytest.raises(RuntimeError, match="beside has changed since"))):
+        module.write_text(f"def scale(x):\n    return {factor} * x\n")
+        os.utime(module, (factor, factor))
+        if factor > 1:
+            importlib.reload(sys.modules["beside"])
+        called = line.rpartition(" ")[2].replace("beside", "beside.scale")
+        exec(f"{line}\ndef scaled(trial):\n    return {called}(trial.index)\n", space)
+        with error:  # workers would have the old one
+            assert run(space["scaled"], TRIALS, {}, cache=tmp_path / "cache") == [0, 1, 2, 3, 4]
 
 
 def test_a_key_depends_on_the_trial_and_on_all_that_it_is_given():

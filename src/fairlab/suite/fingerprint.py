@@ -12,6 +12,7 @@ import pickle
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -44,6 +45,7 @@ LEFT_OUT = frozenset(
 )
 _SOURCE = Path(__file__).parents[1]
 CachedFunction = type(cache(len))
+_READ: dict[str, str] = {}  # digests of modules when this process first read them, which is the code that it runs
 EXPORT = re.compile(r"^from \.([\w.]+) import (\w+)", re.MULTILINE)  # of a lazy package, in its stub
 # What counts of compiled code: all but where it stands.
 PARTS_OF_CODE = (
@@ -95,8 +97,12 @@ def _code(what, within) -> str:
         return f"{name} {_version(top)}"
     if what in within:
         return what.__qualname__
-    if isinstance(what, ModuleType):  # a module beside the notebook
-        return notebook_fingerprint(Path(inspect.getsourcefile(what)).read_text(encoding="utf-8"))
+    if top != "__main__":  # a module beside the notebook, which workers import
+        with suppress(TypeError):  # it has no file
+            file = Path(inspect.getsourcefile(sys.modules.get(home)))
+            _read_at(home, file, file.stat().st_mtime_ns)
+    if isinstance(what, ModuleType):
+        return notebook_fingerprint(file.read_text(encoding="utf-8"))
     if isinstance(what, FunctionType):
         digest, names = _compiled(what.__code__, what.__doc__)
         own = _used(what)
@@ -150,14 +156,19 @@ def modules_fingerprint(
     """Return a digest of modules of this package, of all that they import of it, and of the versions of libraries.
 
     Libraries are those whose name is in the code, or one of `names`. The modules `left_out` do not count.
+
+    Raises
+    ------
+    RuntimeError
+        If a module has changed since this process read it: workers would run other code than the digest says.
     """
-    reached, pending = set(), list(modules)
+    reached, pending = {}, list(modules)
     while pending:
-        if (module := pending.pop()) not in reached | left_out:
-            reached.add(module)
-            names |= _read(module)[1]
-            pending += _read(module)[2]
-    lines = [f"{module} {_read(module)[0]}" for module in sorted(reached)]
+        if (module := pending.pop()) not in reached.keys() | left_out:
+            reached[module], more, imported = _read(module)
+            names |= more
+            pending += imported
+    lines = [f"{module} {reached[module]}" for module in sorted(reached)]
     libraries = _required().keys() & {name.partition(".")[0] for name in names}
     return _digest("\n".join(lines + [f"{name} {_version(name)}" for name in sorted(libraries)]))
 
@@ -216,11 +227,19 @@ def _version(package) -> str:
 _every_package = cache(metadata.packages_distributions)
 
 
-@cache
 def _read(module) -> tuple[str, frozenset[str], frozenset[str]]:
     """Return a digest of the code of a module of this package, the names in it, and the modules that it imports."""
-    code = compile(_file(module).read_bytes(), module, "exec", dont_inherit=True, optimize=2)
-    digest, names = _compiled(code)
+    return _read_at(module, file := _file(module), file.stat().st_mtime_ns)
+
+
+@cache
+def _read_at(module, file, _) -> tuple[str, frozenset[str], frozenset[str]]:
+    """Read a module; raise unless its code is the one that was read first."""
+    digest, names = _compiled(compile(file.read_bytes(), module, "exec", dont_inherit=True, optimize=2))
+    if _READ.setdefault(module, digest) != digest:
+        raise RuntimeError(
+            f"{module} has changed since this process read it; restart the kernel, or the command, to use the new code"
+        )
     return digest, names, _imported(names)
 
 
