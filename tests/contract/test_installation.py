@@ -173,6 +173,26 @@ def test_the_lock_holds_what_the_core_and_the_extras_ask_for():
     assert others == [], "run `make lock`"
 
 
+def rows_of(page):
+    """Return the first two columns of every table of a guide, without the markup of code."""
+    text = (ROOT / "docs" / "guide" / page).read_text(encoding="utf-8")
+    return re.findall(r"^\| `?([\w.-]+)`? \| ([^|]+?) \|", text, flags=re.MULTILINE)
+
+
+def test_guides_name_every_package_with_its_extras_and_every_extra():
+    content, wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")), {}
+    extras = PROJECT["optional-dependencies"]
+    for extra, texts in (extras | content["dependency-groups"]).items():
+        for name in (Requirement(text).name for text in texts if extra != "all"):
+            wanted.setdefault(name, set()).add(extra)
+    core = {Requirement(text).name for text in PROJECT["dependencies"]}
+    listed = [row for row in rows_of("dependencies.md") if row[0] not in ("package", "---")]
+    assert {name for name, _ in listed[: len(core)]} == core
+    assert {name: {*groups.split(", ")} for name, groups in listed[len(core) :]} == wanted
+    extra = [name for name, _ in rows_of("running.md") if name not in ("extra", "---")]
+    assert sorted(extra) == sorted(extras.keys() - {"dev"})
+
+
 @pytest.mark.parametrize("name", [*LOCKS, PROGRAMS])
 def test_a_lock_has_a_hash_for_every_package_and_no_version_of_its_own(name):
     entries = re.split(r"\n(?=\S)", (ROOT / name).read_text(encoding="utf-8").strip())

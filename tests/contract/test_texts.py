@@ -122,3 +122,16 @@ def test_what_a_whole_run_takes_is_the_sum_of_what_its_experiments_take():
     said = {(name, int(m)) for name, text in pages.items() for m in re.findall(r"about (\d+) core-minutes", text)}
     wanted = {(name, 5 * round(took / 5)) for name in ("README.md", "reproduce.md", "profiles.md", "running.md")}
     assert said >= wanted and {minutes for _, minutes in said} == {5 * round(took / 5)}
+
+
+def test_the_guide_shows_what_a_run_says_that_does_not_fit():
+    text = (ROOT / "docs" / "guide" / "running.md").read_text(encoding="utf-8")
+    said, name, left = re.search(r"\nnot run: ((\S+) needs .+?, ([\d.]+) GB are available; .+)\n", text).groups()
+    assert said == f"{name} {specification(name).refusal('quick', 1, float(left))}"
+
+
+def test_pages_agree_on_what_reading_a_cached_trial_may_do():
+    for page in (ROOT / "docs" / "guide" / "cache.md", ROOT / ".github" / "SECURITY.md"):
+        said = re.findall(r"[^.]*\bpickles?\b[^.]*", " ".join(page.read_text(encoding="utf-8").split()))
+        assert any("trial" in sentence for sentence in said)
+        assert not any("never pickles" in sentence for sentence in said)
