@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from monitoring.streams import REGISTRATION, decisions, numbers
+from monitoring.test_store import ERRORS
 
 from fairlab.fairtest import Column, Correlation, DataSource, Investigation, Ratio, Sample, look_level
 from fairlab.fairtest.report import _shown_counts
@@ -147,6 +148,22 @@ def test_a_look_is_postponed_until_it_is_due_and_has_enough_rows_and_spends_noth
     assert monitor.store.plan_look(number) == 1
     with pytest.raises(RefusedError, match="not finished"):
         monitor.store.plan_look(number, is_wanted=True)
+
+
+@pytest.mark.parametrize("n_labels", [60, 500])
+def test_decisions_whose_true_label_is_not_known_yet_neither_count_nor_hold_up_looks(monitor, n_labels):
+    number, rows = monitor.register(**ERRORS, look_every={"rows": 60}, min_leaf_size=100), decisions(2000)
+    monitor.send(number, rows)
+    labels = [{"event_id": row["event_id"], "truth": row["age"] > 40} for row in rows[:n_labels]]
+    monitor.send(number, labels, kind="labels")
+    take_looks(monitor.store)
+    looks = monitor.store.look_list(number)
+    if n_labels == 60:
+        assert not looks
+        with pytest.raises(RefusedError, match=r"training set: expected at least 100 rows, found [0-9]{2}$"):
+            monitor.store.plan_look(number, is_wanted=True)
+    else:
+        assert [(one.state, one.until % 60, one.until <= 500) for one in looks] == [("done", 0, True)]
 
 
 def test_of_several_requests_for_a_look_at_a_time_one_is_granted(monitor):

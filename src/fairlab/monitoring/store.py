@@ -569,9 +569,10 @@ class Store:
             step, pause = (registration.look_every.get(unit, 0) for unit in ("rows", "seconds"))
             _refuse_jump(latest - now if pause else 0)
             fresh = (decisions.c.complete > after) & ~decisions.c.training
-            mine, sets = decisions.c.investigation == number, {"training set": ~fresh, "fresh test set": fresh}
+            sets = {"training set": ~fresh, "fresh test set": fresh}
             first = sa.select(decisions.c.complete).order_by(decisions.c.complete).limit(needed)
-            places = {name: connection.scalars(first.where(mine, which)).all() for name, which in sets.items()}
+            first = first.where(decisions.c.investigation == number, decisions.c.complete.is_not(None))  # with labels
+            places = {name: connection.scalars(first.where(which)).all() for name, which in sets.items()}
             short = [
                 f"{name}: expected at least {needed} rows, found {len(of)}"
                 for name, of in places.items()
