@@ -819,15 +819,20 @@ def send(file, investigation, event_id, look, url, token):
         print(", ".join(f"{count:,} {name}" for name, count in answer.items()))
         if not look:
             return
+        refused = None
         try:
             client.look(investigation)
-        except MonitorError as refused:  # too few rows since the last look
-            print(f"No further look: {refused}", file=sys.stderr)
+        except MonitorError as error:  # too few rows since the last look, which may have been due by itself
+            refused = error
         newest = client.wait(investigation)
+        if not newest:
+            raise ValueError(f"no look yet: {refused}")
+        if newest == earlier:
+            print(f"No further look: {refused}", file=sys.stderr)
         for number in range(min(earlier + 1, newest), newest + 1):
-            found = client.report(investigation, number) if number else {}
-            if found.get("state") != "done":
-                raise ValueError(f"look {number} gave no report: {found.get('reason', 'too few rows')}")
+            found = client.report(investigation, number)
+            if found["state"] != "done":
+                raise ValueError(f"look {number} gave no report: {found['reason']}")
             print(client.report(investigation, number, as_text=True))
 
 

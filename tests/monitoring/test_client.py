@@ -17,6 +17,7 @@ from monitoring.test_store import n_stored
 
 from fairlab import Case, audit
 from fairlab.monitoring import Client, MonitorError, monitored, registration_of, registration_of_audit
+from fairlab.monitoring.scheduler import take_looks
 
 
 @pytest.fixture
@@ -132,6 +133,33 @@ def test_from_a_table_to_a_report_and_the_effects(monitor, connect, monkeypatch)
     last = effects.iloc[-1]
     women = frame["sex"] == "f"
     assert last["low"] < frame["offer"][women].mean() - frame["offer"][~women].mean() < last["high"] < 0
+
+
+def test_a_look_that_began_by_itself_is_waited_for(monitor, connect, no_pauses, tmp_path, monkeypatch, capsys):
+    from fairlab.cli import main
+
+    number, rows, begun = monitor.register(), pd.DataFrame(decisions(1000)), []
+
+    def of_server(request):  # which looks when a look is due, just before one is asked for
+        if request.url.path.endswith("/looks"):
+            if request.method == "POST" and not begun:
+                begun.append(monitor.store.plan_look(number))
+            elif request.method == "GET" and begun:
+                take_looks(monitor.store)
+
+    monkeypatch.setattr("fairlab.monitoring.Client", lambda *_: connect(of_server))
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    call = ["monitor", "send", str(tmp_path / "rows.csv"), "--investigation", str(number), "--look", "--token", "x"]
+    assert main(call) == 0
+    found = capsys.readouterr()
+    assert "Look 1 of offers" in found.out and found.err == ""
+    assert main(call) == 0
+    found = capsys.readouterr()
+    assert "Look 1 of offers" in found.out and found.err.startswith("No further look: 409: ")
+    few = monitor.register()
+    rows[:20].to_csv(tmp_path / "rows.csv", index=False)
+    assert main([*call[:4], str(few), *call[5:]]) == 1
+    assert "fairlab: no look yet: 409: training set: expected at least 50 rows, found " in capsys.readouterr().err
 
 
 def test_true_labels_follow(monitor, connect):
