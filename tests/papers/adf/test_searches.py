@@ -187,17 +187,35 @@ def test_every_split_of_the_tree_is_among_the_best_ones_and_the_path_the_same_up
     ours, theirs = grow_path(rows, classes, np.random.default_rng(0)), path_through(rows, classes)
     known, labels = np.unique(classes, return_inverse=True)
     counts = NodeCounts(rows.min(axis=0), rows.max(axis=0), len(known))
-    cells, inside, n_same = counts.bins(rows) + labels[:, None] * len(counts.column), np.arange(len(rows)), 0
+    bins, inside, n_same = counts.bins(rows), np.arange(len(rows)), 0
     for number, condition in enumerate(theirs):
-        table = counts.of(cells[inside])
+        table = counts.of(bins, labels, inside)
         splits = counts.best_splits(table)
         assert (condition.column, condition.threshold) in {
             (int(counts.column[k]), counts.threshold(table, k)) for k in splits
         }
         n_same += n_same == number and len(splits) == 1
         inside = inside[(rows[inside, condition.column] <= condition.threshold) == condition.below]
-    assert not counts.best_splits(counts.of(cells[inside])).size, "the tree ends where nothing is left to split"
+    assert not counts.best_splits(counts.of(bins, labels, inside)).size, "the tree ends where nothing is left to split"
     assert ours[:n_same] == theirs[:n_same] != []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_compiled_loops_compute_what_their_docstrings_say(seed):
+    rng = np.random.default_rng(seed)
+    rows, labels = rng.integers(-2, 3, size=(30, 4)), rng.integers(1 + seed % 3, size=30)
+    counts, some = NodeCounts(rows.min(axis=0), rows.max(axis=0) + 1, 3), rng.choice(30, 12, replace=False)
+    bins, table = counts.bins(rows), np.zeros((3, len(counts.column)), dtype=int)
+    np.add.at(table, (labels[some, None], bins[some]), 1)
+    np.testing.assert_array_equal(counts.of(bins, labels, some), table)
+    node, places, quality = table[:, counts.column == 0].sum(axis=1), np.arange(len(counts.column)), {}
+    for place in places[table.any(axis=0)]:
+        left = table[:, (counts.column == counts.column[place]) & (places <= place)].sum(axis=1)
+        if left.sum() < 12 and node.max() < 12:
+            quality[place] = sum(-side.sum() * (1 - (side**2).sum() / side.sum() ** 2) for side in (node - left, left))
+    best = [place for place, its in quality.items() if its == max(quality.values())]
+    first = [place for k, place in enumerate(best) if k == 0 or counts.column[place] != counts.column[best[k - 1]]]
+    assert counts.best_splits(table).tolist() == first
 
 
 def test_equal_splits_are_drawn_evenly_and_nothing_to_split_has_no_path():

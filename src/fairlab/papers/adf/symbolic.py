@@ -21,6 +21,7 @@ import numpy as np
 from fairlab.adf.discrimination import Partners, SearchResult, Trace
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
+from fairlab.models.loops import compiled
 
 
 class PathCondition(NamedTuple):
@@ -79,7 +80,7 @@ class Explainer:
         """Return the conditions that `x` fulfils, from the root on."""
         picked, row = self.pick(), np.array([x])
         same = np.flatnonzero(self.known == self.classify(row)[0])
-        bins, labels = self._bins[picked], self._labels[picked]
+        bins, labels = self._bins.take(picked, axis=0), self._labels[picked]
         bins[0], labels[0] = self.counts.bins(row)[0], same[0] if same.size else len(self.known)
         return follow(self.counts, bins, labels, self.rng)
 
@@ -117,9 +118,8 @@ def follow(counts: "NodeCounts", bins: np.ndarray, labels: np.ndarray, rng: np.r
     labels : ndarray of int of shape (n_rows,)
         Number of its class.
     """
-    cells = bins + (labels * len(counts.column))[:, None]
     path, inside = [], np.arange(len(bins))
-    table = counts.of(cells)
+    table = counts.of(bins, labels, inside)
     while (splits := counts.best_splits(table)).size:
         split = splits[rng.integers(len(splits))]
         column = counts.column[split]
@@ -129,7 +129,8 @@ def follow(counts: "NodeCounts", bins: np.ndarray, labels: np.ndarray, rng: np.r
         share = len(stay) / len(inside)
         path.append(PathCondition(int(column), bool(below), counts.threshold(table, split), share))
         # Counting the smaller side will do.
-        table = counts.of(cells[stay]) if len(stay) < len(leave) else table - counts.of(cells[leave])
+        fewer = counts.of(bins, labels, stay if len(stay) < len(leave) else leave)
+        table = fewer if len(stay) < len(leave) else table - fewer
         inside = stay
     return path
 
@@ -160,32 +161,15 @@ class NodeCounts:
         """Return where a table counts each value, shape (n_rows, n_attributes)."""
         return rows + self._shift
 
-    def of(self, cells: np.ndarray) -> np.ndarray:
-        """Return the counts of bins, those of the second class moved on by as many as there are, and so on."""
-        return np.bincount(cells.ravel(), minlength=self._shape[0] * self._shape[1]).reshape(self._shape)
+    def of(self, bins: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the counts of some of the rows, shape (n_classes, n_bins)."""
+        table = np.zeros(self._shape, dtype=np.int64)
+        _count(bins, labels, rows, table)
+        return table
 
     def best_splits(self, table: np.ndarray) -> np.ndarray:
         """Return the bins after which a node is split best, one for each column that does; none if it is a leaf."""
-        bins = np.flatnonzero(table.any(axis=0))
-        counted, column = table[:, bins].astype(float), self.column[bins]
-        node = counted.sum(axis=1, keepdims=True) / (column[-1] + 1)  # every column counts every row
-        n = node.sum()
-        if node.max() == n:
-            return bins[:0]
-        left = counted.cumsum(axis=1) - node * column
-        n_left = left.sum(axis=0)
-        inner = n_left < n
-        bins, left, n_left = bins[inner], left[:, inner], n_left[inner]
-        if not bins.size:
-            return bins
-        right, n_right = node - left, n - n_left
-        # Rounding decides between splits that are equal, so it is done in the order in which scikit-learn does it.
-        impurity = [
-            1 - (side * side).sum(axis=0) / (count * count) for side, count in ((left, n_left), (right, n_right))
-        ]
-        quality = -n_right * impurity[1] - n_left * impurity[0]
-        best = bins[quality == quality.max()]
-        return best if len(best) == 1 else best[np.diff(self.column[best], prepend=-1) > 0]
+        return _best_splits(table, self.column)
 
     def threshold(self, table: np.ndarray, split: int) -> int:
         """Return the middle between the value of a bin and the next one that occurs, rounded down.
@@ -199,6 +183,60 @@ class NodeCounts:
         """
         following = split + 1 + table[:, split + 1 :].any(axis=0).argmax()
         return int((self.value[split] + self.value[following]) // 2)
+
+
+@compiled
+def _count(bins, labels, rows, table):
+    """Count rows by class and by value of every column.
+
+    In NumPy::
+
+        np.add.at(table, (labels[rows, None], bins[rows]), 1)
+    """
+    for row in rows:
+        for column in range(bins.shape[1]):
+            table[labels[row], bins[row, column]] += 1
+
+
+@compiled
+def _best_splits(table, column):
+    """Return the bins after which a node is split best, of each column the first.
+
+    In NumPy, for a bin that occurs and is not the last one of its column::
+
+        node, left = table[:, column == 0].sum(axis=1), table[:, (column == column[bin]) & (bins <= bin)].sum(axis=1)
+        sides = node - left, left
+        quality = sum(-side.sum() * (1 - (side**2).sum() / side.sum() ** 2) for side in sides)
+
+    Rounding decides between splits that are equal, so it is done in the order in which scikit-learn does it.
+    """
+    n_classes, n_columns = len(table), column[-1] + 1
+    best, found, n_found = -np.inf, np.empty(n_columns, np.int64), 0
+    node, left = np.zeros(n_classes), np.zeros(n_classes)
+    for i in range(n_classes):
+        node[i] = table[i].sum() / n_columns  # every column counts every row
+    n, n_left = node.sum(), 0.0
+    if node.max() == n:
+        return found[:0]
+    for bin in range(len(column)):
+        if bin == 0 or column[bin] != column[bin - 1]:
+            left[:], n_left = 0, 0.0
+        here = table[:, bin].sum()
+        left += table[:, bin]
+        n_left += here
+        if here == 0 or n_left == n:
+            continue
+        n_right, of_left, of_right = n - n_left, 0.0, 0.0
+        for i in range(n_classes):
+            of_left += left[i] * left[i]
+            of_right += (node[i] - left[i]) * (node[i] - left[i])
+        quality = -n_right * (1 - of_right / (n_right * n_right)) - n_left * (1 - of_left / (n_left * n_left))
+        if quality > best:
+            best, n_found = quality, 0
+        if quality == best and (n_found == 0 or column[found[n_found - 1]] != column[bin]):
+            found[n_found] = bin
+            n_found += 1
+    return found[:n_found]
 
 
 # Smaller ranks are explored first: inputs of the local search, then seeds, then inputs of the global search.
