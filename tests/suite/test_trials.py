@@ -152,6 +152,7 @@ def test_functions_that_cannot_be_trials_are_refused(tmp_path, function, options
 @pytest.mark.parametrize("line", ["from beside import scale", "import beside"])
 def test_a_module_beside_the_notebook_that_changed_is_named(tmp_path, monkeypatch, line):
     module, space = tmp_path / "beside.py", {"__name__": "__main__"}
+    monkeypatch.setattr("fairlab.suite.trials._IS_WORKER", True)  # workers of another test do not find the module
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "beside", raising=False)
     for factor, error in ((1, nullcontext()), (2, pytest.raises(RuntimeError, match="beside has changed since"))):
