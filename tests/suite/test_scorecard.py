@@ -595,7 +595,7 @@ def test_two_runs_are_set_beside_one_another(toy, capsys):
         "1 of 4 rows are other than in the other run",
     ]
     for wrong, message in (
-        (["toy"], "expected a paper, or a table or figure"),
+        (["toy"], "expected a run, two runs, or rows, found "),
         ([other], "expected two runs of one experiment, found toy/mean and toy/other"),
         (["--json"], "RUN: expected no --json and no --profile beside it"),
         (["--profile", "quick"], "RUN: expected no --json and no --profile beside it"),
