@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
+from scipy.special import stdtr, stdtrit
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
@@ -17,7 +18,9 @@ from fairlab.fliptest import (
     transparency_report,
 )
 from fairlab.fliptest.transparency import differences_in_words
-from fairlab.statistics import difference_bounds, exclusive_correlation
+from fairlab.statistics import difference_bounds, exclusive_correlation, smallest_effect
+from fairlab.transport import ColumnCosts
+from fairlab.transport.cost import cost_matrix
 
 
 def hire(X):
@@ -172,12 +175,44 @@ def test_opposite_rules_flip_everybody():
     tables = groups(90)
     decisions = tables[0]["a"] > 0, tables[1]["a"] <= 0
     result, again, fewer = (counterpart_test(tables, decisions, n_people=n) for n in (5_000, 5_000, 60))
-    assert (result.estimate > 0.6, result.low > 0.4, result.p_value() < 1e-6) == (True, True, True)
+    assert (result.estimate > 0.6, result.low > 0.3, result.p_value() < 1e-3) == (True, True, True)
     of_both = result.odd[["counterpart_favourable", "second_favourable"]]
     assert of_both.ne(result.odd["favourable"], axis=0).all(axis=None)
     assert result.odd["cost"].is_monotonic_increasing
     pd.testing.assert_frame_equal(again.triples, result.triples)
     assert (len(result.triples), len(fewer.triples)) == (60, 40)
+
+
+def test_people_near_one_threshold_flip_together():
+    # Both groups are alike in one number: those who are near the threshold have counterparts on the same side of it.
+    rng, found = np.random.default_rng(0), 0
+    for _ in range(100):
+        tables = [pd.DataFrame({"a": rng.normal(size=300)}) for _ in range(2)]
+        found += counterpart_test(tables, [table["a"] > 0.5 for table in tables]).p_value() <= 0.05
+    assert found <= 5  # 15 if triples are taken as independent
+
+
+def test_parts_are_matched_by_themselves():
+    tables = groups(90)
+    decisions = [(table["a"] > 0).to_numpy() for table in tables]
+    test = counterpart_test(tables, decisions)
+    error = test.parts[:, 0].std(ddof=1) / len(test.parts) ** 0.5
+    assert test.parts.shape == (10, 2) and error > 0
+    assert test.low <= test.estimate - stdtrit(9, 0.975) * error and test.interval(0.95) == (test.low, test.high)
+    assert test.p_value(-1.0) == pytest.approx(2 * stdtr(9, -(1 + test.estimate) / error))
+    assert test.smallest(0.05) == pytest.approx(smallest_effect(test.low, test.high, 0.95, 0.05))
+    rng, last = np.random.default_rng(0), slice(27, 30)
+    thirds = [rng.permutation(90).reshape(3, 30) for _ in range(2)]
+    excess, flips = [], []
+    for of, other in ((0, 1), (1, 0)):
+        people, candidates = thirds[of][0], thirds[other][1:]
+        costs = cost_matrix(ColumnCosts(), tables[of].iloc[people], tables[other].iloc[np.concatenate(candidates)])
+        chosen = [linear_sum_assignment(half[last, last])[1] for half in np.hsplit(costs, 2)]
+        matched = [third[last][places] for third, places in zip(candidates, chosen, strict=True)]
+        own, (first, second) = decisions[of][people[last]], (decisions[other][places] for places in matched)
+        excess += [*((first != own) & (second != own)) - 0.5 * (first != second)]
+        flips += [*(first != own)]
+    assert test.parts[-1].tolist() == pytest.approx([np.mean(excess), np.mean(flips)])
 
 
 def test_nobody_is_in_two_triples():

@@ -13,7 +13,7 @@ from fairlab.fliptest import counterpart_test
 
 N_MODELS = 50  # of each kind
 N_FURTHER = 10
-CONFIDENCE = 0.95
+CONFIDENCE, STRICT = 0.95, 0.005
 # All combinations of a number, a text and a truth value.
 CELLS = pd.DataFrame(
     [(a, b, c) for a in range(20) for b in ("x", "y", "z") for c in (False, True)], columns=["number", "text", "flag"]
@@ -147,9 +147,33 @@ def outcomes(n_models: int = N_MODELS, n_further: int = N_FURTHER) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
-def statements(found: pd.DataFrame) -> pd.DataFrame:
+def outcomes_of_one_number(n_models: int = 300, n_further: int = N_FURTHER) -> pd.DataFrame:
+    """Return one row per model that reads one number, of which both groups have the same distribution.
+
+    All who are near the threshold have counterparts on the same side of it. Every other model asks more of one group.
+    """
+    rows = []
+    for k in range(n_models):
+        rng = np.random.default_rng([len(KINDS), k])
+        n, threshold, more = rng.integers(100, 900), rng.normal(), k % 2 * rng.uniform(0.2, 0.8)
+
+        def matched(n=n, limits=(threshold, threshold + more), rng=rng):
+            people = [pd.DataFrame({"number": rng.normal(size=n)}) for _ in range(2)]
+            return counterpart_test(
+                people, [(each["number"] > limit) for each, limit in zip(people, limits, strict=True)]
+            )
+
+        test = matched()
+        truth = np.mean([matched().estimate for _ in range(n_further)]) if more else 0.0
+        held, found = test.low <= truth <= test.high, test.p_value() <= 1 - CONFIDENCE
+        rows.append({"fair": not more, "held": held, "found": found, "strictly": test.p_value() <= STRICT})
+    return pd.DataFrame(rows)
+
+
+def statements(found: pd.DataFrame, of_one_number: pd.DataFrame) -> pd.DataFrame:
     """Return how many models each promise was kept for."""
     fair, of = found["fair"], found["kind"].eq
+    fair_of_one = of_one_number[of_one_number["fair"]]
     kept = {
         "the interval of the selection rate difference holds the truth": (found["difference held"], CONFIDENCE),
         "the interval of the excess decision flips holds their mean over 10 further tables": (
@@ -166,6 +190,12 @@ def statements(found: pd.DataFrame) -> pd.DataFrame:
             found.loc[of("opposite"), "flips found"],
             CONFIDENCE,
         ),
+        "of one number, the interval of the excess decision flips holds their mean": (
+            of_one_number["held"],
+            CONFIDENCE,
+        ),
+        "fair models of one number: no excess decision flips are found": (~fair_of_one["found"], CONFIDENCE),
+        "fair models of one number: none are found at 0.005": (~fair_of_one["strictly"], 1 - STRICT),
     }
     return truth.tabulate((name, held, stated) for name, (several, stated) in kept.items() for held in several)
 
@@ -183,8 +213,8 @@ def test_fair_models_are_fair_by_enumeration():
 
 @pytest.mark.slow
 def test_promises_are_kept():
-    truth.check_committed("fliptest", statements(outcomes()))
+    truth.check_committed("fliptest", statements(outcomes(), outcomes_of_one_number()))
 
 
 if __name__ == "__main__":
-    truth.main("fliptest", lambda: statements(outcomes()))
+    truth.main("fliptest", lambda: statements(outcomes(), outcomes_of_one_number()))

@@ -6,17 +6,28 @@ everybody gets two counterparts, from separate halves of the other group: two co
 the map makes of that person, and where their decisions differ, that is the chance of the match. Where group membership
 does not matter, the person is no other than the two, and so the odd one out of three in at most a third of the cases in
 which the three are not decided alike.
+
+The triples are not independent: where people are matched on one number, all who are near a threshold have counterparts
+on the same side of it, so that their flips come and go together. How far the shares vary is therefore also seen in
+parts of the people that are matched by themselves, and the wider of both intervals counts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtr, stdtrit
 
 from fairlab.checks import FRACTION, align, check_binary, check_count, check_kind, check_seed, checked
-from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation, rate_bounds
+from fairlab.statistics import (
+    difference_bounds,
+    difference_p_value,
+    exclusive_correlation,
+    rate_bounds,
+    smallest_effect,
+)
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
 from fairlab.transport.exact import best_match
@@ -25,6 +36,9 @@ from fairlab.transport.exact import best_match
 LEAST_MATCHED = 30
 # The most that are: exact transport grows with the cube.
 MOST_PEOPLE = 2_100
+# Parts of the people that are matched by themselves: so many, fewer where each would get too few people of a third.
+MOST_PARTS, LEAST_PARTS, LEAST_OF_PART = 20, 5, 3
+DECISIONS = ["favourable", "counterpart_favourable", "second_favourable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +51,8 @@ class CounterpartTest:
         One row per person: ``person``, ``counterpart``, ``second_counterpart``, row labels; ``group``, 0 or 1;
         ``favourable``, ``counterpart_favourable``, ``second_favourable``, the decisions; ``cost``, the mean one of both
         matches.
+    parts : ndarray of shape (n_parts, 2)
+        The estimate and the flips of each part of the people, matched by itself.
     estimate : float
         Share of people who are decided otherwise than their counterpart, less the share of those whose two counterparts
         are decided differently. 0 or less where flips are no more than the chance of the match.
@@ -55,6 +71,7 @@ class CounterpartTest:
     """
 
     triples: pd.DataFrame
+    parts: np.ndarray
     estimate: float
     low: float
     high: float
@@ -62,7 +79,12 @@ class CounterpartTest:
 
     @cached_property
     def _shares(self) -> tuple[tuple, dict]:
-        return _shares(self.triples)
+        return _shares(*_counts(self.triples[DECISIONS].to_numpy().T), len(self.triples))
+
+    @property
+    def _errors(self) -> np.ndarray:
+        """Standard errors of the estimate and the flips, as far as parts of the people vary."""
+        return _errors(self.parts)
 
     @property
     def odd(self) -> pd.DataFrame:
@@ -81,12 +103,24 @@ class CounterpartTest:
         if self.estimate <= margin:
             return 1.0
         counts, options = self._shares
-        return difference_p_value(*counts, margin, **options)
+        error = self._errors[0]
+        by_parts = 2 * stdtr(len(self.parts) - 1, (margin - self.estimate) / error) if error else 0.0
+        return max(difference_p_value(*counts, margin, **options), float(by_parts))
 
     @property
     def flips(self) -> float:
         """Share of people who are decided otherwise than their first counterpart, be it by chance or not."""
         return float((self.triples["favourable"] != self.triples["counterpart_favourable"]).mean())
+
+    def interval(self, confidence_level: float) -> tuple[float, float]:
+        """Return the confidence interval of the estimate at another level."""
+        counts, options = self._shares
+        bounds = difference_bounds(*counts, confidence_level=confidence_level, **options)
+        return _wider(bounds, self.estimate, self._errors[0], len(self.parts), confidence_level)
+
+    def smallest(self, alpha: float, margin: float = 0.0) -> float:
+        """Return the smallest excess that is found at a level with a power of about 80%."""
+        return smallest_effect(*self.interval(1 - alpha), 1 - alpha, alpha, margin)
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
         """Return bounds at another level of what flips with the group: the excess from below, all `flips` from above.
@@ -95,11 +129,11 @@ class CounterpartTest:
         seldom the odd one out: a model that flips many decisions by a group may have an excess of 0, while both
         counterparts of one person are often decided differently.
         """
-        counts, options = self._shares
-        low, high = difference_bounds(*counts, confidence_level=confidence_level, **options)
+        low, high = self.interval(confidence_level)
         n = len(self.triples)
-        most = rate_bounds(round(self.flips * n), n, confidence_level=confidence_level)[2]
-        return max(float(low), 0.0), max(float(high), float(most))
+        of_flips = rate_bounds(round(self.flips * n), n, confidence_level=confidence_level)[1:]
+        most = _wider(of_flips, self.flips, self._errors[1], len(self.parts), confidence_level)[1]
+        return max(low, 0.0), max(high, min(most, 1.0))
 
 
 @checked(confidence_level=FRACTION, random_state=check_seed, n_people=partial(check_count, least=LEAST_MATCHED))
@@ -156,11 +190,16 @@ def counterpart_test(
     size = min(smaller, n_people) // 3
     rng = np.random.default_rng(random_state)
     thirds = [rng.permutation(len(table))[: 3 * size].reshape(3, size) for table in tables]
-    parts = [_triples(tables, decisions, thirds, group, cost or ColumnCosts()) for group in (0, 1)]
-    triples = pd.concat(parts, ignore_index=True)
-    ((n_odd, n_split), (n, _)), options = _shares(triples)
-    low, high = difference_bounds([n_odd, n_split], [n, n], confidence_level=confidence_level, **options)
-    return CounterpartTest(triples, (n_odd - 0.5 * n_split) / n, float(low), float(high), confidence_level)
+    costs = [_costs(tables, thirds, group, cost or ColumnCosts()) for group in (0, 1)]
+    triples = pd.concat(
+        [_triples(tables, decisions, thirds, group, costs[group]) for group in (0, 1)], ignore_index=True
+    )
+    n_parts = np.clip(size // LEAST_OF_PART, LEAST_PARTS, MOST_PARTS)
+    parts = np.array_split(np.arange(size), n_parts)
+    of_parts = np.array([_part(decisions, thirds, costs, people) for people in parts])
+    test = CounterpartTest(triples, of_parts, _estimate(triples[DECISIONS].to_numpy().T), 0.0, 0.0, confidence_level)
+    low, high = test.interval(confidence_level)
+    return replace(test, low=low, high=high)
 
 
 def is_odd(triples: pd.DataFrame) -> pd.Series:
@@ -169,15 +208,38 @@ def is_odd(triples: pd.DataFrame) -> pd.Series:
     return differs.all(axis=1)
 
 
-def _shares(triples: pd.DataFrame) -> tuple[tuple, dict]:
-    """Return the counts that `difference_bounds` takes, and its options.
+def _counts(decided: np.ndarray) -> tuple[int, int]:
+    """Return how many people are the odd one out, and how many have two counterparts who are decided differently.
 
-    A triple counts 1 if the person is the odd one out, minus a half if a counterpart is: a person differs then from one
-    of two. Both are shares of one sample, of which nothing is in both.
+    `decided` are the decisions on people, their counterparts and their second counterparts, shape (3, n).
     """
-    split = triples["counterpart_favourable"] != triples["second_favourable"]
-    n_odd, n_split, n = int(is_odd(triples).sum()), int(split.sum()), len(triples)
+    person, first, second = decided
+    return int(((first != person) & (second != person)).sum()), int((first != second).sum())
+
+
+def _estimate(decided: np.ndarray) -> float:
+    """Return the excess of flips: a person who is the odd one out counts 1, one with a counterpart who is, minus 1/2.
+
+    A person differs from one of two counterparts then.
+    """
+    n_odd, n_split = _counts(decided)
+    return (n_odd - 0.5 * n_split) / decided.shape[1]
+
+
+def _shares(n_odd: int, n_split: int, n: int) -> tuple[tuple, dict]:
+    """Return the counts that `difference_bounds` takes, and its options: shares of one sample; nobody is both."""
     return ([n_odd, n_split], [n, n]), {"factor": 0.5, "correlation": exclusive_correlation(n_odd, n_split, n)}
+
+
+def _errors(parts: np.ndarray) -> np.ndarray:
+    """Return the standard errors of means over parts; with more people they shrink as those of the whole."""
+    return parts.std(axis=0, ddof=1) / np.sqrt(len(parts))
+
+
+def _wider(bounds, estimate: float, error: float, n_parts: int, confidence_level: float) -> tuple[float, float]:
+    """Return the wider of given bounds and those of Student's t about the estimate, at each end."""
+    half = stdtrit(n_parts - 1, (1 + confidence_level) / 2) * error
+    return min(float(bounds[0]), estimate - half), max(float(bounds[1]), estimate + half)
 
 
 def _checked(decisions, tables):
@@ -194,14 +256,19 @@ def _checked(decisions, tables):
     return [check_binary(decision, "decisions").astype(bool) for decision in decisions]
 
 
-def _triples(tables, decisions, thirds, group, cost):
-    """Return one row per person of a group's first third, with their counterparts from the other group's others."""
+def _costs(tables, thirds, group, cost) -> list[np.ndarray]:
+    """Return the costs between a group's first third and each of the other group's others."""
     other = 1 - group
     people, *candidates = thirds[group][0], *thirds[other][1:]
     costs = cost_matrix(cost, tables[group].iloc[people], tables[other].iloc[np.concatenate(candidates)])
-    halves = np.split(costs, 2, axis=1)
-    matched = [best_match(half) for half in halves]
-    first, second = (chosen[match] for chosen, match in zip(candidates, matched, strict=True))
+    return np.split(costs, 2, axis=1)
+
+
+def _triples(tables, decisions, thirds, group, costs):
+    """Return one row per person of a group's first third, with their counterparts from the other group's others."""
+    other, people = 1 - group, thirds[group][0]
+    matched = [best_match(half) for half in costs]
+    first, second = (chosen[match] for chosen, match in zip(thirds[other][1:], matched, strict=True))
     each = np.arange(len(people))
     return pd.DataFrame(
         {
@@ -212,6 +279,17 @@ def _triples(tables, decisions, thirds, group, cost):
             "favourable": decisions[group][people],
             "counterpart_favourable": decisions[other][first],
             "second_favourable": decisions[other][second],
-            "cost": sum(half[each, match] for half, match in zip(halves, matched, strict=True)) / 2,
+            "cost": sum(half[each, match] for half, match in zip(costs, matched, strict=True)) / 2,
         }
     )
+
+
+def _part(decisions, thirds, costs, people) -> tuple[float, float]:
+    """Return the estimate and the flips of some places of each third, matched among themselves."""
+    decided = []
+    for group, other in ((0, 1), (1, 0)):
+        matched = [people[best_match(half[np.ix_(people, people)])] for half in costs[group]]
+        counterparts = [decisions[other][third[match]] for third, match in zip(thirds[other][1:], matched, strict=True)]
+        decided.append([decisions[group][thirds[group][0][people]], *counterparts])
+    decided = np.concatenate(decided, axis=1)
+    return _estimate(decided), float((decided[0] != decided[1]).mean())

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from fairlab.cases.groups import losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
 from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST_PEOPLE, CounterpartTest, counterpart_test, is_odd
 from fairlab.fliptest.transparency import differences_in_words
-from fairlab.statistics import smallest_effect
 
 # Groups of one sensitive column that are looked at, the largest first.
 MOST_MATCHED = 10
@@ -128,7 +126,7 @@ def _flips(case, pair, matched: CounterpartTest):
         f"of {percent(matched.flips)} in all" + (f": {direction}" if estimate and direction else ""),
         measure="excess_flip_rate",
         test=matched.p_value,
-        smallest=partial(smallest_effect, matched.low, matched.high, matched.confidence_level),
+        smallest=matched.smallest,
         bounds=matched.bounds,
         most=matched.flips,
         by_group=by_group,
