@@ -272,7 +272,9 @@ def sensitive_directions(
     return np.vstack([rows, np.eye(len(names))[~free]])
 
 
-def chance_p_values(X: np.ndarray, attributes: np.ndarray, *, random_state=0) -> np.ndarray:
+def chance_p_values(
+    X: np.ndarray, attributes: np.ndarray, *, n_permutations: int = N_PERMUTATIONS, random_state=0
+) -> np.ndarray:
     """Return p-values of "the features do not show the attribute", by permutations of the rows, shape (n_attributes,).
 
     An attribute is shown as far as a linear regression on the features explains it, in standard deviations over the
@@ -285,14 +287,15 @@ def chance_p_values(X: np.ndarray, attributes: np.ndarray, *, random_state=0) ->
     X : ndarray of shape (n_rows, n_features)
     attributes : ndarray of shape (n_rows, n_attributes)
         Zeros and ones, both present.
+    n_permutations : int
     random_state : int or Generator
     """
     rng, basis = np.random.default_rng(random_state), orth(X - X.mean(axis=0))
     centred = attributes - attributes.mean(axis=0)
     at_once = max(1, ENTRIES_AT_ONCE // attributes.size)
     shown = [np.square(basis.T @ centred).sum(axis=0)[None]]
-    for start in range(0, N_PERMUTATIONS, at_once):
-        size = min(at_once, N_PERMUTATIONS - start)
+    for start in range(0, n_permutations, at_once):
+        size = min(at_once, n_permutations - start)
         permuted = np.hstack([centred[rng.permutation(len(X))] for _ in range(size)])
         shown.append(np.square(basis.T @ permuted).sum(axis=0).reshape(size, -1))
     shown = np.concatenate(shown) - np.mean(np.concatenate(shown), axis=0)

@@ -8,7 +8,6 @@ from scipy import stats
 from scipy.special import expit
 from scipy.stats import norm
 
-from fairlab import fair_metric
 from fairlab.cases import Case
 from fairlab.fair_metric import FairMetric, chance_p_values, sensitive_directions
 from fairlab.individual_fairness import (
@@ -27,6 +26,7 @@ from fairlab.individual_fairness.linearised import (
     Sums,
     by_chance,
     changes,
+    linearised_ratio,
     log_odds_slopes,
     loss,
     loss_ratios,
@@ -62,6 +62,24 @@ def test_the_interval_and_p_value_of_a_mean_ratio_by_hand():
     assert ratio.bounds(0.95) == pytest.approx((low, 1.6 + quantile * 0.2))
     assert ratio.bounds(0.995)[0] == 1  # at this level, chance may have made all of it
     assert [ratio.p_value(limit) for limit in (1.0, low, 1.5)] == [0.01, pytest.approx(0.05), 1]
+
+
+def test_the_smallest_mean_ratio_is_found_in_about_four_of_five_cases():
+    ratio = MeanRatio(np.full(4, 1.5), np.ones(4), 0.1, 19, 0.01, 1.6, 0.2)
+    for alpha in (0.05, 0.001):
+        away = (ratio.smallest(alpha, 1.25) - 1.25) / ratio.error
+        assert stats.nct.sf(stats.t.ppf(1 - alpha / 2, 19), 19, away) == pytest.approx(0.8, abs=0.03)
+
+
+def test_chance_is_refuted_below_the_least_p_value_of_a_thousand_permutations():
+    rng = np.random.default_rng(0)
+    group = np.arange(300) % 2
+    X = np.column_stack([group + 0.3 * rng.normal(size=300), rng.normal(size=300)])
+    slopes, margin, fall = np.tile([1.0, 0.0], (300, 1)), rng.normal(size=300), np.zeros(300)
+    found, _, _ = linearised_ratio(X, np.eye(2)[group], margin, slopes, fall, random_state=0)
+    assert found.p_of_chance == 1 / 5_000
+    by_chance, _, _ = linearised_ratio(X, np.eye(2)[rng.permutation(group)], margin, slopes, fall, random_state=0)
+    assert by_chance.p_of_chance > 0.01
 
 
 def test_what_the_sensitive_feature_changes_makes_chance_no_more_certain():
@@ -345,16 +363,15 @@ def rare_categories(rng):
 
 
 @pytest.mark.parametrize("drawn", [many_columns, rare_categories])
-def test_what_shows_by_chance_shows_as_seldom_as_stated(drawn, monkeypatch):
-    monkeypatch.setattr(fair_metric, "N_PERMUTATIONS", 99)
+def test_what_shows_by_chance_shows_as_seldom_as_stated(drawn):
     p_values = []
     for seed in range(60):
         X, group = drawn(np.random.default_rng(seed))
-        p_values.append(chance_p_values(X, np.column_stack([group, 1 - group]), random_state=seed))
+        p_values.append(chance_p_values(X, np.column_stack([group, 1 - group]), n_permutations=99, random_state=seed))
     assert (np.array(p_values) <= 0.05).mean() <= 0.12  # a likelihood-ratio test has half of many columns
     assert np.ptp(p_values, axis=1).max() == pytest.approx(0)  # of two groups, which show alike
     shown = np.column_stack([3 * group + np.random.default_rng(2).normal(size=len(group)), X])
-    assert chance_p_values(shown, group[:, None]) == pytest.approx(0.01)
+    assert chance_p_values(shown, group[:, None], n_permutations=99) == pytest.approx(0.01)
 
 
 def test_a_gradient_in_units_agrees_with_finite_differences():

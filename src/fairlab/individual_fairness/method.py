@@ -20,15 +20,17 @@ from fairlab.individual_fairness.auditing import FOUR_FIFTHS
 from fairlab.individual_fairness.linearised import (
     MAX_LOG_ODDS,
     MAX_PROBABILITY,
+    N_PERMUTATIONS,
+    N_REFINED,
     MeanRatio,
     Scorer,
+    is_least,
     linearised_ratio,
     log_odds_slopes,
     loss,
     rows_per_person,
 )
 from fairlab.seeds import derive_seed
-from fairlab.statistics import smallest_effect
 
 MOST_PEOPLE = 500  # whose slopes are asked for, or who are attacked
 N_STEPS = 40  # of the attack
@@ -157,7 +159,10 @@ class IndividualFairness(Method):
         if people.free.any():
             directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
             random_state = derive_seed(self.random_state, self.title, name)
-            p_values = chance_p_values(people.X, membership, random_state=random_state)
+            shuffled = partial(chance_p_values, people.X, membership, random_state=random_state)
+            p_values = shuffled(n_permutations=N_PERMUTATIONS)
+            if is_least(p_values.min()):
+                p_values = shuffled(n_permutations=N_REFINED)
         alpha = 1 - self.confidence_level
         shown = p_values <= alpha
         basis = subspace_basis(people.X, membership[:, shown], directions[shown], alpha=alpha)
@@ -216,7 +221,7 @@ class IndividualFairness(Method):
             f"where up to {limit:g} counts as fair{more}",
             measure="loss_ratio",
             test=found.p_value,
-            smallest=partial(smallest_effect, low, high, self.confidence_level),
+            smallest=found.smallest,
             bounds=found.bounds,
             limit=limit,
         )
