@@ -206,6 +206,19 @@ def test_bounds_of_a_correlation_by_hand():
     assert found == pytest.approx(np.tanh(np.arctanh(0.3) + np.array([-half, half])))
 
 
+def test_influences_on_a_correlation_are_those_of_leaving_one_pair_out():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, size=1_000)
+    y = 0.5 * x + x * rng.uniform(-1, 1, size=1_000)  # the spread grows with x: 1 / sqrt(n - 3) is too narrow
+    r, without = np.corrcoef(x, y)[0, 1], np.arange(1_000)
+    left_out = np.array([np.corrcoef(x[without != i], y[without != i])[0, 1] for i in without])
+    squared = (999 * (r - left_out)) ** 2
+    found = correlation_bounds(x, y, confidence_level=0.95)
+    by_hand = correlation_bounds_by_sums(1_000, r, squared.mean(), squared.var(), confidence_level=0.95)
+    assert found[:2] == pytest.approx(by_hand[:2], abs=0.002)
+    assert found[1] - np.tanh(np.arctanh(r) + 1.96 / 997**0.5) > 0.002
+
+
 def test_correlation_of_perfect_lines():
     low, high, p_value = correlation_bounds(np.arange(20.0), -np.arange(20.0), confidence_level=0.95)
     assert -1 <= low <= high < -0.999 and p_value < 1e-6
