@@ -79,12 +79,14 @@ class CounterpartTest:
 
     @cached_property
     def _shares(self) -> tuple[tuple, dict]:
-        return _shares(*_counts(self.triples[DECISIONS].to_numpy().T), len(self.triples))
+        """What `difference_bounds` takes: counts, and options. Both are shares of one sample; nobody is in both."""
+        counts, n = _counts(self.triples[DECISIONS].to_numpy().T), len(self.triples)
+        return (counts, [n, n]), {"factor": 0.5, "correlation": exclusive_correlation(*counts, n)}
 
     @property
     def _errors(self) -> np.ndarray:
-        """Standard errors of the estimate and the flips, as far as parts of the people vary."""
-        return _errors(self.parts)
+        """Standard errors of the estimate and the flips: of means over parts, which shrink as those of the whole do."""
+        return self.parts.std(axis=0, ddof=1) / np.sqrt(len(self.parts))
 
     @property
     def odd(self) -> pd.DataFrame:
@@ -116,7 +118,8 @@ class CounterpartTest:
         """Return the confidence interval of the estimate at another level."""
         counts, options = self._shares
         bounds = difference_bounds(*counts, confidence_level=confidence_level, **options)
-        return _wider(bounds, self.estimate, self._errors[0], len(self.parts), confidence_level)
+        low, high = _wider(bounds, self.estimate, self._errors[0], len(self.parts), confidence_level)
+        return max(low, -0.5), min(high, 1.0)  # if every counterpart, or every person, is the odd one out
 
     def smallest(self, alpha: float, margin: float = 0.0) -> float:
         """Return the smallest excess that is found at a level with a power of about 80%."""
@@ -224,16 +227,6 @@ def _estimate(decided: np.ndarray) -> float:
     """
     n_odd, n_split = _counts(decided)
     return (n_odd - 0.5 * n_split) / decided.shape[1]
-
-
-def _shares(n_odd: int, n_split: int, n: int) -> tuple[tuple, dict]:
-    """Return the counts that `difference_bounds` takes, and its options: shares of one sample; nobody is both."""
-    return ([n_odd, n_split], [n, n]), {"factor": 0.5, "correlation": exclusive_correlation(n_odd, n_split, n)}
-
-
-def _errors(parts: np.ndarray) -> np.ndarray:
-    """Return the standard errors of means over parts; with more people they shrink as those of the whole."""
-    return parts.std(axis=0, ddof=1) / np.sqrt(len(parts))
 
 
 def _wider(bounds, estimate: float, error: float, n_parts: int, confidence_level: float) -> tuple[float, float]:
