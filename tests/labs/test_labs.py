@@ -189,6 +189,17 @@ def test_work_is_not_written_over_and_no_lab_run_for_a_folder_that_cannot_be_mad
         build(tmp_path / place)
 
 
+def test_a_failed_build_leaves_its_folder_empty(tmp_path, monkeypatch):
+    def fail(students):
+        assert any(students.iterdir())
+        raise RuntimeError("no wheel")
+
+    monkeypatch.setattr("fairlab.labs.course.write_requirements", fail)
+    with pytest.raises(RuntimeError, match="no wheel"):
+        build(tmp_path / "made", course=3, labs=[LAB])
+    assert list(tmp_path.rglob("*")) == [tmp_path / "made"]
+
+
 @pytest.fixture(scope="module")
 def unzipped(tmp_path_factory, course):
     """The folder of a student who unzipped a lab."""

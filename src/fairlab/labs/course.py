@@ -153,6 +153,16 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{folder}: not empty; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)  # or it would fail after minutes
+    try:
+        _write(folder, labs, course)
+    except BaseException:
+        for part in folder.iterdir():  # all of it is of this build; the next one would be refused
+            shutil.rmtree(part)
+        raise
+    return folder
+
+
+def _write(folder: Path, labs: list[Card], course: int) -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         masters = list(zip(labs, pool.map(lambda card: _for_course(card, course), labs), strict=True))
     write_grading(masters, folder / "course")
@@ -167,7 +177,6 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
         write_zip(card, students, folder / "zips")
         if any(SLIDE in cell.metadata for cell in master.cells):
             write_text(folder / "slides" / f"{card.assignment}.html", slides(master))
-    return folder
 
 
 def _for_course(card: Card, course: int):
