@@ -118,6 +118,30 @@ def test_who_loses_among_everyone_is_not_said_of_what_a_subgroup_shows():
     assert "Who loses" not in found.summary
 
 
+def test_who_loses_is_said_by_the_features_whose_selection_rates_were_found_to_differ():
+    # Both sexes are selected about as often, f more wrongly and less rightly; women of one race and men of the other
+    # are selected less.
+    counts = {
+        ("f", "a", "yes"): 660,
+        ("f", "a", "no"): 380,
+        ("m", "a", "yes"): 740,
+        ("m", "a", "no"): 40,
+        ("f", "b", "yes"): 540,
+        ("f", "b", "no"): 260,
+        ("m", "b", "yes"): 860,
+        ("m", "b", "no"): 160,
+    }
+    rows = [(*group, "yes" if k < n else "no") for group, n in counts.items() for k in range(1_000)]
+    table = pd.DataFrame(rows, columns=["sex", "race", "good", "hired"])
+    case = Case.from_decisions(table, "hired", pos_label="yes", sensitive_features=["sex", "race"], y_true="good")
+    found = audit(case, methods=["rates"])
+    [fact] = found.facts
+    assert fact[0].effect == "false positive rate difference, f minus m"
+    [of_sex] = found.frame.query("effect == 'selection rate difference, f minus m'").itertuples()
+    assert (of_sex.answer, round(of_sex.estimate, 4)) == ("ruled out", 0.01)
+    assert "Who loses: sex and race: m, a, selected 0.75 times as often as f, a." in found.summary  # 780 and 1,040
+
+
 def test_a_model_card_shows_names_as_they_are():
     names = ["a|b\\|c", "*d* _e_ f_g `h`", "[x](http://y) ~~z~~", "&lt;b&gt; <i>", "$x^2$ \\"]
     table = pd.DataFrame({"sex": names * 100, "hired": np.arange(500) % 3 > 0})

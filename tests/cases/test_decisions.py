@@ -473,6 +473,17 @@ def test_methods_that_count_people_get_one_decision_of_each_or_refuse_weights():
     )
 
 
+def test_people_needed_are_persons_not_decisions():
+    people = table(400, bias=0.02).assign(person=range(400))
+    copies = people.loc[people.index.repeat(4)].reset_index(drop=True)  # which tell no more than one decision
+    needed = [
+        fairlab.audit(case_of(each, **options), methods=["rates"]).frame.set_index("effect")["people_needed"]
+        for each, options in ((people, {}), (copies, {"person": "person"}))
+    ]
+    assert needed[0].notna().any()
+    assert needed[1].to_dict() == pytest.approx(needed[0].to_dict(), rel=0.1, nan_ok=True)
+
+
 def test_groups_of_few_persons_are_not_compared_and_not_shown():
     people = repeated(table()).assign(race=lambda rows: np.where(rows["person"] < 4, "z", "a"))
     report = fairlab.audit(case_of(people, person="person"), methods=["rates"])

@@ -311,6 +311,10 @@ def test_a_category_is_used_once_a_number_again_with_merged_bounds():
         (Condition("age", low=19.5, high=30.5), "19.5 < age ≤ 30.5", [20, 31], "age >= 20 and age <= 30"),
         (Condition("age", low=19.5, high=20.5), "19.5 < age ≤ 20.5", [20, 31], "age = 20"),
         (Condition("rate", low=-0.25, high=2), "-0.25 < rate ≤ 2", [0.5, 1], "rate > -0.25 and rate <= 2"),
+        # In six digits all three would be above the end, and nobody up to it.
+        (Condition("lat", high=40.7127585), "lat ≤ 40.7127585", [40.712741, 40.712776, 40.75], "lat <= 40.71276"),
+        (Condition("pay", low=1234567.5), "pay > 1234567.5", [1234567, 1234568], "pay >= 1234568"),
+        (Condition("cents", low=1234567.25), "cents > 1234567.25", [1234567.2, 1234567.3], "cents > 1234567.2"),
     ],
 )
 def test_conditions_as_printed_and_in_the_words_of_an_audit(condition, printed, values, expected):

@@ -147,7 +147,7 @@ class Report(Result):
         level = alpha / n_tests  # of the first step of the correction: whatever others are
         for place in np.flatnonzero(frame["answer"].eq(UNDECIDED) & on_people):
             times = found[place].times_as_many(self.margin, self.within, alpha, n_tests)
-            frame.loc[place, "people_needed"] = times * len(self.case.table)
+            frame.loc[place, "people_needed"] = times * wording.n_people(self.case)
         silent = frame["decides"] & ~frame["significant"]
         frame["smallest"] = np.array(
             [

@@ -102,6 +102,11 @@ def name_of(case: Case) -> str:
     return "model" if name == "<lambda>" else name
 
 
+def n_people(case: Case) -> int:
+    """Return how many people decisions are about, each of them once."""
+    return len(case.table) if case.person is None else len(set(case.person))
+
+
 def favourable(case: Case) -> str:
     """Return which decisions count as favourable: "hired = yes", "scores of at least 0.5 for yes"."""
     if case.task == "numbers":
@@ -229,7 +234,7 @@ def _verdict(report) -> str:
     if not report.n_tests:
         return f"no statistical test was possible, so this audit says nothing about differences by {features}."
     rows, given, person = len(report.case.table), report.case.n_given, report.case.person
-    people = count(rows if person is None else len(set(person)), "person", "people")
+    people = count(n_people(report.case), "person", "people")
     people = people if person is None else f"{count(rows, 'decision')} about {people}"
     sample = f" (a random sample of {given:,})" if rows < given else ""
     start = f"{name}, tested on {people}{sample} for differences by {features}"
@@ -266,20 +271,24 @@ def _who_loses(report) -> str:
     """Return the groups that are selected least, or of which most would be decided otherwise, by what was found."""
     said = []
     for fact in report.facts:
-        who = listed(fact[0].sensitive_features)
-        table = report.groups.get(who)
-        flips = next((finding.by_group for finding in fact if finding.by_group is not None), None)
+        selected = [each for each in fact if (each.measure, each.where) == ("selection_rate_difference", "everyone")]
+        # By fewer features, if that was found: groups differ by these, whatever else the fact is about.
+        who = min((each.sensitive_features for each in selected), key=len, default=fact[0].sensitive_features)
+        table = report.groups.get(listed(who))
+        flips = next((finding for finding in fact if finding.by_group is not None), None)
         ratios = pd.Series(dtype=float) if table is None else comparable(table)["impact ratio"]
-        if len(ratios) > 1 and ("selection_rate_difference", "everyone") in {
-            (each.measure, each.where) for each in fact
-        }:
+        if len(ratios) > 1 and selected:
             said += [
-                f"{who}: {ratios.idxmin()}, selected {decimals(ratios.min(), 2, 1)} times as often as {ratios.idxmax()}"
+                f"{listed(who)}: {ratios.idxmin()}, selected {decimals(ratios.min(), 2, 1)} times as often as "
+                f"{ratios.idxmax()}"
             ]
-        elif flips is not None and (named := named_groups(flips))["lose"].any():
+        elif flips is not None and (named := named_groups(flips.by_group))["lose"].any():
             group = (named["lose"] / named["people"]).idxmax()
             n, most = named.loc[group, ["lose", "people"]]
-            said += [f"{who}: {group}, of whom {n:,} of {most:,} would otherwise get the favourable decision"]
+            said += [
+                f"{listed(flips.sensitive_features)}: {group}, of whom {n:,} of {most:,} would otherwise get the "
+                "favourable decision"
+            ]
     return f"{'; '.join(dict.fromkeys(said))}." if said else ""
 
 

@@ -376,8 +376,8 @@ class Case:
             )
         if self.person is not None:
             said.append(
-                f"{n:,} decisions are about {len(np.unique(self.person)):,} people: intervals and tests "
-                "go by person; where people are counted, each decision is."
+                f"{n:,} decisions are about {len(np.unique(self.person)):,} people: intervals, tests "
+                "and the people needed go by person; where else people are counted, each decision is."
             )
         if n < given:
             said.append(

@@ -51,15 +51,16 @@ class Condition:
     def in_words(self, values: pd.Series, named: Callable[[float], str] | None = None) -> str:
         """Return the condition as a reader of the table has it: a whole number is named by those that can occur.
 
+        Other numbers have six digits, or as many more as tell the people of the table apart as the condition does.
         `named` gives the words for what numbers stand for, such as dates.
         """
         if self.category is not None:
             return f"{self.attribute} = {self.category}"
-        low, high = self.low, self.high
-        is_whole = not (values.dropna().to_numpy(dtype=float) % 1).any()
+        low, high, known = self.low, self.high, values.dropna().to_numpy(dtype=float)
+        is_whole = not (known % 1).any()
         if is_whole:
             low, high = np.floor(low) + 1, np.floor(high)
-        named = named or ("{:.0f}" if is_whole else "{:.6g}").format
+        named = named or ("{:.0f}".format if is_whole else partial(_written, known))
         if is_whole and low == high:
             return f"{self.attribute} = {named(high)}"
         ends = {">=" if is_whole else ">": low, "<=": high}
@@ -76,10 +77,18 @@ class Condition:
     def __str__(self):
         if self.category is not None:
             return f"{self.attribute}: {self.category}"
-        upper = "" if np.isinf(self.high) else f" ≤ {self.high:g}"
+        low, high = (f"{end:.12g}" for end in (self.low, self.high))  # six digits would move people across an end
+        upper = "" if np.isinf(self.high) else f" ≤ {high}"
         if np.isinf(self.low):
             return f"{self.attribute}{upper}"
-        return f"{self.low:g} < {self.attribute}{upper}" if upper else f"{self.attribute} > {self.low:g}"
+        return f"{low} < {self.attribute}{upper}" if upper else f"{self.attribute} > {low}"
+
+
+def _written(values: np.ndarray, end: float) -> str:
+    """Return an end of a condition in six digits, or in as many more as leave each value on its side."""
+    above = values > end
+    texts = (f"{end:.{digits}g}" for digits in range(6, 18))
+    return next(text for text in texts if np.array_equal(values > float(text), above))
 
 
 @dataclass(eq=False)
