@@ -263,8 +263,20 @@ def _seen(fact: list[Finding]) -> str:
 
 
 def _fact(fact: list[Finding]) -> str:
-    show = "shows" if len(fact) == 2 else "show"
-    return f"{line(fact[0])}." + f" {count(len(fact) - 1, 'further comparison')} {show} it." * (len(fact) > 1)
+    first, *others = fact
+    if not others:
+        return f"{line(first)}."
+    said = f"{count(len(others), 'further comparison')} {'shows' if len(others) == 1 else 'show'} it"
+    n_turned = sum(_is_turned(each, first) for each in others)
+    whole = ", in the other direction" if n_turned == len(others) else f", {n_turned:,} of them in the other direction"
+    return f"{line(first)}. {said}{whole * bool(n_turned)}."
+
+
+def _is_turned(finding: Finding, first: Finding) -> bool:
+    """Return whether a finding says the contrary of a first one: of other people, by the same measure and group."""
+    about = {(each.measure, each.who, each.effect.split(" minus ")[0]) for each in (finding, first)}
+    is_signed = first.measure.endswith(("difference", "correlation"))
+    return is_signed and len(about) == 1 and finding.estimate * first.estimate < 0
 
 
 def _who_loses(report) -> str:
@@ -273,14 +285,18 @@ def _who_loses(report) -> str:
     for fact in report.facts:
         selected = [each for each in fact if (each.measure, each.where) == ("selection_rate_difference", "everyone")]
         # By fewer features, if that was found: groups differ by these, whatever else the fact is about.
-        who = min((each.sensitive_features for each in selected), key=len, default=fact[0].sensitive_features)
+        who = min((each.sensitive_features for each in selected), key=len, default=())
         table = report.groups.get(listed(who))
         flips = next((finding for finding in fact if finding.by_group is not None), None)
         ratios = pd.Series(dtype=float) if table is None else comparable(table)["impact ratio"]
-        if len(ratios) > 1 and selected:
+        sides = {
+            group: {_side(each, group) for each in selected if each.sensitive_features == who} for group in ratios.index
+        }
+        less = [group for group in ratios.index if -1 in sides[group]]
+        if len(ratios) > 1 and (less or any(1 in each for each in sides.values())):
+            least = ratios[less or ratios.index].idxmin()  # a group that nothing was found of is not said to lose
             said += [
-                f"{listed(who)}: {ratios.idxmin()}, selected {decimals(ratios.min(), 2, 1)} times as often as "
-                f"{ratios.idxmax()}"
+                f"{listed(who)}: {least}, selected {decimals(ratios[least], 2, 1)} times as often as {ratios.idxmax()}"
             ]
         elif flips is not None and (named := named_groups(flips.by_group))["lose"].any():
             group = (named["lose"] / named["people"]).idxmax()
@@ -290,6 +306,13 @@ def _who_loses(report) -> str:
                 "favourable decision"
             ]
     return f"{'; '.join(dict.fromkeys(said))}." if said else ""
+
+
+def _side(finding: Finding, group: str) -> int:
+    """Return whether a difference is that a group is selected more often, 1, or less often, -1; 0 of other groups."""
+    first, second = (f"{finding.measure.replace('_', ' ')}, {group} minus ", f" minus {group}")
+    is_first = finding.effect.startswith(first)
+    return int(np.sign(finding.estimate)) * (is_first or -finding.effect.endswith(second))
 
 
 def margins(report, which: str) -> str:
