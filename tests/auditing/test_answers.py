@@ -245,13 +245,25 @@ def test_people_needed_by_hand_and_by_the_test_itself():
     # Nobody of 40 flips: to be at most 5%, and that from above, it takes 1.645 and 1.282 errors.
     one = shares(0, 40)
     by_hand = (2.9264 * one.high / ndtri(0.975) / 0.05) ** 2
-    assert one.times_as_many(0.005, 0.05, 0.05, 4) == pytest.approx(by_hand, 1e-3)
+    assert one.times_within(0.05, 0.05) == pytest.approx(by_hand, 1e-3)
+    # As one of four, 2.241 errors.
+    assert one.times_as_many(0.005, 0.05, 0.05, 4) == pytest.approx(by_hand * (3.5230 / 2.9264) ** 2, 1e-3)
     [row] = report_of(shares(4, 100)).frame.itertuples()
     assert (row.answer, row.people_needed > 400) == ("undecided", True)
     k = row.people_needed / 400
     found = [shares(hits, int(100 * k)) for hits in np.random.default_rng(0).binomial(int(100 * k), 0.04, 200)]
     settled = [each.p_value_within(0.05) <= 0.05 or each.bounds(confidence_level=0.95)[0] > 0.005 for each in found]
     assert np.mean(settled) >= 0.75
+
+
+def test_people_needed_are_as_many_as_holms_method_asks_for_unless_all_can_be_ruled_out():
+    # Nobody of 50 flips: with a p-value of 0.077, it is not shown to be less than 5%.
+    small, unclear, large = shares(0, 400), shares(0, 50), shares(80, 400, p_value=1e-9, test=lambda margin: 1e-9)
+    as_one, as_first_of_three = (unclear.times_within(0.05, 0.05, n) for n in (1, 3))
+    assert as_first_of_three == pytest.approx(as_one * (3.4096 / 2.9264) ** 2, 1e-3)
+    for others, times in (((small, small), as_one), ((small, large), as_first_of_three)):
+        frame = report_of(unclear, *others).frame
+        assert frame.loc[frame["answer"].eq("undecided"), "people_needed"].tolist() == pytest.approx([400 * times])
 
 
 def test_verdicts_and_what_is_required_of_them():

@@ -145,9 +145,14 @@ class Report(Result):
         frame["decides"] = tested & (on_people | (self.verdict_on == "all"))
         n_tests = max(int(frame["decides"].sum()), 1)
         level = alpha / n_tests  # of the first step of the correction: whatever others are
+        # Were the estimates the truth, so many would rule all of them out together, which needs no correction.
+        parts = [
+            found[place].times_within(self.within, alpha) for place in np.flatnonzero(frame["decides"] & on_people)
+        ]
+        together = max(np.nan_to_num(parts, nan=np.inf), default=np.inf)
         for place in np.flatnonzero(frame["answer"].eq(UNDECIDED) & on_people):
             times = found[place].times_as_many(self.margin, self.within, alpha, n_tests)
-            frame.loc[place, "people_needed"] = times * wording.n_people(self.case)
+            frame.loc[place, "people_needed"] = min(times, max(together, 1.0)) * wording.n_people(self.case)
         silent = frame["decides"] & ~frame["significant"]
         frame["smallest"] = np.array(
             [

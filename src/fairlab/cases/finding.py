@@ -198,22 +198,26 @@ class Finding(Result):
         """Return how many times as many people would settle it, if its estimate were the truth; nan if it is unknown.
 
         It is infinite where none would, as of flips that hide behind those by chance. Settled is what is shown to be
-        beyond `margin`, as one of `n_tests`, or within `within`, with a power of 80% or more, by the normal
+        beyond `margin` or within `within`, as one of `n_tests`, with a power of 80% or more, by the normal
         distribution.
         """
+        room, quantile = abs(self.estimate) - (self.limit or margin), ndtri(1 - alpha / 2 / n_tests) + ndtri(0.8)
+        beyond = self._times(alpha, quantile, room, is_outer=False)
+        return max(min(beyond, self.times_within(within, alpha, n_tests)), 1.0)
+
+    def times_within(self, within: float, alpha: float, n_tests: int = 1) -> float:
+        """Return the same of showing that it is within `within`; less than 1 where fewer people would do."""
+        room = self.least_large(within) - max(abs(self.estimate), self.most)
+        return self._times(alpha, ndtri(1 - alpha / n_tests) + ndtri(0.9), room, is_outer=True)
+
+    def _times(self, alpha: float, quantile: float, room: float, *, is_outer: bool) -> float:
+        """Return how many times as many people make errors, outwards or inwards, so small that they fit a room."""
         if self.bounds is None or np.isnan(self.p_value):
             return np.nan
         low, high = self.bounds(confidence_level=1 - alpha)[:2]
         ends = np.array([self.estimate - low, high - max(self.estimate, self.most)]) / ndtri(1 - alpha / 2)
         inner, outer = np.maximum(ends if self.estimate >= 0 else ends[::-1], 0)
-        size = abs(self.estimate)
-        room = self.least_large(within) - max(size, self.most), size - (self.limit or margin)
-        quantiles = ndtri(1 - alpha) + ndtri(0.9), ndtri(1 - alpha / 2 / n_tests) + ndtri(0.8)
-        times = [
-            (quantile * error / gap) ** 2 if gap > 0 else np.inf
-            for quantile, error, gap in zip(quantiles, (outer, inner), room, strict=True)
-        ]
-        return max(min(times), 1.0)
+        return float((quantile * (outer if is_outer else inner) / room) ** 2) if room > 0 else np.inf
 
     @property
     def summary(self) -> str:

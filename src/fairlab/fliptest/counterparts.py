@@ -119,7 +119,7 @@ class CounterpartTest:
         counts, options = self._shares
         bounds = difference_bounds(*counts, confidence_level=confidence_level, **options)
         low, high = _wider(bounds, self.estimate, self._errors[0], len(self.parts), confidence_level)
-        return max(low, -0.5), min(high, 1.0)  # if every counterpart, or every person, is the odd one out
+        return float(max(low, -0.5)), float(min(high, 1.0))  # if every counterpart, or every person, is the odd one out
 
     def smallest(self, alpha: float, margin: float = 0.0) -> float:
         """Return the smallest excess that is found at a level with a power of about 80%."""
