@@ -256,6 +256,17 @@ def test_people_needed_by_hand_and_by_the_test_itself():
     assert np.mean(settled) >= 0.75
 
 
+def test_people_needed_are_enough_for_the_wider_side_of_an_interval():
+    # 299 of 300 are selected in one group, all 30 in the other: -0.3 points, by the interval up to 11.3.
+    options = {"low": -0.018, "high": 0.113, "bounds": lambda confidence_level: (-0.018, 0.113)}
+    one = finding(people(), 0.9, -1 / 300, **options)
+    assert one.p_value_within(0.05) > 0.05
+    by_hand = (2.9264 * (0.113 + 1 / 300) / 1.95996 / (0.05 + 1 / 300)) ** 2
+    assert one.times_as_many(0.005, 0.05, 0.05, 1) == pytest.approx(by_hand, 1e-3) == pytest.approx(10.6, 0.01)
+    other = finding(people(), 0.9, 1 / 300, bounds=lambda confidence_level: (-0.113, 0.018))
+    assert other.times_as_many(0.005, 0.05, 0.05, 1) == pytest.approx(by_hand, 1e-3)
+
+
 def test_people_needed_are_as_many_as_holms_method_asks_for_unless_all_can_be_ruled_out():
     # Nobody of 50 flips: with a p-value of 0.077, it is not shown to be less than 5%.
     small, unclear, large = shares(0, 400), shares(0, 50), shares(80, 400, p_value=1e-9, test=lambda margin: 1e-9)

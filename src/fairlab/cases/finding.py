@@ -201,23 +201,24 @@ class Finding(Result):
         beyond `margin` or within `within`, as one of `n_tests`, with a power of 80% or more, by the normal
         distribution.
         """
-        room, quantile = abs(self.estimate) - (self.limit or margin), ndtri(1 - alpha / 2 / n_tests) + ndtri(0.8)
-        beyond = self._times(alpha, quantile, room, is_outer=False)
-        return max(min(beyond, self.times_within(within, alpha, n_tests)), 1.0)
+        rooms = np.array([self.estimate, -self.estimate]) - (self.limit or margin)
+        quantile = ndtri(1 - alpha / 2 / n_tests) + ndtri(0.8)
+        beyond = self._times(alpha, quantile, rooms).min()  # an interval has one end towards the margin
+        return max(min(float(beyond), self.times_within(within, alpha, n_tests)), 1.0)
 
     def times_within(self, within: float, alpha: float, n_tests: int = 1) -> float:
         """Return the same of showing that it is within `within`; less than 1 where fewer people would do."""
-        room = self.least_large(within) - max(abs(self.estimate), self.most)
-        return self._times(alpha, ndtri(1 - alpha / n_tests) + ndtri(0.9), room, is_outer=True)
+        rooms = self.least_large(within) + np.array([self.estimate, -max(self.estimate, self.most)])
+        return float(self._times(alpha, ndtri(1 - alpha / n_tests) + ndtri(0.9), rooms).max())
 
-    def _times(self, alpha: float, quantile: float, room: float, *, is_outer: bool) -> float:
-        """Return how many times as many people make errors, outwards or inwards, so small that they fit a room."""
+    def _times(self, alpha: float, quantile: float, rooms: np.ndarray) -> np.ndarray:
+        """Return with how many times as many people the errors below and above the estimate fit into two rooms."""
         if self.bounds is None or np.isnan(self.p_value):
-            return np.nan
+            return np.full(2, np.nan)
         low, high = self.bounds(confidence_level=1 - alpha)[:2]
-        ends = np.array([self.estimate - low, high - max(self.estimate, self.most)]) / ndtri(1 - alpha / 2)
-        inner, outer = np.maximum(ends if self.estimate >= 0 else ends[::-1], 0)
-        return float((quantile * (outer if is_outer else inner) / room) ** 2) if room > 0 else np.inf
+        ends = np.array([self.estimate - low, high - max(self.estimate, self.most)])
+        errors = np.maximum(ends, 0) / ndtri(1 - alpha / 2)
+        return np.divide(quantile * errors, rooms, out=np.full(2, np.inf), where=rooms > 0) ** 2
 
     @property
     def summary(self) -> str:
