@@ -257,6 +257,7 @@ def test_groups_that_may_be_missing_values_are_said(group, is_said, audit_in_fil
         ({"a": (40, 5_000), "b": (20, 80)}, ""),  # all but one are small
         ({"a": (400, 1_000), "b": (300, 1_000)}, "Who loses: sex: b, selected 0.75 times as often as a."),
         ({"a": (1_250, 2_500), "b": (1_255, 2_500), "c": (5, 60)}, ""),  # who loses is small; a and b are alike
+        ({"a": (2_500, 5_000), "b": (45, 105), "c": (60, 60)}, ""),  # a is selected less than c, which is small
         # c, selected least, is too small for a test to find; of b it does.
         (
             {"a": (500, 1_000), "b": (380, 1_000), "c": (18, 50)},

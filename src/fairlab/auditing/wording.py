@@ -293,10 +293,11 @@ def _who_loses(report) -> str:
             group: {_side(each, group) for each in selected if each.sensitive_features == who} for group in ratios.index
         }
         less = [group for group in ratios.index if -1 in sides[group]]
-        if len(ratios) > 1 and (less or any(1 in each for each in sides.values())):
-            least = ratios[less or ratios.index].idxmin()  # a group that nothing was found of is not said to lose
+        some = ratios[less] if less else ratios  # a group that nothing was found of is not said to lose
+        if any(1 in each or -1 in each for each in sides.values()) and some.min() < ratios.max():
             said += [
-                f"{listed(who)}: {least}, selected {decimals(ratios[least], 2, 1)} times as often as {ratios.idxmax()}"
+                f"{listed(who)}: {some.idxmin()}, selected {decimals(some.min(), 2, 1)} times as often as "
+                f"{ratios.idxmax()}"
             ]
         elif flips is not None and (named := named_groups(flips.by_group))["lose"].any():
             group = (named["lose"] / named["people"]).idxmax()
