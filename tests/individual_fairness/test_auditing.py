@@ -9,7 +9,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from fairlab.cases import Case
-from fairlab.fair_metric import FairMetric, chance_p_values, sensitive_directions
+from fairlab.fair_metric import FairMetric, chance_p_values, sensitive_directions, subspace_basis
 from fairlab.individual_fairness import (
     StepSizeWarning,
     audit,
@@ -24,6 +24,7 @@ from fairlab.individual_fairness.linearised import (
     MeanRatio,
     Scorer,
     Sums,
+    attacked_ratio,
     by_chance,
     changes,
     linearised_ratio,
@@ -64,6 +65,15 @@ def test_the_interval_and_p_value_of_a_mean_ratio_by_hand():
     assert [ratio.p_value(limit) for limit in (1.0, low, 1.5)] == [0.01, pytest.approx(0.05), 1]
 
 
+def test_an_error_that_grows_with_the_ratio_is_that_of_its_logarithm_from_below():
+    ratio = MeanRatio(np.full(4, 3.0), np.ones(4), 0.6, 19, 0.01, 3.2, 0.7, lowest=2.0, grows=True)
+    low = 2.0 * np.exp(-2.0930241 * 0.3)
+    assert ratio.bounds(0.95) == pytest.approx((low, 3.2 + 2.0930241 * 0.7))
+    assert [ratio.p_value(limit) for limit in (low, 2.0)] == [pytest.approx(0.05), 1]
+    away = np.log(ratio.smallest(0.05, 1.25) / 1.25) / 0.3
+    assert stats.nct.sf(stats.t.ppf(0.975, 19), 19, away) == pytest.approx(0.8, abs=0.03)
+
+
 def test_the_smallest_mean_ratio_is_found_in_about_four_of_five_cases():
     ratio = MeanRatio(np.full(4, 1.5), np.ones(4), 0.1, 19, 0.01, 1.6, 0.2)
     for alpha in (0.05, 0.001):
@@ -90,6 +100,83 @@ def test_what_the_sensitive_feature_changes_makes_chance_no_more_certain():
     expected = 1.5 - 2.7764451 * error, 2 * stats.t.sf(0.25 / error, 4)
     assert (by_both.bounds(0.95)[0], by_both.p_value(1.25)) == pytest.approx(expected)
     assert (by_chance.bounds(0.95)[0], by_chance.p_value(1.25)) == (pytest.approx(1), 0.5)
+
+
+def test_rates_of_an_attack_by_hand():
+    # Two columns at right angles with deviations of 1 and 2; the first one shows the group.
+    X = np.tile([[1.0, 2.0], [1.0, -2.0], [-1.0, 2.0], [-1.0, -2.0]], (100, 1))
+    group = np.tile([1.0, 1.0, 0.0, 0.0], 100)[:, None]
+    slopes = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
+    rate, least, most = Sums.of(X, group).rates(slopes, 1)
+    noise = 400 / 401**2  # of a regression coefficient per unit deviation of the group, with a ridge of 1
+    length = (200 / 401) ** 2 / (200 * 200 / (400 * 399))
+    added = noise * ((1 + 0 + 9) + (0 + 4 + 4)) / 3 / length / (10 / 3)
+    assert rate == pytest.approx([1, 0, 9])
+    assert least == pytest.approx(rate * (1 - added))
+    assert most == pytest.approx([1, 0, 9 * (1 + added) / (1 - 2 * noise / length)])  # no more than any direction has
+
+
+def test_rates_of_an_attack_are_those_in_its_subspace():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 3_000)
+    X = rng.normal(size=(3_000, 4))
+    X[:, 0] += group
+    X[:, 1] += group == 1
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    membership, slopes = np.eye(3)[group], rng.normal(size=(5, 4))
+    basis = subspace_basis(X, membership, sensitive_directions(X, membership, scaled=False), alpha=0.05)
+    assert basis.shape == (4, 2)
+    expected = np.square(slopes @ basis).sum(axis=1)
+    assert Sums.of(X, membership).rates(slopes, 2)[0] == pytest.approx(expected, rel=0.1, abs=0.03)
+
+
+def flow(margin, rate):
+    for _ in range(40):
+        margin = margin - 0.05 * rate * expit(-margin)
+    return margin
+
+
+def attacked(rng, n, of_first):
+    """Return an attacked mean ratio and the truth: a linear model of 8 columns, the first of which shows the group."""
+
+    def people(n):
+        group = rng.random(n) < 0.4
+        X = rng.normal(size=(n, 8))
+        X[:, 0] += group
+        margin = np.where(rng.random(n) < expit(X @ weights), 1, -1) * (X @ weights)
+        return X, group[:, None] * 1.0, margin
+
+    weights = np.array([of_first, *np.full(7, 0.4)])
+    (X, group, margin), (_, _, of_all) = people(n), people(20_000)
+    scale = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / scale
+    slopes = np.tile(weights * scale, (n, 1))
+    basis = subspace_basis(X, group, sensitive_directions(X, group, scaled=False), alpha=0.05)
+    ratios = loss(flow(margin, np.square(slopes @ basis).sum(axis=1))) / loss(margin)
+    options = {"n_dimensions": 1, "stopping_time": 2.0, "n_steps": 40, "p_of_chance": 0.0002, "random_state": 0}
+    found = attacked_ratio(X, group, margin, slopes, np.zeros(n), ratios, **options)
+    return found, (loss(flow(of_all, of_first**2 * 1.24)) / loss(of_all)).mean()
+
+
+@pytest.mark.parametrize("of_first", [0.0, 0.6])
+def test_the_interval_of_an_attack_counts_that_the_subspace_is_learned(of_first):
+    rng = np.random.default_rng(0)
+    found = [attacked(rng, 150, of_first) for _ in range(60)]
+    held = [low <= truth <= high for (low, high), truth in ((each.bounds(0.95), truth) for each, truth in found)]
+    # By the spread of the ratios alone it holds 1 and 3 of them.
+    assert sum(held) >= 54
+    assert np.mean([each.p_value(truth) > 0.05 for each, truth in found]) >= 0.9
+
+
+def test_where_columns_do_not_show_the_groups_an_attack_may_go_anywhere():
+    rng = np.random.default_rng(0)
+    X, group, margin = rng.normal(size=(200, 3)), rng.integers(0, 2, (200, 1)), rng.normal(size=200)
+    options = {"stopping_time": 2.0, "n_steps": 40, "p_of_chance": 0.5, "random_state": 0}
+    args = X, group, margin, np.tile([0.0, 0.0, 1.0], (200, 1)), np.zeros(200), np.ones(200)
+    found = attacked_ratio(*args, n_dimensions=0, **options)
+    along = (loss(flow(margin, X[:, 2].var())) / loss(margin)).mean()
+    assert (found.estimate, found.bounds(0.95)[0], found.p_value(1.01), found.error) == (1, 1, 1, 0)
+    assert found.bounds(0.95)[1] > along > 1.25
 
 
 def test_error_rate_ratio_by_hand():

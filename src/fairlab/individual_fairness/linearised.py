@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import logit
+from scipy.special import expit, logit
 from scipy.stats import t
 
 from fairlab.statistics import POWER
@@ -198,6 +199,42 @@ class Sums:
             vectors = vectors * _share_beyond(chance, changes(coefficients, gram))
         return vectors
 
+    def rates(self, slopes: np.ndarray, n_dimensions: int) -> np.ndarray:
+        """Return how fast an attack in the subspace of the groups changes log odds, shape (3, n_people).
+
+        That is the squared length of the slopes in the subspace, in standard deviations of these rows: as it is; less
+        what chance adds on average; and at most, where chance turned the subspace away from the slopes.
+
+        Parameters
+        ----------
+        slopes : ndarray of shape (n_people, n_columns)
+        n_dimensions : int
+            Of the subspace: the combinations of the groups' directions that vary most.
+        """
+        if not slopes.size:
+            return np.zeros((3, len(slopes)))
+        mean = self.columns / self.n
+        covariance = self.squares - self.n * np.outer(mean, mean)
+        together = self.with_members - np.outer(mean, self.members)
+        deviation = np.sqrt(np.maximum(np.diag(covariance), 0) / self.n)
+        units = np.divide(1, deviation, where=deviation > 0, out=np.zeros_like(deviation))
+        covariance, slopes = covariance * np.outer(units, units), slopes * deviation
+        inverse = np.linalg.inv(covariance + _RIDGE * np.eye(len(mean)))
+        noise = inverse @ covariance @ inverse  # of each direction, in units of its group's size
+        sizes = np.sqrt(self.members * (self.n - self.members) / (self.n * (self.n - 1)))
+        directions = inverse @ (together * units[:, None]) / np.where(sizes > 0, sizes, 1)
+        varying = np.linalg.eigh(directions.T @ covariance @ directions)[1][:, ::-1]
+        basis, lengths, _ = np.linalg.svd(directions @ varying[:, :n_dimensions], full_matrices=False)
+        rate = np.square(slopes @ basis).sum(axis=1)
+        whole, of_chance, turned = np.square(slopes).sum(axis=1), np.inf, np.inf
+        if rate.any() and lengths.min() > 0:
+            of_chance = (lengths**-2.0).sum() * np.trace(mean_product(slopes) @ noise) / rate.mean()
+            turned = np.trace(noise) / lengths.min() ** 2
+        least = rate * max(0.0, 1 - of_chance)
+        # A slope along the subspace may have been lost by chance as well as it may have been added.
+        most = np.minimum(rate * (1 + of_chance) / (1 - turned), whole) if turned < 1 else whole
+        return np.stack([rate, least, most])
+
 
 def mean_product(slopes: np.ndarray) -> np.ndarray:
     """Return the mean of the products of slopes, shape (n_columns, n_columns)."""
@@ -354,6 +391,10 @@ class MeanRatio:
     highest, error_of_highest : float
         Mean and standard error with what chance adds, which is known on average only: from below it counts as taken
         off, from above as left in.
+    lowest : float
+        Mean from below, where it is not that of `ratios`.
+    grows : bool
+        Whether the error grows with the mean: then, from below, it is that of the logarithm.
     """
 
     ratios: np.ndarray
@@ -363,6 +404,8 @@ class MeanRatio:
     p_of_chance: float
     highest: float
     error_of_highest: float
+    lowest: float = np.inf
+    grows: bool = False
 
     @property
     def estimate(self) -> float:
@@ -371,34 +414,47 @@ class MeanRatio:
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
         """Return the interval."""
-        mean, error, freedom = self._direct if self.p_of_chance > 1 - confidence_level else self._whole
-        low = max(mean - t.ppf((1 + confidence_level) / 2, freedom) * error, 1.0)
+        below = self._direct if self.p_of_chance > 1 - confidence_level else self._whole
+        low = max(below.low(confidence_level), 1.0)
         half = t.ppf((1 + confidence_level) / 2, self.freedom)
         return low, max(low, self.estimate + half * self.error, self.highest + half * self.error_of_highest)
 
     def p_value(self, limit: float) -> float:
         """Return the two-sided p-value of "the mean loss ratio is at most `limit`"."""
-        whole, direct = (_beyond(*each, limit) for each in (self._whole, self._direct))
-        return max(whole, min(self.p_of_chance, direct))
+        return max(self._whole.beyond(limit), min(self.p_of_chance, self._direct.beyond(limit)))
 
     def smallest(self, alpha: float, limit: float) -> float:
         """Return the smallest mean ratio that is found to be above `limit` at a level with a power of about 80%."""
-        return limit + float(t.ppf(1 - alpha / 2, self.freedom) + t.ppf(POWER, self.freedom)) * self.error
+        away = float(t.ppf(1 - alpha / 2, self.freedom) + t.ppf(POWER, self.freedom)) * self.error
+        return limit * float(np.exp(away / self._whole.mean)) if self.grows else limit + away
 
     @property
-    def _whole(self):
-        return self.estimate, self.error, self.freedom
+    def _whole(self) -> "_FromBelow":
+        return _FromBelow(min(self.estimate, self.lowest), self.error, self.freedom, self.grows)
 
     @property
-    def _direct(self):
+    def _direct(self) -> "_FromBelow":
         n = len(self.direct)
-        return float(self.direct.mean()), float(self.direct.std(ddof=1)) / np.sqrt(n), n - 1
+        return _FromBelow(float(self.direct.mean()), float(self.direct.std(ddof=1)) / np.sqrt(n), n - 1, grows=False)
 
 
-def _beyond(mean, error, freedom, limit) -> float:
-    if mean <= limit:
-        return 1.0
-    return float(2 * t.sf((mean - limit) / error, freedom)) if error else 0.0
+class _FromBelow(NamedTuple):
+    """A mean ratio as it is seen from below."""
+
+    mean: float
+    error: float
+    freedom: int
+    grows: bool
+
+    def low(self, confidence_level: float) -> float:
+        half = float(t.ppf((1 + confidence_level) / 2, self.freedom)) * self.error
+        return self.mean * np.exp(-half / self.mean) if self.grows else self.mean - half
+
+    def beyond(self, limit: float) -> float:
+        if self.mean <= limit:
+            return 1.0
+        away = self.mean * np.log(self.mean / limit) if self.grows else self.mean - limit
+        return float(2 * t.sf(away / self.error, self.freedom)) if self.error else 0.0
 
 
 def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tuple[MeanRatio, float, np.ndarray]:
@@ -426,7 +482,13 @@ def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tu
     sums = Sums.of(X, membership)
     moves, none = sums.moves(mean_product(slopes)), np.zeros((X.shape[1], 0))
     ratios, direct = (loss_ratios(margin, slopes, each, fall) for each in (moves, none))
-    error, error_of_highest = map(float, _jackknife(X, membership, margin, slopes, sums, fall, random_state))
+
+    def means(sums, kept):
+        some = margin[kept], slopes[kept]
+        both = sums.moves(mean_product(some[1])), sums.moves()
+        return [loss_ratios(*some, each, fall[kept]).mean() for each in both]
+
+    error, error_of_highest = _jackknife(means, X, membership, sums, len(margin), random_state)
     shuffled = partial(permuted, X, membership, margin, slopes, random_state=random_state)
     p_of_chance, by_chance = shuffled(n_permutations=N_PERMUTATIONS)
     if is_least(p_of_chance):
@@ -436,17 +498,62 @@ def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tu
     return found, by_chance, moves
 
 
-def _jackknife(X, membership, margin, slopes, sums, fall, random_state) -> np.ndarray:
-    """Return standard errors of the mean ratio, without what chance adds and with it.
+def attacked_ratio(
+    X, membership, margin, slopes, fall, ratios, *, n_dimensions, stopping_time, n_steps, p_of_chance, random_state
+) -> MeanRatio:
+    """Return the mean loss ratio of an attack inside a subspace that was learned, with errors that count that.
+
+    How far the mean varies with the rows that subspace and units are learned from, and what chance adds, is that of the
+    same flow along the slopes that people start with, in proportion to what both add to the loss.
+
+    Parameters
+    ----------
+    X, membership, margin, slopes, fall
+        As of `linearised_ratio`; groups that the columns show, or all.
+    ratios : ndarray of shape (n_people,)
+        Of the attack.
+    n_dimensions : int
+        Of the subspace; 0 where the columns do not show the groups: then it may lie anywhere, seen from above.
+    stopping_time, n_steps
+        Of the attack.
+    p_of_chance : float
+        As of `MeanRatio`.
+    random_state : int
+    """
+    sums, everyone, direct = Sums.of(X, membership), np.ones(len(margin), dtype=bool), loss(margin - fall)
+    mean, error_of_people = float(ratios.mean()), float(ratios.std(ddof=1)) / np.sqrt(len(ratios))
+
+    def means(sums, kept):
+        before, rates = loss(margin[kept]), sums.rates(slopes[kept], max(n_dimensions, 1))
+        now = np.broadcast_to(margin[kept] - fall[kept], rates.shape).copy()
+        for _ in range(n_steps):
+            now -= stopping_time / n_steps * rates * expit(-now)
+        return (loss(now) / before).mean(axis=1)
+
+    learned, lowest, highest = means(sums, everyone) - 1
+    share = (mean - 1) / learned if n_dimensions and learned > 0 else 1.0
+    of_rows = share * _jackknife(means, X, membership, sums, len(margin), random_state)
+    _, error, error_of_highest = map(float, np.maximum(of_rows, error_of_people))
+    return MeanRatio(
+        ratios,
+        direct / loss(margin),
+        error if n_dimensions else error_of_people,
+        N_FOLDS - 1,
+        p_of_chance,
+        highest=float(1 + share * highest),
+        error_of_highest=error_of_highest,
+        lowest=float(1 + share * lowest),
+        grows=bool(n_dimensions),
+    )
+
+
+def _jackknife(means, X, membership, sums, n_people, random_state) -> np.ndarray:
+    """Return standard errors of some means, a function of sums over rows and of which people are kept.
 
     Folds of rows are left out in turn, people and directions alike.
     """
     fold = np.random.default_rng(random_state).permutation(len(X)) % N_FOLDS
-    means = np.empty((N_FOLDS, 2))
-    for k in range(N_FOLDS):
-        out = fold == k
-        kept = ~out[: len(margin)]
-        rest, some = sums - Sums.of(X[out], membership[out]), slopes[kept]
-        for column, moves in enumerate((rest.moves(mean_product(some)), rest.moves())):
-            means[k, column] = loss_ratios(margin[kept], some, moves, fall[kept]).mean()
-    return np.sqrt((N_FOLDS - 1) * means.var(axis=0))
+    left = [
+        means(sums - Sums.of(X[out], membership[out]), ~out[:n_people]) for out in (fold == k for k in range(N_FOLDS))
+    ]
+    return np.sqrt((N_FOLDS - 1) * np.var(left, axis=0))

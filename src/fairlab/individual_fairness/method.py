@@ -22,8 +22,8 @@ from fairlab.individual_fairness.linearised import (
     MAX_PROBABILITY,
     N_PERMUTATIONS,
     N_REFINED,
-    MeanRatio,
     Scorer,
+    attacked_ratio,
     is_least,
     linearised_ratio,
     log_odds_slopes,
@@ -51,9 +51,10 @@ class IndividualFairness(Method):
     ("other") are handed to the model.
 
     **A network is attacked**, as in the paper: from the worst value of the sensitive feature on, every person follows
-    the gradient of the loss inside the subspace (equation 2.8, without any move outside of it) for the stopping time,
-    and Student's t of the ratios gives interval and p-value (two-sided, so that they agree), for the subspace as it is
-    learned.
+    the gradient of the loss inside the subspace (equation 2.8, without any move outside of it) for the stopping time.
+    The interval counts people, subspace and units as drawn at random, by a jackknife of the same flow along the slopes
+    that people start with; from below it goes without what chance adds. If the columns do not show the groups, the
+    subspace may lie anywhere, so that the upper end is that of any direction.
 
     **Any other model is linearised**: people are moved in one step along the direction in which the groups differ, as
     far as their means are apart, less what chance adds, with log odds taken as linear, by differences between rows. The
@@ -87,8 +88,8 @@ class IndividualFairness(Method):
     description = (
         "Individual fairness attacks each person by a gradient flow inside a fair metric that is learned from the "
         "table, as in the paper, where the model has gradients; any other model is linearised: people are moved in one "
-        "step along the direction in which groups differ, with log odds taken as linear and a jackknife over people "
-        "and directions."
+        "step along the direction in which groups differ, with log odds taken as linear; intervals are by a jackknife "
+        "over people and directions."
     )
     share = 3
     needs = ("model", "decisions", "scores", "determinism")
@@ -174,8 +175,8 @@ class IndividualFairness(Method):
             changed = changed.assign(**{name: case.table[name].iloc[worst].array})
         network = _Network(case, subspace, scale, scorer.decision_threshold if case.y_true is None else 0.0)
         images = start = case.encoding.transform(changed)
-        before, direct = loss(people.margin), loss(people.margin - fall)
-        after = direct
+        before = loss(people.margin)
+        after = loss(people.margin - fall)
         if subspace.any():
             metric = FairMetric(np.eye(len(scale)), scale)  # no move leaves the subspace, where the distance is 0
             step = {"step_size": self.stopping_time / N_STEPS, "n_steps": N_STEPS, "regularizer": 0.0}
@@ -183,9 +184,21 @@ class IndividualFairness(Method):
                 warnings.simplefilter("ignore", StepSizeWarning)
                 attack = gradient_flow_attack(network, metric, start, people.label > 0, dtype="float64", **step)
             images, after = attack.X, np.clip(attack.attacked_loss, loss(MAX_LOG_ODDS), loss(-MAX_LOG_ODDS))
-        ratios, n = np.maximum(before, after) / before, len(before)
-        of_mean = float(ratios.mean()), float(ratios.std(ddof=1)) / np.sqrt(n)
-        found = MeanRatio(ratios, direct / before, of_mean[1], n - 1, float(p_values.min()), *of_mean)
+        learned = people.X, membership[:, shown] if shown.any() else membership
+        ratios = np.maximum(before, after) / before
+        with threadpool_limits(1, "blas"):  # as in `_linearised`
+            found = attacked_ratio(
+                *learned,
+                people.margin,
+                people.slopes,
+                fall,
+                ratios,
+                n_dimensions=basis.shape[1],
+                stopping_time=self.stopping_time,
+                n_steps=N_STEPS,
+                p_of_chance=float(p_values.min()),
+                random_state=derive_seed(self.random_state, self.title, name),
+            )
         effect = f"loss ratio under attack in the {name} subspace"
         return self._finding(case, scorer, people, name, effect, found, images, worst)
 
