@@ -267,6 +267,16 @@ def test_people_needed_are_enough_for_the_wider_side_of_an_interval():
     assert other.times_as_many(0.005, 0.05, 0.05, 1) == pytest.approx(by_hand, 1e-3)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_people_needed_are_infinite_where_none_would_settle_it():
+    rng = np.random.default_rng(0)
+    numbers = pd.DataFrame(rng.normal(size=(900, 10)), columns=list("abcdefghij")).assign(sex=[0, 1] * 450)
+    case = Case(lambda rows: rows["a"] + 0.4 * (rows["sex"] - 0.5) > 0, numbers, sensitive_features="sex")
+    report = audit(case, methods=["rates", "fliptest"], progress=False)
+    flips = report.frame.set_index("measure").loc["excess_flip_rate"]
+    assert (flips["answer"], flips["people_needed"]) == ("undecided", np.inf)
+
+
 def test_people_needed_are_as_many_as_holms_method_asks_for_unless_all_can_be_ruled_out():
     # Nobody of 50 flips: with a p-value of 0.077, it is not shown to be less than 5%.
     small, unclear, large = shares(0, 400), shares(0, 50), shares(80, 400, p_value=1e-9, test=lambda margin: 1e-9)

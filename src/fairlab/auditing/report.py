@@ -149,7 +149,7 @@ class Report(Result):
         parts = [
             found[place].times_within(self.within, alpha) for place in np.flatnonzero(frame["decides"] & on_people)
         ]
-        together = max(np.nan_to_num(parts, nan=np.inf), default=np.inf)
+        together = max(np.nan_to_num(parts, nan=np.inf, posinf=np.inf), default=np.inf)
         for place in np.flatnonzero(frame["answer"].eq(UNDECIDED) & on_people):
             times = found[place].times_as_many(self.margin, self.within, alpha, n_tests)
             frame.loc[place, "people_needed"] = min(times, max(together, 1.0)) * wording.n_people(self.case)
