@@ -189,7 +189,7 @@ def test_people_near_one_threshold_flip_together():
     for _ in range(100):
         tables = [pd.DataFrame({"a": rng.normal(size=300)}) for _ in range(2)]
         found += counterpart_test(tables, [table["a"] > 0.5 for table in tables]).p_value() <= 0.05
-    assert found <= 5  # 15 if triples are taken as independent
+    assert found <= 5  # 12 if triples are taken as independent
 
 
 def test_parts_are_matched_by_themselves():

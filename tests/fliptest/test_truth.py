@@ -159,9 +159,8 @@ def outcomes_of_one_number(n_models: int = 300, n_further: int = N_FURTHER) -> p
 
         def matched(n=n, limits=(threshold, threshold + more), rng=rng):
             people = [pd.DataFrame({"number": rng.normal(size=n)}) for _ in range(2)]
-            return counterpart_test(
-                people, [(each["number"] > limit) for each, limit in zip(people, limits, strict=True)]
-            )
+            decisions = [each["number"] > limit for each, limit in zip(people, limits, strict=True)]
+            return counterpart_test(people, decisions)
 
         test = matched()
         truth = np.mean([matched().estimate for _ in range(n_further)]) if more else 0.0
@@ -190,10 +189,7 @@ def statements(found: pd.DataFrame, of_one_number: pd.DataFrame) -> pd.DataFrame
             found.loc[of("opposite"), "flips found"],
             CONFIDENCE,
         ),
-        "of one number, the interval of the excess decision flips holds their mean": (
-            of_one_number["held"],
-            CONFIDENCE,
-        ),
+        "models of one number: the interval of the excess holds its mean": (of_one_number["held"], CONFIDENCE),
         "fair models of one number: no excess decision flips are found": (~fair_of_one["found"], CONFIDENCE),
         "fair models of one number: none are found at 0.005": (~fair_of_one["strictly"], 1 - STRICT),
     }

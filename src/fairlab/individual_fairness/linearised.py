@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import expit, logit
 from scipy.stats import t
 
+from fairlab.fair_metric import N_PERMUTATIONS
 from fairlab.statistics import POWER
 
 _RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
@@ -17,7 +18,6 @@ MAX_PROBABILITY = 0.995  # counts as no nearer to 1 than this, to 0 than the res
 MAX_LOG_ODDS = logit(MAX_PROBABILITY)
 ENTRIES_AT_ONCE = 2_000_000  # of permuted memberships
 N_FOLDS = 20  # of the jackknife
-N_PERMUTATIONS = 999
 N_REFINED = 4_999  # where none of these shows as much: corrected levels may be below what they can refute
 N_RATIOS = 100  # permutations over which a ratio is averaged, at most
 STEP_SIZE = 0.5  # of differences, in standard deviations; at least to the next value that occurs
