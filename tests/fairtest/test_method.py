@@ -285,10 +285,34 @@ def test_of_numbers_that_are_all_the_same_nothing_is_compared(people, is_right):
     }
 
 
-def test_subgroups_by_dates_are_named_by_dates():
+@pytest.mark.parametrize(
+    ("n_days", "missing", "words"),
+    [
+        (1_000, 0.0, r"since (>=|<=) DAY"),
+        (1_000, 0.1, r"since = (\(missing\)|(up to|above) DAY|DAY to DAY)"),
+        (5, 0.0, "since = DAY"),
+        (5, 0.1, r"since = (\(missing\)|DAY)"),
+    ],
+)
+def test_subgroups_by_dates_are_named_by_dates(n_days, missing, words):
     rng = np.random.default_rng(0)
-    since = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1_000, 2_000), unit="D")
+    days = rng.integers(0, n_days, 2_000)
+    since = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(days, unit="D")).where(rng.random(2_000) >= missing)
     people = pd.DataFrame({"sex": rng.choice(["f", "m"], 2_000), "since": since})
-    found = findings(lambda rows: (rows["since"] > "2021-06-01") & (rows["sex"] == "f"), people, "sex")
-    places = [place for each in found for place in each.where.split(" and ")]
-    assert places and all(re.fullmatch(r"since (>=|<=) 202[0-2]-\d\d-\d\d", place) for place in places)
+    decided = (days > n_days / 2) & (people["sex"] == "f")
+    case = Case.from_decisions(people.assign(decided=decided), "decided", sensitive_features="sex", pos_label=True)
+    places = [place for each in run("fairtest", case).findings for place in each.where.split(" and ")]
+    words = words.replace("DAY", r"202[0-2]-\d\d-\d\d")
+    assert places and all(re.fullmatch(words, place) for place in places), places
+
+
+@pytest.mark.parametrize("others", ["the others", "c"])
+def test_all_other_groups_have_a_name_that_no_group_has(people, others):
+    table = people.assign(race=people["race"].replace("c", others))
+    models = (
+        lambda rows: (rows["race"] == "a") & (rows["age"] < 40),
+        lambda rows: 1.5 * rows["age"] * (rows["race"] == "a"),
+    )
+    found = [each.effect for model in models for each in findings(model, table, "race")]
+    rest = "all others" if others == "the others" else "the others"
+    assert {re.split(" minus | versus ", effect.rstrip(")"))[1] for effect in found} == {rest}

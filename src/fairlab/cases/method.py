@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -100,7 +100,7 @@ class Examination:
             self.skip(f"{name}: only the {most} largest groups are compared, not {few(left_out)}.")
         if len(large) == 2 == (sizes > 0).sum():
             return [tuple(large.index)]
-        others = "everyone else" if "everyone else" not in sizes.index else "all others"
+        others = rest_of(sizes.index, "everyone else")
         return [(group, others) for group in large.index if group in kept and sizes.sum() - sizes[group] >= fewest]
 
     def _large(self, name, sizes, fewest) -> list:
@@ -123,6 +123,11 @@ class Examination:
             elif name in sizes:
                 variable.append(name)
         return variable
+
+
+def rest_of(groups: Collection[str], usual: str) -> str:
+    """Return what the people of all other groups are called, by a name that no group has."""
+    return usual if usual not in groups else "all others"
 
 
 class Method(ABC):

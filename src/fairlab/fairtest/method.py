@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 
 from fairlab.cases import Finding
 from fairlab.cases.finding import free_name
-from fairlab.cases.method import Examination, Method
+from fairlab.cases.method import Examination, Method, rest_of
 from fairlab.cases.schema import MAX_GROUP_VALUES, Feature
 from fairlab.fairtest.investigation import MOST_CATEGORIES
 from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
@@ -102,7 +102,10 @@ def _subgroup_columns(examination) -> list[Column]:
     """Return the columns that subgroups can be made of, whole; wide numbers with missing values in groups."""
     columns = []
     for name, values in examination.case.table.items():
-        column = encode(Feature.groups(name, values).categories(values) if _goes_by_levels(values) else values)
+        column, in_words = None if _goes_by_levels(values) else encode(values), examination.case.named(name)
+        if column is None or (in_words and column.is_categorical):  # few dates are categories, called by their words
+            groups = Feature.groups(name, values)
+            column = encode(groups.categories(values, groups.named(in_words)))
         if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
             examination.skip(
                 f"FairTest makes no subgroups of {name}, which has {len(column.categories):,} different values."
@@ -143,7 +146,7 @@ def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterato
         yield _Question(rows, Sample(Column(name, codes, tuple(large)), output), NMI() if several else Difference())
         return
     for code, group in enumerate(large if several else large[:1]):
-        others = "the others" if several else large[1]
+        others = rest_of(large, "the others") if several else large[1]
         effect = f"correlation ({what}, {group} versus {others})"
         yield _Question(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
 
@@ -216,7 +219,7 @@ def _difference(examination, level, question: _Question, trained: Sample, member
         0 if len(groups) == 2 else int(np.argmax([_distance(*_counts(table, code)) for code in range(len(groups))]))
     )
     hits, totals = _counts(Difference().of_all(question.sample.take(members))[0], chosen)
-    names = groups[chosen], groups[1] if len(groups) == 2 else "the others"
+    names = groups[chosen], groups[1] if len(groups) == 2 else rest_of(groups, "the others")
     if min(totals) == 0:
         examination.skip(
             f"FairTest did not test {name} where {where}: nobody of the test half is {names[np.argmin(totals)]}."
