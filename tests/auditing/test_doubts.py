@@ -242,7 +242,8 @@ def test_two_spellings_of_a_decision_are_refused_in_files(audit_in_files):
 
 
 @pytest.mark.parametrize(
-    ("group", "is_said"), [("Unknown", True), ("", True), ("n/a", True), (None, False), ("x", False)]
+    ("group", "is_said"),
+    [("Unknown", True), ("", True), ("n/a", True), ("(missing)", True), (None, False), ("x", False)],
 )
 def test_groups_that_may_be_missing_values_are_said(group, is_said, audit_in_files):
     case = decided({"f": (300, 1_000), "m": (400, 1_000), group: (450, 500)})

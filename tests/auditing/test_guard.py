@@ -78,6 +78,16 @@ def test_people_without_a_group_are_no_group_to_compare_with(missing):
     assert [bool(judge(each, rules=rules).failing) for each in (report, named)] == [False, True]
 
 
+def test_a_group_named_as_if_it_were_missing_is_told_from_people_without_a_group():
+    report = decided({"(missing)": 80, "m": 40, None: 20}, town={"(missing)": "x", "m": "y", None: "x"})
+    ratios = {"(missing)": 1, "m": 0.5, "((missing))": np.nan}
+    both = {"(missing), x": 1, "m, y": 0.5, "((missing)), x": np.nan}
+    for name, expected in {"group": ratios, "group and town": both}.items():
+        assert report.groups[name]["impact ratio"].to_dict() == pytest.approx(expected, nan_ok=True)
+    failing = judge(report, rules=[Rule.of("impact_ratio < 0.9")]).failing
+    assert [text.split(": ")[1] for text in failing if " town" not in text] == ["group m 0.50"]
+
+
 def test_impact_ratios_at_the_limit_fail_as_seldom_as_stated():
     rng, rule, runs = np.random.default_rng(0), Rule.of("impact_ratio < 0.8"), 150
     report, failing = decided(dict.fromkeys("abcdef", 30), of=60), 0

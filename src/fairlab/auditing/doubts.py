@@ -8,6 +8,7 @@ import pandas as pd
 from fairlab.cases import Case, Feature
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, percent
+from fairlab.cases.groups import missing_group
 from fairlab.checks import is_number
 from fairlab.statistics import difference_bounds
 
@@ -18,7 +19,22 @@ SLIGHT = 0.05  # difference of rates
 MOST_CODES = 30  # different whole numbers of a column that may be codes
 # Names of groups as of people whose group nobody knows.
 UNKNOWN = {
-    *("", "?", "-", "n/a", "na", "<na>", "nan", "none", "null", "missing", "unknown", "unspecified", "not known"),
+    *(
+        "",
+        "?",
+        "-",
+        "n/a",
+        "na",
+        "<na>",
+        "nan",
+        "none",
+        "null",
+        "missing",
+        "(missing)",
+        "unknown",
+        "unspecified",
+        "not known",
+    ),
     *("not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a."),
 }
 LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
@@ -26,7 +42,10 @@ LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 
 def doubts(case: Case, within: float) -> list[str]:
     """Return what is doubtful about true labels, rows and groups of a case, and about what is to be ruled out."""
-    groups = {name: case.groups(name).cat.categories for name in case.sensitive_features}
+    groups = {
+        name: case.groups(name).cat.categories.drop(missing_group(case, name), errors="ignore")
+        for name in case.sensitive_features
+    }
     unknown = [said for name, names in groups.items() for said in unknown_groups(name, names)]
     return [*_of_labels(case), *_of_copies(case), *_of_codes(case), *unknown, *_of_rare_decisions(case, within)]
 

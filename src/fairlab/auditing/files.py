@@ -128,8 +128,8 @@ def audit_files(
             frame = pd.DataFrame(groups, index=pd.Index(side.categories, name=side.name))
             if alike := two_spellings(side.name, frame.index):
                 warnings.append(alike)
-            warnings += unknown_groups(side.name, frame.index)
             unknown = frame.index[: None in (table.values(side.name) or ())]  # missing ones come first
+            warnings += unknown_groups(side.name, frame.index.drop(unknown))
             options = {"unknown": unknown, "confidence_level": confidence_level}
             rates[side.name] = impact_table(frame[frame["people"] > 0], **options)
         return FilesReport(table.n_rows, rates, investigation.test(), table.left_out, tuple(warnings))

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from fairlab.auditing import exports, figures, page, wording
-from fairlab.auditing.evidence import MISSING, ROW_FORMATS, shown_rows
+from fairlab.auditing.evidence import ROW_FORMATS, shown_rows
 from fairlab.cases import Case, Finding, MethodResult, Result
-from fairlab.cases.groups import LEAST_SHOWN, SMALL_GROUPS, WITHIN
+from fairlab.cases.groups import LEAST_SHOWN, SMALL_GROUPS, WITHIN, missing_group
 from fairlab.cases.table import column_types
 from fairlab.checks import checked, one_of
 from fairlab.fairtest import impact_table
-from fairlab.fairtest.rates import group_counts, without_tiny
+from fairlab.fairtest.rates import BETWEEN, feature_sets, group_counts, without_tiny
 from fairlab.paths import write_text
 from fairlab.statistics import holm
 
@@ -244,9 +244,14 @@ class Report(Result):
         if self.group_counts is None:
             return {}
         tables, unlabelled = {}, [] if self.case.y_true is not None else ["labelled", "positives", "negatives"]
+        missing = {name: missing_group(self.case, name) for name in self.case.sensitive_features}
+        unknown = {BETWEEN.join(names): {missing[name] for name in names} for names in feature_sets(self.case)}
         for features, counts in self.group_counts.drop(columns=unlabelled).groupby(level=0, sort=False):
             counts = counts.droplevel(0)
-            is_unknown = [MISSING in group.split(WITHIN) or group.endswith(SMALL_GROUPS) for group in counts.index]
+            is_unknown = [
+                not unknown[features].isdisjoint(group.split(WITHIN)) or group.endswith(SMALL_GROUPS)
+                for group in counts.index
+            ]
             tables[features] = impact_table(counts, unknown=counts.index[is_unknown], confidence_level=confidence_level)
         return tables
 

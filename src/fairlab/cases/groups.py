@@ -29,6 +29,15 @@ def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[s
     return codes, names
 
 
+def missing_group(case: Case, name: str) -> str | None:
+    """Return what the group of people without a value of a sensitive feature is called; None if there are none.
+
+    It may be "((missing))", beside people whose value is the text "(missing)".
+    """
+    groups = case.groups(name)[case.table[name].isna().to_numpy()]
+    return str(groups.iloc[0]) if len(groups) else None
+
+
 def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: np.ndarray) -> pd.DataFrame:
     """Return by group how many people lose and gain by it, who would get another decision otherwise.
 
