@@ -156,6 +156,19 @@ def test_further_comparisons_in_the_other_direction_are_said():
     )
 
 
+@pytest.mark.parametrize(("bonus", "said"), [(-8, ", in the other direction"), (8, "")])
+def test_flips_against_the_group_that_is_selected_more_often_are_in_the_other_direction(bonus, said):
+    # Most m apply where most are selected; the rule itself takes points off m, or adds some.
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"sex": ["f", "m"] * 500, "points": rng.integers(0, 100, 1_000)})
+    table["easy"] = rng.random(1_000) < np.where(table["sex"] == "m", 0.8, 0.2)
+    rule = lambda rows: rows["points"] + 50 * rows["easy"] + bonus * (rows["sex"] == "m") > 80  # noqa: E731
+    found = audit(Case(rule, table, sensitive_features="sex"), methods=["rates", "themis"], budget=9_000)
+    [[first, second]] = found.facts
+    assert (first.estimate < -0.1, second.measure) == (True, "counterfactual_flip_rate")
+    assert f"1 further comparison shows it{said}. Who loses" in found.summary
+
+
 def test_a_model_card_shows_names_as_they_are():
     names = ["a|b\\|c", "*d* _e_ f_g `h`", "[x](http://y) ~~z~~", "&lt;b&gt; <i>", "$x^2$ \\"]
     table = pd.DataFrame({"sex": names * 100, "hired": np.arange(500) % 3 > 0})

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,6 +39,19 @@ def test_a_clear_rule_is_found_with_who_loses_by_it():
     assert flips.by_group["lose"]["f"] > 0 == flips.by_group["lose"]["m"]
     assert flips.by_group["people"].sum() * 3 == flips.n
     assert "of f lose by it (decision unfavourable, otherwise favourable); " in flips.sentence
+
+
+def test_where_those_who_flip_differ_from_their_counterparts_is_said():
+    # Each department takes women as readily as men, or more so; most women apply where few are taken.
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 3_000), "points": rng.normal(size=3_000)})
+    table["department"] = np.where(rng.random(3_000) < np.where(table["sex"] == "f", 0.2, 0.8), "easy", "hard")
+    taken = table["points"] > np.where(table["department"] == "easy", -1, 1) - 0.1 * (table["sex"] == "f")
+    case = Case.from_decisions(table.assign(taken=taken), "taken", sensitive_features="sex", pos_label=True)
+    [flips] = run("fliptest", case).findings
+    assert "of f lose by it" in flips.sentence and flips.p_value < 1e-6
+    [share] = re.findall(r"people against their counterparts: department differs for (\d+)%", flips.sentence)
+    assert int(share) > 80
 
 
 def test_evidence_is_people_and_their_counterparts():

@@ -8,7 +8,9 @@ import pandas as pd
 from fairlab.cases import Case, Finding
 from fairlab.cases.finding import decimals, listed, percent
 from fairlab.cases.groups import named_groups
+from fairlab.statistics import exact_interval
 
+TURNED = 0.05  # level of a test that most flips are in one direction
 MOST_FACTS = 3  # that are told of one by one
 MOST_RATES = 4  # groups in a line
 OF_OWN_UNITS = ("loss_ratio", "correlation", "mean_difference")  # measures that are no shares
@@ -27,8 +29,9 @@ NEXT_STEPS = {
     "justify its use; the pairs in the report show who is affected.",
     "demographic_parity_difference": "With all else equal, the model prefers one value of the sensitive feature: "
     "remove it from the features, or justify its use.",
-    "excess_flip_rate": "People who are similar in all other features get different decisions: look at the pairs in "
-    "the report, and at the features in which they differ most.",
+    "excess_flip_rate": "Matched people get different decisions. They are as similar as the groups allow: where they "
+    "differ in a feature, it may be that which decides. Look at the pairs in the report, and at the features in which "
+    "they differ most.",
     "loss_ratio": "Small changes along the direction in which the groups differ make the model less accurate: look for "
     "features that act as proxies for the group, and train without that direction.",
     "calibration_difference": "Equal scores mean different things in different groups: check how the labels were "
@@ -273,7 +276,17 @@ def _fact(fact: list[Finding]) -> str:
 
 
 def _is_turned(finding: Finding, first: Finding) -> bool:
-    """Return whether a finding says the contrary of a first one: of other people, by the same measure and group."""
+    """Return whether a finding says the contrary of a first one.
+
+    That is one by the same measure and group about other people; or flips of one decision, where those by which the
+    group that is selected more often loses are certainly most.
+    """
+    if finding.by_group is not None and first.measure == "selection_rate_difference" and finding.who == first.who:
+        flips = finding.by_group[["lose", "gain"]]
+        ahead = np.array([_side(first, group) for group in flips.index])
+        contrary = int((flips.to_numpy() * np.stack([ahead > 0, ahead < 0], axis=1)).sum())
+        agreeing = int((flips.to_numpy() * np.stack([ahead < 0, ahead > 0], axis=1)).sum())
+        return bool(exact_interval(contrary, contrary + agreeing, alpha=TURNED)[0] > 0.5)
     about = {(each.measure, each.who, each.effect.split(" minus ")[0]) for each in (finding, first)}
     is_signed = first.measure.endswith(("difference", "correlation"))
     return is_signed and len(about) == 1 and finding.estimate * first.estimate < 0

@@ -7,7 +7,7 @@ import numpy as np
 
 from fairlab.cases import Finding
 from fairlab.cases.finding import free_name, percent
-from fairlab.cases.groups import losers_in_words, who_loses
+from fairlab.cases.groups import LEAST_SHOWN, losers_in_words, who_loses
 from fairlab.cases.method import Examination, Method
 from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST_PEOPLE, CounterpartTest, counterpart_test, is_odd
 from fairlab.fliptest.transparency import differences_in_words
@@ -110,7 +110,10 @@ def _flips(case, pair, matched: CounterpartTest):
     masks = (column.to_numpy(dtype=bool) for column in (is_odd(triples), triples["favourable"]))
     by_group = who_loses(triples["group"].to_numpy(), pair.names, *masks)
     estimate, low, high = (max(value, 0.0) for value in (matched.estimate, matched.low, matched.high))
-    direction = losers_in_words(by_group, "it")
+    evidence = _evidence(case, odd, pair)
+    # Where groups differ in a feature, counterparts do, and it may be that which decides.
+    differ = evidence.attrs["in_words"] if len(odd) >= LEAST_SHOWN else ""
+    said = "; ".join(filter(None, [losers_in_words(by_group, "it"), differ]))
     return Finding(
         FlipTest.title,
         (pair.sensitive_features,),
@@ -120,10 +123,10 @@ def _flips(case, pair, matched: CounterpartTest):
         low,
         high,
         matched.p_value(),
-        _evidence(case, odd, pair),
+        evidence,
         3 * len(triples),
         f"Between matched people of {names}, {percent(estimate)} of decisions flip beyond what chance explains, "
-        f"of {percent(matched.flips)} in all" + (f": {direction}" if estimate and direction else ""),
+        f"of {percent(matched.flips)} in all" + (f": {said}" if estimate and said else ""),
         measure="excess_flip_rate",
         test=matched.p_value,
         smallest=matched.smallest,
