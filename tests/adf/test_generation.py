@@ -20,7 +20,7 @@ from fairlab.adf import (
     estimate_unfairness,
 )
 from fairlab.adf.aequitas import Odds
-from fairlab.adf.answers import Answers, Slopes
+from fairlab.adf.coded import CodedCase
 from fairlab.adf.compiled import total_of
 from fairlab.adf.discrimination import Trace, repeated
 from fairlab.adf.generation import (
@@ -258,12 +258,12 @@ def test_a_networks_own_gradients_are_the_differences_of_a_line_and_rows_of_the_
     model.set_weights([np.array([[0.3], [-0.5], [0.9], [0.1]]), np.array([-0.2])])
     table = pd.DataFrame(np.random.default_rng(0).integers(0, [9, 9, 2, 9], (200, 4)), columns=["a", "b", "sex", "c"])
     case = Case(model, table, sensitive_features="sex", decision_threshold=0.5)
-    answers = Answers(case)
-    X = answers.domain.sample(50, random_state=0)
+    coded = CodedCase(case, "sex")
+    X = coded.domain.sample(50, random_state=0)
     with case.queries.limit(10_000):
-        margin, slope = Slopes(answers, "sex").log_odds_gradient(X)
-        assert (case.has_gradients, answers.left <= 10_000 - 50) == (True, True)
-    expected = FiniteDifferences(answers.lead, answers.domain, "sex", decision_threshold=0.0).log_odds_gradient(X)
+        margin, slope = coded.log_odds_gradient(X)
+        assert (case.has_gradients, case.queries.left <= 10_000 - 50) == (True, True)
+    expected = FiniteDifferences(coded.leads, coded.domain, "sex", decision_threshold=0.0).log_odds_gradient(X)
     np.testing.assert_allclose(margin, expected[0], atol=1e-4)
     np.testing.assert_allclose(slope, expected[1], atol=1e-4)
     np.testing.assert_allclose(np.abs(slope[0]), [0.3, 0.5, 0, 0.1], atol=1e-5)

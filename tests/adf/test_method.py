@@ -1,3 +1,5 @@
+import os
+import sys
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -6,7 +8,8 @@ import pandas as pd
 import pytest
 
 from fairlab.adf import ADF, Aequitas
-from fairlab.adf.answers import Answers
+from fairlab.adf.coded import CodedCase
+from fairlab.adf.discrimination import Partners
 from fairlab.adf.method import Sample
 from fairlab.cases import BudgetSpentError, Case, Schema
 
@@ -201,18 +204,18 @@ def rule(rows):
 
 
 @pytest.fixture
-def answers():
+def model():
     case = Case(rule, TABLE, sensitive_features="sex", decision_threshold=10.0)
     with case.queries.limit(10_000):
-        yield Answers(case)
+        yield CodedCase(case, "sex")
 
 
-def test_an_input_is_asked_once(answers):
+def test_an_input_is_asked_once(model):
     codes = np.array([[0, 5, 3], [1, 9, 0], [0, 5, 3]])
-    assert answers.favourable(codes).tolist() == [False, True, False]
-    np.testing.assert_allclose(answers.lead(codes), [-5, 2, -5])
-    nothing = answers.favourable(np.empty((0, 3), dtype=int))
-    assert (len(answers), 10_000 - answers.left, nothing.shape) == (2, 2, (0,))
+    assert model.decisions.positive(codes).tolist() == [False, True, False]
+    np.testing.assert_allclose(model.leads(codes), [-5, 2, -5])
+    nothing = model.decisions.positive(np.empty((0, 3), dtype=int))
+    assert (len(model.decisions), 10_000 - model.case.queries.left, nothing.shape) == (2, 2, (0,))
 
 
 def probabilities(rows):
@@ -229,21 +232,54 @@ def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
     case = Case(LABELS, TABLE, sensitive_features="sex", features=["sex", "age", "job"])
     codes = [[0, 5, 1], [0, 6, 1], [0, 7, 1]]  # not in the table
     with case.queries.limit(7):
-        answers = Answers(case)
-        answers.lead(codes)
-        assert (len(answers), answers.left) == (0, 4)
-        answers.favourable(codes)
-        assert (len(answers), answers.left) == (3, 1)
+        model = CodedCase(case, "sex")
+        model.leads(codes)
+        assert (len(model.decisions), case.queries.left) == (0, 4)
+        model.decisions(codes)
+        assert (len(model.decisions), case.queries.left) == (3, 1)
         with pytest.raises(BudgetSpentError, match="expected at most 1 more model queries, found 2"):
-            answers.favourable([[0, 8, 1], [0, 9, 1]])
-        assert len(answers) == 3, "none was asked"
+            model.decisions([[0, 8, 1], [0, 9, 1]])
+        assert len(model.decisions) == 3, "none was asked"
 
 
-def test_pairs_are_all_that_the_answers_hold(answers):
-    codes = answers.domain.sample(3000, random_state=0)
-    asked = dict(zip(map(tuple, codes.tolist()), answers.favourable(codes).tolist(), strict=True))
+def test_pairs_are_all_that_the_answers_hold(model):
+    codes, favourable = model.domain.sample(3000, random_state=0), model.decisions.positive
+    asked = dict(zip(map(tuple, codes.tolist()), favourable(codes).tolist(), strict=True))
     expected = {code[1:] for code, answer in asked.items() if asked.get((1 - code[0], *code[1:]), answer) != answer}
-    pairs = answers.pairs(0)
+    pairs = model.pairs()
     assert sorted(map(tuple, pairs.inputs[:, 1:].tolist())) == sorted(expected)
-    assert (answers.favourable(pairs.inputs) == pairs.favourable).all()
-    assert (answers.favourable(np.column_stack([pairs.other, pairs.inputs[:, 1:]])) != pairs.favourable).all()
+    assert (favourable(pairs.inputs) == pairs.favourable).all()
+    assert (favourable(np.column_stack([pairs.other, pairs.inputs[:, 1:]])) != pairs.favourable).all()
+
+
+@pytest.mark.parametrize(("method", "given"), [(ADF, {"decision_threshold": 10.0}), (Aequitas, {"pos_label": 1})])
+def test_an_input_that_is_asked_leads_through_few_files(method, given):
+    sent, crossings, find_partners = [], [], Partners.__call__
+
+    def answer(rows):
+        sent.append(rows)
+        points = (rows["age"] + 3.0 * (rows["sex"] == "m")).to_numpy()
+        return points if method is ADF else (points >= 10).astype(int)
+
+    def file(frame):
+        """Return the file of the library that is nearest on the stack."""
+        while f"{os.sep}src{os.sep}fairlab{os.sep}" not in frame.f_code.co_filename:
+            frame = frame.f_back
+        return frame.f_code.co_filename
+
+    def traced(self, X):
+        files, n_sent = [], len(sent)
+        sys.setprofile(
+            lambda frame, event, _: files.append((file(frame.f_back), file(frame))) if event == "call" else 0
+        )
+        try:
+            return find_partners(self, X)
+        finally:
+            sys.setprofile(None)
+            crossings.extend([sum(caller != called for caller, called in files)] * (len(sent) > n_sent))
+
+    table = TABLE.assign(**{f"x{k}": TABLE["age"] for k in range(3)})
+    case = Case(answer, table, sensitive_features="sex", **given)
+    with patch.object(Partners, "__call__", traced):
+        method().run(case, budget=500)
+    assert len(crossings) > 3 and max(crossings[1:]) <= 8  # the first makes what is kept for the next

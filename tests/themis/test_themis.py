@@ -426,7 +426,7 @@ def test_memory_never_runs_an_input_twice(schema, blocks, seed):
 
 
 @pytest.mark.parametrize("schema", [Schema.from_dict({f"x{i}": range(50) for i in range(3)}), HUGE])
-@pytest.mark.parametrize(("owner", "place"), [(AnswerCache, "_keep"), (queries, "_longer"), (draws, "outputs_of")])
+@pytest.mark.parametrize(("owner", "place"), [(AnswerCache, "keep"), (queries, "_longer"), (draws, "outputs_of")])
 def test_a_memory_that_was_interrupted_is_right_when_it_is_asked_again(schema, owner, place, monkeypatch):
     monkeypatch.setattr(queries, "VERY_LARGE", 0)
     memory = UniformDraw(lambda inputs: inputs["x0"].to_numpy() % 2, schema)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairlab.adf.coded import CodedCase
 from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, repeated
 from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
 from fairlab.adf.gradients import model_over
@@ -122,12 +123,12 @@ class Aequitas(SearchMethod):
 
     def _search_case(self, sample: Sample, starts: np.ndarray) -> None:
         """Walk from the discriminatory inputs of the sample, then from those of more draws."""
-        answers, left, n_starts = sample.answers, sample.answers.left, max(len(starts), 1)
+        left, n_starts = sample.case.queries.left, max(len(starts), 1)
         in_flight = self.in_flight or int(np.clip(SHARE_OF_A_STEP * left // sample.n_values, 1, MOST_WALKS))
         n_walks = self.n_walks or max(in_flight // n_starts, 1)
         n_local = min(self.n_local, max(left // (sample.n_values * n_walks * n_starts), LEAST_STEPS))
         rng, walks = sample.rng("aequitas"), {"n_local": n_local, "in_flight": in_flight, "n_walks": n_walks}
-        search = self._on_case(sample, answers.favourable, random_state=rng, **walks)
+        search = self._on_case(sample, random_state=rng, **walks)
         if len(starts):
             search.local_search(starts)
         for _ in range(N_DRAWS):  # whatever is left is for more draws
@@ -220,7 +221,11 @@ class Aequitas(SearchMethod):
 
     def _validate(self) -> None:
         self._check()
-        classify = model_over(self.model, self.schema).deciding(self.decision_threshold)
+        classify = (
+            self.model.decisions.positive
+            if isinstance(self.model, CodedCase)
+            else model_over(self.model, self.schema).deciding(self.decision_threshold)
+        )
         self._partners = Partners(classify, self.sensitive_features, schema=self.schema)
 
     def _steps(self, draws, successful, rngs, *, in_blocks: bool = False) -> Iterator[Trace]:

@@ -26,7 +26,7 @@ from scipy.special import softmax
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from fairlab.adf.answers import Slopes
+from fairlab.adf.coded import CodedCase
 from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, repeated, with_every_value
 from fairlab.adf.gradients import FiniteDifferences
 from fairlab.adf.method import MOST_WALKS, SHARE_OF_A_STEP, Sample, SearchMethod
@@ -378,13 +378,13 @@ class ADF(SearchMethod):
 
     def _search_case(self, sample: Sample, starts: np.ndarray) -> None:
         """Go through seeds, some at a time, each phase as long as the budget allows for all of them."""
-        answers, rng, left = sample.answers, sample.rng("adf"), sample.answers.left
-        n_slopes, refresh = (1, 1) if sample.case.has_gradients else (2 * len(answers.domain.names), STEPS_PER_GRADIENT)
+        case, rng, left = sample.case, sample.rng("adf"), sample.case.queries.left
+        n_slopes, refresh = (1, 1) if case.has_gradients else (2 * len(case.features), STEPS_PER_GRADIENT)
         refresh = self.refresh or refresh
         n_together = int(np.clip(2 * SHARE_OF_A_STEP * left // (2 * n_slopes + sample.n_values), 1, MOST_WALKS))
         rows = 4 * n_together * (2 * n_slopes / refresh + sample.n_values)  # of four steps
         given = {"n_local": min(self.n_local, max(int(left // rows), 1)), "refresh": refresh, "random_state": rng}
-        search, seeds = self._on_case(sample, Slopes(answers, sample.name), **given), self._people(sample, starts, rng)
+        search, seeds = self._on_case(sample, **given), self._people(sample, starts, rng)
         for start in range(0, len(seeds), n_together):
             search.local_search(search.global_search(seeds[start : start + n_together]))
 
@@ -394,13 +394,13 @@ class ADF(SearchMethod):
         Of each cluster come first those whose own decision another value changes (`concerned`), then those nearest to
         the threshold: others take more steps, and where gradients are differences, a step takes many rows.
         """
-        case, answers = sample.case, sample.answers
+        case = sample.case
         people = np.concatenate([rng.permutation(concerned), rng.permutation(len(case.table))[:MOST_CLUSTERED]])
         seeds = case.schema.encode(case.table.iloc[people][list(case.features)])
         first = ~pd.DataFrame(seeds).duplicated().to_numpy()
-        first[len(concerned) + max(int(SHARE_OF_NEAREST * answers.left), 1) :] = False
+        first[len(concerned) + max(int(SHARE_OF_NEAREST * case.queries.left), 1) :] = False
         seeds, is_concerned = seeds[first], (np.arange(len(people)) < len(concerned))[first]
-        order = np.lexsort([np.abs(answers.lead(seeds)), ~is_concerned])
+        order = np.lexsort([np.abs(sample.model.leads(seeds)), ~is_concerned])
         labels = cluster_labels(seeds, n_clusters=min(self.n_clusters, len(seeds)))[order]
         return seeds[order][round_robin(labels, len(seeds))]
 
@@ -526,7 +526,9 @@ class ADF(SearchMethod):
 
     def _local_phase(self, network, phase: GlobalPhase, rng: np.random.Generator) -> Iterator[Trace]:
         """Walk from all starts together; yield the starts, then what each step evaluated, the candidates first."""
-        partners = Partners(network.predict, self.sensitive_features, schema=self.schema)
+        scores_decide = isinstance(network, CodedCase) and network.decisions is network.leads
+        classify = network.decisions.positive if scores_decide else network.predict
+        partners = Partners(classify, self.sensitive_features, schema=self.schema)
         X, anchor, seed = phase.inputs, phase.partner, phase.seed
         columns, low, high = partners.columns, self.schema.low, self.schema.high
 

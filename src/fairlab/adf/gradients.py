@@ -1,6 +1,6 @@
 """What ADF needs of a model that is no network: classes and input gradients, by differences of a score."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -8,13 +8,12 @@ import numpy as np
 from scipy.special import expit
 
 from fairlab.cases.finding import few
-from fairlab.cases.meaning import reach
+from fairlab.cases.meaning import reach, with_side
 from fairlab.cases.model import ModelAdapter, wrap_model
 from fairlab.cases.schema import CaseError, Schema, check_schema
 from fairlab.checks import check_number, check_same_columns
 
 NEIGHBOURS_AT_ONCE = 1 << 18  # rows in one query
-MIN_MARGIN = 1e-12  # margin of a score that is just its threshold, so that it has a side
 
 
 def model_over(model: Any, schema: Schema) -> ModelAdapter:
@@ -59,11 +58,6 @@ def check_domain(schema: Schema) -> Schema:
     return schema
 
 
-def with_side(lead: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
-    """Return leads of which each lies on the side of its decision, by a little at least."""
-    return np.where(is_positive, np.maximum(lead, MIN_MARGIN), np.minimum(lead, -MIN_MARGIN))
-
-
 class FiniteDifferences:
     """A scored model with what ADF needs of a `Network`: two classes, and input gradients.
 
@@ -105,7 +99,7 @@ class FiniteDifferences:
         decision_threshold: float,
     ):
         columns = check_domain(schema).positions(sensitive_features)
-        self._score = model_over(score, schema).scores_of
+        self._score: Callable = model_over(score, schema).scores_of
         self.decision_threshold = check_number(decision_threshold, "decision_threshold")
         self.low, self.high = schema.low, schema.high
         self.n_features = len(schema.names)
@@ -126,7 +120,7 @@ class FiniteDifferences:
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X: expected {self.n_features} columns, found shape {X.shape}")
         score = self._score(X)
-        return with_side(score - self.decision_threshold, self._is_positive(X, score))
+        return with_side(score - self.decision_threshold, reach(score, self.decision_threshold))
 
     def log_odds_gradient(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the lead of every row's class, shape (n_rows,), and its slope along every attribute."""
@@ -141,10 +135,6 @@ class FiniteDifferences:
         """Return the slopes of the cross-entropy of the predicted class, as `Network.loss_gradient` has it."""
         lead, gradient = self.log_odds_gradient(X)
         return -expit(-lead)[:, None] * gradient
-
-    def _is_positive(self, X, score) -> np.ndarray:
-        """Return which rows have class 1."""
-        return reach(score, self.decision_threshold)
 
     def _slopes(self, X) -> np.ndarray:
         """Return the slopes of the score, shape (n_rows, n_features)."""

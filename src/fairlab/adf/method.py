@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from fairlab.adf.answers import Answers, DiscriminatoryPairs
+from fairlab.adf.coded import CodedCase, DiscriminatoryPairs
 from fairlab.adf.discrimination import Partners, Trace
 from fairlab.adf.gradients import check_domain
 from fairlab.cases import BudgetSpentError, Case, Finding
@@ -73,10 +73,8 @@ class Sample:
 
     Attributes
     ----------
-    answers : Answers
-        To all that the sample and the search asked.
-    column : int
-        Position of the sensitive feature.
+    model : CodedCase
+        With answers to all that the sample and the search asked.
     n_values : int
         Number of its values.
     n_groups : int
@@ -87,8 +85,7 @@ class Sample:
 
     def __init__(self, case: Case, name: str, budget: int, random_state: int):
         self.case, self.name, self.budget, self.random_state = case, name, budget, random_state
-        self.answers, self.column = Answers(case), case.schema.names.index(name)
-        self.n_values = case.schema.sizes[self.column]
+        self.model, self.n_values = CodedCase(case, name), case.schema.sizes[case.schema.names.index(name)]
         self.n_groups = case.schema.n_inputs // self.n_values
         self.n = min(int(SHARE_SAMPLED * budget) // self.n_values, self.n_groups)
 
@@ -102,8 +99,8 @@ class Sample:
         if self.n < self.n_groups:
             codes = schema.encode(self.case.draw(self.n, self.rng("sample")))
         else:
-            codes = schema.combinations([position for position in range(len(schema.sizes)) if position != self.column])
-        return codes[Partners(self.answers.favourable, self.name, schema=self.answers.domain)(codes) >= 0]
+            codes = schema.combinations([place for place, name in enumerate(schema.names) if name != self.name])
+        return codes[Partners(self.model.decisions.positive, self.name, schema=self.model.domain)(codes) >= 0]
 
 
 @checked(
@@ -141,25 +138,25 @@ class SearchMethod(BaseEstimator, Method):
 
     @abstractmethod
     def _search_case(self, sample: Sample, starts: np.ndarray) -> None:
-        """Search a case until the search is done or the budget is spent; the answers of the sample keep count."""
+        """Search a case until the search is done or the budget is spent; the model of the sample keeps count."""
 
-    def _on_case(self, sample: Sample, model: Any, **chosen: Any) -> "SearchMethod":
+    def _on_case(self, sample: Sample, **chosen: Any) -> "SearchMethod":
         """Return this search over the codes of a case, with parameters that were chosen for it."""
-        own = {"schema": sample.answers.domain, "sensitive_features": sample.name, "decision_threshold": None}
-        return type(self)(**self.get_params(deep=False) | own | {"model": model} | chosen)
+        own = {"model": sample.model, "schema": sample.model.domain, "sensitive_features": sample.name}
+        return type(self)(**self.get_params(deep=False) | own | {"decision_threshold": None} | chosen)
 
     def _finding(self, sample: Sample) -> Finding:
         """Ask for the sample, search, and return how many discriminatory inputs that gave."""
-        answers, column, name = sample.answers, sample.column, sample.name
-        with sample.case.queries.limit(sample.budget):
+        model, name, queries = sample.model, sample.name, sample.case.queries
+        with queries.limit(sample.budget):
             starts = self._starts(sample, sample.discriminatory())
-            n_random, n_sampled, left = len(answers.pairs(column).inputs), len(answers), answers.left
+            n_random, n_sampled, left = len(model.pairs().inputs), len(model.decisions), queries.left
             if sample.n < sample.n_groups:
                 with suppress(BudgetSpentError):
                     self._search_case(sample, starts)
             # Rows of slopes are no inputs, and inputs whose answers the case knows are no rows.
-            searched = max(len(answers) - n_sampled, left - answers.left)
-        pairs = answers.pairs(column)
+            searched = max(len(model.decisions) - n_sampled, left - queries.left)
+        pairs = model.pairs()
         n_found, random = len(pairs.inputs), 1000 * n_random / max(n_sampled, 1)
         estimate = 1000 * (n_found - n_random) / searched if searched else random
         how = f"{estimate:.3g} per 1,000 queries, {random:.3g} at random" if searched else "all combinations were asked"
@@ -201,6 +198,5 @@ class SearchMethod(BaseEstimator, Method):
 def _evidence(sample: Sample, pairs: DiscriminatoryPairs) -> pd.DataFrame:
     """Return the first pairs found as a table: the input, the value that changes its decision, the decision."""
     inputs, other, favourable = (part[:ROWS_OF_EVIDENCE] for part in pairs)
-    changed = np.where(np.arange(inputs.shape[1]) == sample.column, other[:, None], inputs)
-    own, changed = (sample.case.decode(codes) for codes in (inputs, changed))
-    return beside(own, changed[[sample.name]], favourable, generated=True)
+    own, changed = sample.case.decode(inputs), sample.case.values([sample.name]).take(other)
+    return beside(own, changed, favourable, generated=True)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import logit
 
 from fairlab.cases.decisions import (
     NO_MODEL,
@@ -192,7 +191,9 @@ class Case:
         self.queries = self._model.queries
         self.y_true = self._model.settle(self._rows(None), labels, pos_label, decision_threshold)
         # Of a noisy model a draw for each person: people who are alike are not decided together.
-        self._drawn = None if self.queries.is_deterministic else self._model.draw(self._rows(None))
+        self._drawn = None
+        if not self.queries.is_deterministic:
+            self._drawn = self.queries.draw(*self._model.decision_question, self._rows(None))
         self.labelled = np.zeros(len(self.table), dtype=bool) if labels is None else labels.notna().to_numpy()
         self._given = {} if schema is None else _given_features(schema, self.table)  # a sample has the same bins
         if schema is not None:
@@ -355,10 +356,7 @@ class Case:
     @property
     def log_odds_threshold(self) -> float:
         """Log odds at which a decision turns favourable; 0 of a score that is no probability, see `log_odds`."""
-        threshold = self.decision_threshold
-        if threshold is None or self.unit == "score":
-            return 0.0
-        return float(logit(min(threshold, 1 - np.finfo(float).eps)))
+        return self._model.meaning.log_odds_threshold
 
     @property
     def unit(self) -> str | None:
@@ -481,7 +479,8 @@ class Case:
             If codes stand for no value, or a value of the schema does not fit the table's dtype.
         """
         sizes = np.array(self.schema.sizes)
-        if sizes.max() > MOST_VALUES or codes.min(initial=0) < 0 or (codes >= sizes).any():
+        is_plain = sizes.max() <= MOST_VALUES and codes.shape[1:] == sizes.shape and codes.dtype.kind == "i"
+        if not is_plain or codes.min(initial=0) < 0 or (codes >= sizes).any():
             return self.rows(self.schema.decode(codes))
         columns = {name: values.take(column) for (name, values), column in zip(self._values, codes.T, strict=True)}
         return pd.DataFrame({name: columns[name] for name in self.features})
@@ -498,8 +497,8 @@ class Case:
 
         Parameters
         ----------
-        rows : DataFrame or None
-            With at least the features, and any index; None for the table.
+        rows : DataFrame, ndarray of int of shape (n_rows, n_features), or None
+            With at least the features, and any index; codes of the schema; None for the table.
         anew : bool
             Send every row, even those whose answers are known: the model may answer otherwise if it is noisy.
 
@@ -510,8 +509,15 @@ class Case:
         BudgetSpentError
             If there are more new rows than the limit has left.
         """
-        drawn = self._drawn if rows is None else None
-        return self._model.decide(self._rows(rows), anew=check_flag(anew, "anew"), answers=drawn)
+        if self._model.meaning.kind == "numbers":
+            raise CaseError(
+                "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
+            )
+        if check_flag(anew, "anew"):
+            answers = self.queries.send(self._model.decision_question[1], self._rows(rows))
+        else:
+            answers = self._answers(rows)
+        return self._model.meaning.favourable(answers)
 
     def values(self, names: Sequence[str]) -> pd.DataFrame:
         """Return all combinations of values of some features, in the table's dtypes; of numbers in bins their middles.
@@ -570,7 +576,7 @@ class Case:
         CaseError
             If the model gives labels only, or numbers.
         """
-        return self._model.score(self._rows(rows))
+        return self._model.meaning.in_unit(self._scores(rows))
 
     def log_odds(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return log odds of the favourable class, shape (n_rows,); of a network they never round to certainty.
@@ -582,11 +588,30 @@ class Case:
         CaseError
             If the model gives labels only, or numbers.
         """
-        return self._model.log_odds(self._rows(rows))
+        return self._model.meaning.log_odds(self._scores(rows))
+
+    def lead(self, rows: pd.DataFrame | np.ndarray) -> np.ndarray:
+        """Return by how much log odds exceed `log_odds_threshold`, shape (n_rows,).
+
+        Where scores decide, the sign is the decision, also of a score that is just the threshold.
+
+        Parameters
+        ----------
+        rows
+            As of `decide`.
+
+        Raises
+        ------
+        CaseError
+            As `log_odds`.
+        """
+        return self._model.meaning.lead(self._scores(rows))
 
     def number(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return the numbers of a regression, shape (n_rows,); CaseError for another task."""
-        return self._model.number(self._rows(rows), answers=self._drawn if rows is None else None)
+        if self._model.meaning.kind != "numbers":
+            raise CaseError("model: gives decisions, expected numbers")
+        return self._answers(rows)
 
     def log_odds_gradient(self, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log odds of the favourable class, shape (n,), and their gradient in the encoding's units, (n, d).
@@ -636,13 +661,35 @@ class Case:
         share = "" if self.task == "numbers" else f", {self.decide().mean():.0%} favourable"
         return f"Case: {self._model.name}, {size}; task {self.task}{share}"
 
+    def _answers(self, rows) -> np.ndarray:
+        """Return the answers that decide, as numbers: those on the table as they were recorded or drawn."""
+        if rows is None and self._drawn is not None:
+            return self._drawn
+        rows = self._rows(rows)
+        if self.record is not None:
+            return rows["answer"].to_numpy()
+        return self.queries.answers(*self._model.decision_question, rows)
+
+    def _scores(self, rows) -> np.ndarray:
+        """Return the scores that the model has, or that came with decisions."""
+        rows = self._rows(rows)
+        if self.record is not None:
+            if "score" not in rows:
+                raise CaseError("scores: expected a score for each decision, none are given")
+            return rows["score"].to_numpy()
+        if self._model.meaning.task != "scores":
+            raise CaseError("model: gives labels, expected a score; hand in an object with predict_proba")
+        return self.queries.answers(*self._model.score_question, rows)
+
     def _rows(self, rows) -> pd.DataFrame:
-        """Return what the adapter is asked about: the features of rows, or what is recorded of the table's people."""
-        if self.record is None:
-            return self.table[list(self.features)] if rows is None else self.rows(rows)
-        if rows is not None:
-            raise NoModelError(NO_MODEL)
-        return self.record
+        """Return what the model is asked about: the features of rows, or what is recorded of the table's people."""
+        if self.record is not None:
+            if rows is not None:
+                raise NoModelError(NO_MODEL)
+            return self.record
+        if rows is None:
+            return self.table[list(self.features)]
+        return self.decode(rows) if isinstance(rows, np.ndarray) else self.rows(rows)
 
 
 def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:

@@ -117,7 +117,8 @@ class DecisionRecord(ModelAdapter):
         if meaning.kind == "scores":
             rows["score"] = rows.get("score", rows["answer"])
         if "score" in rows and meaning.kind != "numbers":
-            self._check_order(rows["score"].to_numpy(), self.decide(rows))
+            self._check_order(rows["score"].to_numpy(), meaning.favourable(rows["answer"].to_numpy()))
+        self.decision_question = "label", self._answers
         return truth
 
     def _check_order(self, scores: np.ndarray, favourable: np.ndarray) -> None:
@@ -133,15 +134,6 @@ class DecisionRecord(ModelAdapter):
                 "Scores say little about the decisions: of a favourable and an unfavourable one, the favourable one "
                 f"has the higher score with a probability of {above:.0%}. Are they of the same rows?"
             )
-
-    def score(self, rows: pd.DataFrame) -> np.ndarray:
-        """Return the scores that came with the decisions."""
-        if "score" not in rows:
-            raise CaseError("scores: expected a score for each decision, none are given")
-        return rows["score"].to_numpy()
-
-    def _known(self, rows) -> np.ndarray:
-        return rows["answer"].to_numpy()
 
     def _answers(self, rows):
         raise NoModelError(f"model: {NO_MODEL[0].lower()}{NO_MODEL[1:]}")

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from fairlab.cases.schema import CaseError, check_size
 
+MIN_MARGIN = 1e-12  # margin of a score that is just its threshold, so that it has a side
 LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
 
 
@@ -90,6 +91,28 @@ class Meaning:
             return values.astype(bool)
         return reach(self.in_unit(values), self.decision_threshold)
 
+    def log_odds(self, scores: np.ndarray) -> np.ndarray:
+        """Return log odds of scores; of a score that is no probability, its excess over the threshold."""
+        if self.unit == "log odds":  # which do not round to certainty
+            return scores
+        if self.unit == "score":
+            return scores - (self.decision_threshold or 0.0)
+        tiny = np.finfo(float).eps
+        scores = np.clip(scores, tiny, 1 - tiny)
+        return np.log(scores) - np.log1p(-scores)
+
+    @property
+    def log_odds_threshold(self) -> float:
+        """What `log_odds` are at the threshold; 0 of a score that is no probability, and where labels decide."""
+        if self.decision_threshold is None or self.unit == "score":
+            return 0.0
+        return float(logit(min(self.decision_threshold, 1 - np.finfo(float).eps)))
+
+    def lead(self, scores: np.ndarray) -> np.ndarray:
+        """Return by how much log odds exceed their threshold, on the side of the decision where scores decide."""
+        lead = self.log_odds(scores) - self.log_odds_threshold
+        return lead if self.kind == "labels" else with_side(lead, self.favourable(scores))
+
     def of_one_kind(self, values: np.ndarray) -> str:
         """Return a sentence if answers, as numbers, are all favourable decisions or none is; else ""."""
         if self.kind == "numbers":
@@ -115,7 +138,7 @@ class Meaning:
         Raises
         ------
         CaseError
-            If an answer is none of the model's classes, or there are other columns than before.
+            If an answer is none of the model's classes, or as `scores`.
         """
         if self.kind == "labels":
             known = self.classes or (None if self.is_given else (0, 1))
@@ -127,13 +150,26 @@ class Meaning:
             if answers.dtype != object:
                 return (answers == self.pos_label).astype(float)
             return np.array([value == self.pos_label for value in answers.tolist()], dtype=float)
+        return self.scores(answers)
+
+    def scores(self, answers: Any) -> np.ndarray:
+        """Return answers as scores.
+
+        Raises
+        ------
+        CaseError
+            If there are other columns than before, a score is not finite, or a probability not within 0 and 1.
+        """
         if self.columns is not None:
             if not isinstance(answers, pd.DataFrame):
                 raise CaseError(f"model: returned one value a row after {list(self.columns)}")
             if not answers.columns.equals(self.columns):
                 raise CaseError(f"model: returned the columns {list(answers.columns)} after {list(self.columns)}")
             answers = answers.iloc[:, self.label].to_numpy()
-        return np.asarray(answers, dtype=float)
+        scores = finite(np.asarray(answers, dtype=float))
+        if self.unit == "probability" and (strange := scores[(scores < 0) | (scores > 1)]).size:
+            raise CaseError(f"model: gives {strange[0]:g} after values within 0 and 1; give a threshold for its scores")
+        return scores
 
     def truth(self, y: pd.Series) -> np.ndarray:
         """Return true labels as whether they are favourable; of a regression, as numbers; False or nan where missing.
@@ -395,6 +431,20 @@ def reach(scores: np.ndarray, threshold: Any) -> np.ndarray:
         single = float(np.float32(threshold))
     is_rounded = abs(single - threshold) < np.finfo(np.float32).eps * abs(threshold)  # or it is infinite, or 0
     return (scores >= threshold) | ((scores == single) & is_rounded)
+
+
+def with_side(lead: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
+    """Return leads of which each lies on the side of its decision, by a little at least."""
+    return np.where(is_positive, np.maximum(lead, MIN_MARGIN), np.minimum(lead, -MIN_MARGIN))
+
+
+def finite(scores: np.ndarray) -> np.ndarray:
+    """Return scores as they are; raises a CaseError if one is not finite."""
+    if (bad := ~np.isfinite(scores)).any():
+        raise CaseError(
+            f"model: returned {scores[bad][0]} for {bad.sum()} of {len(scores)} rows, expected finite scores"
+        )
+    return scores
 
 
 def default_pos_label(labels: set):

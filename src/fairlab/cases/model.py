@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from fairlab.cases.finding import few
 from fairlab.cases.foreign import from_other_library
-from fairlab.cases.meaning import are_probabilities, interpret, reach
+from fairlab.cases.meaning import finite, interpret, reach
 from fairlab.cases.queries import Queries
 from fairlab.cases.schema import CaseError, case_errors, check_size, check_values
 from fairlab.checks import align, check_number
@@ -34,8 +34,8 @@ class ModelAdapter:
     """A model as every method meets it; `wrap_model` makes one.
 
     `predict`, `classes_of`, `binary_of` and `scores_of` apply the model to a table or a matrix. After `settle` has seen
-    the answers to a table, `decide`, `score`, `log_odds` and `number` say what they mean for the favourable label;
-    those count as model queries, and no row is sent twice.
+    the answers to a table, `meaning` says what they mean for the favourable label, and `queries` ask two questions, so
+    that rows are counted, and none is sent twice.
 
     Parameters
     ----------
@@ -63,6 +63,8 @@ class ModelAdapter:
         By column of a case's table, what makes its values of numbers that methods have in place of them.
     meaning : Meaning or None
         What the answers to a case's table mean, once `settle` has seen them.
+    decision_question, score_question : tuple of str and callable
+        What `queries` ask the model: what decides, and its scores; one question where scores decide.
     queries : Queries
     warnings : list of str
         What was settled without being given.
@@ -73,6 +75,9 @@ class ModelAdapter:
     >>> wrap_model(lambda rows: rows[:, 0] > 1).classes_of(np.array([[0], [2]])).tolist()
     [False, True]
     """
+
+    decision_question: tuple[str, Callable]
+    score_question: tuple[str, Callable]
 
     def __init__(
         self,
@@ -165,7 +170,7 @@ class ModelAdapter:
             answer = expit(answer) if self.unit == "log odds" else answer
         if answer.dtype.kind not in "biuf":
             raise CaseError(f"model: returned {answer.dtype}, expected numbers as scores")
-        return _finite(answer.astype(float))
+        return finite(answer.astype(float))
 
     def deciding(self, decision_threshold: float | None) -> Callable:
         """Return a function from rows to classes: the model's own, or whether its score reaches a threshold."""
@@ -210,82 +215,28 @@ class ModelAdapter:
         for text in self.meaning.warnings:
             self._warn(text)
         truth = None if y is None else self.meaning.truth(y)
+        self.score_question = "score", self._scores
+        self.decision_question = ("label", self._labels) if self.meaning.kind == "labels" else self.score_question
         if answers is None:
-            values = self._known(rows)
+            values = self.queries.answers(*self.decision_question, rows)
         else:
             values = self.meaning.values(answers)
-            self.queries.store(self._question[0], values, rows)
+            self.queries.store(self.decision_question[0], values, rows)
         check_size(values, "model")
         if said := self.meaning.of_one_kind(values):
             self._warn(said)
         with case_errors(after=" (rows sent again, in other batches)"):
-            changed = self.queries.repeat(*self._question, rows)
+            changed = self.queries.repeat(*self.decision_question, rows)
         if changed:
             found = f"{changed:.0%} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
             self._warn(f"Queried again in other batches, the model answers {found}, or goes by the rest of a batch.")
         return truth
 
-    @property
-    def _question(self) -> tuple[str, Callable]:
-        """What decides: the name of a question, and the function that answers it."""
-        return ("label", self._labels) if self.meaning.kind == "labels" else ("score", self._scores)
-
-    def draw(self, rows: pd.DataFrame) -> np.ndarray:
-        """Return the answers that decide, the cached one once and others to further rows that are the same."""
-        answers, (positions, more) = self._known(rows), self.queries.copies(rows)
-        if len(more):
-            answers[positions] = self.queries.send(self._question[1], more)
-            self.queries.n_for_case = self.queries.n_queries
-        return answers
-
-    def decide(self, rows: pd.DataFrame, *, anew: bool = False, answers: np.ndarray | None = None) -> np.ndarray:
-        """Return whether the decision is favourable, shape (n_rows,); `anew`: of rows that are all sent."""
-        if self.meaning.kind == "numbers":
-            raise CaseError(
-                "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
-            )
-        if anew:
-            answers = self.queries.send(self._question[1], rows)
-        return self.meaning.favourable(self._known(rows) if answers is None else answers)
-
-    def score(self, rows: pd.DataFrame) -> np.ndarray:
-        """Return the score of the favourable class, shape (n_rows,)."""
-        if self.meaning.task != "scores":
-            raise CaseError("model: gives labels, expected a score; hand in an object with predict_proba")
-        return self.meaning.in_unit(self.queries.answers("score", self._scores, rows))
-
-    def log_odds(self, rows: pd.DataFrame) -> np.ndarray:
-        """Return log odds of the favourable class; of a score that is no probability, its excess over the threshold."""
-        if self.meaning.unit == "log odds":  # which do not round to certainty
-            return self.queries.answers("score", self._scores, rows)
-        values = self.score(rows)
-        if self.meaning.unit == "score":
-            return values - (self.meaning.decision_threshold or 0.0)
-        tiny = np.finfo(float).eps
-        values = np.clip(values, tiny, 1 - tiny)
-        return np.log(values) - np.log1p(-values)
-
-    def number(self, rows: pd.DataFrame, *, answers: np.ndarray | None = None) -> np.ndarray:
-        """Return the numbers of a regression, shape (n_rows,)."""
-        if self.meaning.kind != "numbers":
-            raise CaseError("model: gives decisions, expected numbers")
-        return self._known(rows) if answers is None else answers
-
-    def _known(self, rows: pd.DataFrame) -> np.ndarray:
-        """Return the answers that decide, which are cached."""
-        return self.queries.answers(*self._question, rows)
-
     def _scores(self, rows) -> np.ndarray:
         with self._asking(rows):
-            if self.meaning.has_own_scores:
-                values = np.asarray(self._call(self.scorer, rows, self.meaning.label), dtype=float)
-            else:
-                values = self.meaning.values(self._answers(rows))
-            values = _finite(values)
-        if self.meaning.unit == "probability" and not are_probabilities(values):
-            strange = values[(values < 0) | (values > 1)][0]
-            raise CaseError(f"model: gives {strange:g} after values within 0 and 1; give a threshold for its scores")
-        return values
+            is_own = self.meaning.has_own_scores
+            answers = self._call(self.scorer, rows, self.meaning.label) if is_own else self._answers(rows)
+            return self.meaning.scores(answers)
 
     def _labels(self, rows) -> np.ndarray:
         return self.meaning.values(self._answers(rows))
@@ -294,6 +245,8 @@ class ModelAdapter:
         """Return what the model answers: one value a row, or columns; none missing."""
         with self._asking(rows):
             answers = self._call(self.answer, rows)
+        if _are_plain(answers, len(rows)):
+            return answers
         if hasattr(answers, "tocsr") or isinstance(getattr(answers, "dtype", None), pd.SparseDtype):
             raise CaseError(
                 "model: expected dense answers, found sparse ones; np.asarray or .toarray() makes them dense"
@@ -531,12 +484,10 @@ def _aligned(answers, index: pd.Index) -> pd.Series:
         return align(answers, index, "model")
 
 
-def _finite(scores: np.ndarray) -> np.ndarray:
-    if (bad := ~np.isfinite(scores)).any():
-        raise CaseError(
-            f"model: returned {scores[bad][0]} for {bad.sum()} of {len(scores)} rows, expected finite scores"
-        )
-    return scores
+def _are_plain(answers, n_rows: int) -> bool:
+    """Return whether answers are an array of one finite number or boolean a row, as most are."""
+    is_array = type(answers) is np.ndarray and answers.shape == (n_rows,) and answers.dtype.kind in "biuf"
+    return is_array and bool(np.isfinite(answers).all())
 
 
 def _columns(answers, index: pd.Index) -> pd.DataFrame:
@@ -550,5 +501,5 @@ def _columns(answers, index: pd.Index) -> pd.DataFrame:
         columns = pd.DataFrame(answers if isinstance(answers, pd.DataFrame) else np.asarray(answers)).astype(float)
     except (TypeError, ValueError):
         raise CaseError("model: returned several columns that are no numbers, expected one answer a row") from None
-    _finite(columns.to_numpy())
+    finite(columns.to_numpy())
     return columns.iloc[order].set_axis(index)

@@ -4,9 +4,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -209,19 +210,19 @@ class Queries:
             If there are more new rows than the limit has left.
         """
         known = self._answers.setdefault(question, AnswerCache())
-        values, is_new = known(
-            row_keys(rows),
-            lambda new: self._send(answer, _batches(rows[new])),
-            count=lambda numbers, is_new: self._count_answers(question, numbers, int(is_new.sum())),
-        )
-        self.n_cached += len(rows) - int(is_new.sum())
-        return values
+        numbers, is_new = known.find(row_keys(rows))
+        n_new = int(is_new.sum())
+        self._count_answers(question, numbers, n_new)
+        if n_new:
+            known.keep(self._send(answer, _batches(rows[is_new])))
+        self.n_cached += len(rows) - n_new
+        return known.values.take(numbers)
 
     def store(self, question: str, values: np.ndarray, rows: pd.DataFrame) -> None:
         """Keep answers that are known already."""
-        values = np.asarray(values, dtype=float)
         known = self._answers.setdefault(question, AnswerCache())
-        known(row_keys(rows), lambda new: values[new])
+        _, is_new = known.find(row_keys(rows))
+        known.keep(np.asarray(values, dtype=float)[is_new])
 
     def repeat(self, question: str, answer: Callable, rows: pd.DataFrame) -> float:
         """Send some rows a second time, in other batches, and return the share that is answered otherwise.
@@ -254,10 +255,13 @@ class Queries:
         """Return the distinct rows, in the order in which they occur first."""
         return rows[~pd.Series(row_keys(rows)).duplicated().to_numpy()].reset_index(drop=True)
 
-    def copies(self, rows: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
-        """Return the positions of all rows but the distinct ones, and these rows."""
-        positions = np.flatnonzero(pd.Series(row_keys(rows)).duplicated())
-        return positions, rows.iloc[positions].reset_index(drop=True)
+    def draw(self, question: str, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
+        """Return answers to all rows of a case, the cached one once and others to further rows that are the same."""
+        answers, further = self.answers(question, answer, rows), pd.Series(row_keys(rows)).duplicated().to_numpy()
+        if further.any():
+            answers[further] = self.send(answer, rows[further].reset_index(drop=True))
+            self.n_for_case = self.n_queries
+        return answers
 
     def send(self, answer: Callable, rows: pd.DataFrame | np.ndarray) -> Any:
         """Send every row to the model, counted but not cached: in batches, a matrix all at once; return the answers.
@@ -276,16 +280,20 @@ class Queries:
             self._count(n_new, n_new)
             return
         counted = self._counted.get(question, np.ones(self._of_case.get(question, 0), dtype=bool))
-        counted = _longer(counted, int(numbers.max()) + 1)  # with False
+        counted = _longer(counted, int(numbers.max(initial=-1)) + 1)  # with False
         first = np.unique(numbers[~counted[numbers]])
         self._count(len(first), n_new)
         counted[first] = True
         self._counted[question] = counted
 
-    def _count(self, n_rows: int, n_new: int) -> None:
-        """Count rows, of which `n_new` are to be sent."""
+    def check(self, n_rows: int) -> None:
+        """Raise a BudgetSpentError if the limit has fewer rows left."""
         if n_rows > self.left:
             raise BudgetSpentError(f"limit: expected at most {int(self.left):,} more model queries, found {n_rows:,}")
+
+    def _count(self, n_rows: int, n_new: int) -> None:
+        """Count rows, of which `n_new` are to be sent."""
+        self.check(n_rows)
         if time.monotonic() + n_new * np.nan_to_num(self.seconds_per_row) > self._until:
             raise DeadlineError(f"deadline: no time is left for {n_new:,} more model queries")
         self.left -= n_rows
@@ -294,25 +302,22 @@ class Queries:
             self.watch(n_rows)
 
     def _send(self, answer, batches: list) -> Any:
-        start = time.perf_counter()
+        parts, start = [], time.perf_counter()
         self.n_sent += sum(map(len, batches))
         try:
             with time_limit(self._until - time.monotonic()):
-                parts = [self._timed(answer, batch) for batch in batches]
+                for batch in batches:
+                    # Where others use the cores, threads wait for each other, for longer than few rows take.
+                    n_threads = 1 if len(batch) <= FEW_ROWS else None
+                    with get_cached_controller().limit(limits=n_threads):
+                        sent = time.perf_counter()
+                        parts.append(answer(batch))
+                    self.shortest = min(self.shortest, time.perf_counter() - sent)
         finally:
             self.seconds += time.perf_counter() - start
         if len(parts) == 1:
             return parts[0]
         return pd.concat(parts) if isinstance(parts[0], pd.DataFrame) else np.concatenate(parts)
-
-    def _timed(self, answer, batch):
-        # Where others use the cores, threads wait for each other, for longer than few rows take.
-        n_threads = 1 if len(batch) <= FEW_ROWS else None
-        with get_cached_controller().limit(limits=n_threads):
-            start = time.perf_counter()
-            answers = answer(batch)
-        self.shortest = min(self.shortest, time.perf_counter() - start)
-        return answers
 
     def __repr__(self) -> str:
         noise = "" if self.is_deterministic else ", not deterministic"
@@ -334,13 +339,15 @@ class AnswerCache:
     --------
     >>> from fairlab.cases import AnswerCache
     >>> doubles, keys = AnswerCache(), np.array([3, 4, 3])
-    >>> values, is_new = doubles(keys, lambda new: 2 * keys[new])
-    >>> values.tolist(), is_new.tolist()
+    >>> numbers, is_new = doubles.find(keys)
+    >>> doubles.keep(2 * keys[is_new])
+    >>> doubles.values[numbers].tolist(), is_new.tolist()
     ([6, 8, 6], [True, True, False])
     """
 
     def __init__(self) -> None:
         self._n, self._bits = 0, 11  # of a slot's number
+        self._is_waiting = False  # for answers to keys that have numbers
         self._keys: Any = None
         self._values: Any = None
         self._numbers: Any = None
@@ -359,40 +366,31 @@ class AnswerCache:
         """Their answers."""
         return np.empty(0) if self._values is None else self._values[: self._n]
 
-    def __call__(
-        self, keys: np.ndarray, answer: Callable, *, count: Callable | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values of keys, and which of them are new.
+    def find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each key, and which occur for the first time: those whose answers are to be kept next.
+
+        If they are not, as after an error, the keys stay unknown.
 
         Parameters
         ----------
         keys : ndarray of int64, or of bytes of one length, of shape (n,)
-        answer : callable
-            Takes an array of bool of shape (n,), which is True where a key occurs for the first time; returns a value
-            for each of those.
-        count : callable or None
-            Takes the number of each key and that array before `answer` does; what it raises leaves the cache as it was.
         """
-        if len(keys) == 0:
-            return self.values[:0], np.empty(0, dtype=bool)
-        self._keys = _longer(keys[:0] if self._keys is None else self._keys, self._n + len(keys))
-        try:
-            numbers, is_new = self._find(keys)
-            if count is not None:
-                count(numbers, is_new)
-            if is_new.any():
-                self._keep(np.asarray(answer(is_new)))
-        except BaseException:  # some numbers may be of keys without a value
+        if self._is_waiting:
             self._numbers = self._slots = None
-            raise
-        return self._values.take(numbers), is_new
+        self._keys = _longer(keys[:0] if self._keys is None else self._keys, self._n + len(keys))
+        self._is_waiting = True
+        numbers, is_new = self._find(keys)
+        self._is_waiting = bool(is_new.any())
+        return numbers, is_new
 
-    def _keep(self, new: np.ndarray) -> None:
+    def keep(self, new: np.ndarray) -> None:
+        """Keep the answers to the keys that were found to be new."""
+        new = np.asarray(new)
         kept = new[:0] if self._values is None else self._values
         kept, stop = kept.astype(np.result_type(kept, new), copy=False), self._n + len(new)
         self._values = _longer(kept, stop)
         self._values[self._n : stop] = new
-        self._n = stop
+        self._n, self._is_waiting = stop, False
 
     def _find(self, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of each key, and whether it is the first such key of all."""
@@ -424,6 +422,70 @@ class AnswerCache:
     def _places(self, keys: np.ndarray) -> np.ndarray:
         """Return the slots in which to look for keys first."""
         return (keys.view(np.uint64) * np.uint64(_STEP) >> np.uint64(64 - self._bits)).view(np.int64)
+
+
+class Answers(AnswerCache):
+    """Answers to inputs as codes of a schema: they are found sooner than rows, and each is asked once.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        How many values each feature has.
+    ask : callable
+        Takes codes, of shape (n, n_features), returns one answer each.
+    queries : Queries or None
+        Whose limit new inputs are held to, those included that the case knows the answers of.
+
+    Examples
+    --------
+    >>> from fairlab.cases.queries import Answers
+    >>> sums = Answers((3, 4), lambda codes: codes.sum(axis=1))
+    >>> sums([[2, 3], [0, 1], [2, 3]]).tolist(), len(sums), sums.inputs.tolist()
+    ([5, 1, 5], 2, [[2, 3], [0, 1]])
+    """
+
+    def __init__(self, sizes: Sequence[int], ask: Callable, queries: Queries | None = None):
+        super().__init__()
+        self._sizes, self._ask, self._queries = tuple(sizes), ask, queries
+        self._steps = None if prod(sizes) >= 2**63 else np.cumprod([1, *sizes[:0:-1]], dtype=np.int64)[::-1]
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray:
+        """Return the answers, shape (n,).
+
+        Raises
+        ------
+        BudgetSpentError
+            If more of them are new than the limit has left; none is asked then.
+        """
+        codes = np.asarray(codes, dtype=np.int64)
+        numbers, is_new = self.find(self.keys_of(codes))
+        if is_new.any():
+            if self._queries is not None:
+                self._queries.check(int(is_new.sum()))
+            # In the order in which they are in memory.
+            self.keep(self._ask(codes if is_new.all() else codes.T.take(np.flatnonzero(is_new), axis=1).T))
+        return self.values.take(numbers)
+
+    def positive(self, codes: np.ndarray) -> np.ndarray:
+        """Return which answers are above 0: whether each is a favourable decision, or a score beyond its threshold."""
+        return self(codes) > 0
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """The codes that were asked, shape (n, n_features), in the order in which they came first."""
+        return self.codes_of(self.keys)
+
+    def keys_of(self, codes: np.ndarray) -> np.ndarray:
+        """Return one number for each input, or as many bytes if there are too many inputs for 64 bits."""
+        if self._steps is None:
+            return np.ascontiguousarray(codes, dtype=">u8").view(f"S{8 * codes.shape[1]}").reshape(-1)
+        return codes @ self._steps
+
+    def codes_of(self, keys: np.ndarray) -> np.ndarray:
+        """Return the inputs of keys as codes, shape (n, n_features)."""
+        if self._steps is None:
+            return keys.view(">u8").reshape(len(keys), -1).astype(np.int64)
+        return np.column_stack(np.unravel_index(keys, self._sizes))
 
 
 @cache

@@ -666,19 +666,6 @@ class Schema:
         """The domain whose inputs as integers are the codes of this one."""
         return Schema(tuple(Feature(each.name, range(len(each.values))) for each in self.features))
 
-    def keys(self, codes: np.ndarray) -> np.ndarray:
-        """Return one number for each input, or as many bytes if there are too many inputs for 64 bits."""
-        codes = np.asarray(codes, dtype=np.int64)
-        if self.n_inputs >= 2**63:
-            return np.ascontiguousarray(codes, dtype=">u8").view(f"S{8 * codes.shape[1]}").reshape(-1)
-        return codes @ np.cumprod([1, *self.sizes[:0:-1]], dtype=np.int64)[::-1]
-
-    def codes_of_keys(self, keys: np.ndarray) -> np.ndarray:
-        """Return the inputs of `keys` as codes, shape (n, n_features)."""
-        if keys.dtype.kind == "S":
-            return keys.view(">u8").reshape(len(keys), -1).astype(np.int64)
-        return np.column_stack(np.unravel_index(keys, self.sizes))
-
     @checked(n=COUNT_OR_ZERO, random_state=check_seed)
     def sample_codes(self, n: int, *, random_state: int | np.random.Generator | None = 0) -> np.ndarray:
         """Draw inputs uniformly from the whole domain, as codes of shape (n, n_features)."""

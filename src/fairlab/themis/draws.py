@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairlab.cases.case import Case
 from fairlab.cases.model import ModelAdapter, wrap_model
-from fairlab.cases.queries import AnswerCache
+from fairlab.cases.queries import Answers
 from fairlab.cases.schema import Schema, check_schema
 
 BATCH_INPUTS = 200_000  # inputs in one call of the model
@@ -82,12 +82,12 @@ class UniformDraw:
 
     def __init__(self, model, schema: Schema, output_distance: Callable | None = None):
         self.schema, self.output_distance = check_schema(schema), output_distance
-        self._model, self._answers = wrap_model(model), AnswerCache()
+        self._model, self.decide = wrap_model(model), Answers(self.schema.sizes, self._outputs)
 
     @property
     def runs(self) -> int:
         """To how many inputs the model has been applied, all of them distinct."""
-        return len(self._answers)
+        return len(self.decide)
 
     def sample(self, owner: np.ndarray, rngs: Sequence[np.random.Generator], every: np.ndarray | None) -> np.ndarray:
         """Return new inputs as codes: random ones, or again and again all of those given.
@@ -104,19 +104,13 @@ class UniformDraw:
         parts = [self.schema.sample_codes(len(some), random_state=rngs[k]) for k, some in of_each(owner, owner)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def decide(self, codes: np.ndarray) -> np.ndarray:
-        """Return the outputs of inputs given as codes."""
-
-        def outputs(is_new):
-            new = codes if is_new.all() else codes.T.take(np.flatnonzero(is_new), axis=1).T
-            return outputs_of(self._model, self.schema, new, binary=self.output_distance is None)
-
-        return self._answers(self.schema.keys(codes), outputs)[0]
+    def _outputs(self, codes: np.ndarray) -> np.ndarray:
+        return outputs_of(self._model, self.schema, codes, binary=self.output_distance is None)
 
     def contents(self) -> tuple[np.ndarray, np.ndarray]:
         """Return all inputs so far, as codes in the order of the domain, and their outputs."""
-        order = np.argsort(self._answers.keys, kind="stable")
-        return self.schema.codes_of_keys(self._answers.keys[order]), self._answers.values[order]
+        order = np.argsort(self.decide.keys, kind="stable")
+        return self.decide.inputs[order], self.decide.values[order]
 
     def compare(self, inputs: np.ndarray, sets: Sequence[list[int]], owner: np.ndarray) -> Comparison:
         """Return whether, or how far, other values of some features change the output of inputs.
