@@ -241,6 +241,12 @@ def test_two_spellings_of_a_decision_are_refused_in_files(audit_in_files):
         audit_in_files(decided({"f": (300, 1_000), "m": (400, 1_000)}), ("YES", "yes"), pos_label="yes")
 
 
+@pytest.mark.parametrize("labels", [(None, "yes"), ("no", None)])
+def test_missing_decisions_are_refused_in_files(labels, audit_in_files):
+    with pytest.raises(ValueError, match="decisions: expected one in each row, some of column 'hired' are missing"):
+        audit_in_files(decided({"f": (300, 1_000), "m": (400, 1_000)}), labels, pos_label="yes")
+
+
 @pytest.mark.parametrize(
     ("group", "is_said"),
     [("Unknown", True), ("", True), ("n/a", True), ("(missing)", True), (None, False), ("x", False)],

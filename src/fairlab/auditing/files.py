@@ -116,6 +116,8 @@ def audit_files(
         )
         investigation = Investigation(sensitive_features, decisions, context=features).fit(source)
         labels = table.columns[decisions].categories
+        if None in (table.values(decisions) or ()):
+            raise ValueError(f"decisions: expected one in each row, some of column {decisions!r} are missing")
         place = _favourable(labels, decisions, pos_label)
         names = investigation.sensitive_features_
         sides = [table.columns[name] for name in names]
