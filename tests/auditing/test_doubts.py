@@ -241,6 +241,17 @@ def test_two_spellings_of_a_decision_are_refused_in_files(audit_in_files):
         audit_in_files(decided({"f": (300, 1_000), "m": (400, 1_000)}), ("YES", "yes"), pos_label="yes")
 
 
+def test_numbers_as_text_are_names_in_files(audit_in_files):
+    case = decided({"01": (300, 1_000), "02": (400, 1_000), "1": (100, 300)})
+    found = audit_in_files(case)
+    assert found.rates["sex"]["selected"].to_dict() == {"01": 300, "02": 400, "1": 100}
+    assert found.report.counts()["significant"].item() > 0
+    counted = impact_table(
+        case.table.assign(hired=case.decide()), decisions="hired", sensitive_features="sex", pos_label=True
+    )
+    assert counted["selected"].equals(found.rates["sex"]["selected"].rename_axis(counted.index.name))
+
+
 @pytest.mark.parametrize("labels", [(None, "yes"), ("no", None)])
 def test_missing_decisions_are_refused_in_files(labels, audit_in_files):
     with pytest.raises(ValueError, match="decisions: expected one in each row, some of column 'hired' are missing"):

@@ -112,7 +112,8 @@ def audit_files(
             key=table.key,
             confidence_level=confidence_level,
             random_state=random_state,
-            categories=[decisions],
+            # Numbers as text, as "01", are names, as in a table in memory.
+            categories=[name for name in table.names if name == decisions or not table.is_number(name)],
         )
         investigation = Investigation(sensitive_features, decisions, context=features).fit(source)
         labels = table.columns[decisions].categories

@@ -191,7 +191,8 @@ class DataSource:
     key : str or None
         Column of whole numbers or texts, another one for each person, which is no attribute.
     numbers, categories : str or list of str
-        Columns of numbers that are to be taken as continuous, or as categories, whatever they hold.
+        Columns of numbers that are to be taken as continuous, or as categories, whatever they hold. Numbers as text,
+        such as ``"01"``, are taken as categories only.
     variant : {"sound", "published"}
         "published": all numbers are continuous unless named in `categories`, categories stand in the order of their
         text, and investigations use the authors' intervals unless they are given a metric.
@@ -431,7 +432,7 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
     ----------
     values : Series
     kind : {"numbers", "categories"} or None
-        What numbers are. None: categories if all are whole and there are at most `most_codes` different ones.
+        What numbers are; those as text only "categories". None: categories if all are whole and there are at most `most_codes` different ones.
     most_codes : int
         0 for the authors' way: all numbers are continuous, and categories stand in the order of their text.
 
@@ -462,19 +463,19 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
     elif pd.api.types.is_bool_dtype(values) and not missing:
         found = [False, True]
     else:
-        found = _ordered(name, values, found, as_text=not most_codes)
+        found = _ordered(name, values, found, as_text=not most_codes, as_categories=kind == "categories")
     feature = Feature(name, [*missing, *found])
     codes = feature.find(values).astype(np.intp)  # as counting takes them, on 32 bits too, as in a browser
     return Column(name, codes, tuple(feature.labels))
 
 
-def _ordered(name, values, found, *, as_text) -> list:
+def _ordered(name, values, found, *, as_text, as_categories) -> list:
     """Return categories in their own order, or in that of numbers or text."""
     declared = isinstance(values.dtype, pd.CategoricalDtype)
-    if not declared and found and pd.to_numeric(pd.Series(found).astype(str), errors="coerce").notna().all():
+    if not (declared or as_categories) and found and pd.to_numeric(pd.Series(found).astype(str), errors="coerce").notna().all():
         raise ValueError(
             f"column {name!r} holds numbers as text, such as {str(found[0])!r}; make it numbers with "
-            "pandas.to_numeric, or categories with astype('category')"
+            "pandas.to_numeric, or categories with astype('category') or categories=[...]"
         )
     if not as_text and declared and values.cat.ordered:
         return found
