@@ -432,7 +432,8 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
     ----------
     values : Series
     kind : {"numbers", "categories"} or None
-        What numbers are; those as text only "categories". None: categories if all are whole and there are at most `most_codes` different ones.
+        What numbers are; those as text only "categories". None: categories if all are whole and there are at most
+        `most_codes` different ones.
     most_codes : int
         0 for the authors' way: all numbers are continuous, and categories stand in the order of their text.
 
@@ -472,7 +473,8 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
 def _ordered(name, values, found, *, as_text, as_categories) -> list:
     """Return categories in their own order, or in that of numbers or text."""
     declared = isinstance(values.dtype, pd.CategoricalDtype)
-    if not (declared or as_categories) and found and pd.to_numeric(pd.Series(found).astype(str), errors="coerce").notna().all():
+    numbers = pd.to_numeric(pd.Series(found, dtype=object).astype(str), errors="coerce")
+    if not (declared or as_categories) and found and numbers.notna().all():
         raise ValueError(
             f"column {name!r} holds numbers as text, such as {str(found[0])!r}; make it numbers with "
             "pandas.to_numeric, or categories with astype('category') or categories=[...]"
