@@ -459,6 +459,11 @@ REST = range(2, 600)
             "column 'pay': 1 values are missing or infinite; fill them, or leave the column out",
         ),
         (FLAWLESS.assign(pay=[1.5, np.inf, *REST]), {}, "column 'pay': 1 values are missing or infinite"),
+        (
+            FLAWLESS.assign(pay=[1.5, None, None, *REST][:20] * 30),
+            {},
+            "column 'pay': 60 values are missing or infinite",
+        ),
         (FLAWLESS.assign(sex=["1.5", *["2"] * 599]), {}, "column 'sex' holds numbers as text"),
         (
             FLAWLESS.assign(name=[f"name {number % 300}" for number in range(600)]),

@@ -361,7 +361,12 @@ def described(table: StoredTable, name: str, code: Callable) -> tuple[Column, di
     if values is not None:
         # Integers beside a missing value stay integers, as floats do not tell all of them apart.
         is_whole = None in values and any(isinstance(value, int) for value in values)
-        column = code(pd.Series(values, name=name, dtype=object if is_whole else table.categories(name)))
+        try:
+            column = code(pd.Series(values, name=name, dtype=object if is_whole else table.categories(name)))
+        except ValueError:
+            if table.is_number(name):
+                table.check_numbers(name)  # which counts the rows
+            raise
         return replace(column, values=None), dict(zip(values, column.values.tolist(), strict=True))
     table.check_numbers(name)
     return Column(name, None), None
