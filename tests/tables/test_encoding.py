@@ -214,6 +214,14 @@ def test_a_folder_is_of_the_files_that_it_was_made_of(tmp_path, change, options,
         encode(files, tmp_path / "codes", **options)
 
 
+def test_answers_are_words_in_all_files_if_they_are_in_one(tmp_path):
+    parts = [
+        pd.DataFrame({"said": words * 20, "n": range(60)}) for words in (["yes", "no", "yes"], ["no", "later", "yes"])
+    ]
+    folder = Folder(encode(write(tmp_path / "files", "csv", *parts), tmp_path / "codes"))
+    assert sorted(folder.values("said")) == ["later", "no", "yes"]
+
+
 GOOD, LATE = people(), pd.concat([people(30_000)] * 2).astype({"age": str})
 LATE.iloc[-1, 3] = "old"
 

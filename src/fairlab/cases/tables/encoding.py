@@ -217,11 +217,17 @@ def _plan(connection, files, **asked) -> dict:
 
 def _kinds(connection, files, key=None, columns=None) -> dict[str, str]:
     """Return the kind of each column, which is the same in all files."""
-    kinds = {}
+    kinds, identifiers = {}, set()
     for file in files:
         with _reading(file):
             rows = connection.sql(f"describe from {_as_found(file)}").fetchall()
         found = {name: KINDS.get(kind.partition("(")[0], f"values of the type {kind}") for name, kind, *_ in rows}
+        needed = {name: kind for name, kind in found.items() if name != key and (columns is None or name in columns)}
+        for name in _no_values(connection, file, needed):
+            if found[name] == "integers":
+                identifiers.add(name)  # in other files none may begin with a zero
+            else:
+                found[name] = "text"
         kinds = kinds or found
         if strange := kinds.keys() ^ found.keys():
             there, here = (files[0], file) if strange & kinds.keys() else (file, files[0])
@@ -235,10 +241,9 @@ def _kinds(connection, files, key=None, columns=None) -> dict[str, str]:
         if name not in kinds:
             raise FilesError(f"column {name!r}: not in the files{suggestion(name, kinds)}")
     kinds = {name: kind for name, kind in kinds.items() if columns is None or name in (*columns, key)}
-    texts = {name for file in files for name in _no_values(connection, file, kinds)} - {key}
     if key is not None and kinds[key] not in ("integers", "text"):
         raise FilesError(f"column {key!r}: expected integers or text as the key, found {kinds[key]}")
-    return kinds | dict.fromkeys(kinds.keys() & texts, "text")
+    return kinds | dict.fromkeys(identifiers, "text")
 
 
 def _no_values(connection, file, kinds) -> list[str]:
