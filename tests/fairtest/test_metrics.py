@@ -29,6 +29,7 @@ from fairlab.fairtest import (
     Ratio,
     Regression,
     Sample,
+    look_level,
     resampling,
 )
 from fairlab.fairtest.resampling import (
@@ -457,6 +458,16 @@ def test_tables_with_few_people_expected_in_a_cell_are_tested_by_drawn_ones_at_a
     assert p_value == (drawn if is_drawn else by_theory) != (by_theory if is_drawn else drawn)
     published = NMI(variant="published").exact_table(table, confidence_level=0.95, rng=rng())
     assert published.p_value == pytest.approx(by_theory)
+
+
+@pytest.mark.parametrize(("n", "rows", "columns"), [(1_001, 100, 50), (1_500, 50, 150), (3_000, 30, 600)])
+def test_tables_of_two_by_two_are_rejected_as_seldom_as_each_level_says(n, rows, columns):
+    corner = np.arange(rows + 1)  # five or six of them by chance
+    corner = corner[(corner <= columns) & (corner >= rows + columns - n)]
+    tables = [np.array([[k, rows - k], [columns - k, n - rows - columns + k]]) for k in corner]
+    p_values = np.array([NMI().exact_table(each, confidence_level=0.95, rng=rng()).p_value for each in tables])
+    for level in (look_level(number, 0.05) for number in range(1, 21)):
+        assert hypergeom.pmf(corner[p_values <= level], n, columns, rows).sum() <= level
 
 
 def test_smallest_p_value_and_tables_without_two_lines():

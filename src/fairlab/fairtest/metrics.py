@@ -319,7 +319,8 @@ class NMI(TableMetric):
     Notes
     -----
     P-values of up to 1,000 people are from Monte Carlo tables, unless "sound" with two groups and two outputs: exact.
-    Those of more people are from the G test; "sound" ones only where chance would put five people into every cell.
+    Those of more people are from the G test; "sound" ones only where chance would put five people into every cell, of
+    two groups and two outputs a hundred.
 
     Examples
     --------

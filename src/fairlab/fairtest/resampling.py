@@ -16,14 +16,16 @@ RESAMPLES = 10_000  # of a bootstrap or a permutation test
 SUMMED = 30_000_000  # numbers in all draws of a group together
 EXACT_LIMIT = 1_000  # largest sample for which these replace large-sample theory
 LEAST_EXPECTED = 5  # people in a cell, by its row and column, for which that theory holds
+LEAST_OF_TWO = 100  # of two rows and two columns, where the p-value is exact without drawing a table
 _NUMBERS_AT_ONCE = 4_000_000
 
 
 def is_sparse(table: np.ndarray) -> bool:
-    """Return whether chance would put fewer than `LEAST_EXPECTED` people into a cell of a row and column that occur."""
+    """Return whether chance would put so few people into a cell of a row and column that occur that theory misleads."""
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     expected = np.outer(rows[rows > 0], columns[columns > 0])
-    return bool((expected < LEAST_EXPECTED * table.sum()).any())
+    least = LEAST_OF_TWO if expected.shape == (2, 2) else LEAST_EXPECTED
+    return bool((expected < least * table.sum()).any())
 
 
 def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int = TABLES, exact: bool = False) -> float:
