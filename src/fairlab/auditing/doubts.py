@@ -19,23 +19,8 @@ SLIGHT = 0.05  # difference of rates
 MOST_CODES = 30  # different whole numbers of a column that may be codes
 # Names of groups as of people whose group nobody knows.
 UNKNOWN = {
-    *(
-        "",
-        "?",
-        "-",
-        "n/a",
-        "na",
-        "<na>",
-        "nan",
-        "none",
-        "null",
-        "missing",
-        "(missing)",
-        "unknown",
-        "unspecified",
-        "not known",
-    ),
-    *("not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a."),
+    *("", "?", "-", "n/a", "na", "<na>", "nan", "none", "null", "missing", "(missing)", "unknown", "unspecified"),
+    *("not known", "not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a."),
 }
 LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 
