@@ -299,6 +299,20 @@ def test_a_look_whose_permutations_are_too_few_for_its_level_says_so(changes, le
     assert (own.min() > level) == bool(expected)
 
 
+@pytest.mark.parametrize(("explanatory", "is_found"), [(None, True), ("hour", False)])
+def test_rates_and_groups_that_change_by_the_hour_differ_over_a_period_unless_the_hour_is_held_fixed(
+    explanatory, is_found
+):
+    columns = {name: REGISTRATION["columns"][name] for name in ("sex", "offer")} | {"hour": {"type": "category"}}
+    changes = {"columns": columns, "context": [], "explanatory": explanatory}
+    rng, day = np.random.default_rng(0), 0.5 + 0.3 * np.sin(np.linspace(0, 20 * np.pi, 4000, endpoint=False))
+    table = pd.DataFrame({"sex": np.where(rng.random(4000) < day, "f", "m"), "offer": rng.random(4000) < day})
+    table["hour"] = (np.arange(4000) % 400 // 20).astype(str)
+    registration = Registration.model_validate(REGISTRATION | changes)
+    report = looks.look(registration, looks.as_table(registration, table), rng.random(4000) < 0.5, 0.03, 0)
+    assert bool(report.to_frame().query("part == ''")["significant"].any()) is is_found
+
+
 @given(st.lists(st.integers(0, 25), min_size=4, max_size=10), st.integers(1, 12))
 def test_no_small_cell_is_shown_nor_follows_from_what_is_shown(cells, smallest):
     cells = np.array(cells[: len(cells) // 2 * 2]).reshape(2, -1)  # outputs, groups
