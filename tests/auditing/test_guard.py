@@ -49,6 +49,10 @@ def test_a_rule_is_a_test_against_its_margin_not_against_zero():
     weak = [rate([400, 490], [1000, 1000]), *[rate([450, 450], [1000, 1000])] * 9]
     assert weak[0].test(0.05) <= 0.1 < 10 * weak[0].test(0.05)
     assert failures(report_of(*weak), rules=rules[0])[0] == []
+    # Rules are not: each says the same whichever stand beside it.
+    several = [Rule.of(f"selection_rate_difference > {k / 100}") for k in range(1, 21)]
+    alone = [text for rule in several for text in failures(report_of(CLEAR), rules=[rule])[0]]
+    assert 0 < len(alone) < 20 and failures(report_of(CLEAR), rules=several)[0] == alone
 
 
 def decided(selected, of=100, **columns):

@@ -314,6 +314,18 @@ def test_a_category_is_used_once_a_number_again_with_merged_bounds():
         # In six digits all three would be above the end, and nobody up to it.
         (Condition("lat", high=40.7127585), "lat ≤ 40.7127585", [40.712741, 40.712776, 40.75], "lat <= 40.71276"),
         (Condition("pay", low=1234567.5), "pay > 1234567.5", [1234567, 1234568], "pay >= 1234568"),
+        (
+            Condition("ms", low=1712345678901.5),
+            "ms > 1712345678901.5",
+            [1712345678901, 1712345678902],
+            "ms >= 1712345678902",
+        ),
+        (
+            Condition("id", low=2.0**60),
+            "id > 1.152921504606847e+18",
+            [2**60, 2**60 + 256],
+            "id > 1.152921504606847e+18",
+        ),
         (Condition("cents", low=1234567.25), "cents > 1234567.25", [1234567.2, 1234567.3], "cents > 1234567.2"),
     ],
 )

@@ -105,7 +105,8 @@ class Rule:
         """Return what is shown to be beyond the limit, each with a sentence.
 
         Tests are against the limit, corrected together: Holm's method over findings, and for impact ratios Bonferroni's
-        over all pairs of groups, since any may be the one that is selected most often.
+        over all pairs of groups, since any may be the one that is selected most often. So each rule by itself fails
+        wrongly with a probability of at most ``1 - confidence_level``; of several rules these add up.
         """
         if self.measure == RATIO:
             return self._ratios(report)

@@ -21,6 +21,8 @@ from fairlab.fairtest.metrics import AdditiveMetric, Metric
 from fairlab.fairtest.sample import Column, Sample
 
 AGGREGATIONS = ("avg", "weighted_avg", "max")
+LARGEST_HALF = 2**52  # below which floats tell whole numbers and the middle between two of them apart
+LARGE = 1e9  # numbers of which twelve digits are too few
 MOST_CELLS = 2**20  # of the tables of nodes that are counted at once
 
 
@@ -57,7 +59,7 @@ class Condition:
         if self.category is not None:
             return f"{self.attribute} = {self.category}"
         low, high, known = self.low, self.high, values.dropna().to_numpy(dtype=float)
-        is_whole = not (known % 1).any()
+        is_whole = not (known % 1).any() and np.abs(known).max(initial=0) < LARGEST_HALF
         if is_whole:
             low, high = np.floor(low) + 1, np.floor(high)
         named = named or ("{:.0f}".format if is_whole else partial(_written, known))
@@ -77,7 +79,8 @@ class Condition:
     def __str__(self):
         if self.category is not None:
             return f"{self.attribute}: {self.category}"
-        low, high = (f"{end:.12g}" for end in (self.low, self.high))  # six digits would move people across an end
+        # Fewer digits would move people across an end.
+        low, high = (f"{end:.12g}" if abs(end) < LARGE else repr(float(end)) for end in (self.low, self.high))
         upper = "" if np.isinf(self.high) else f" ≤ {high}"
         if np.isinf(self.low):
             return f"{self.attribute}{upper}"
