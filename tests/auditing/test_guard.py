@@ -251,6 +251,17 @@ def test_an_acceptance_of_a_ratio_of_what_was_not_judged_and_of_nothing():
     assert accepting("group (through zip)").accepted == []
 
 
+def test_what_a_report_says_is_accepted_whatever_columns_are_called():
+    table = people().rename(columns={"sex": "a and b", "job": "c (through d)"})
+    hired = (table["a and b"] == "man") & (table["c (through d)"] == "clerk")
+    case = Case.from_decisions(table, hired, sensitive_features=["a and b", "c (through d)"])
+    found = audit(case, methods=["rates"])
+    entries = [{"measure": each.measure, "sensitive_features": each.who} for each in found.significant]
+    judged = judge(found, accepted=[Accepted.of(ENTRY | entry) for entry in entries])
+    assert {each["sensitive_features"] for each in entries} > {"a and b", "a and b and c (through d)"}
+    assert (judged.failing, judged.unused, len(judged.accepted)) == ([], [], len(entries))
+
+
 @pytest.mark.parametrize(
     ("entry", "day", "failing", "accepted"),
     [

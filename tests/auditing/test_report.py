@@ -22,7 +22,7 @@ from fairlab.auditing import wording
 from fairlab.auditing.comparison import LEAST_COMPARED, are_same_people, change_bounds, gap, gap_bounds
 from fairlab.auditing.evidence import binned, shown_rows
 from fairlab.cases import MethodResult
-from fairlab.cases.finding import decimals, percent
+from fairlab.cases.finding import Reason, decimals, percent
 from fairlab.fairtest.impact import UNKNOWN
 
 
@@ -156,6 +156,28 @@ def test_further_comparisons_in_the_other_direction_are_said():
     )
 
 
+def test_groups_are_told_apart_whatever_they_are_called():
+    # x is selected most often, "x minus y" least.
+    counts = {"x": (300, 400), "x minus y": (100, 400), "z": (200, 400)}
+    rows = [(name, k < hired) for name, (hired, n) in counts.items() for k in range(n)]
+    found = audit(
+        Case.from_decisions(pd.DataFrame(rows, columns=["a and b", "hired"]), "hired", sensitive_features="a and b"),
+        methods=["rates"],
+    )
+    assert [each.groups for each in found.significant] == [("x", "everyone else"), ("x minus y", "everyone else")]
+    assert "1 further comparison shows it. Who loses: a and b: x minus y, selected 0.33 times as often as x." in (
+        found.summary
+    )
+
+
+@pytest.mark.parametrize("name", ["a, (missing)", "(2 of fewer than 5 people)", "((2 of fewer than 5 people))"])
+def test_a_group_is_known_whatever_it_is_called(name):
+    groups = [name] * 100 + ["c"] * 100 + [None] * 100 + ["d", "e"] * 2
+    table = pd.DataFrame({"race": groups, "hired": np.arange(304) % 3 > 0})
+    rates = audit(Case.from_decisions(table, "hired", sensitive_features="race"), methods=["rates"]).groups["race"]
+    assert rates["impact ratio"].notna().sum() == 2 and rates.loc[[name, "c"], "impact ratio"].notna().all()
+
+
 @pytest.mark.parametrize(("bonus", "said"), [(-8, ", in the other direction"), (8, "")])
 def test_flips_against_the_group_that_is_selected_more_often_are_in_the_other_direction(bonus, said):
     # Most m apply where most are selected; the rule itself takes points off m, or adds some.
@@ -205,13 +227,15 @@ def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_
         return found
 
     table = people()
-    tested = ("FlipTest", finding(table, 0.5), ("race: fewer than 30 people are c (7).",))
-    untested = ("Themis", finding(table, np.nan, sensitive_features=("age",)), ("sex: one value.", "No score."))
+    few = Reason.about("race: fewer than 30 people are c (7), or of that age.", ["race"])
+    tested = ("FlipTest", finding(table, 0.5), (few,))
+    one = Reason.about("sex: one value.", ["sex"])
+    untested = ("Themis", finding(table, np.nan, sensitive_features=("age",)), (one, "No score."))
     stands_for = ("Themis", finding(table, 0.5, sensitive_features=("age",), through=("job",)), ())
     found = of(("sex", "race", "age"), tested, untested)
     assert [each.not_assessed for each in (found, of(("sex", "age"), stands_for))] == [
         {
-            "race": ("FlipTest: race: fewer than 30 people are c (7).", "Themis: No score."),
+            "race": ("FlipTest: race: fewer than 30 people are c (7), or of that age.", "Themis: No score."),
             "age": ("Themis: No score.",),
         },
         {"sex": ()},
@@ -428,11 +452,14 @@ def test_python_and_every_export_say_the_same(number):
 # evidence
 
 
+PLAIN, ADDED = ("x0", "x1", "x2", "x3"), ("role", "other debts", "match", "other sex")  # some as methods call theirs
+
+
 @settings(max_examples=40)
-@given(n=st.integers(30, 200), seed=st.integers(0, 99), k=st.integers(1, 4))
-def test_each_row_that_is_shown_is_like_five_people_in_the_columns_that_are_shown(n, seed, k):
+@given(n=st.integers(30, 200), seed=st.integers(0, 99), k=st.integers(1, 4), names=st.sampled_from([ADDED, PLAIN]))
+def test_each_row_that_is_shown_is_like_five_people_in_the_columns_that_are_shown(n, seed, k, names):
     rng = np.random.default_rng(seed)
-    table = pd.DataFrame({f"x{i}": rng.integers(0, 3 + 40 * (i % 2), n) for i in range(k)}).assign(
+    table = pd.DataFrame({names[i]: rng.integers(0, 3 + 40 * (i % 2), n) for i in range(k)}).assign(
         sex=rng.choice(["f", "m", "x"], n, p=[0.5, 0.45, 0.05])
     )
     shown = shown_rows(finding(table), table, "binned")
@@ -488,6 +515,7 @@ def test_numbers_are_shown_as_ranges_between_quintiles_and_few_values_by_name(va
 def test_a_column_that_the_table_does_not_have_is_binned_by_itself():
     evidence = people(10).assign(counterpart=[f"p{i}" for i in range(10, 20)])
     evidence[["other sex", "its score", "role"]] = "man", 0.7318, "person"
+    evidence.attrs["others"] = {"other sex": "sex"}
     shown = shown_rows(finding(people(), evidence=evidence), people(), "binned")
     # Row labels of other people are labels, too; another value of a column is binned like the column.
     names = {"counterpart": "(rare)", "other sex": "man", "role": "person", "its score": "about 0.7"}

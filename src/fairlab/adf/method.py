@@ -129,7 +129,8 @@ class SearchMethod(BaseEstimator, Method):
             else:
                 examination.skip(
                     f"{name}: a budget of {sample.budget} rows does not suffice for inputs with each of "
-                    f"{sample.n_values} values."
+                    f"{sample.n_values} values.",
+                    name,
                 )
 
     def _starts(self, sample: Sample, sampled: np.ndarray) -> np.ndarray:

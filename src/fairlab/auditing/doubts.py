@@ -8,7 +8,7 @@ import pandas as pd
 from fairlab.cases import Case, Feature
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, percent
-from fairlab.cases.groups import missing_group
+from fairlab.cases.groups import missing_groups
 from fairlab.checks import is_number
 from fairlab.statistics import difference_bounds
 
@@ -28,8 +28,7 @@ LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 def doubts(case: Case, within: float) -> list[str]:
     """Return what is doubtful about true labels, rows and groups of a case, and about what is to be ruled out."""
     groups = {
-        name: case.groups(name).cat.categories.drop(missing_group(case, name), errors="ignore")
-        for name in case.sensitive_features
+        name: case.groups(name).cat.categories.drop(missing_groups(case, [name])) for name in case.sensitive_features
     }
     unknown = [said for name, names in groups.items() for said in unknown_groups(name, names)]
     return [*_of_labels(case), *_of_copies(case), *_of_codes(case), *unknown, *_of_rare_decisions(case, within)]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import Feature, Finding
-from fairlab.cases.finding import OTHER, free_name
+from fairlab.cases.finding import free_name
 from fairlab.checks import is_number
 
 ROW_FORMATS = ("none", "binned", "all")
@@ -44,7 +44,8 @@ def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame
     if finding.where not in ("everyone", finding.population):  # a subgroup: its people show nothing by themselves
         return None
     some = evidence.head(ROWS_SHOWN)
-    shown = pd.DataFrame({name: _shown(some[name], name, table, evidence).to_numpy() for name in some})
+    origins = {name: name for name in some if name in table} | evidence.attrs.get("others", {})
+    shown = pd.DataFrame({name: _shown(some[name], origins.get(name), table, evidence).to_numpy() for name in some})
     return shown if generated else _anonymous(shown, finding, table)
 
 
@@ -53,32 +54,28 @@ def _anonymous(shown: pd.DataFrame, finding: Finding, table: pd.DataFrame) -> pd
 
     Sensitive features come first, then the columns in their order; those that would make a row rarer are left out.
     """
-    first = [name for name in shown if name in finding.sensitive_features]
+    own = [name for name in shown if name in table]
     alike = np.ones((len(shown), len(table)), dtype=bool)
-    kept = set(HARMLESS)
-    for name in [*first, *(name for name in shown if name not in first and name not in HARMLESS)]:
-        origin = str(name).removeprefix(OTHER)
-        if origin not in table:
-            kept.add(name)
-            continue
-        everyone = binned(table[origin], table[origin]).to_numpy()
-        narrower = alike & (everyone[None, :] == shown[name].to_numpy()[:, None]) if name in table else alike
+    left_out = []
+    for name in sorted(own, key=lambda name: name not in finding.sensitive_features):
+        everyone = binned(table[name], table[name]).to_numpy()
+        narrower = alike & (everyone[None, :] == shown[name].to_numpy()[:, None])
         if (narrower.sum(axis=1) >= LEAST_ALIKE).all():
             alike = narrower
-            kept.add(name)
-    names = [name for name in shown if name in kept]
-    return shown[names] if any(name in table for name in names) else None
+        else:
+            left_out.append(name)
+    return shown.drop(columns=left_out) if len(left_out) < len(own) else None
 
 
-def _shown(column, name, table, evidence) -> pd.Series:
-    origin = name if name in table else str(name).removeprefix(OTHER)  # "other sex" holds values of "sex"
-    if origin in table:
+def _shown(column, origin, table, evidence) -> pd.Series:
+    """Return a column as it may be shown; of values of a column of the table, `origin`, as that one is."""
+    if origin is not None:
         return binned(column, table[origin])
-    if name in HARMLESS:
+    if column.name in HARMLESS:
         return column
     if pd.api.types.is_float_dtype(column):  # a score, or a ratio of losses
         return column.map(lambda value: f"about {float(f'{value:.1g}'):,g}")
-    return binned(column, evidence[name])
+    return binned(column, evidence[column.name])
 
 
 def binned(column: pd.Series, everyone: pd.Series) -> pd.Series:

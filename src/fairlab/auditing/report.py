@@ -1,6 +1,5 @@
 """The report of an audit: all findings together, corrected for how many there are."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -14,7 +13,7 @@ import pandas as pd
 from fairlab.auditing import exports, figures, page, wording
 from fairlab.auditing.evidence import ROW_FORMATS, shown_rows
 from fairlab.cases import Case, Finding, MethodResult, Result
-from fairlab.cases.groups import LEAST_SHOWN, SMALL_GROUPS, WITHIN, missing_group
+from fairlab.cases.groups import LEAST_SHOWN, missing_groups
 from fairlab.cases.table import column_types
 from fairlab.checks import checked, one_of
 from fairlab.fairtest import impact_table
@@ -244,15 +243,12 @@ class Report(Result):
         if self.group_counts is None:
             return {}
         tables, unlabelled = {}, [] if self.case.y_true is not None else ["labelled", "positives", "negatives"]
-        missing = {name: missing_group(self.case, name) for name in self.case.sensitive_features}
-        unknown = {BETWEEN.join(names): {missing[name] for name in names} for names in feature_sets(self.case)}
-        for features, counts in self.group_counts.drop(columns=unlabelled).groupby(level=0, sort=False):
-            counts = counts.droplevel(0)
-            is_unknown = [
-                not unknown[features].isdisjoint(group.split(WITHIN)) or group.endswith(SMALL_GROUPS)
-                for group in counts.index
-            ]
-            tables[features] = impact_table(counts, unknown=counts.index[is_unknown], confidence_level=confidence_level)
+        for names in feature_sets(self.case):
+            features = BETWEEN.join(names)
+            counts = self.group_counts.drop(columns=unlabelled).loc[features]
+            known = group_counts(self.case).loc[features].index.difference(missing_groups(self.case, names))
+            unknown = counts.index.difference(known)  # those that are too few are one group here
+            tables[features] = impact_table(counts, unknown=unknown, confidence_level=confidence_level)
         return tables
 
     @property
@@ -269,12 +265,10 @@ class Report(Result):
 
     def reasons(self, name: str, method: str = "") -> tuple[str, ...]:
         """Return why methods, or one of them, did not assess a sensitive feature: what they say of it, or of none."""
-        about = {each: re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in self.case.sensitive_features}
         return tuple(
             f"{title}: {reason}"
             for title, reason in self.skipped
-            if method in ("", title)
-            and (about[name].search(reason) or not any(each.search(reason) for each in about.values()))
+            if method in ("", title) and name in (getattr(reason, "sensitive_features", ()) or [name])
         )
 
     @cached_property

@@ -283,11 +283,11 @@ def _is_turned(finding: Finding, first: Finding) -> bool:
     """
     if finding.by_group is not None and first.measure == "selection_rate_difference" and finding.who == first.who:
         flips = finding.by_group[["lose", "gain"]]
-        ahead = np.array([_side(first, group) for group in flips.index])
+        ahead = np.array([first.side(group) for group in flips.index])
         contrary = int((flips.to_numpy() * np.stack([ahead > 0, ahead < 0], axis=1)).sum())
         agreeing = int((flips.to_numpy() * np.stack([ahead < 0, ahead > 0], axis=1)).sum())
         return bool(exact_interval(contrary, contrary + agreeing, alpha=TURNED)[0] > 0.5)
-    about = {(each.measure, each.who, each.effect.split(" minus ")[0]) for each in (finding, first)}
+    about = {(each.measure, each.who, each.groups[:1] or each.effect) for each in (finding, first)}
     is_signed = first.measure.endswith(("difference", "correlation"))
     return is_signed and len(about) == 1 and finding.estimate * first.estimate < 0
 
@@ -303,7 +303,7 @@ def _who_loses(report) -> str:
         flips = next((finding for finding in fact if finding.by_group is not None), None)
         ratios = pd.Series(dtype=float) if table is None else comparable(table)["impact ratio"]
         sides = {
-            group: {_side(each, group) for each in selected if each.sensitive_features == who} for group in ratios.index
+            group: {each.side(group) for each in selected if each.sensitive_features == who} for group in ratios.index
         }
         less = [group for group in ratios.index if -1 in sides[group]]
         some = ratios[less] if less else ratios  # a group that nothing was found of is not said to lose
@@ -320,13 +320,6 @@ def _who_loses(report) -> str:
                 "favourable decision"
             ]
     return f"{'; '.join(dict.fromkeys(said))}." if said else ""
-
-
-def _side(finding: Finding, group: str) -> int:
-    """Return whether a difference is that a group is selected more often, 1, or less often, -1; 0 of other groups."""
-    first, second = (f"{finding.measure.replace('_', ' ')}, {group} minus ", f" minus {group}")
-    is_first = finding.effect.startswith(first)
-    return int(np.sign(finding.estimate)) * (is_first or -finding.effect.endswith(second))
 
 
 def margins(report, which: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN = 10
 MOST_NAMED = 3  # groups in a sentence
-OTHER, DECISION = "other ", "favourable"  # columns of evidence that is pairs
+OTHER = "other "  # column of evidence with another value of a column
 ROUNDING = 1e-9  # what is nearer to a number is that number
 NOT_PLAIN = ("evidence", "test", "smallest", "bounds", "most", "by_group")
 
@@ -76,7 +76,7 @@ class Finding(Result):
         Of "there is no such effect", valid on its own, before correction over findings; nan where there is none.
     evidence : DataFrame
         Rows that show it. Real people have the row labels of the case's table; generated inputs have a RangeIndex and
-        ``attrs["generated"]`` is True.
+        ``attrs["generated"]`` is True; ``attrs["others"]`` are columns with other values, by what they are values of.
     n : int
         People or inputs that it rests on.
     sentence : str
@@ -102,6 +102,8 @@ class Finding(Result):
         What the effect has to be less than to be small, in place of what an audit says; 0 for that, or for `limit`.
     through : tuple of str
         Features that were varied in place of the sensitive one, which the model does not get.
+    groups : tuple of str
+        The two that are compared, of which the effect is the first's less the second's; empty where there are no two.
     by_group : DataFrame or None
         Who loses and who gains: one row for each group with ``people``, ``lose`` and ``gain``, which are people whose
         decision would be the favourable, or the unfavourable one.
@@ -143,6 +145,7 @@ class Finding(Result):
     limit: float = 0.0
     within: float = 0.0
     through: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     by_group: pd.DataFrame | None = field(default=None, compare=False)
 
     def __post_init__(self):
@@ -163,6 +166,11 @@ class Finding(Result):
         """What is compared, as a list of findings has it: by which features, where if not everyone, and the effect."""
         where = "" if self.where == "everyone" else f", {self.where}"
         return f"{self.who}{where}: {self.effect}"
+
+    def side(self, group: str) -> int:
+        """Return whether a group has more of what is compared, 1, or less, -1; 0 of groups that it is not about."""
+        places = {name: 1 - 2 * place for place, name in enumerate(self.groups)}
+        return int(np.sign(self.estimate)) * places.get(group, 0)
 
     def against(self, margin: float) -> float:
         """Return the size of the effect that a report with a margin tests against; nan without a p-value."""
@@ -239,6 +247,25 @@ class Finding(Result):
         return intervals(self.to_frame())
 
 
+class Reason(str):
+    """A sentence on what was not assessed.
+
+    Attributes
+    ----------
+    sensitive_features : tuple of str
+        Those that it is about; none if it is about all.
+    """
+
+    sensitive_features: tuple[str, ...] = ()
+
+    @classmethod
+    def about(cls, text: str, sensitive_features: Iterable[str]) -> "Reason":
+        """Return a sentence about some sensitive features."""
+        reason = cls(text)
+        reason.sensitive_features = tuple(sensitive_features)
+        return reason
+
+
 @dataclass(frozen=True, repr=False)
 class MethodResult(Result):
     """Result of one method on a case.
@@ -248,7 +275,7 @@ class MethodResult(Result):
     method : str
     findings : tuple of Finding
     skipped : tuple of str
-        What it could not assess, and why, one sentence each.
+        What it could not assess, and why, one sentence each; a `Reason` knows which sensitive features it is about.
     n_queries : int
         Rows that the model was queried with.
     seconds : float
@@ -317,13 +344,16 @@ def intervals(findings: pd.DataFrame) -> "Figure":
     return figure
 
 
-def beside(rows: pd.DataFrame, others: pd.DataFrame, decision, *, generated: bool) -> pd.DataFrame:
+def beside(
+    rows: pd.DataFrame, others: pd.DataFrame, decision, *, generated: bool, name: str = "favourable"
+) -> pd.DataFrame:
     """Return rows as evidence: each beside other values of some columns, with the decision on the row itself."""
-    added = {f"{OTHER}{name}": column.array for name, column in others.items()} | {DECISION: decision}
-    evidence = rows.assign(**{free_name(name, rows): values for name, values in added.items()})
+    origins = {free_name(f"{OTHER}{origin}", rows): origin for origin in others}
+    added = {other: others[origin].array for other, origin in origins.items()}
+    evidence = rows.assign(**added, **{free_name(name, rows): decision})
     if generated:
         evidence = evidence.reset_index(drop=True)
-    evidence.attrs["generated"] = generated
+    evidence.attrs |= {"generated": generated, "others": origins}
     return evidence
 
 

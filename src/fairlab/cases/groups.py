@@ -11,7 +11,6 @@ from fairlab.cases.finding import percent
 WITHIN = ", "  # names of groups
 SMALLEST_SHARE = 0.02  # of the people, below which a group is small
 LEAST_SHOWN = 5  # people of a group that a report names
-SMALL_GROUPS = f" of fewer than {LEAST_SHOWN} people)"  # the name of the others, after their number
 
 
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:
@@ -29,13 +28,14 @@ def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[s
     return codes, names
 
 
-def missing_group(case: Case, name: str) -> str | None:
-    """Return what the group of people without a value of a sensitive feature is called; None if there are none.
+def missing_groups(case: Case, features: Sequence[str]) -> set[str]:
+    """Return the names of the groups of people of whom one of some sensitive features is not known.
 
     It may be "((missing))", beside people whose value is the text "(missing)".
     """
-    groups = case.groups(name)[case.table[name].isna().to_numpy()]
-    return str(groups.iloc[0]) if len(groups) else None
+    codes, names = group_codes(case, features)
+    missing = case.table[list(features)].isna().any(axis=1).to_numpy()
+    return {names[code] for code in np.unique(codes[missing])}
 
 
 def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: np.ndarray) -> pd.DataFrame:
@@ -65,18 +65,25 @@ def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: n
 
 
 def tiny_as_one(counts: pd.DataFrame, people: pd.Series) -> pd.DataFrame:
-    """Return counts by group, groups of fewer than `LEAST_SHOWN` people as one, since they may be single persons."""
+    """Return counts by group, groups of fewer than `LEAST_SHOWN` people as one, since they may be single persons.
+
+    That one is the last, and ``attrs["together"]`` is its name.
+    """
     is_tiny = people < LEAST_SHOWN
     if not is_tiny.any():
         return counts
-    name = f"({int(is_tiny.sum()):,}{SMALL_GROUPS}"
-    return pd.concat([counts[~is_tiny], counts[is_tiny].sum().to_frame(name).T])
+    name = f"({int(is_tiny.sum()):,} of fewer than {LEAST_SHOWN} people)"
+    while name in counts.index:
+        name = f"({name})"
+    together = pd.concat([counts[~is_tiny], counts[is_tiny].sum().to_frame(name).T])
+    together.attrs["together"] = name
+    return together
 
 
 def named_groups(by_group: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of groups that a sentence names: of those of `who_loses`, no small part of the people."""
     large = by_group["people"] >= SMALLEST_SHARE * by_group["people"].sum()
-    return by_group[large & ~by_group.index.str.endswith(SMALL_GROUPS)]
+    return by_group[large & (by_group.index != by_group.attrs.get("together"))]
 
 
 def losers_in_words(by_group: pd.DataFrame, cause: str) -> str:

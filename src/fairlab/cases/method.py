@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from fairlab.cases.case import Case
 from fairlab.cases.decisions import NO_MODEL, NoModelError
-from fairlab.cases.finding import Finding, MethodResult, few
+from fairlab.cases.finding import Finding, MethodResult, Reason, few, listed
 from fairlab.cases.queries import BudgetSpentError, DeadlineError
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_kind, checked
 
@@ -66,9 +66,9 @@ class Examination:
     skipped: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def skip(self, reason: str) -> None:
-        """Note what could not be assessed, and why."""
-        self.skipped.append(reason)
+    def skip(self, reason: str, *sensitive_features: str) -> None:
+        """Note what could not be assessed, and why; by which sensitive features, if not by any."""
+        self.skipped.append(Reason.about(reason, sensitive_features))
 
     def lacks(self, need: str, part: str = "") -> bool:
         """Return whether the case lacks one of `NEEDS`; what is skipped then is all, or a part of the method."""
@@ -80,32 +80,34 @@ class Examination:
 
     def large_groups(self, name: str, groups, fewest: int) -> list:
         """Return the groups of a sensitive column with at least `fewest` people, and skip the others."""
-        return self._large(name, groups.value_counts(sort=False), fewest)
+        return self._large((name,), groups.value_counts(sort=False), fewest)
 
-    def pairs_of_groups(self, name: str, sizes, fewest: int, most: int) -> list[tuple[str, str]]:
+    def pairs_of_groups(self, features: Sequence[str], sizes, fewest: int, most: int) -> list[tuple[str, str]]:
         """Return what to compare: two groups with one another, of several each with everyone else.
 
         Parameters
         ----------
-        name : str
-            Of the sensitive features, as a reason says it.
+        features : sequence of str
+            The sensitive ones.
         sizes : Series of int
             People by group.
         fewest, most : int
             Groups of fewer people, and those beyond so many, the largest first, are skipped.
         """
-        large = sizes[self._large(name, sizes, fewest)]
+        large = sizes[self._large(features, sizes, fewest)]
         kept = set(large.sort_values(ascending=False, kind="stable").index[:most])
         if left_out := [str(group) for group in large.index if group not in kept]:
-            self.skip(f"{name}: only the {most} largest groups are compared, not {few(left_out)}.")
+            self.skip(
+                f"{listed(features)}: only the {most} largest groups are compared, not {few(left_out)}.", *features
+            )
         if len(large) == 2 == (sizes > 0).sum():
             return [tuple(large.index)]
         others = rest_of(sizes.index, "everyone else")
         return [(group, others) for group in large.index if group in kept and sizes.sum() - sizes[group] >= fewest]
 
-    def _large(self, name, sizes, fewest) -> list:
+    def _large(self, features, sizes, fewest) -> list:
         if small := [f"{group} ({size})" for group, size in sizes.items() if 0 < size < fewest]:
-            self.skip(f"{name}: fewer than {fewest} people are {few(small)}.")
+            self.skip(f"{listed(features)}: fewer than {fewest} people are {few(small)}.", *features)
         return [group for group in sizes.index if sizes[group] >= fewest]
 
     def variable(self, *, besides=(), advice: str = "") -> list[str]:
@@ -117,9 +119,11 @@ class Examination:
         sizes = dict(zip(case.schema.names, case.schema.sizes, strict=True))
         for name in case.sensitive_features:
             if name in case.unseen and name not in besides:
-                self.skip(f"{name}: the model does not get it, so that its direct effect is 0 by construction{advice}.")
+                self.skip(
+                    f"{name}: the model does not get it, so that its direct effect is 0 by construction{advice}.", name
+                )
             elif sizes.get(name) == 1:
-                self.skip(f"{name}: has only one value in the schema, so that there is nothing to vary.")
+                self.skip(f"{name}: has only one value in the schema, so that there is nothing to vary.", name)
             elif name in sizes:
                 variable.append(name)
         return variable

@@ -122,7 +122,7 @@ class GroupRates(Method):
         for features in feature_sets(case):
             groups = counts.loc[BETWEEN.join(features)]
             sizes = people_of(groups, "selection rate").astype(int)
-            for names in examination.pairs_of_groups(listed(features), sizes, LEAST_RATED, MOST_RATED):
+            for names in examination.pairs_of_groups(features, sizes, LEAST_RATED, MOST_RATED):
                 own = groups.loc[names[0]]
                 rest = groups.loc[names[1]] if len(groups) == 2 else groups.sum() - own
                 for rate in rates:
@@ -152,7 +152,8 @@ class GroupRates(Method):
         if gap is None:
             examination.skip(
                 f"{features[0]}: {CALIBRATION} of {names[0]} was not compared, since fewer than {LEAST_RATED} people "
-                f"with true labels, and with scores that occur in both groups, are {names[0]} or {names[1]}."
+                f"with true labels, and with scores that occur in both groups, are {names[0]} or {names[1]}.",
+                features[0],
             )
             return
         low, high = gap.bounds(self.confidence_level)
@@ -177,6 +178,7 @@ class GroupRates(Method):
             gap.n,
             said,
             measure=f"{what}_difference",
+            groups=names,
             test=gap.p_value,
             smallest=partial(smallest_effect, *ends, self.confidence_level),
             bounds=gap.bounds,
@@ -191,7 +193,7 @@ class GroupRates(Method):
         if min(people) < LEAST_RATED:
             who = names[int(np.argmin(people))]
             few_people = f"fewer than {LEAST_RATED} people are {who} and their {MEANS[RATES[rate][1]]} ({min(people)})"
-            examination.skip(f"{listed(features)}: {few_people}.")
+            examination.skip(f"{listed(features)}: {few_people}.", *features)
             return
         hits, totals = zip(*(effective_counts(counts, rate) for counts in (own, rest)), strict=True)
         yield rate_difference(

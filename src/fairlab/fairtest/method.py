@@ -37,6 +37,7 @@ class _Question(NamedTuple):
     sample: Sample
     metric: Metric
     effect: str = ""  # of a correlation
+    groups: tuple[str, ...] = ()  # that it compares
 
 
 class FairTest(Method):
@@ -108,7 +109,8 @@ def _subgroup_columns(examination) -> list[Column]:
             column = encode(groups.categories(values, groups.named(in_words)))
         if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
             examination.skip(
-                f"FairTest makes no subgroups of {name}, which has {len(column.categories):,} different values."
+                f"FairTest makes no subgroups of {name}, which has {len(column.categories):,} different values.",
+                *{name}.intersection(examination.case.sensitive_features),
             )
         else:
             columns.append(column)
@@ -129,7 +131,7 @@ def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterato
     values, what = examination.case.table[name], NAMES.get(outcome.name, outcome.name)
     if not outcome.is_categorical and pd.api.types.is_numeric_dtype(values) and values.nunique() > MAX_GROUP_VALUES:
         if n_missing := int(values.isna().sum()):
-            examination.skip(f"FairTest left out {n_missing:,} people without a value of {name}.")
+            examination.skip(f"FairTest left out {n_missing:,} people without a value of {name}.", name)
         rows = np.flatnonzero(values.notna() & known)
         sample = Sample(Column(name, values.iloc[rows].to_numpy(dtype=float)), outcome.take(rows))
         yield _Question(rows, sample, Correlation(), f"correlation ({what}, {name})")
@@ -137,7 +139,7 @@ def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterato
     groups = examination.case.groups(name)
     large = examination.large_groups(name, groups[known], LEAST_TESTED)
     if len(large) < 2:
-        examination.skip(f"{name}: fewer than two groups have {LEAST_TESTED} people.")
+        examination.skip(f"{name}: fewer than two groups have {LEAST_TESTED} people.", name)
         return
     rows = np.flatnonzero(groups.isin(large) & known)
     codes = groups.iloc[rows].cat.set_categories(large).cat.codes.to_numpy().astype(np.intp)
@@ -147,13 +149,13 @@ def _questions(examination, name, outcome: Column, known: np.ndarray) -> Iterato
         return
     for code, group in enumerate(large if several else large[:1]):
         others = rest_of(large, "the others") if several else large[1]
-        effect = f"correlation ({what}, {group} versus {others})"
-        yield _Question(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
+        effect, sample = f"correlation ({what}, {group} versus {others})", Column(name, 1.0 * (codes == code))
+        yield _Question(rows, Sample(sample, output), Correlation(), effect, (group, others))
 
 
 def _answers(examination, level, question: _Question, columns, train_rows, test_rows) -> Iterator[Finding]:
     """Yield the correlation among everyone, and the findings in subgroups."""
-    case, (rows, sample, metric, _) = examination.case, question
+    case, (rows, sample, metric, *_) = examination.case, question
     if isinstance(metric, Correlation):
         yield _correlation(case, level, question, np.arange(len(rows)), "everyone")
     train, test = (np.flatnonzero(np.isin(rows, half, assume_unique=True)) for half in (train_rows, test_rows))
@@ -170,7 +172,7 @@ def _answers(examination, level, question: _Question, columns, train_rows, test_
     name, what = sample.sensitive_features.name, NAMES.get(sample.output.name, sample.output.name)
     if not nodes:
         examination.skip(
-            f"FairTest found no subgroup in which {name} and the {what} are more associated than elsewhere."
+            f"FairTest found no subgroup in which {name} and the {what} are more associated than elsewhere.", name
         )
     for node in nodes:
         where = " and ".join(
@@ -178,7 +180,8 @@ def _answers(examination, level, question: _Question, columns, train_rows, test_
         )
         members = test[node.members(here, test)]
         if len(members) < LEAST_TESTED:
-            examination.skip(f"FairTest did not test {name} where {where}: {len(members)} people of the test half.")
+            few = f"{len(members)} people of the test half"
+            examination.skip(f"FairTest did not test {name} where {where}: {few}.", name)
         elif isinstance(metric, Correlation):
             yield _correlation(case, level, question, members, where)
         else:
@@ -205,6 +208,7 @@ def _correlation(case, level, question: _Question, members, where) -> Finding:
         len(members),
         f"{start} {question.effect} is {estimate:.2g}",
         measure="correlation",
+        groups=question.groups,
         test=partial(correlation_p_value, *values),
         smallest=partial(smallest_effect, low, high, level),
         bounds=partial(correlation_bounds, *values),
@@ -222,7 +226,8 @@ def _difference(examination, level, question: _Question, trained: Sample, member
     names = groups[chosen], groups[1] if len(groups) == 2 else rest_of(groups, "the others")
     if min(totals) == 0:
         examination.skip(
-            f"FairTest did not test {name} where {where}: nobody of the test half is {names[np.argmin(totals)]}."
+            f"FairTest did not test {name} where {where}: nobody of the test half is {names[np.argmin(totals)]}.",
+            name,
         )
         return
     yield rate_difference(

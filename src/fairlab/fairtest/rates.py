@@ -330,6 +330,7 @@ def rate_difference(
         f"{start} of {names[0]} is {decimals(100 * abs(estimate))} percentage points "
         f"{'lower' if estimate < 0 else 'higher'} than that of {names[1]} ({' and '.join(map(percent, rates))})",
         measure=f"{rate} difference".replace(" ", "_"),
+        groups=names,
         test=test,
         smallest=partial(smallest_difference, hits, totals),
         bounds=partial(difference_bounds, hits, totals),

@@ -84,7 +84,7 @@ def _pairs(examination, sensitive_features):
     """Yield the groups to compare."""
     groups = examination.case.groups(sensitive_features)
     sizes = groups.value_counts(sort=False)
-    for names in examination.pairs_of_groups(sensitive_features, sizes, LEAST_MATCHED, MOST_MATCHED):
+    for names in examination.pairs_of_groups([sensitive_features], sizes, LEAST_MATCHED, MOST_MATCHED):
         members = (groups == names[0]).to_numpy()
         yield _Pair(sensitive_features, names, (members, ~members))
 
@@ -93,7 +93,8 @@ def _matched(examination, pair, favourable, options) -> CounterpartTest | None:
     """Match both groups on all features but the sensitive one; None if there is no other."""
     columns = [name for name in examination.case.features if name != pair.sensitive_features]
     if not columns:
-        examination.skip(f"Flips by {pair.sensitive_features}: there is no other feature to match people on.")
+        name = pair.sensitive_features
+        examination.skip(f"Flips by {name}: there is no other feature to match people on.", name)
         return None
     # By position: labels may occur twice.
     tables = [

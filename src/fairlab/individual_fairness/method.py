@@ -146,7 +146,7 @@ class IndividualFairness(Method):
             members = groups[name].iloc[people.learned]
             large = examination.large_groups(name, members, LEAST_ASKED)
             if len(large) < 2:
-                examination.skip(f"{name}: fewer than two groups have {LEAST_ASKED} people.")
+                examination.skip(f"{name}: fewer than two groups have {LEAST_ASKED} people.", name)
                 continue
             membership = np.column_stack([members == group for group in large]).astype(float)
             membership = membership[:, 1:] if len(large) == 2 else membership
@@ -199,8 +199,8 @@ class IndividualFairness(Method):
                 p_of_chance=float(p_values.min()),
                 random_state=derive_seed(self.random_state, self.title, name),
             )
-        effect = f"loss ratio under attack in the {name} subspace"
-        return self._finding(case, scorer, people, name, effect, found, images, worst)
+        how = f"under attack in the {name} subspace"
+        return self._finding(case, scorer, people, name, how, found, images, worst)
 
     def _linearised(self, case, scorer, people, name, membership, fall, worst) -> Finding:
         """Return what one step along the directions of the groups finds, with log odds taken as linear."""
@@ -208,22 +208,21 @@ class IndividualFairness(Method):
         random_state = derive_seed(self.random_state, self.title, name)
         with threadpool_limits(1, "blas"):  # of small matrices: threads of a busy machine would wait for each other
             found, by_chance, moves = linearised_ratio(*known, random_state=random_state)
-        effect = f"loss ratio under perturbation along the {name} direction"
+        how = f"under perturbation along the {name} direction"
         shuffled = f", and {by_chance:.2f} times with {name} shuffled"
         images = _moved(case, people, moves)
-        return self._finding(case, scorer, people, name, effect, found, images, worst, shuffled)
+        return self._finding(case, scorer, people, name, how, found, images, worst, shuffled)
 
-    def _finding(self, case, scorer, people, name, effect, found, images, worst, more="") -> Finding:
+    def _finding(self, case, scorer, people, name, how, found, images, worst, more="") -> Finding:
         """Return a mean loss ratio with its interval; `images` are the counterparts in the encoding."""
         estimate, ratios, limit = found.estimate, found.ratios, self.max_loss_ratio
         low, high = found.bounds(self.confidence_level)
         labels = "" if case.y_true is not None else "its own decisions as labels; "
-        how = effect.removeprefix("loss ratio ")
         return Finding(
             method=self.title,
             sensitive_features=(name,),
             where="everyone",
-            effect=f"{effect} ({labels}fair up to {limit:g})",
+            effect=f"loss ratio {how} ({labels}fair up to {limit:g})",
             estimate=estimate,
             low=low,
             high=high,
@@ -363,8 +362,13 @@ def _evidence(case, scorer, people, images, ratios, worst, name) -> pd.DataFrame
     }
     columns = {free_name(name, shown): values for name, values in own.items()}
     columns |= {str(feature): shown[feature].array for feature in shown}
-    for feature in features:
-        if not counterpart[feature].astype(object).equals(shown[feature].astype(object)):
-            columns[free_name(f"{OTHER}{feature}", shown)] = counterpart[feature].array
+    others = {
+        free_name(f"{OTHER}{feature}", shown): feature
+        for feature in features
+        if not counterpart[feature].astype(object).equals(shown[feature].astype(object))
+    }
+    columns |= {name: counterpart[feature].array for name, feature in others.items()}
     order = np.argsort(-ratio, kind="stable")[:PEOPLE_SHOWN]
-    return pd.DataFrame(columns, index=shown.index).iloc[order[ratio[order] > 1]]
+    evidence = pd.DataFrame(columns, index=shown.index).iloc[order[ratio[order] > 1]]
+    evidence.attrs["others"] = others
+    return evidence

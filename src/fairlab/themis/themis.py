@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.random import default_rng
 from sklearn.base import BaseEstimator
 
-from fairlab.cases.finding import DECISION, OTHER, Finding, Result, beside, intervals
+from fairlab.cases.finding import OTHER, Finding, Result, beside, free_name, intervals
 from fairlab.cases.method import Examination, Method
 from fairlab.cases.schema import Schema
 from fairlab.checks import (
@@ -443,8 +443,8 @@ class Themis(BaseEstimator, Method):
         others = drawn.inputs.copy()
         others[:, positions] = self.schema.combinations(positions, drawn.partner)[:, positions]
         values = self.schema.decode(others).iloc[:, positions]
-        found = beside(self.schema.decode(drawn.inputs), values, drawn.own, generated=True)
-        return found.rename(columns={DECISION: "output"}).assign(**{f"{OTHER}output": self._draw.decide(others)})
+        found = beside(self.schema.decode(drawn.inputs), values, drawn.own, generated=True, name="output")
+        return found.assign(**{free_name(f"{OTHER}output", found): self._draw.decide(others)})
 
     def _finding(self, measure: str, sensitive_features: str | Iterable[str]) -> Finding:
         [(row, evidence)] = self._estimate(measure, [self._positions(sensitive_features)], self._rule())
