@@ -71,7 +71,7 @@ def _shown(column, origin, table, evidence) -> pd.Series:
     """Return a column as it may be shown; of values of a column of the table, `origin`, as that one is."""
     if origin is not None:
         return binned(column, table[origin])
-    if column.name in HARMLESS:
+    if column.name in [free_name(name, table) for name in HARMLESS]:
         return column
     if pd.api.types.is_float_dtype(column):  # a score, or a ratio of losses
         return column.map(lambda value: f"about {float(f'{value:.1g}'):,g}")
