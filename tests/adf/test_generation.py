@@ -20,7 +20,6 @@ from fairlab.adf import (
     estimate_unfairness,
 )
 from fairlab.adf.aequitas import Odds
-from fairlab.adf.coded import CodedCase
 from fairlab.adf.compiled import total_of
 from fairlab.adf.discrimination import Trace, repeated
 from fairlab.adf.generation import (
@@ -33,6 +32,7 @@ from fairlab.adf.generation import (
     truncated_neighbours,
     with_partner,
 )
+from fairlab.adf.gradients import CodedCase
 from fairlab.cases import Case, Schema
 from fairlab.networks import FeedForward
 from fairlab.papers.adf.searches import AequitasAsReleased

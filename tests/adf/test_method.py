@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from fairlab.adf import ADF, Aequitas
-from fairlab.adf.coded import CodedCase
 from fairlab.adf.discrimination import Partners
+from fairlab.adf.gradients import CodedCase
 from fairlab.adf.method import Sample
 from fairlab.cases import BudgetSpentError, Case, Schema
 

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairlab.adf.coded import CodedCase
 from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, repeated
 from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
-from fairlab.adf.gradients import model_over
+from fairlab.adf.gradients import CodedCase, model_over
 from fairlab.adf.method import MOST_WALKS, SHARE_OF_A_STEP, Sample, SearchMethod
 from fairlab.cases.schema import Schema
 from fairlab.checks import FRACTION, check_count, checked, one_of

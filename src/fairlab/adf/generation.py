@@ -26,9 +26,8 @@ from scipy.special import softmax
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from fairlab.adf.coded import CodedCase
 from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, repeated, with_every_value
-from fairlab.adf.gradients import FiniteDifferences
+from fairlab.adf.gradients import CodedCase, FiniteDifferences
 from fairlab.adf.method import MOST_WALKS, SHARE_OF_A_STEP, Sample, SearchMethod
 from fairlab.cases.finding import Finding
 from fairlab.cases.method import Examination

@@ -17,9 +17,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from fairlab.adf.coded import CodedCase, DiscriminatoryPairs
 from fairlab.adf.discrimination import Partners, Trace
-from fairlab.adf.gradients import check_domain
+from fairlab.adf.gradients import CodedCase, DiscriminatoryPairs, check_domain
 from fairlab.cases import BudgetSpentError, Case, Finding
 from fairlab.cases.finding import beside
 from fairlab.cases.method import Examination, Method

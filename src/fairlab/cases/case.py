@@ -677,7 +677,7 @@ class Case:
             if "score" not in rows:
                 raise CaseError("scores: expected a score for each decision, none are given")
             return rows["score"].to_numpy()
-        if self._model.meaning.task != "scores":
+        if self._model.score_question is None:
             raise CaseError("model: gives labels, expected a score; hand in an object with predict_proba")
         return self.queries.answers(*self._model.score_question, rows)
 

@@ -64,7 +64,7 @@ class ModelAdapter:
     meaning : Meaning or None
         What the answers to a case's table mean, once `settle` has seen them.
     decision_question, score_question : tuple of str and callable
-        What `queries` ask the model: what decides, and its scores; one question where scores decide.
+        What `queries` ask the model: what decides, and its scores, None where it has none; one where scores decide.
     queries : Queries
     warnings : list of str
         What was settled without being given.
@@ -77,7 +77,7 @@ class ModelAdapter:
     """
 
     decision_question: tuple[str, Callable]
-    score_question: tuple[str, Callable]
+    score_question: tuple[str, Callable] | None
 
     def __init__(
         self,
@@ -215,8 +215,9 @@ class ModelAdapter:
         for text in self.meaning.warnings:
             self._warn(text)
         truth = None if y is None else self.meaning.truth(y)
-        self.score_question = "score", self._scores
-        self.decision_question = ("label", self._labels) if self.meaning.kind == "labels" else self.score_question
+        scores = "score", self._scores
+        self.score_question = scores if self.meaning.task == "scores" else None
+        self.decision_question = ("label", self._labels) if self.meaning.kind == "labels" else scores
         if answers is None:
             values = self.queries.answers(*self.decision_question, rows)
         else:
