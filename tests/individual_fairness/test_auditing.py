@@ -59,25 +59,27 @@ def test_loss_ratio_by_hand():
 def test_the_interval_and_p_value_of_a_mean_ratio_by_hand():
     ratio = MeanRatio(np.full(4, 1.5), np.ones(4), 0.1, 19, 0.01, 1.6, 0.2)
     quantile = 2.0930241  # of Student's t with 19 degrees of freedom
-    low = 1.5 - quantile * 0.1
-    assert ratio.bounds(0.95) == pytest.approx((low, 1.6 + quantile * 0.2))
+    low = 1.5 * np.exp(-quantile * 0.1)
+    assert ratio.bounds(0.95) == pytest.approx((low, 1.6 * np.exp(quantile * 0.2)))
     assert ratio.bounds(0.995)[0] == 1  # at this level, chance may have made all of it
     assert [ratio.p_value(limit) for limit in (1.0, low, 1.5)] == [0.01, pytest.approx(0.05), 1]
 
 
-def test_an_error_that_grows_with_the_ratio_is_that_of_its_logarithm_from_below():
-    ratio = MeanRatio(np.full(4, 3.0), np.ones(4), 0.6, 19, 0.01, 3.2, 0.7, lowest=2.0, grows=True)
+def test_an_attack_rises_with_the_square_of_a_slope_and_counts_as_less_from_below():
+    ratio = MeanRatio(np.full(4, 3.0), np.ones(4), 0.3, 19, 0.01, 3.2, 0.2, lowest=2.0, power=0.5)
     low = 2.0 * np.exp(-2.0930241 * 0.3)
-    assert ratio.bounds(0.95) == pytest.approx((low, 3.2 + 2.0930241 * 0.7))
+    assert ratio.bounds(0.95) == pytest.approx((low, np.exp((np.sqrt(np.log(3.2)) + 2.0930241 * 0.2) ** 2)))
     assert [ratio.p_value(limit) for limit in (low, 2.0)] == [pytest.approx(0.05), 1]
-    away = np.log(ratio.smallest(0.05, 1.25) / 1.25) / 0.3
-    assert stats.nct.sf(stats.t.ppf(0.975, 19), 19, away) == pytest.approx(0.8, abs=0.03)
 
 
-def test_the_smallest_mean_ratio_is_found_in_about_four_of_five_cases():
-    ratio = MeanRatio(np.full(4, 1.5), np.ones(4), 0.1, 19, 0.01, 1.6, 0.2)
+@pytest.mark.parametrize(("error", "error_of_highest", "power"), [(0.1, 0.05, 1.0), (0.0, 0.1, 1.0), (0.0, 0.1, 0.5)])
+def test_the_smallest_mean_ratio_is_found_in_about_four_of_five_cases(error, error_of_highest, power):
+    # No error from below is no certainty: chance may have made all of the ratio.
+    ratio = MeanRatio(np.full(4, 1.5), np.ones(4), error, 19, 0.01, 1.6, error_of_highest, power=power)
     for alpha in (0.05, 0.001):
-        away = (ratio.smallest(alpha, 1.25) - 1.25) / ratio.error
+        smallest, power_of_error = ratio.smallest(alpha, 1.25), 1.0 if error else power
+        away = np.log(smallest) ** power_of_error - np.log(1.25) ** power_of_error
+        away /= error or error_of_highest
         assert stats.nct.sf(stats.t.ppf(1 - alpha / 2, 19), 19, away) == pytest.approx(0.8, abs=0.03)
 
 
@@ -97,7 +99,7 @@ def test_what_the_sensitive_feature_changes_makes_chance_no_more_certain():
     direct = np.array([1.25, 1.25, 1.5, 1.75, 1.75])
     by_both, by_chance = (MeanRatio(np.full(5, 9.0), some, 0.1, 19, 0.5, 9.0, 0.1) for some in (direct, direct**1e-9))
     error = direct.std(ddof=1) / np.sqrt(5)
-    expected = 1.5 - 2.7764451 * error, 2 * stats.t.sf(0.25 / error, 4)
+    expected = 1.5 * np.exp(-2.7764451 * error / 1.5), 2 * stats.t.sf(np.log(1.5 / 1.25) * 1.5 / error, 4)
     assert (by_both.bounds(0.95)[0], by_both.p_value(1.25)) == pytest.approx(expected)
     assert (by_chance.bounds(0.95)[0], by_chance.p_value(1.25)) == (pytest.approx(1), 0.5)
 
@@ -107,13 +109,14 @@ def test_rates_of_an_attack_by_hand():
     X = np.tile([[1.0, 2.0], [1.0, -2.0], [-1.0, 2.0], [-1.0, -2.0]], (100, 1))
     group = np.tile([1.0, 1.0, 0.0, 0.0], 100)[:, None]
     slopes = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
-    rate, least, most = Sums.of(X, group).rates(slopes, 1)
+    rate, least, most, anywhere = Sums.of(X, group).rates(slopes, 1)
     noise = 400 / 401**2  # of a regression coefficient per unit deviation of the group, with a ridge of 1
     length = (200 / 401) ** 2 / (200 * 200 / (400 * 399))
     added = noise * ((1 + 0 + 9) + (0 + 4 + 4)) / 3 / length / (10 / 3)
     assert rate == pytest.approx([1, 0, 9])
     assert least == pytest.approx(rate * (1 - added))
-    assert most == pytest.approx([1, 0, 9 * (1 + added) / (1 - 2 * noise / length)])  # no more than any direction has
+    assert most == pytest.approx(rate / (1 - 2 * noise / length))
+    assert anywhere == pytest.approx([1, 4, 9 + 4])
 
 
 def test_rates_of_an_attack_are_those_in_its_subspace():
@@ -136,7 +139,7 @@ def flow(margin, rate):
     return margin
 
 
-def attacked(rng, n, of_first):
+def attacked(rng, n, of_first, of_others=0.4):
     """Return an attacked mean ratio and the truth: a linear model of 8 columns, the first of which shows the group."""
 
     def people(n):
@@ -146,7 +149,7 @@ def attacked(rng, n, of_first):
         margin = np.where(rng.random(n) < expit(X @ weights), 1, -1) * (X @ weights)
         return X, group[:, None] * 1.0, margin
 
-    weights = np.array([of_first, *np.full(7, 0.4)])
+    weights = np.array([of_first, *np.full(7, of_others)])
     (X, group, margin), (_, _, of_all) = people(n), people(20_000)
     scale = X.std(axis=0)
     X = (X - X.mean(axis=0)) / scale
@@ -166,6 +169,12 @@ def test_the_interval_of_an_attack_counts_that_the_subspace_is_learned(of_first)
     # By the spread of the ratios alone it holds 1 and 3 of them.
     assert sum(held) >= 54
     assert np.mean([each.p_value(truth) > 0.05 for each, truth in found]) >= 0.9
+
+
+def test_the_interval_of_an_attack_holds_it_from_above_where_the_model_takes_what_shows_the_group():
+    rng = np.random.default_rng(0)
+    found = [attacked(rng, 100, 1.0, 0.0) for _ in range(80)]
+    assert sum(each.bounds(0.95)[1] < truth for each, truth in found) <= stats.binom.ppf(0.99, 80, 0.025)
 
 
 def test_where_columns_do_not_show_the_groups_an_attack_may_go_anywhere():
@@ -302,6 +311,49 @@ def test_moves_go_along_the_discriminant_as_far_as_the_means_are_apart():
     discriminant = np.linalg.solve(within, apart)
     unit = discriminant / np.linalg.norm(discriminant)
     np.testing.assert_allclose(Sums.of(X, member).moves()[:, 0], unit * (unit @ apart), rtol=2e-3, atol=1e-6)
+
+
+def test_moves_are_in_standard_deviations_of_their_own_rows():
+    X, member = people(np.random.default_rng(0), 300, [1.0, -0.5, 0.0])
+    some, slopes = slice(0, 60), np.array([[0.5, 1.0, -0.3], [1.0, 0.2, 0.1]])
+    deviation = X[some].std(axis=0)
+    for gram in (None, slopes.T @ slopes / 2):
+        own = None if gram is None else gram * np.outer(deviation, deviation)
+        expected = Sums.of(X[some] / deviation, member[some]).moves(own) * deviation[:, None]
+        rest = Sums.of(X, member) - Sums.of(X[60:], member[60:])
+        np.testing.assert_allclose(rest.moves(gram), expected)
+
+
+def linearised_people(rng, n, p, model):
+    """Return a linearised mean ratio and the truth: the first of some columns shows the group.
+
+    A steep model takes twice that column, a shy one a tenth, and others as much as the steep one takes of it.
+    """
+    weights = np.full(p, 0.0 if model == "steep" else 1 / np.sqrt(p))
+    weights[0] = {"steep": 2.0, "shy": 0.1}[model]
+
+    def drawn(n):
+        group = rng.random(n) < 0.5
+        X = rng.normal(size=(n, p))
+        X[:, 0] += group
+        odds = X @ weights
+        return X, group[:, None] * 1.0, np.where(rng.random(n) < expit(odds), 1, -1) * odds
+
+    (X, group, margin), (_, _, of_all) = drawn(n), drawn(20_000)
+    scale = X.std(axis=0)
+    args = (X - X.mean(axis=0)) / scale, group, margin, np.tile(weights * scale, (n, 1)), np.zeros(n)
+    return linearised_ratio(*args, random_state=0)[0], (loss(of_all - weights[0]) / loss(of_all)).mean()
+
+
+@pytest.mark.parametrize(("model", "p"), [("steep", 20), ("shy", 8)])
+def test_the_interval_of_a_linearised_ratio_holds_it_from_above(model, p, monkeypatch):
+    monkeypatch.setattr(linearised, "N_FURTHER", 0)
+    monkeypatch.setattr(linearised, "N_PERMUTATIONS", 99)
+    rng = np.random.default_rng(0)
+    found = [linearised_people(rng, 80, p, model) for _ in range(150)]
+    above = [each.bounds(0.95)[1] < truth for each, truth in found]
+    assert sum(above) <= stats.binom.ppf(0.99, 150, 0.025)
+    assert np.mean([each.p_value(truth) > 0.05 for each, truth in found]) >= 0.95
 
 
 def test_what_chance_adds_is_the_mean_over_permutations():
@@ -487,3 +539,17 @@ def test_permutations_in_portions_are_those_at_once_and_their_p_values_uniform(m
             small.setattr(linearised, "ENTRIES_AT_ONCE", 7 * membership.size)
             assert permuted(X, membership, margin, slopes, **ask) == pytest.approx(found[-1])
     assert 0.35 < np.array(found)[:, 0].mean() < 0.65  # of p-values; the standard error is 0.05
+
+
+@pytest.mark.parametrize("shows", [0.0, 3.0])
+def test_further_permutations_go_on_where_the_first_ended(shows):
+    rng = np.random.default_rng(0)
+    group = rng.permutation(np.repeat([0.0, 1.0], 30))
+    X, slopes, margin = rng.normal(size=(60, 3)), np.tile([1.0, 0.0, 0.0], (60, 1)), rng.normal(size=60)
+    X[:, 0] += shows * group
+    further = {"n_permutations": 19, "n_further": 80, "random_state": 0}
+    at_once = {"n_permutations": 99 if shows else 19, "random_state": 0}
+    ask = X, group[:, None], margin, slopes
+    assert permuted(*ask, **further)[0] == permuted(*ask, **at_once)[0]
+    assert chance_p_values(*ask[:2], **further) == chance_p_values(*ask[:2], **at_once)
+    assert (permuted(*ask, **further)[0] == 1 / 100) == bool(shows)

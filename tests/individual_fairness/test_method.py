@@ -73,6 +73,17 @@ def test_a_model_that_takes_the_group_itself():
     np.testing.assert_allclose(evidence["its score"], Model(direct=2.0).predict_proba(rows)[:, 1], rtol=1e-9)
 
 
+@pytest.mark.parametrize(("n_columns", "warned"), [(12, False), (13, True)])
+def test_few_rows_for_many_columns_are_named(n_columns, warned):
+    columns = [f"x{j}" for j in range(n_columns)]
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(60, n_columns)), columns=columns)
+    table["group"] = ["a", "b"] * 30
+    model = lambda rows: expit(rows["x0"].to_numpy())  # noqa: E731
+    options = {"y_true": None, "pos_label": None, "decision_threshold": 0.5}
+    warnings = examined(model, columns, table=table, **options).warnings
+    assert ("from 60 rows" in " ".join(warnings)) == warned
+
+
 def test_without_labels_its_own_decisions_are_the_labels():
     found = examined(Model(direct=2.0), features=["group", *FEATURES], y_true=None)
     assert only(found).p_value < 0.001 and "no true labels" in found.warnings[0]

@@ -1,7 +1,6 @@
 """Counterparts in another group: how log odds change with each feature, and moves along what shows the group."""
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ import pandas as pd
 from scipy.special import expit, logit
 from scipy.stats import t
 
-from fairlab.fair_metric import N_PERMUTATIONS
+from fairlab.fair_metric import N_FURTHER, N_PERMUTATIONS
 from fairlab.statistics import POWER
 
 _RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
@@ -18,7 +17,6 @@ MAX_PROBABILITY = 0.995  # counts as no nearer to 1 than this, to 0 than the res
 MAX_LOG_ODDS = logit(MAX_PROBABILITY)
 ENTRIES_AT_ONCE = 2_000_000  # of permuted memberships
 N_FOLDS = 20  # of the jackknife
-N_REFINED = 4_999  # where none of these shows as much: corrected levels may be below what they can refute
 N_RATIOS = 100  # permutations over which a ratio is averaged, at most
 STEP_SIZE = 0.5  # of differences, in standard deviations; at least to the next value that occurs
 
@@ -173,9 +171,9 @@ class Sums:
     def moves(self, gram: np.ndarray | None = None) -> np.ndarray:
         """Return the moves to each group: along the direction in which its members differ, as far as means are apart.
 
-        The direction of a group is that of the linear regression of membership on the standardised columns, which for
-        two groups is Fisher's discriminant: what is projected out of the fair metric. Its length is the difference
-        between the mean of the group and the mean of all others, projected on it.
+        The direction of a group is that of the linear regression of membership on the columns, in standard deviations
+        of these rows, which for two groups is Fisher's discriminant: what is projected out of the fair metric. Its
+        length is the difference between the mean of the group and the mean of all others, projected on it.
 
         Parameters
         ----------
@@ -186,24 +184,24 @@ class Sums:
         Returns
         -------
         ndarray of shape (n_columns, n_groups)
-            In standard deviations.
+            In the units of the columns.
         """
-        mean = self.columns / self.n
-        covariance = self.squares - self.n * np.outer(mean, mean)
-        together = self.with_members - np.outer(mean, self.members)
-        inverse = np.linalg.inv(covariance + _RIDGE * np.eye(len(mean)))
+        covariance, together, deviation = self._standardised()
+        inverse = np.linalg.inv(covariance + _RIDGE * np.eye(len(deviation)))
         coefficients = inverse @ together
         vectors = _vectors(coefficients, together, self.members, self.n)
         if gram is not None:
+            gram = gram * np.outer(deviation, deviation)
             chance = by_chance(inverse, covariance, gram, self.members, self.n)
             vectors = vectors * _share_beyond(chance, changes(coefficients, gram))
-        return vectors
+        return vectors * deviation[:, None]
 
     def rates(self, slopes: np.ndarray, n_dimensions: int) -> np.ndarray:
-        """Return how fast an attack in the subspace of the groups changes log odds, shape (3, n_people).
+        """Return how fast an attack in the subspace of the groups changes log odds, shape (4, n_people).
 
         That is the squared length of the slopes in the subspace, in standard deviations of these rows: as it is; less
-        what chance adds on average; and at most, where chance turned the subspace away from the slopes.
+        what chance adds on average; with what it takes away from slopes along the subspace, since it turns that; and in
+        any direction.
 
         Parameters
         ----------
@@ -212,17 +210,13 @@ class Sums:
             Of the subspace: the combinations of the groups' directions that vary most.
         """
         if not slopes.size:
-            return np.zeros((3, len(slopes)))
-        mean = self.columns / self.n
-        covariance = self.squares - self.n * np.outer(mean, mean)
-        together = self.with_members - np.outer(mean, self.members)
-        deviation = np.sqrt(np.maximum(np.diag(covariance), 0) / self.n)
-        units = np.divide(1, deviation, where=deviation > 0, out=np.zeros_like(deviation))
-        covariance, slopes = covariance * np.outer(units, units), slopes * deviation
-        inverse = np.linalg.inv(covariance + _RIDGE * np.eye(len(mean)))
+            return np.zeros((4, len(slopes)))
+        covariance, together, deviation = self._standardised()
+        slopes = slopes * deviation
+        inverse = np.linalg.inv(covariance + _RIDGE * np.eye(len(deviation)))
         noise = inverse @ covariance @ inverse  # of each direction, in units of its group's size
         sizes = np.sqrt(self.members * (self.n - self.members) / (self.n * (self.n - 1)))
-        directions = inverse @ (together * units[:, None]) / np.where(sizes > 0, sizes, 1)
+        directions = inverse @ together / np.where(sizes > 0, sizes, 1)
         varying = np.linalg.eigh(directions.T @ covariance @ directions)[1][:, ::-1]
         basis, lengths, _ = np.linalg.svd(directions @ varying[:, :n_dimensions], full_matrices=False)
         rate = np.square(slopes @ basis).sum(axis=1)
@@ -230,10 +224,17 @@ class Sums:
         if rate.any() and lengths.min() > 0:
             of_chance = (lengths**-2.0).sum() * np.trace(mean_product(slopes) @ noise) / rate.mean()
             turned = np.trace(noise) / lengths.min() ** 2
-        least = rate * max(0.0, 1 - of_chance)
-        # A slope along the subspace may have been lost by chance as well as it may have been added.
-        most = np.minimum(rate * (1 + of_chance) / (1 - turned), whole) if turned < 1 else whole
-        return np.stack([rate, least, most])
+        most = rate / (1 - turned) if turned < 1 else whole
+        return np.stack([rate, rate * max(0.0, 1 - of_chance), most, whole])
+
+    def _standardised(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the sums of squares and with members of the columns, standardised in these rows, and deviations."""
+        mean = self.columns / self.n
+        covariance = self.squares - self.n * np.outer(mean, mean)
+        together = self.with_members - np.outer(mean, self.members)
+        deviation = np.sqrt(np.maximum(np.diag(covariance), 0) / self.n)
+        units = np.divide(1, deviation, where=deviation > 0, out=np.zeros_like(deviation))
+        return covariance * np.outer(units, units), together * units[:, None], deviation
 
 
 def mean_product(slopes: np.ndarray) -> np.ndarray:
@@ -315,6 +316,7 @@ def permuted(
     slopes: np.ndarray,
     *,
     n_permutations: int,
+    n_further: int = 0,
     random_state,
 ) -> tuple[float, float]:
     """Audit permuted memberships: what they show is chance, so that this is what a fair model would give.
@@ -327,7 +329,8 @@ def permuted(
         Zeros and ones.
     margin, slopes
         As in `loss_ratios`.
-    n_permutations : int
+    n_permutations, n_further : int
+        As of `fairlab.fair_metric.chance_p_values`.
     random_state : int or Generator
 
     Returns
@@ -348,53 +351,51 @@ def permuted(
     gram = mean_product(slopes)
     nothing, chance = np.zeros(len(margin)), by_chance(inverse, covariance, gram, members, n)
     ours = changes(inverse @ (centred.T @ membership), gram) @ weight
-    as_much, ratios = 0, []
-    at_once = max(1, ENTRIES_AT_ONCE // membership.size)
+    as_much, ratios, n_all = 0, [], n_permutations + n_further
+    at_once = min(n_permutations, max(1, ENTRIES_AT_ONCE // membership.size))
     sums = (
         np.hsplit(centred.T @ np.hstack([membership[rng.permutation(n)] for _ in some]), len(some))
-        for some in (range(n_permutations)[k : k + at_once] for k in range(0, n_permutations, at_once))
+        for some in (range(n_all)[k : k + at_once] for k in range(0, n_all, at_once))
     )
     for k, together in enumerate(chain.from_iterable(sums)):
+        if k == n_permutations and as_much:
+            n_all = n_permutations
+            break
         coefficients = inverse @ together
         theirs = changes(coefficients, gram)
-        as_much += theirs @ weight >= ours * (1 - 1e-9)
+        as_much += int(theirs @ weight >= ours * (1 - 1e-9))
         if k < N_RATIOS:
             moves = _vectors(coefficients, together, members, n) * _share_beyond(chance, theirs)
             ratios.append(loss_ratios(margin, slopes, moves, nothing).mean())
-    return (1 + int(as_much)) / (1 + n_permutations), float(np.mean(ratios))
-
-
-def is_least(p_value: float) -> bool:
-    """Return whether none of `N_PERMUTATIONS` shows as much, so that the p-value of `N_REFINED` is right, too.
-
-    A p-value of more permutations only where fewer give their least one is at most a level with no more than its
-    probability: below the least one it is the finer p-value that has to be, above it the coarser one.
-    """
-    return p_value <= 1 / (1 + N_PERMUTATIONS)
+    return (1 + as_much) / (1 + n_all), float(np.mean(ratios))
 
 
 @dataclass(frozen=True, eq=False)
 class MeanRatio:
     """A mean loss ratio at counterparts, of an attack or linearised.
 
+    Its errors are those of its logarithm: ratios that are larger on average vary more, so that an interval of the ratio
+    itself would be too short above.
+
     Attributes
     ----------
     ratios, direct : ndarray of shape (n_people,)
         At the counterparts, and where the sensitive feature alone is changed; at least 1.
     error : float
-        Standard error of the mean.
+        Standard error of the logarithm, from below.
     freedom : int
         Its degrees of freedom.
     p_of_chance : float
         Of "what the model takes from the other columns has nothing to do with the groups". Until that is refuted, only
         the direct ratios count as more than chance.
-    highest, error_of_highest : float
-        Mean and standard error with what chance adds, which is known on average only: from below it counts as taken
-        off, from above as left in.
+    highest : float
+        The mean from above: with what chance adds, which is known on average only, and with what it takes away.
+    error_of_highest : float
+        Standard error of the `power` of its logarithm.
     lowest : float
-        Mean from below, where it is not that of `ratios`.
-    grows : bool
-        Whether the error grows with the mean: then, from below, it is that of the logarithm.
+        The mean from below, where it is not that of `ratios`.
+    power : float
+        1 where the logarithm rises with a slope, 1/2 where it does with the square of one.
     """
 
     ratios: np.ndarray
@@ -405,7 +406,7 @@ class MeanRatio:
     highest: float
     error_of_highest: float
     lowest: float = np.inf
-    grows: bool = False
+    power: float = 1.0
 
     @property
     def estimate(self) -> float:
@@ -416,8 +417,8 @@ class MeanRatio:
         """Return the interval."""
         below = self._direct if self.p_of_chance > 1 - confidence_level else self._whole
         low = max(below.low(confidence_level), 1.0)
-        half = t.ppf((1 + confidence_level) / 2, self.freedom)
-        return low, max(low, self.estimate + half * self.error, self.highest + half * self.error_of_highest)
+        half = float(t.ppf((1 + confidence_level) / 2, self.freedom))
+        return low, max(low, self.estimate, self._raised(self.highest, half))
 
     def p_value(self, limit: float) -> float:
         """Return the two-sided p-value of "the mean loss ratio is at most `limit`"."""
@@ -425,36 +426,37 @@ class MeanRatio:
 
     def smallest(self, alpha: float, limit: float) -> float:
         """Return the smallest mean ratio that is found to be above `limit` at a level with a power of about 80%."""
-        away = float(t.ppf(1 - alpha / 2, self.freedom) + t.ppf(POWER, self.freedom)) * self.error
-        return limit * float(np.exp(away / self._whole.mean)) if self.grows else limit + away
+        away = float(t.ppf(1 - alpha / 2, self.freedom) + t.ppf(POWER, self.freedom))
+        # Where all may be chance, the error from below is zero: nothing is known from it of a ratio that is larger.
+        return max(limit * float(np.exp(away * self.error)), self._raised(limit, away))
+
+    def _raised(self, ratio: float, errors: float) -> float:
+        """Return what is so many errors from above a ratio."""
+        return float(np.exp((np.log(ratio) ** self.power + errors * self.error_of_highest) ** (1 / self.power)))
 
     @property
     def _whole(self) -> "_FromBelow":
-        return _FromBelow(min(self.estimate, self.lowest), self.error, self.freedom, self.grows)
+        return _FromBelow(min(self.estimate, self.lowest), self.error, self.freedom)
 
     @property
     def _direct(self) -> "_FromBelow":
-        n = len(self.direct)
-        return _FromBelow(float(self.direct.mean()), float(self.direct.std(ddof=1)) / np.sqrt(n), n - 1, grows=False)
+        return _FromBelow(float(self.direct.mean()), _error_of_people(self.direct), len(self.direct) - 1)
 
 
 class _FromBelow(NamedTuple):
-    """A mean ratio as it is seen from below."""
+    """A mean ratio as it is seen from below, with the standard error of its logarithm."""
 
     mean: float
     error: float
     freedom: int
-    grows: bool
 
     def low(self, confidence_level: float) -> float:
-        half = float(t.ppf((1 + confidence_level) / 2, self.freedom)) * self.error
-        return self.mean * np.exp(-half / self.mean) if self.grows else self.mean - half
+        return self.mean * float(np.exp(-t.ppf((1 + confidence_level) / 2, self.freedom) * self.error))
 
     def beyond(self, limit: float) -> float:
         if self.mean <= limit:
             return 1.0
-        away = self.mean * np.log(self.mean / limit) if self.grows else self.mean - limit
-        return float(2 * t.sf(away / self.error, self.freedom)) if self.error else 0.0
+        return float(2 * t.sf(np.log(self.mean / limit) / self.error, self.freedom)) if self.error else 0.0
 
 
 def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tuple[MeanRatio, float, np.ndarray]:
@@ -474,28 +476,28 @@ def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tu
     Returns
     -------
     found : MeanRatio
-        With the standard errors of a jackknife over rows, people and directions alike.
+        With the standard errors of a jackknife over rows: people, directions and units alike.
     by_chance : float
         The mean loss ratio with memberships shuffled.
     moves : ndarray of shape (n_columns, n_groups)
     """
-    sums = Sums.of(X, membership)
-    moves, none = sums.moves(mean_product(slopes)), np.zeros((X.shape[1], 0))
-    ratios, direct = (loss_ratios(margin, slopes, each, fall) for each in (moves, none))
+    sums, none = Sums.of(X, membership), np.zeros((X.shape[1], 0))
 
     def means(sums, kept):
         some = margin[kept], slopes[kept]
         both = sums.moves(mean_product(some[1])), sums.moves()
-        return [loss_ratios(*some, each, fall[kept]).mean() for each in both]
+        return np.log([loss_ratios(*some, each, fall[kept]).mean() for each in both])
 
-    error, error_of_highest = _jackknife(means, X, membership, sums, len(margin), random_state)
-    shuffled = partial(permuted, X, membership, margin, slopes, random_state=random_state)
-    p_of_chance, by_chance = shuffled(n_permutations=N_PERMUTATIONS)
-    if is_least(p_of_chance):
-        p_of_chance, _ = shuffled(n_permutations=N_REFINED)
-    highest = float(loss_ratios(margin, slopes, sums.moves(), fall).mean())
-    found = MeanRatio(ratios, direct, error, N_FOLDS - 1, p_of_chance, highest, error_of_highest)
-    return found, by_chance, moves
+    (_, highest), errors, biases = _jackknife(means, X, membership, sums, len(margin), random_state)
+    p_of_chance, by_chance = permuted(
+        X, membership, margin, slopes, n_permutations=N_PERMUTATIONS, n_further=N_FURTHER, random_state=random_state
+    )
+    moves = sums.moves(mean_product(slopes))
+    ratios, direct = (loss_ratios(margin, slopes, each, fall) for each in (moves, none))
+    # Chance turns directions away from the slopes of a model that takes what shows the groups.
+    highest = float(np.exp(highest - min(biases[1], 0.0)))
+    error, error_of_highest = map(float, errors)
+    return MeanRatio(ratios, direct, error, N_FOLDS - 1, p_of_chance, highest, error_of_highest), by_chance, moves
 
 
 def attacked_ratio(
@@ -504,7 +506,7 @@ def attacked_ratio(
     """Return the mean loss ratio of an attack inside a subspace that was learned, with errors that count that.
 
     How far the mean varies with the rows that subspace and units are learned from, and what chance adds, is that of the
-    same flow along the slopes that people start with, in proportion to what both add to the loss.
+    same flow along the slopes that people start with, in proportion to what both add to the loss's logarithm.
 
     Parameters
     ----------
@@ -520,40 +522,50 @@ def attacked_ratio(
         As of `MeanRatio`.
     random_state : int
     """
-    sums, everyone, direct = Sums.of(X, membership), np.ones(len(margin), dtype=bool), loss(margin - fall)
-    mean, error_of_people = float(ratios.mean()), float(ratios.std(ddof=1)) / np.sqrt(len(ratios))
+    sums, direct, of_people = Sums.of(X, membership), loss(margin - fall) / loss(margin), _error_of_people(ratios)
 
     def means(sums, kept):
         before, rates = loss(margin[kept]), sums.rates(slopes[kept], max(n_dimensions, 1))
         now = np.broadcast_to(margin[kept] - fall[kept], rates.shape).copy()
         for _ in range(n_steps):
             now -= stopping_time / n_steps * rates * expit(-now)
-        return (loss(now) / before).mean(axis=1)
+        learned, least, most, anywhere = np.log((loss(now) / before).mean(axis=1))
+        return np.array([least, *np.sqrt([learned, most, anywhere])])
 
-    learned, lowest, highest = means(sums, everyone) - 1
-    share = (mean - 1) / learned if n_dimensions and learned > 0 else 1.0
-    of_rows = share * _jackknife(means, X, membership, sums, len(margin), random_state)
-    _, error, error_of_highest = map(float, np.maximum(of_rows, error_of_people))
+    (least, learned, most, anywhere), errors, _ = _jackknife(means, X, membership, sums, len(margin), random_state)
+    share = float(np.log(ratios.mean())) / learned**2 if n_dimensions and learned > 0 else 1.0
+    # A slope counts by its square: it is the root whose error does not shrink with it.
+    _, of_learned, of_most, of_anywhere = errors * np.sqrt([1, share, share, 1])
+    from_above = [(anywhere, max(of_learned, of_anywhere) if n_dimensions else of_anywhere)]
+    if n_dimensions:
+        from_above.append((np.sqrt(share) * most, of_most))
+    highest, error_of_highest = map(float, min(from_above, key=lambda pair: pair[0] + 2 * pair[1]))
+    if highest > 0:
+        error_of_highest = max(error_of_highest, of_people / (2 * highest))
     return MeanRatio(
         ratios,
-        direct / loss(margin),
-        error if n_dimensions else error_of_people,
+        direct,
+        max(share * float(errors[0]), of_people) if n_dimensions else of_people,
         N_FOLDS - 1,
         p_of_chance,
-        highest=float(1 + share * highest),
+        highest=float(np.exp(highest**2)),
         error_of_highest=error_of_highest,
-        lowest=float(1 + share * lowest),
-        grows=bool(n_dimensions),
+        lowest=float(np.exp(share * least)),
+        power=0.5,
     )
 
 
-def _jackknife(means, X, membership, sums, n_people, random_state) -> np.ndarray:
-    """Return standard errors of some means, a function of sums over rows and of which people are kept.
+def _error_of_people(ratios) -> float:
+    """Return the standard error of the logarithm of a mean ratio, of people drawn at random and nothing else."""
+    return float(ratios.std(ddof=1) / np.sqrt(len(ratios)) / ratios.mean())
 
-    Folds of rows are left out in turn, people and directions alike.
+
+def _jackknife(means, X, membership, sums, n_people, random_state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return some means, a function of sums over rows and of which people are kept, their standard errors and biases.
+
+    Folds of rows are left out in turn: people, directions and units alike.
     """
     fold = np.random.default_rng(random_state).permutation(len(X)) % N_FOLDS
-    left = [
-        means(sums - Sums.of(X[out], membership[out]), ~out[:n_people]) for out in (fold == k for k in range(N_FOLDS))
-    ]
-    return np.sqrt((N_FOLDS - 1) * np.var(left, axis=0))
+    outs, whole = [fold == k for k in range(N_FOLDS)], means(sums, np.ones(n_people, dtype=bool))
+    left = np.array([means(sums - Sums.of(X[out], membership[out]), ~out[:n_people]) for out in outs])
+    return whole, np.sqrt((N_FOLDS - 1) * left.var(axis=0)), (N_FOLDS - 1) * (left.mean(axis=0) - whole)

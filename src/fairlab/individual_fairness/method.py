@@ -14,17 +14,14 @@ from fairlab.cases import Finding
 from fairlab.cases.finding import OTHER, decimals, free_name, percent
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import POSITIVE, check_number, checked
-from fairlab.fair_metric import FairMetric, chance_p_values, sensitive_directions, subspace_basis
+from fairlab.fair_metric import N_FURTHER, FairMetric, chance_p_values, sensitive_directions, subspace_basis
 from fairlab.individual_fairness.attack import StepSizeWarning, gradient_flow_attack
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS
 from fairlab.individual_fairness.linearised import (
     MAX_LOG_ODDS,
     MAX_PROBABILITY,
-    N_PERMUTATIONS,
-    N_REFINED,
     Scorer,
     attacked_ratio,
-    is_least,
     linearised_ratio,
     log_odds_slopes,
     loss,
@@ -36,6 +33,7 @@ MOST_PEOPLE = 500  # whose slopes are asked for, or who are attacked
 N_STEPS = 40  # of the attack
 MOST_ROWS = 10_000  # of the table, that the directions are learned from
 LEAST_ASKED = 30  # people, and members of a group
+LEAST_ROWS = 5  # of the table per column that is moved, without a warning
 MOST_SURE = 0.1  # share of people whom no gradient of the loss moves, without a warning
 N_ASKED, PEOPLE_SHOWN = 50, 10  # counterparts that are asked about, and the people in the evidence
 
@@ -52,14 +50,16 @@ class IndividualFairness(Method):
 
     **A network is attacked**, as in the paper: from the worst value of the sensitive feature on, every person follows
     the gradient of the loss inside the subspace (equation 2.8, without any move outside of it) for the stopping time.
-    The interval counts people, subspace and units as drawn at random, by a jackknife of the same flow along the slopes
-    that people start with; from below it goes without what chance adds. If the columns do not show the groups, the
-    subspace may lie anywhere, so that the upper end is that of any direction.
+    The interval is by a jackknife of the same flow along the slopes that people start with. If the columns do not show
+    the groups, the subspace may lie anywhere, so that the upper end is that of any direction.
 
     **Any other model is linearised**: people are moved in one step along the direction in which the groups differ, as
     far as their means are apart, less what chance adds, with log odds taken as linear, by differences between rows. The
-    interval counts people and directions as drawn at random (a jackknife over rows of the table). The sentence names
-    the mean loss ratio with the column shuffled, too, which is what a fair model would show.
+    sentence names the mean loss ratio with the column shuffled, too, which is what a fair model would show.
+
+    **The interval** counts people, directions and units as drawn at random, by a jackknife over rows of the table, on
+    the scale of logarithms. From below it goes without what chance adds; from above it has that, and what chance takes
+    away where few rows turn the directions away from what the model takes (the jackknife's bias).
 
     The p-value is that of "the ratio is at most `max_loss_ratio`", or of "what the model takes from the other features
     has nothing to do with the groups", by permutations of the sensitive column, whichever is the larger; unless the
@@ -89,7 +89,7 @@ class IndividualFairness(Method):
         "Individual fairness attacks each person by a gradient flow inside a fair metric that is learned from the "
         "table, as in the paper, where the model has gradients; any other model is linearised: people are moved in one "
         "step along the direction in which groups differ, with log odds taken as linear; intervals are by a jackknife "
-        "over people and directions."
+        "over people, directions and units."
     )
     share = 3
     needs = ("model", "decisions", "scores", "determinism")
@@ -136,6 +136,12 @@ class IndividualFairness(Method):
                 "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it "
                 "says how much less sure the model is of a decision, not how much more wrong."
             )
+        if len(people.X) < LEAST_ROWS * people.X.shape[1]:
+            examination.warnings.append(
+                f"Individual fairness learned from {len(people.X):,} rows how groups differ in {people.X.shape[1]:,} "
+                "columns (each category is one): with so few, the upper end of its intervals is too low more often "
+                "than their level says."
+            )
         if case.has_gradients and (sure := float((people.margin >= MAX_LOG_ODDS).mean())) > MOST_SURE:
             examination.warnings.append(
                 f"The network is right, and sure by {MAX_PROBABILITY:.1%} or more, of {percent(sure)} of the people: "
@@ -160,10 +166,7 @@ class IndividualFairness(Method):
         if people.free.any():
             directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
             random_state = derive_seed(self.random_state, self.title, name)
-            shuffled = partial(chance_p_values, people.X, membership, random_state=random_state)
-            p_values = shuffled(n_permutations=N_PERMUTATIONS)
-            if is_least(p_values.min()):
-                p_values = shuffled(n_permutations=N_REFINED)
+            p_values = chance_p_values(people.X, membership, n_further=N_FURTHER, random_state=random_state)
         alpha = 1 - self.confidence_level
         shown = p_values <= alpha
         basis = subspace_basis(people.X, membership[:, shown], directions[shown], alpha=alpha)
