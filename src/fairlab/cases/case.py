@@ -483,6 +483,8 @@ class Case:
         if not is_plain or codes.min(initial=0) < 0 or (codes >= sizes).any():
             return self.rows(self.schema.decode(codes))
         columns = {name: values.take(column) for (name, values), column in zip(self._values, codes.T, strict=True)}
+        # Of objects, or texts among them would get a type of their own.
+        columns |= {name: pd.Series(columns[name], dtype=object) for name in self._dtypes.index[self._dtypes == object]}
         return pd.DataFrame({name: columns[name] for name in self.features})
 
     @cached_property
