@@ -484,7 +484,8 @@ class Case:
             return self.rows(self.schema.decode(codes))
         columns = {name: values.take(column) for (name, values), column in zip(self._values, codes.T, strict=True)}
         # Of objects, or texts among them would get a type of their own.
-        columns |= {name: pd.Series(columns[name], dtype=object) for name in self._dtypes.index[self._dtypes == object]}
+        objects = [name for name, dtype in self._dtypes.items() if pd.api.types.is_object_dtype(dtype)]
+        columns |= {name: pd.Series(columns[name], dtype=object) for name in objects}
         return pd.DataFrame({name: columns[name] for name in self.features})
 
     @cached_property
