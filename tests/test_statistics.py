@@ -22,6 +22,7 @@ from fairlab.statistics import (
     share_p_value,
     smallest_difference,
     smallest_effect,
+    smallest_excess,
     smallest_share,
     wilson_interval,
 )
@@ -143,7 +144,21 @@ def test_what_is_named_as_the_smallest_is_found_four_times_in_five_by_enumeratio
     assert min(powers) == pytest.approx(0.8, abs=0.02)
 
 
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+@pytest.mark.parametrize("other", [2, 12])
+def test_the_smallest_excess_is_found_in_four_of_five_cases(other, factor):
+    n, margin, alpha = 120, 0.005, 0.01
+    excess = smallest_excess([0, other], n, alpha, margin, factor=factor)
+    hits = np.array([(first, second) for first in range(n + 1) for second in range(n + 1 - first)])
+    options = {"factor": factor, "correlation": exclusive_correlation(*hits.T, n)}
+    low, _ = difference_bounds(hits, np.full(hits.shape, n), confidence_level=1 - alpha, **options)
+    rates = [excess + factor * other / n, other / n]
+    chances = multinomial.pmf(np.column_stack([hits, n - hits.sum(axis=1)]), n, [*rates, 1 - sum(rates)])
+    assert 0.78 <= chances[low > margin].sum() <= 0.9  # 0.44 to 0.6 by the error where there is no excess
+
+
 def test_nothing_is_named_where_nothing_would_be_found():
+    assert np.isnan(smallest_excess([0, 1], 3, 0.01))
     assert np.isnan(smallest_share(3, 0.01, 0.9)) and np.isnan(smallest_difference([1, 1], [2, 2], 0.01))
 
 

@@ -8,6 +8,7 @@ statsmodels itself takes half a second to import and does not take arrays of lev
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -270,12 +271,46 @@ def smallest_difference(hits, totals, alpha: float, margin: float = 0.0) -> floa
         reach = low if sign > 0 else -high
         return reach - z * np.sqrt((rates * (1 - rates) / totals).sum(axis=-1)) > margin
 
-    sizes, steps = [], np.linspace(0, 1, N_DIFFERENCES + 1)[1:].reshape(-1, N_DIFFERENCES // COARSE_STEP)
-    for sign in (1, -1):
-        found = is_found(steps[:, -1], sign)  # what is found of some size is found of all larger ones
-        row = steps[found.argmax()]
-        sizes.append(row[is_found(row, sign).argmax()] if found.any() else np.nan)
-    return float(np.max(sizes))
+    return float(np.max([_smallest(partial(is_found, sign=sign)) for sign in (1, -1)]))
+
+
+def smallest_excess(hits, n: int, alpha: float, margin: float = 0.0, *, factor: float = 1.0) -> float:
+    """Return the smallest excess over another share of the same people that `difference_p_value` finds in 80% of cases.
+
+    Parameters
+    ----------
+    hits : array-like of shape (2,)
+        Counts of people who are of one kind or of another, never of both; the other share stays as it is.
+    n : int
+        People.
+    alpha : float
+        Level of the test.
+    margin : float
+    factor : float
+        Of the other share.
+
+    Returns
+    -------
+    float
+        nan where there is none, the people being too few.
+    """
+
+    def is_found(d):
+        other = np.minimum(hits[1] / n, (1 - d) / (1 + factor))
+        rates = np.stack([factor * other + d, other], axis=-1)
+        options = {"factor": factor, "correlation": exclusive_correlation(*(rates.T * n), n)}
+        low, _ = difference_bounds(rates * n, np.full(rates.shape, n), confidence_level=1 - alpha, **options)
+        return low - ndtri(POWER) * np.sqrt((rates[:, 0] + factor**2 * other - d**2) / n) > margin
+
+    return _smallest(is_found)
+
+
+def _smallest(is_found) -> float:
+    """Return the smallest difference that is found, as all larger ones are; nan if none is."""
+    steps = np.linspace(0, 1, N_DIFFERENCES + 1)[1:].reshape(-1, N_DIFFERENCES // COARSE_STEP)
+    found = is_found(steps[:, -1])
+    row = steps[found.argmax()]
+    return float(row[is_found(row).argmax()]) if found.any() else np.nan
 
 
 def smallest_effect(low: float, high: float, confidence_level: float, alpha: float, margin: float = 0.0) -> float:

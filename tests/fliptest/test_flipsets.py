@@ -18,7 +18,7 @@ from fairlab.fliptest import (
     transparency_report,
 )
 from fairlab.fliptest.transparency import differences_in_words
-from fairlab.statistics import difference_bounds, exclusive_correlation, smallest_effect
+from fairlab.statistics import difference_bounds, exclusive_correlation, smallest_excess
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
 
@@ -200,7 +200,10 @@ def test_parts_are_matched_by_themselves():
     assert test.parts.shape == (10, 2) and error > 0
     assert test.low <= test.estimate - stdtrit(9, 0.975) * error and test.interval(0.95) == (test.low, test.high)
     assert test.p_value(-1.0) == pytest.approx(2 * stdtr(9, -(1 + test.estimate) / error))
-    assert test.smallest(0.05) == pytest.approx(smallest_effect(test.low, test.high, 0.95, 0.05))
+    odd, apart = len(test.odd), (test.triples["counterpart_favourable"] != test.triples["second_favourable"]).sum()
+    by_shares = smallest_excess([odd, apart], len(test.triples), 0.05, 0.01, factor=0.5)
+    by_parts = 0.01 + (stdtrit(9, 0.975) + stdtrit(9, 0.8)) * error
+    assert test.smallest(0.05, 0.01) == pytest.approx(max(by_shares, by_parts))
     rng, last = np.random.default_rng(0), slice(27, 30)
     thirds = [rng.permutation(90).reshape(3, 30) for _ in range(2)]
     excess, flips = [], []

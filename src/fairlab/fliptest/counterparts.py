@@ -22,11 +22,12 @@ from scipy.special import stdtr, stdtrit
 
 from fairlab.checks import FRACTION, align, check_binary, check_count, check_kind, check_seed, checked
 from fairlab.statistics import (
+    POWER,
     difference_bounds,
     difference_p_value,
     exclusive_correlation,
     rate_bounds,
-    smallest_effect,
+    smallest_excess,
 )
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
@@ -123,7 +124,10 @@ class CounterpartTest:
 
     def smallest(self, alpha: float, margin: float = 0.0) -> float:
         """Return the smallest excess that is found at a level with a power of about 80%."""
-        return smallest_effect(*self.interval(1 - alpha), 1 - alpha, alpha, margin)
+        (counts, _), options = self._shares
+        by_shares = smallest_excess(counts, len(self.triples), alpha, margin, factor=options["factor"])
+        away = stdtrit(len(self.parts) - 1, [1 - alpha / 2, POWER]).sum()
+        return float(np.maximum(by_shares, margin + away * self._errors[0]))
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
         """Return bounds at another level of what flips with the group: the excess from below, all `flips` from above.

@@ -14,7 +14,7 @@ import pandas as pd
 
 from fairlab.cases.case import Case
 from fairlab.cases.finding import beside
-from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation, smallest_effect
+from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation, smallest_excess
 
 QUERIES_EACH = 4
 
@@ -57,9 +57,8 @@ class RepeatedPairs:
         counts = [int((self.signs == sign).sum()) for sign in (1, -1)]
         self._counts, n = (counts, [len(people)] * 2), len(people)
         self._options = {"correlation": exclusive_correlation(counts[0], counts[1], n)}
-        low, high = map(float, difference_bounds(*self._counts, confidence_level=1 - alpha, **self._options))
         self.low, self.high = self.bounds(1 - alpha)
-        self.smallest = partial(smallest_effect, low, high, 1 - alpha)
+        self.smallest = partial(smallest_excess, counts, n)
 
     @property
     def hits(self) -> np.ndarray:
