@@ -94,20 +94,19 @@ def loss(margin):
     return -np.log(expit(np.clip(margin, -logit(CERTAIN), logit(CERTAIN))))
 
 
-def examined(seed, **kind):
-    """Draw a world and a table from it; return the true ratio and the finding."""
+def examined(seed, *, n_people=N_PEOPLE, **kind):
+    """Draw a world and a table from it; return the true ratio and the finding, None where a group is too small."""
     rng = np.random.default_rng(seed)
     joint, model, sees, truth = draw_world(rng, **kind)
-    cells = rng.choice(joint.size, size=N_PEOPLE, p=joint.ravel())
+    cells = rng.choice(joint.size, size=n_people, p=joint.ravel())
     table = DOMAIN.iloc[cells // 2].reset_index(drop=True).assign(group=np.array(["a", "b"])[cells % 2])
     odds = np.asarray(model.log_odds(table if sees else table.drop(columns="group")), dtype=float)
-    label = rng.random(N_PEOPLE) < chance_of_label(odds)
+    label = rng.random(n_people) < chance_of_label(odds)
     features = [*LEVELS, "group"] if sees else list(LEVELS)
     case = Case(model, table, sensitive_features="group", features=features, y_true=label.astype(int), pos_label=1)
     found = run("individual_fairness", case, budget=BUDGET, random_state=seed)
     assert found.n_queries <= BUDGET
-    [finding] = found.findings
-    return truth, finding
+    return truth, (*found.findings, None)[0]
 
 
 def audits():
@@ -184,6 +183,8 @@ def counts():
     fair = [examined(seed, fair=True) for seed in range(N_MODELS)]
     others = [examined(seed, fair=False) for seed in range(N_MODELS, 2 * N_MODELS)]
     clear = [examined(seed, fair=False, clear=True) for seed in range(2 * N_MODELS, 2 * N_MODELS + 60)]
+    few = [examined(seed, fair=False, n_people=100) for seed in range(3 * N_MODELS, 4 * N_MODELS)]
+    few = [pair for pair in few if pair[1]]
     mild = [pair for pair in (*fair, *others) if pair[0] <= 1.25]
     by_loss, by_errors = audits()
     networks = {kind: [attacked(seed, kind) for seed in range(150)] for kind in ("free", "fair", "clear")}
@@ -195,6 +196,8 @@ def counts():
     rows = [
         ("interval holds the mean loss ratio, fair models", [f.low <= t <= f.high for t, f in fair], 0.95),
         ("interval holds the mean loss ratio, other models", [f.low <= t <= f.high for t, f in others], 0.95),
+        ("interval holds the mean loss ratio, 100 people", [f.low <= t <= f.high for t, f in few], 0.95),
+        ("it is not above the interval, 100 people", [t <= f.high for t, f in few], 0.975),
         ("no alarm at 5%, fair models", [f.p_value > 0.05 for _, f in fair], 0.95),
         ("no alarm at 5%, models with a ratio of 1.25 or less", [f.p_value > 0.05 for _, f in mild], 0.95),
         ("alarm at 5%, models that add 2 to the log odds of a group", [f.p_value <= 0.05 for _, f in clear], 1.0),
