@@ -133,6 +133,20 @@ def test_rates_of_an_attack_are_those_in_its_subspace():
     assert Sums.of(X, membership).rates(slopes, 2)[0] == pytest.approx(expected, rel=0.1, abs=0.03)
 
 
+def test_from_above_an_attack_goes_along_directions_that_are_not_shown_too():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 3_000)
+    X = rng.normal(size=(3_000, 4))
+    X[:, 0] += group
+    X[:, 1] += 0.2 * (group == 1)
+    membership, slopes = np.eye(3)[group], np.array([[0.0, 1.0, 0.0, 0.0]])
+    shown = np.array([True, False, False])
+    few, all_of_them = (Sums.of(X, membership).rates(slopes, k)[:, 0] for k in (1, 2))
+    assert (few[0] < 0.1, few[2] > 0.9 * all_of_them[0] > 0.5) == (True, True)
+    by_shown = Sums.of(X, membership).rates(slopes, 1, shown)
+    assert by_shown[:2] == pytest.approx(Sums.of(X, membership[:, shown]).rates(slopes, 1)[:2]) and by_shown[2, 0] > 0.5
+
+
 def flow(margin, rate):
     for _ in range(40):
         margin = margin - 0.05 * rate * expit(-margin)

@@ -196,18 +196,20 @@ class Sums:
             vectors = vectors * _share_beyond(chance, changes(coefficients, gram))
         return vectors * deviation[:, None]
 
-    def rates(self, slopes: np.ndarray, n_dimensions: int) -> np.ndarray:
+    def rates(self, slopes: np.ndarray, n_dimensions: int, shown: np.ndarray | None = None) -> np.ndarray:
         """Return how fast an attack in the subspace of the groups changes log odds, shape (4, n_people).
 
         That is the squared length of the slopes in the subspace, in standard deviations of these rows: as it is; less
-        what chance adds on average; with what it takes away from slopes along the subspace, since it turns that; and in
-        any direction.
+        what chance adds on average; with all directions of the groups, shown or not, and with what chance takes away
+        from slopes along the subspace, since it turns that; and in any direction.
 
         Parameters
         ----------
         slopes : ndarray of shape (n_people, n_columns)
         n_dimensions : int
             Of the subspace: the combinations of the groups' directions that vary most.
+        shown : ndarray of bool of shape (n_groups,), optional
+            Whose directions these are; of all groups if left out.
         """
         if not slopes.size:
             return np.zeros((4, len(slopes)))
@@ -216,7 +218,8 @@ class Sums:
         inverse = np.linalg.inv(covariance + _RIDGE * np.eye(len(deviation)))
         noise = inverse @ covariance @ inverse  # of each direction, in units of its group's size
         sizes = np.sqrt(self.members * (self.n - self.members) / (self.n * (self.n - 1)))
-        directions = inverse @ together / np.where(sizes > 0, sizes, 1)
+        all_directions = inverse @ together / np.where(sizes > 0, sizes, 1)
+        directions = all_directions if shown is None else all_directions[:, shown]
         varying = np.linalg.eigh(directions.T @ covariance @ directions)[1][:, ::-1]
         basis, lengths, _ = np.linalg.svd(directions @ varying[:, :n_dimensions], full_matrices=False)
         rate = np.square(slopes @ basis).sum(axis=1)
@@ -224,7 +227,10 @@ class Sums:
         if rate.any() and lengths.min() > 0:
             of_chance = (lengths**-2.0).sum() * np.trace(mean_product(slopes) @ noise) / rate.mean()
             turned = np.trace(noise) / lengths.min() ** 2
-        most = rate / (1 - turned) if turned < 1 else whole
+        # A direction that is not shown may be there nevertheless.
+        every, its_lengths, _ = np.linalg.svd(all_directions, full_matrices=False)
+        widest = np.square(slopes @ every[:, its_lengths > 1e-9 * its_lengths.max()]).sum(axis=1)
+        most = widest / (1 - turned) if turned < 1 else whole
         return np.stack([rate, rate * max(0.0, 1 - of_chance), most, whole])
 
     def _standardised(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -501,7 +507,19 @@ def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tu
 
 
 def attacked_ratio(
-    X, membership, margin, slopes, fall, ratios, *, n_dimensions, stopping_time, n_steps, p_of_chance, random_state
+    X,
+    membership,
+    margin,
+    slopes,
+    fall,
+    ratios,
+    *,
+    shown=None,
+    n_dimensions,
+    stopping_time,
+    n_steps,
+    p_of_chance,
+    random_state,
 ) -> MeanRatio:
     """Return the mean loss ratio of an attack inside a subspace that was learned, with errors that count that.
 
@@ -511,9 +529,11 @@ def attacked_ratio(
     Parameters
     ----------
     X, membership, margin, slopes, fall
-        As of `linearised_ratio`; groups that the columns show, or all.
+        As of `linearised_ratio`.
     ratios : ndarray of shape (n_people,)
         Of the attack.
+    shown : ndarray of bool of shape (n_groups,), optional
+        Which groups the columns show: theirs is the subspace.
     n_dimensions : int
         Of the subspace; 0 where the columns do not show the groups: then it may lie anywhere, seen from above.
     stopping_time, n_steps
@@ -525,7 +545,10 @@ def attacked_ratio(
     sums, direct, of_people = Sums.of(X, membership), loss(margin - fall) / loss(margin), _error_of_people(ratios)
 
     def means(sums, kept):
-        before, rates = loss(margin[kept]), sums.rates(slopes[kept], max(n_dimensions, 1))
+        before, rates = (
+            loss(margin[kept]),
+            sums.rates(slopes[kept], max(n_dimensions, 1), shown if n_dimensions else None),
+        )
         now = np.broadcast_to(margin[kept] - fall[kept], rates.shape).copy()
         for _ in range(n_steps):
             now -= stopping_time / n_steps * rates * expit(-now)

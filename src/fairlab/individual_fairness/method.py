@@ -50,8 +50,9 @@ class IndividualFairness(Method):
 
     **A network is attacked**, as in the paper: from the worst value of the sensitive feature on, every person follows
     the gradient of the loss inside the subspace (equation 2.8, without any move outside of it) for the stopping time.
-    The interval is by a jackknife of the same flow along the slopes that people start with. If the columns do not show
-    the groups, the subspace may lie anywhere, so that the upper end is that of any direction.
+    The interval is by a jackknife of the same flow along the slopes that people start with. Its upper end is that of
+    the directions of all groups, shown or not; if the columns show none, the subspace may lie anywhere, and it is that
+    of any direction.
 
     **Any other model is linearised**: people are moved in one step along the direction in which the groups differ, as
     far as their means are apart, less what chance adds, with log odds taken as linear, by differences between rows. The
@@ -187,15 +188,16 @@ class IndividualFairness(Method):
                 warnings.simplefilter("ignore", StepSizeWarning)
                 attack = gradient_flow_attack(network, metric, start, people.label > 0, dtype="float64", **step)
             images, after = attack.X, np.clip(attack.attacked_loss, loss(MAX_LOG_ODDS), loss(-MAX_LOG_ODDS))
-        learned = people.X, membership[:, shown] if shown.any() else membership
         ratios = np.maximum(before, after) / before
         with threadpool_limits(1, "blas"):  # as in `_linearised`
             found = attacked_ratio(
-                *learned,
+                people.X,
+                membership,
                 people.margin,
                 people.slopes,
                 fall,
                 ratios,
+                shown=shown,
                 n_dimensions=basis.shape[1],
                 stopping_time=self.stopping_time,
                 n_steps=N_STEPS,
