@@ -27,7 +27,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, repeated, with_every_value
-from fairlab.adf.gradients import CodedCase, FiniteDifferences
+from fairlab.adf.gradients import FiniteDifferences
 from fairlab.adf.method import MOST_WALKS, SHARE_OF_A_STEP, Sample, SearchMethod
 from fairlab.cases.finding import Finding
 from fairlab.cases.method import Examination
@@ -525,9 +525,7 @@ class ADF(SearchMethod):
 
     def _local_phase(self, network, phase: GlobalPhase, rng: np.random.Generator) -> Iterator[Trace]:
         """Walk from all starts together; yield the starts, then what each step evaluated, the candidates first."""
-        scores_decide = isinstance(network, CodedCase) and network.decisions is network.leads
-        classify = network.decisions.positive if scores_decide else network.predict
-        partners = Partners(classify, self.sensitive_features, schema=self.schema)
+        partners = Partners(network.predict, self.sensitive_features, schema=self.schema)
         X, anchor, seed = phase.inputs, phase.partner, phase.seed
         columns, low, high = partners.columns, self.schema.low, self.schema.high
 

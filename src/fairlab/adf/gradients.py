@@ -215,6 +215,10 @@ class CodedCase(FiniteDifferences):
         lead = self.leads(X)  # labels may decide otherwise than the score
         return lead if self.leads is self.decisions else with_side(lead, self.decisions.positive(X))
 
+    def predict(self, X) -> np.ndarray:
+        """Return class 0 or 1 of every row."""
+        return self.decisions.positive(X).astype(int) if self.leads is self.decisions else super().predict(X)
+
     def pairs(self) -> DiscriminatoryPairs:
         """Return the discriminatory among all inputs asked: two differ in the sensitive feature and decision alone."""
         codes = self.decisions.inputs

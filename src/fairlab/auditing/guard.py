@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import permutations
+from itertools import combinations
 from math import comb, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -238,7 +238,7 @@ class Accepted:
         """Raise a ValueError if it is about what no finding by these sensitive features can be about."""
         given = self.sensitive_features
         named = [name for name in names if name in given]
-        sets = (some for size in range(1, len(named) + 1) for some in permutations(named, size))
+        sets = (some for size in range(1, len(named) + 1) for some in combinations(named, size))
         if not any(given == who or given.startswith(f"{who} (through ") for who in map(listed, sets)):
             found = f"found {given!r}{suggestion(given, names)}"
             raise ValueError(
