@@ -261,7 +261,7 @@ def test_what_a_report_says_is_accepted_whatever_columns_are_called():
     assert {each["sensitive_features"] for each in entries} > {"a and b", "a and b and c (through d)"}
     assert (judged.failing, judged.unused, len(judged.accepted)) == ([], [], len(entries))
     turned = Accepted.of(ENTRY | {"sensitive_features": "c (through d) and a and b"})  # no finding is called that
-    with pytest.raises(ValueError, match="or several as a report has them, found 'c .through d. and a and b'"):
+    with pytest.raises(ValueError, match=r"or several as a report has them, found 'c .through d. and a and b'"):
         judge(found, accepted=[turned])
 
 
