@@ -1,4 +1,4 @@
-"""People, findings by hand, and a report of them: what tests of the audit share."""
+"""People, decisions by counts, findings by hand, and a report of them: what tests of the audit share."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.auditing import Report
-from fairlab.cases import Finding, MethodResult
+from fairlab.cases import Case, Finding, MethodResult
 
 
 def people(n=400, seed=0):
@@ -20,6 +20,17 @@ def people(n=400, seed=0):
         },
         index=[f"p{i}" for i in range(n)],
     )
+
+
+def decided(counts, names=("sex",), **options):
+    """Return a case of decisions: how many are selected of how many people, by a group or by several of some names."""
+    rows = [
+        (*(group if isinstance(group, tuple) else (group,)), k < selected)
+        for group, (selected, n) in counts.items()
+        for k in range(n)
+    ]
+    table = pd.DataFrame(rows, columns=[*names, "hired"])
+    return Case.from_decisions(table, "hired", **{"sensitive_features": names[0]} | options)
 
 
 def finding(table, p_value=0.001, estimate=0.2, **changes):

@@ -153,18 +153,6 @@ def table_of(result):
     return result.to_frame().set_index(["method", "sensitive_features", "where", "effect"])
 
 
-@pytest.mark.parametrize(("kind", "name"), PAIRS)
-def test_a_case_decides_as_the_rule_does(kind, name):
-    case = case_of(kind, name)
-    rows = case.schema.decode(case.schema.sample_codes(500, random_state=1))
-    for people, decided in ((TABLES[kind], case.decide()), (rows, case.decide(rows))):
-        assert (decided == (points(people) > 0)).all()
-    assert (case.has_scores, case.y_true.tolist()) == (FORMS[name].scores, (TABLES[kind]["age"] > 40).tolist())
-    if case.has_scores:
-        expected = points(rows) / 10 if name == "log odds" else probabilities(rows)
-        np.testing.assert_allclose(case.score(rows), expected, rtol=1e-4, atol=1e-6)
-
-
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("kind", "name"), PAIRS)
 def test_every_method_finds_the_same_in_every_form(method, kind, name):

@@ -128,10 +128,3 @@ def test_the_guide_shows_what_a_run_says_that_does_not_fit():
     text = (ROOT / "docs" / "guide" / "running.md").read_text(encoding="utf-8")
     said, name, left = re.search(r"\nnot run: ((\S+) needs .+?, ([\d.]+) GB are available; .+)\n", text).groups()
     assert said == f"{name} {specification(name).refusal('quick', 1, float(left))}"
-
-
-def test_pages_agree_on_what_reading_a_cached_trial_may_do():
-    for page in (ROOT / "docs" / "guide" / "cache.md", ROOT / ".github" / "SECURITY.md"):
-        said = re.findall(r"[^.]*\bpickles?\b[^.]*", " ".join(page.read_text(encoding="utf-8").split()))
-        assert any("trial" in sentence for sentence in said)
-        assert not any("never pickles" in sentence for sentence in said)

@@ -1,10 +1,8 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.auditing import run
+from fairlab.auditing import audit, run
 from fairlab.cases import Case
 from fairlab.fliptest.counterparts import LEAST_MATCHED
 
@@ -39,19 +37,8 @@ def test_a_clear_rule_is_found_with_who_loses_by_it():
     assert flips.by_group["lose"]["f"] > 0 == flips.by_group["lose"]["m"]
     assert flips.by_group["people"].sum() * 3 == flips.n
     assert "of f lose by it (decision unfavourable, otherwise favourable); " in flips.sentence
-
-
-def test_where_those_who_flip_differ_from_their_counterparts_is_said():
-    # Each department takes women as readily as men, or more so; most women apply where few are taken.
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 3_000), "points": rng.normal(size=3_000)})
-    table["department"] = np.where(rng.random(3_000) < np.where(table["sex"] == "f", 0.2, 0.8), "easy", "hard")
-    taken = table["points"] > np.where(table["department"] == "easy", -1, 1) - 0.1 * (table["sex"] == "f")
-    case = Case.from_decisions(table.assign(taken=taken), "taken", sensitive_features="sex", pos_label=True)
-    [flips] = run("fliptest", case).findings
-    assert "of f lose by it" in flips.sentence and flips.p_value < 1e-6
-    [share] = re.findall(r"people against their counterparts: department differs for (\d+)%", flips.sentence)
-    assert int(share) > 80
+    assert flips.sentence.endswith(flips.evidence.attrs["in_words"])
+    assert "people against their counterparts: " in flips.sentence
 
 
 def test_evidence_is_people_and_their_counterparts():
@@ -61,7 +48,6 @@ def test_evidence_is_people_and_their_counterparts():
     assert (roles == ["person", "counterpart", "counterpart"]).all()
     assert all((matches[:, 1:] != matches[:, :1]).all() for matches in (sexes, decisions))
     assert (evidence["match"].value_counts() == 3).all()
-    assert "people against their counterparts: " in evidence.attrs["in_words"]
     assert not decisions[0, 0], "those who lose come first"
 
 
@@ -74,13 +60,15 @@ def test_more_groups_than_two():
     assert n < LEAST_MATCHED and result.skipped == (f"race: fewer than {LEAST_MATCHED} people are c ({n}).",)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_what_coarse_matches_hide_is_not_ruled_out():
     rng = np.random.default_rng(0)
     numbers = pd.DataFrame(rng.normal(size=(900, 10)), columns=list("abcdefghij")).assign(sex=[0, 1] * 450)
     flips_a_sixth = Case(lambda rows: rows["a"] + 0.4 * (rows["sex"] - 0.5) > 0, numbers, sensitive_features="sex")
-    [coarse] = run("fliptest", flips_a_sixth, budget=0).findings
+    report = audit(flips_a_sixth, methods=["fliptest"], progress=False)
+    [coarse], [row] = report.findings, report.frame.itertuples()
     assert (coarse.estimate < 0.05, coarse.p_value_within(0.05), coarse.sentence[-15:]) == (True, 1, "of 29.7% in all")
-    assert coarse.times_as_many(0.005, 0.05, 0.05, 1) == np.inf
+    assert (row.answer, row.people_needed) == ("undecided", np.inf)
     jobs = pd.DataFrame({"job": np.tile(list("abcde"), 600), "sex": [0, 1] * 1_500})
     [exact] = run("fliptest", Case(lambda rows: rows["job"] > "b", jobs, sensitive_features="sex"), budget=0).findings
     assert exact.p_value_within(0.1) < 0.05  # nearly all have counterparts with their job

@@ -56,20 +56,30 @@ def test_loss_ratio_by_hand():
     assert (still.statistic, still.n_dropped, result.to_frame()["n_dropped"].tolist()) == (1, 0, [1])
 
 
-def test_the_interval_and_p_value_of_a_mean_ratio_by_hand():
-    ratio = MeanRatio(np.full(4, 1.5), np.ones(4), 0.1, 19, 0.01, 1.6, 0.2)
-    quantile = 2.0930241  # of Student's t with 19 degrees of freedom
-    low = 1.5 * np.exp(-quantile * 0.1)
-    assert ratio.bounds(0.95) == pytest.approx((low, 1.6 * np.exp(quantile * 0.2)))
+QUANTILE = 2.0930241  # of Student's t with 19 degrees of freedom
+
+
+@pytest.mark.parametrize(
+    ("ratio", "least", "low", "high"),
+    [
+        (
+            MeanRatio(np.full(4, 1.5), np.ones(4), 0.1, 19, 0.01, 1.6, 0.2),
+            1.5,
+            1.5 * np.exp(-QUANTILE * 0.1),
+            1.6 * np.exp(QUANTILE * 0.2),
+        ),
+        (  # an attack rises with the square of a slope, and counts as less from below
+            MeanRatio(np.full(4, 3.0), np.ones(4), 0.3, 19, 0.01, 3.2, 0.2, lowest=2.0, power=0.5),
+            2.0,
+            2.0 * np.exp(-QUANTILE * 0.3),
+            np.exp((np.sqrt(np.log(3.2)) + QUANTILE * 0.2) ** 2),
+        ),
+    ],
+)
+def test_the_interval_and_p_value_of_a_mean_ratio_by_hand(ratio, least, low, high):
+    assert ratio.bounds(0.95) == pytest.approx((low, high))
     assert ratio.bounds(0.995)[0] == 1  # at this level, chance may have made all of it
-    assert [ratio.p_value(limit) for limit in (1.0, low, 1.5)] == [0.01, pytest.approx(0.05), 1]
-
-
-def test_an_attack_rises_with_the_square_of_a_slope_and_counts_as_less_from_below():
-    ratio = MeanRatio(np.full(4, 3.0), np.ones(4), 0.3, 19, 0.01, 3.2, 0.2, lowest=2.0, power=0.5)
-    low = 2.0 * np.exp(-2.0930241 * 0.3)
-    assert ratio.bounds(0.95) == pytest.approx((low, np.exp((np.sqrt(np.log(3.2)) + 2.0930241 * 0.2) ** 2)))
-    assert [ratio.p_value(limit) for limit in (low, 2.0)] == [pytest.approx(0.05), 1]
+    assert [ratio.p_value(limit) for limit in (1.0, low, least)] == [pytest.approx(0.01), pytest.approx(0.05), 1]
 
 
 @pytest.mark.parametrize(("error", "error_of_highest", "power"), [(0.1, 0.05, 1.0), (0.0, 0.1, 1.0), (0.0, 0.1, 0.5)])
@@ -81,17 +91,6 @@ def test_the_smallest_mean_ratio_is_found_in_about_four_of_five_cases(error, err
         away = np.log(smallest) ** power_of_error - np.log(1.25) ** power_of_error
         away /= error or error_of_highest
         assert stats.nct.sf(stats.t.ppf(1 - alpha / 2, 19), 19, away) == pytest.approx(0.8, abs=0.03)
-
-
-def test_chance_is_refuted_below_the_least_p_value_of_a_thousand_permutations():
-    rng = np.random.default_rng(0)
-    group = np.arange(300) % 2
-    X = np.column_stack([group + 0.3 * rng.normal(size=300), rng.normal(size=300)])
-    slopes, margin, fall = np.tile([1.0, 0.0], (300, 1)), rng.normal(size=300), np.zeros(300)
-    found, _, _ = linearised_ratio(X, np.eye(2)[group], margin, slopes, fall, random_state=0)
-    assert found.p_of_chance == 1 / 5_000
-    by_chance, _, _ = linearised_ratio(X, np.eye(2)[rng.permutation(group)], margin, slopes, fall, random_state=0)
-    assert by_chance.p_of_chance > 0.01
 
 
 def test_what_the_sensitive_feature_changes_makes_chance_no_more_certain():
@@ -119,14 +118,18 @@ def test_rates_of_an_attack_by_hand():
     assert anywhere == pytest.approx([1, 4, 9 + 4])
 
 
+def three_groups(rng, of_second):
+    """Return rows of three groups that differ in the first column, and the second group, by so much, in another."""
+    group, X = rng.integers(0, 3, 3_000), rng.normal(size=(3_000, 4))
+    X[:, 0] += group
+    X[:, 1] += of_second * (group == 1)
+    return X, np.eye(3)[group]
+
+
 def test_rates_of_an_attack_are_those_in_its_subspace():
     rng = np.random.default_rng(0)
-    group = rng.integers(0, 3, 3_000)
-    X = rng.normal(size=(3_000, 4))
-    X[:, 0] += group
-    X[:, 1] += group == 1
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    membership, slopes = np.eye(3)[group], rng.normal(size=(5, 4))
+    X, membership = three_groups(rng, 1.0)
+    X, slopes = (X - X.mean(axis=0)) / X.std(axis=0), rng.normal(size=(5, 4))
     basis = subspace_basis(X, membership, sensitive_directions(X, membership, scaled=False), alpha=0.05)
     assert basis.shape == (4, 2)
     expected = np.square(slopes @ basis).sum(axis=1)
@@ -134,12 +137,8 @@ def test_rates_of_an_attack_are_those_in_its_subspace():
 
 
 def test_from_above_an_attack_goes_along_directions_that_are_not_shown_too():
-    rng = np.random.default_rng(0)
-    group = rng.integers(0, 3, 3_000)
-    X = rng.normal(size=(3_000, 4))
-    X[:, 0] += group
-    X[:, 1] += 0.2 * (group == 1)
-    membership, slopes = np.eye(3)[group], np.array([[0.0, 1.0, 0.0, 0.0]])
+    X, membership = three_groups(np.random.default_rng(0), 0.2)
+    slopes = np.array([[0.0, 1.0, 0.0, 0.0]])
     shown = np.array([True, False, False])
     few, all_of_them = (Sums.of(X, membership).rates(slopes, k)[:, 0] for k in (1, 2))
     assert (few[0] < 0.1, few[2] > 0.9 * all_of_them[0] > 0.5) == (True, True)
