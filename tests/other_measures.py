@@ -132,15 +132,9 @@ def aif360(people: pd.DataFrame, privileged: dict) -> dict[str, float]:
 
 def aequitas(people: pd.DataFrame, privileged: dict) -> dict[str, float]:
     """Its ratios to the largest group, the smallest of a feature: of ppr, and of pprev."""
-    from aequitas.bias import Bias
-    from aequitas.group import Group
-
-    names = ["sex", "race"]
-    frame = people[names].astype(str).assign(score=people["decided"] * 1, label_value=people["label"] * 1)
-    groups, _ = Group().get_crosstabs(frame, attr_cols=names)
-    ratios = Bias().get_disparity_major_group(groups, original_df=frame, check_significance=False)
+    ratios = other_tools.aequitas_ratios(people[["sex", "race"]], people["decided"], people["label"])
     smallest = ratios.groupby("attribute_name")[["ppr_disparity", "pprev_disparity"]].min()
-    return {f"impact ratio, {name}": smallest.loc[name].tolist() for name in names}
+    return {f"impact ratio, {name}": smallest.loc[name].tolist() for name in ("sex", "race")}
 
 
 TOOLS = {each.__name__: each for each in (fairlab, fairlearn, aif360, aequitas)}

@@ -70,18 +70,22 @@ def fairlearn(model) -> dict[str, bool]:
     return {"fairlearn, intervals of groups": apart, "fairlearn, interval of the difference": beyond}
 
 
-def aequitas(model) -> bool:
-    """Whether a sensitive feature fails overall fairness: a ratio to the largest group outside of .8 and 1.25."""
+def aequitas_ratios(table: pd.DataFrame, decided, label) -> pd.DataFrame:
+    """Return the ratios of aequitas, of the groups in each column to the largest one."""
     from aequitas.bias import Bias
-    from aequitas.fairness import Fairness
     from aequitas.group import Group
 
-    names = list(model.sensitive_features)
-    frame = model.table[names].fillna("missing").astype(str)
-    frame = frame.assign(score=decisions(model).astype(int), label_value=model.y_true.astype(int))
-    groups, _ = Group().get_crosstabs(frame, attr_cols=names)
-    ratios = Bias().get_disparity_major_group(groups, original_df=frame, check_significance=False)
-    fairness = Fairness()
+    frame = table.astype(str).assign(score=np.asarray(decided) * 1, label_value=np.asarray(label) * 1)
+    groups, _ = Group().get_crosstabs(frame, attr_cols=list(table))
+    return Bias().get_disparity_major_group(groups, original_df=frame, check_significance=False)
+
+
+def aequitas(model) -> bool:
+    """Whether a sensitive feature fails overall fairness: a ratio to the largest group outside of .8 and 1.25."""
+    from aequitas.fairness import Fairness
+
+    table, fairness = model.table[list(model.sensitive_features)].fillna("missing"), Fairness()
+    ratios = aequitas_ratios(table, decisions(model), model.y_true)
     return not fairness.get_overall_fairness(fairness.get_group_value_fairness(ratios))["Overall Fairness"]
 
 

@@ -254,7 +254,7 @@ def test_neighbours_stay_in_the_domain_and_sensitive_values_as_they_are():
 
 def test_a_networks_own_gradients_are_those_of_its_weights_and_rows_of_the_budget():
     weights = np.array([0.3, -0.5, 0.9, 0.1])
-    model = FeedForward([np.stack([0 * weights, weights], axis=1), np.array([0, -0.2])])
+    model = FeedForward([np.stack([0 * weights, weights], axis=1), np.array([0, -0.25])])
     table = pd.DataFrame(np.random.default_rng(0).integers(0, [9, 9, 2, 9], (200, 4)), columns=["a", "b", "sex", "c"])
     case = Case(model, table, sensitive_features="sex", decision_threshold=0.5)
     coded = CodedCase(case, "sex")
@@ -262,7 +262,7 @@ def test_a_networks_own_gradients_are_those_of_its_weights_and_rows_of_the_budge
     with case.queries.limit(10_000):
         margin, slope = coded.log_odds_gradient(X)
         assert (case.has_gradients, case.queries.left <= 10_000 - 50) == (True, True)
-    odds = X @ weights - 0.2
+    odds = X @ weights - 0.25
     np.testing.assert_allclose(margin, np.abs(odds), atol=1e-5)
     np.testing.assert_allclose(slope, np.sign(odds)[:, None] * [[0.3, -0.5, 0, 0.1]], atol=1e-5)
 

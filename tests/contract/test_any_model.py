@@ -77,16 +77,6 @@ def keras_network(kind):
     return model
 
 
-def keras_logits(kind):
-    """A functional network that ends with two logits, of which the rule is the difference."""
-    keras = pytest.importorskip("keras", reason="Keras is not installed")
-    entering = keras.Input((3,))
-    model = keras.Model(entering, keras.layers.Dense(2)(entering))
-    model.set_weights([np.vstack([-KERNEL, KERNEL]).T / 2, np.array([LEAST, -LEAST]) / 20])
-    model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    return model
-
-
 def torch_network(kind):
     """One logit, with the rule as its weights."""
     torch = pytest.importorskip(
@@ -130,10 +120,9 @@ FORMS = {
         options={"decision_threshold": 0.5},
     ),
     "keras": Form(keras_network, True),
-    "keras logits": Form(keras_logits, True),
     "torch": Form(torch_network, True),
 }
-NUMBERS_ONLY = {"keras", "keras logits", "torch"}
+NUMBERS_ONLY = {"keras", "torch"}
 PAIRS = [(kind, name) for kind in TABLES for name in FORMS if kind == "numbers" or name not in NUMBERS_ONLY]
 
 

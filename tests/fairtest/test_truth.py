@@ -87,15 +87,14 @@ def drawn(world, rng, n):
 
 def holds(where: str, people: pd.DataFrame) -> np.ndarray:
     """Return the people for whom the words of a finding hold."""
-    held = np.ones(len(people), dtype=bool)
-    for words in [] if where == "everyone" else where.split(" and "):
-        name, sign, value = words.split(" ", maxsplit=2)
-        column = people[name]
-        if sign == "=":
-            held &= (column.astype(str) == value).to_numpy()
-        else:
-            held &= (column >= float(value)).to_numpy() if sign == ">=" else (column <= float(value)).to_numpy()
-    return held
+    compare = {
+        "=": lambda column, value: column.astype(str) == value,
+        ">=": lambda column, value: column >= float(value),
+        "<=": lambda column, value: column <= float(value),
+    }
+    conditions = [] if where == "everyone" else [words.split(" ", maxsplit=2) for words in where.split(" and ")]
+    held = [compare[sign](people[name], value) for name, sign, value in conditions]
+    return np.all([np.ones(len(people), dtype=bool), *held], axis=0)
 
 
 def nmi(shares: np.ndarray) -> float:

@@ -43,6 +43,18 @@ def test_rounded_losses_are_zero_and_infinite_where_the_model_is_sure():
 
 
 @pytest.mark.parametrize(
+    ("activation", "difference"), [(None, [1]), ("sigmoid", [1]), (None, [-1, 1]), ("softmax", [-1, 1])]
+)
+def test_a_keras_model_is_the_classifier_of_its_outputs(activation, difference):
+    n = len(difference)  # of outputs
+    keras_model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(n, activation)])
+    keras_model.set_weights([np.float32(COEF[:n].T), np.float32(INTERCEPT[:n])])
+    model = KerasClassifier(keras_model, from_logits=activation is None)
+    expected = (POINTS @ COEF[:n].T + INTERCEPT[:n]) @ difference
+    np.testing.assert_allclose(model.log_odds(np.float32(POINTS)), expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
     "layers", [[keras.layers.Dense(1, "sigmoid")], [keras.layers.Dense(1), keras.layers.Activation("sigmoid")]]
 )
 def test_log_odds_of_a_keras_model_that_is_sure(layers):
