@@ -215,6 +215,9 @@ def test_people_without_a_group_are_not_what_others_are_compared_with_in_files(a
     expected = impact_table(pd.read_parquet(tmp_path), decisions="hired", sensitive_features="sex")
     assert ratios["impact ratio"].to_dict() == pytest.approx({"f": 0.75, "m": 1, "(missing)": np.nan}, nan_ok=True)
     pd.testing.assert_frame_equal(ratios.loc[["f", "m"], columns], expected.loc[["f", "m"], columns], check_names=False)
+    found.to_json(tmp_path / "found.json")
+    written = pd.DataFrame(json.loads((tmp_path / "found.json").read_text())["rates"]["sex"]).T
+    assert written.astype(ratios.dtypes).equals(ratios.rename_axis(None))
 
 
 def test_two_spellings_of_a_group_are_said_in_files(audit_in_files):

@@ -142,6 +142,14 @@ def table_of(result):
     return result.to_frame().set_index(["method", "sensitive_features", "where", "effect"])
 
 
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, name in PAIRS if FORMS[name].scores])
+def test_scores_are_those_of_the_rule(kind, name):
+    case = case_of(kind, name)
+    rows = case.schema.decode(case.schema.sample_codes(500, random_state=1))
+    expected = points(rows) / 10 if name == "log odds" else probabilities(rows)
+    np.testing.assert_allclose(case.score(rows), expected, rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("kind", "name"), PAIRS)
 def test_every_method_finds_the_same_in_every_form(method, kind, name):

@@ -197,13 +197,6 @@ def test_sampled_scores_have_exact_intervals_and_tests():
     assert paired_p_value(third) == pytest.approx(3 * paired_p_value(third[:, [0, 2]]))
 
 
-def test_noise_is_taken_out_of_a_group_score():
-    rng = np.random.default_rng(0)
-    noise = [rng.random((100, 3)) < 0.5 for _ in range(100)]
-    spreads = [np.ptp(decisions.mean(axis=0)) for decisions in noise]
-    assert np.mean([paired_spread(decisions, 0.05, rng)[0] for decisions in noise]) < 0.7 * np.mean(spreads)
-
-
 def test_evidence_is_pairs_of_rows():
     some = varied([[1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]])
     expected = {"sex": ["f"] * 3, "k": [2, 0, 3], "other sex": ["m"] * 3, "favourable": [False, True, True]}

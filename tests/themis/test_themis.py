@@ -50,16 +50,6 @@ RED_MEN = (
 )
 
 
-@pytest.mark.parametrize(("names", "expected"), [("sex", 0.25), ("race", 0.5), (["sex", "race"], 1)])
-def test_small_groups_are_enumerated(names, expected):
-    themis = Themis(*RED_MEN, min_samples=10)
-    for score in (themis.causal_score(names), themis.group_score(names)):
-        assert (score.estimate, score.low, score.high, score.n) == (expected, expected, expected, 8)
-    assert (themis.model_runs, themis.estimate("group", [names])["tests"].tolist()) == (8, [8])
-    sampled = Themis(*RED_MEN, stop=Normal, error_bound=0.02, random_state=1).causal_score(names)
-    assert (sampled.estimate, sampled.n > 8) == (pytest.approx(expected, abs=0.02), True)
-
-
 @settings(max_examples=40)
 @given(PROGRAMS)
 def test_an_output_table_has_every_input(table):
@@ -152,14 +142,6 @@ def test_evidence_shows_only_inputs_that_were_tried():
     assert themis.model_runs == fresh.model_runs < schema.n_inputs and len(evidence) == 5
 
 
-def test_evidence_with_a_distance_is_the_counterpart_furthest_away():
-    schema, program = as_program(np.array([[50.0, 50.0], [80.0, 60.0], [70.0, 90.0]]))
-    evidence = Themis(program, schema, output_distance=distance).causal_score("x0").evidence
-    found = {tuple(row) for row in evidence[["x1", "output", "other output"]].to_numpy().tolist()}
-    furthest = {(0, 50, 80), (0, 80, 50), (0, 70, 50), (1, 50, 90), (1, 60, 90), (1, 90, 50)}
-    assert (len(found), found - furthest) == (5, set())
-
-
 @settings(max_examples=40)
 @given(PROGRAMS, st.sampled_from([0.1, 0.3, 0.5, 0.75, 1.0]), st.integers(0, 5))
 def test_pruned_and_unpruned_searches_find_the_same_sets(table, threshold, seed):
@@ -172,13 +154,6 @@ def test_pruned_and_unpruned_searches_find_the_same_sets(table, threshold, seed)
     assert unpruned.found == {"group": tuple(tuple(f"x{p}" for p in positions) for positions in minimal)}
     assert pruned.found == unpruned.found and pruned.tests <= unpruned.tests
     assert (unpruned.skipped, len(pruned.frame) + pruned.skipped["group"]) == ({"group": 0}, len(every))
-
-
-def test_both_measures_are_searched_one_after_the_other():
-    found = Themis(*RED_MEN, stop=Wilson).search(0.4, measure="both")
-    assert (found.found, found.skipped) == (dict.fromkeys(EXACT, (("race",),)), dict.fromkeys(EXACT, 1))
-    minimal = found.to_frame().query("minimal")[["measure", "sensitive_features"]]
-    assert minimal.to_numpy().tolist() == [["group", ("race",)], ["causal", ("race",)]]
 
 
 def test_features_of_one_value_are_not_searched():
@@ -289,7 +264,7 @@ def test_inputs_are_compared_together_as_by_the_plain_loop(table, is_binary, cel
     pd.testing.assert_frame_equal(found, pd.DataFrame(expected, columns=names), check_dtype=False)
 
 
-@pytest.mark.parametrize("stop", [None, Normal])
+@pytest.mark.parametrize("stop", [None, Normal, Wilson])
 def test_scores_of_a_search_are_those_of_the_sets_alone(monkeypatch, stop):
     """Sets are queried together, however many of them at once, and share nothing else."""
     table = np.random.default_rng(0).random((3, 4, 2, 5)) < np.linspace(0, 1, 3)[:, None, None, None]
@@ -302,7 +277,7 @@ def test_scores_of_a_search_are_those_of_the_sets_alone(monkeypatch, stop):
         search = themis.search(0.5, measure="both", prune=False)
         assert search.model_runs == themis.model_runs
         seen.append(search.frame.drop(columns="minimal"))
-    if stop is Normal:  # otherwise intervals of a search are wider
+    if stop is not None:  # otherwise intervals of a search are wider
         seen.append(
             pd.concat(
                 [
@@ -343,17 +318,6 @@ def test_the_exact_rule_stops_at_the_first_look_that_meets_the_bound(shares, bou
         assert (n, count) == (min(enough, default=limits[1]), row[:n].sum())
     low, high = rule.interval(counts, samples, n_series=len(shares))
     assert ((low <= counts / samples) & (counts / samples <= high)).all()
-
-
-@pytest.mark.parametrize("n_groups", [2, 5, 40])
-@pytest.mark.parametrize("rate", [0.02, 0.5])
-def test_noise_is_taken_out_of_equal_shares_and_a_clear_difference_stays(n_groups, rate):
-    rng, samples = np.random.default_rng(0), np.full(n_groups, 400)
-    alike, apart = (
-        rng.binomial(400, shares, size=(200, n_groups)) for shares in (rate, np.linspace(0.2, 0.9, n_groups))
-    )
-    noise, clear = (np.mean([corrected_spread(row, samples, rng) for row in counts]) for counts in (alike, apart))
-    assert noise < 0.6 * np.ptp(alike / samples, axis=1).mean() and clear == pytest.approx(0.7, abs=0.01)
 
 
 def test_a_spread_is_corrected_by_what_sampling_adds_to_shrunk_shares():
