@@ -64,13 +64,6 @@ def test_wide_numbers_are_binned_by_quantiles():
     assert feature([0] * 920 + list(range(1000, 1120)) + [99_999] + [None] * 5).edges[0] == 0
 
 
-def test_edges_of_ones_own():
-    column = pd.Series([1.0, 2.0, 3.0, 40.0])
-    binned = feature(column, edges=[2, 10])
-    assert (binned.values, binned.find(column).tolist()) == ((1, 3, 40), [0, 0, 1, 2])
-    assert Feature.from_description("x", binned.describe()) == binned
-
-
 def groups_of(column, edges=None):
     return Feature.groups("x", column, edges=edges).categories(column)
 

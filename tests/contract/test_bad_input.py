@@ -1,12 +1,15 @@
 """Bad input: every public callable refuses bad values of its parameters, with an error that names the parameter.
 
-Bad values are made by the kind of a parameter, which its name tells. A new public callable needs a valid call, here or
-in `tests/<package>/calls.py`; a parameter of a new name needs a kind.
+Bad values are made by the kind of a parameter, which its name tells. A new public callable needs a valid call here; a
+parameter of a new name needs a kind.
 """
 
 import inspect
 import re
 import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +18,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from audited import report
-from public_calls import Lazy, Use
 
 import fairlab
 from fairlab import adf, auditing, cases, checks, data, fairtest, fliptest, models, networks, seeds, themis, transport
@@ -81,6 +83,44 @@ KINDS = {
 }
 
 
+class Lazy:
+    """A good value that takes long to make."""
+
+    def __init__(self, make):
+        self.make = make
+
+
+@dataclass
+class Use:
+    """A valid call of a public callable.
+
+    Attributes
+    ----------
+    call : callable
+    good : dict
+        Arguments by name.
+    then : callable
+        What is done with the result: estimators check their parameters when they are used.
+    bad : dict
+        By parameter, a kind that its name does not tell, bad values of its own, or None if it takes everything.
+    """
+
+    call: Callable
+    good: dict = field(default_factory=dict)
+    then: Callable = lambda result: None
+    bad: dict = field(default_factory=dict)
+
+    @property
+    def name(self):
+        call = getattr(self.call, "func", self.call)
+        return f"{call.__module__}.{call.__qualname__}".removeprefix("fairlab.")
+
+    def run(self, **changes):
+        given = {name: value.make() if isinstance(value, Lazy) else value for name, value in self.good.items()}
+        with warnings.catch_warnings(action="ignore"):
+            return self.then(self.call(**given | changes))
+
+
 def at_40(rows):
     """A model: 1 from 40 years on."""
     return (np.asarray(rows)[:, 0].astype(float) >= 40).astype(int)
@@ -126,6 +166,9 @@ def fits(result):
 
 
 NO_SUCH = ("none such", 3)
+COUNTS = {"hits": ([[0, -1]], [[9, 9]], "many", [[NAN, 1]]), "totals": ([[1, 1]], "many", [3])}
+PLAIN = {"warnings": [], "sections": []}
+NOT_PLAIN = (3, "report", {}, [PLAIN])
 USES = [
     # Cases, audits, data
     Use(
@@ -284,6 +327,18 @@ USES = [
     Use(fairtest.Difference),
     Use(fairtest.Ratio),
     Use(fairtest.Regression),
+    Use(fairtest.compare_reports, {"before": PLAIN, "now": PLAIN}, bad=dict.fromkeys(("before", "now"), NOT_PLAIN)),
+    Use(fairtest.findings, {"report": PLAIN}, bad={"report": NOT_PLAIN}),
+    Use(
+        fairtest.adaptive_level,
+        {"largest_p_values": [0.3, 0.1], "alpha": 0.05},
+        bad={"largest_p_values": ([0.5, 1.5], [-0.1], "many", [NAN])},
+    ),
+    Use(fairtest.look_level, {"number": 1, "alpha": 0.05}, bad={"number": (0, -1, 1.5, True, "many")}),
+    *(
+        Use(sequence, {"hits": [[2, 3]], "totals": [[5, 5]]}, bad=COUNTS)
+        for sequence in (fairtest.group_sequences, fairtest.rate_sequence, fairtest.difference_sequence)
+    ),
     Use(
         fairtest.Column,
         {"name": "sex", "values": np.array([0, 1]), "categories": ("f", "m")},
@@ -361,11 +416,6 @@ USES = [
     Use(themis.output_table, {"model": skilled, "schema": SCHEMA}),
     Use(read_settings, {"path": Lazy(settings)}),
     Use(THEMIS.estimate, {"measure": "causal", "sets": ["sex"]}, bad={"sets": (3, "sex")}),
-    *(
-        use
-        for file in sorted(Path(__file__).parents[1].glob("*/calls.py"))
-        for use in import_module(f"{file.parent.name}.calls").USES
-    ),
 ]
 REFUSALS = (TypeError, ValueError, KeyError, data.DataError)
 MIXED = fairtest.Sample(GROUPS, fairtest.Column("job", np.array([0, 1, 2, 0] * 5), ("cook", "clerk", "driver")))

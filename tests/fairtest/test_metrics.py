@@ -175,16 +175,6 @@ def test_bounds_of_rates_at_the_edge():
     assert numbers(Ratio(smoothing=0).interval(np.array([[9, 0], [5, 4]]), confidence_level=0.95)) == (0, np.inf, 1)
 
 
-@pytest.mark.parametrize("metric", [NMI(), Difference(), Ratio()], ids=lambda m: m.name)
-@pytest.mark.parametrize("bounds", ["sound", "interval"])
-def test_many_tables_at_once_are_as_one_by_one(metric, bounds):
-    tables, of = rng().integers(0, 30, (15, 2, 2)), getattr(metric, bounds)
-    tables[0] = [[0, 0], [3, 4]]
-    together = of(tables.reshape(5, 3, 2, 2), confidence_level=0.95)
-    alone = np.transpose([numbers(of(table, confidence_level=0.95)) for table in tables]).reshape(3, 5, 3)
-    np.testing.assert_allclose([together.low, together.high, together.p_value], alone)
-
-
 # in tests
 
 
