@@ -135,8 +135,7 @@ def ending_with(layer, *sequence):
     return keras.Sequential([keras.Input((*sequence, 2)), layer])
 
 
-def without_numbers():
-    return Network(dense_network([np.full((5, 2), np.nan, np.float32), np.zeros(2, np.float32)]))
+WITHOUT_NUMBERS = [np.full((5, 2), np.nan, np.float32), np.zeros(2, np.float32)]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +152,7 @@ def without_numbers():
         ),
         *(
             (
-                lambda name=name: getattr(without_numbers(), name)(np.zeros((4, 5))),
+                lambda name=name: getattr(Network(dense_network(WITHOUT_NUMBERS)), name)(np.zeros((4, 5))),
                 "model: answers 4 of 4 inputs with what is not a number",
             )
             for name in ("predict", "probabilities", "logits")

@@ -30,14 +30,9 @@ PAGES = [
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
-def tokens_of(text):
-    """Return all tokens of Markdown; code has no links."""
-    return [token for block in MARKDOWN.parse(text) for token in (block, *(block.children or ()))]
-
-
 def links_of(text):
     """Return the addresses of links and pictures in Markdown, also of those written as HTML."""
-    tokens = tokens_of(text)
+    tokens = [token for block in MARKDOWN.parse(text) for token in (block, *(block.children or ()))]  # not of code
     html = " ".join(token.content for token in tokens if token.type.startswith("html"))
     found = [token.attrs.get(name) for token in tokens for name in ("href", "src")]
     return [link for link in (*found, *re.findall(r'(?:href|src)="([^"]+)"', html)) if link]

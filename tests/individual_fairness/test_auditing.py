@@ -40,7 +40,6 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
 Y = (X[:, 1] + 0.5 * RNG.normal(size=200) > 0).astype(int)
 METRIC = FairMetric.from_directions([[1.0, 0.0]])  # the first feature is free to move
-METRIC3 = FairMetric.from_directions([[1.0, 0.0, 0.0]])  # of columns without names
 ATTACK = {"regularizer": 50.0, "step_size": 0.01, "n_steps": 100}
 
 
@@ -489,7 +488,8 @@ def test_what_is_learned_does_not_depend_on_units(learnable):
     constants = [FairMetric.learned(X.assign(a=constant), sensitive_features) for constant in (7.0, 0.1)]
     assert [metric.scale[0] for metric in constants] == [1, 1], "the mean of 0.1 is rounded"
     swapped = X[["b", "a", "c"]]
-    for metric, tables in ((first, (X, swapped)), (first, (swapped, X.to_numpy())), (METRIC3, (X, swapped))):
+    unnamed = FairMetric.from_directions([[1.0, 0.0, 0.0]])
+    for metric, tables in ((first, (X, swapped)), (first, (swapped, X.to_numpy())), (unnamed, (X, swapped))):
         with pytest.raises(ValueError, match="differ in columns: their order differs"):
             metric.squared_distance(*tables)
 
