@@ -115,63 +115,45 @@ def publish(toy):
     return draw
 
 
-def write(*names):
-    assert main(["figures", "--write", *names]) == 0
-
-
 def contents(folder):
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
+    return {file.name: file.read_bytes() for file in folder.glob("*")}
 
 
-def test_committed_figures_change_by_a_command_and_not_by_a_run(publish, toy, results, capsys):
-    run, folder = publish(), toy / "figures" / "toy"
-    assert main(["figures"]) == 0
-    assert f"figures in {results / 'figures'}: 2" in capsys.readouterr().out
-    assert not folder.exists()
-    write()
-    drawn = {f"figure-1{part}.{suffix}" for part in ("", "_red") for suffix in FORMATS}
-    assert set(contents(folder)) == {"index.json"} | drawn
-    assert contents(folder) == contents(results / "figures" / "toy")
-    assert {name: contents(run / "figures")[name] for name in drawn}.items() <= contents(folder).items()
+PLAIN, RED = ({f"figure-1{part}.{suffix}" for suffix in FORMATS} for part in ("", "_red"))
+
+
+def test_committed_figures_change_by_a_command_where_a_run_renews_them(
+    publish, toy, results, tmp_path, monkeypatch, capsys
+):
+    folder, before = toy / "figures" / "toy", {}
+    for run, arguments, changed in (
+        ({"profile": "smoke"}, [], set()),
+        ({"profile": "smoke"}, ["--write"], {"index.json"} | PLAIN | RED),
+        ({"height": 9}, ["--write", "toy/figure-1"], {"index.json"} | PLAIN),
+        ({"profile": "paper", "source": "surrogate"}, ["--write"], {"index.json"} | RED),  # those at quick
+        ({"height": 2, "seed": 5}, ["--write"], set()),
+        ({"height": 2, "parts": [None]}, ["--write"], PLAIN),
+    ):
+        publish(**run)
+        assert main(["figures", *arguments]) == 0
+        after = contents(folder)
+        assert {name for name in after if after[name] != before.get(name)} == changed
+        before = after
+    assert capsys.readouterr().out.startswith(f"figures in {results / 'figures'}: 2\n")
     entry = json.loads((folder / "index.json").read_text())["figure-1_red"]
     assert (entry["experiment"], entry["profile"], entry["data"], entry["seed"]) == ("toy/mean", "quick", "real", 0)
-
-
-def test_one_figure_is_copied_and_committed_ones_without_a_run(publish, toy, results, tmp_path):
-    publish()
-    write()
-    before = contents(toy / "figures" / "toy")
-    publish(height=9)
-    write("toy/figure-1")
-    after = contents(toy / "figures" / "toy")
-    assert {name for name in after if after[name] != before[name]} == {f"figure-1.{kind}" for kind in FORMATS}
-    shutil.rmtree(results)
-    assert main(["figures", "--output", str(tmp_path / "out")]) == 0
-    assert contents(tmp_path / "out" / "toy") == after
-
-
-def test_figures_of_a_finished_batch_replace_the_committed_ones(publish, toy):
-    publish((None, "old"), profile="smoke")
-    write()
-    publish([None], height=2)
-    for other in ({"profile": "paper", "source": "surrogate"}, {"seed": 5}):
-        publish(height=9, **other)
-    write()
-    index = json.loads((toy / "figures" / "toy" / "index.json").read_text())
-    assert {stem: entry["profile"] for stem, entry in index.items()} == {"figure-1": "quick", "figure-1_old": "smoke"}
-
-
-def test_the_rule_of_committed_figures_holds_however_their_folder_is_named(publish, toy, monkeypatch, tmp_path):
-    publish()
-    write()
+    # The rule holds however the folder is named.
     (toy / "figures" / "runs.json").write_text(json.dumps({"toy/mean": {"profile": "paper"}}))
-    before = contents(toy / "figures" / "toy")
-    publish(height=9)
+    publish(height=3)
     monkeypatch.chdir(toy)
     (tmp_path / "link").symlink_to(toy / "figures")
     for name in ("figures", "./figures/../figures/", str(tmp_path / "link")):
         assert main(["figures", "--output", name]) == 0
-    assert contents(toy / "figures" / "toy") == before
+    assert contents(folder) == before
+    # Without a run the committed ones are copied.
+    shutil.rmtree(results)
+    assert main(["figures", "--output", str(tmp_path / "out")]) == 0
+    assert contents(tmp_path / "out" / "toy") == before
 
 
 # Pictures: what every saved figure is held to, and what figures are drawn with.

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from toy_project import with_flipped_bit
 
-from fairlab.cli import main
 from fairlab.paths import write_text
 from fairlab.suite.run import (
     CURRENT,
@@ -101,18 +100,13 @@ def test_killed_at_any_step_of_publishing_a_complete_run_is_there(toy):
     seen, instant, status = set(), 0, None
     while status != 0:
         before, instant = published_word(), instant + 1
-        status = in_fork(publish_and_die, finished(str(instant)), instant)
+        process = FORKS.Process(target=publish_and_die, args=(finished(str(instant)), instant))
+        process.start()
+        process.join()
+        status = process.exitcode
         assert published_word() in (before, str(instant))
         seen.add(published_word() == before)
     assert seen == {True, False} and instant > 5
-
-
-def in_fork(work, *given):
-    """Return the exit status of a process that does some work."""
-    process = FORKS.Process(target=work, args=given)
-    process.start()
-    process.join()
-    return process.exitcode
 
 
 def publish_and_die(folder, instant):
@@ -165,20 +159,6 @@ def test_every_flipped_bit_of_a_run_is_noticed(toy):
             # A flipped bit of the white space behind the name.
             assert (published_word(), file.name) == ("0", CURRENT)
         file.write_bytes(whole)
-
-
-def test_a_run_without_checksums_is_not_read(toy):
-    folder = publish(finished("0"))
     (folder / SUMS).unlink()
     with pytest.raises(UnreadableRunError, match=r"records.json.*corrupted[^;]*$"):
         Run.read(folder)
-
-
-def test_a_damaged_copy_of_a_run_is_named_without_advice_on_the_folder_that_it_is_in(toy, capsys):
-    copy = publish(finished("0")).rename(toy.parent / "copy")
-    (copy / "notebook.ipynb").write_text("another")
-    assert main(["scorecard", str(copy)]) == 1
-    assert capsys.readouterr().err == (
-        f"fairlab: {copy} has no run that this version can read, perhaps one of an older version "
-        "(notebook.ipynb: corrupted or changed since publication)\n"
-    )

@@ -1,7 +1,7 @@
 """Rows, their comparison, the scorecard, and the reasons for what differs."""
 
 import json
-import re
+import shutil
 
 import pytest
 from toy_project import add_experiment, fill, replace_in
@@ -16,14 +16,10 @@ from fairlab.suite.scorecard import (
     about_runs,
     committed_rows,
     committed_runs,
-    ending_of,
     origins,
     other_verdicts,
-    published_runs,
-    renewing,
     scorecard,
     summary,
-    table,
     to_markdown,
     unexplained,
     unreadable,
@@ -144,11 +140,14 @@ def publish(profile="quick", source="real", mean=0.55, name="toy/mean", sizes=()
     return run_folder(name, experiment.run.profile)
 
 
-def test_nothing_was_run(toy):
+def test_nothing_was_run(toy, capsys):
     assert {row.verdict for row in rows().values()} == {"not run"}
     assert rows()["mean"].reason == "not run here yet: fairlab run toy/mean"
     write_text(failure_file("toy/mean", "quick"), "cell 3 failed: ZeroDivisionError: division by zero\n")
     assert rows()["mean"].reason == "failed at quick: cell 3 failed: ZeroDivisionError: division by zero"
+    write_text(toy / "REPRODUCTION.json", Comparison([number("mean", 3.0, "differs")]).to_json())
+    assert main(["scorecard", "toy:table-1"]) == 0
+    assert "division by zero; committed: 3 (differs))" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -174,15 +173,6 @@ def test_a_claim_that_was_not_judged_speaks_for_no_number(toy):
     experiment.run.note_load({"variant": "other", "source": "surrogate"}, {})
     verdicts = {row.id: row.verdict for row in experiment.compare().rows}
     assert (verdicts["mean"], verdicts["positive"]) == ("differs", "surrogate")
-
-
-@pytest.mark.parametrize(("source", "is_judged"), [("real", True), ("surrogate", False)])
-def test_only_a_number_that_is_judged_is_unsettled(toy, source, is_judged):
-    experiment = fill(Experiment("toy/mean"))
-    experiment.run.records[0]["values"] = [0.5, 0.7, 0.9]
-    experiment.run.data[0]["source"] = source
-    row = next(row for row in experiment.compare().rows if row.id == "mean")
-    assert (row.is_unsettled, "unsettled" in row.reason) == (is_judged, is_judged)
 
 
 @pytest.mark.parametrize(
@@ -216,27 +206,12 @@ def test_the_best_run_is_shown(toy):
     assert (shown, {row.profile for row in scorecard("quick").rows}) == (["paper", "quick", "paper"], {"quick", None})
 
 
-def test_page_has_differences_reasons_and_runs(toy):
-    publish(mean=3.0, holds=False)
-    explain(toy, "[mean, positive]", "The mean is another one.")
-    text = to_markdown(scorecard(), about_runs(published_runs().values()))
-    reason = "The mean is another one. [more](notebooks/toy/mean.ipynb)"
-    assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | {reason} |" in text
-    assert re.search(r"\| toy \| 1 \| quick \| \d+ \| · \| 0 \| ", text)  # minutes of the process that tests
-
-
-MOVED = "| toy table-1 `mean` | 0.50 ± 0.10 | 0.55 (agrees) | 3 (differs) |"
-
-
 def test_rows_that_quick_judges_otherwise_are_listed(toy):
     publish("quick", mean=3.0, holds=False)
     publish("paper")
     pairs, n_judged = other_verdicts(scorecard())
     found = {row.id: (row.verdict, smaller.verdict) for row, smaller in pairs}
     assert (found, n_judged) == ({"mean": ("agrees", "differs"), "positive": ("holds", "fails")}, 3)
-    text = to_markdown(scorecard(), about_runs(published_runs().values()))
-    parts = ("2 of the 3 rows that are judged at both sizes", MOVED)
-    assert [part for part in parts if part not in text] == []
     assert other_verdicts(scorecard("quick")) == ([], 0)
 
 
@@ -247,55 +222,39 @@ def test_a_trial_of_two_experiments_counts_once():
     assert [about["core_seconds"] for about in about_runs(runs).values()] == [70, 5]
 
 
-def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_path, monkeypatch, capsys):
-    (toy / "README.md").write_text("<!-- summary -->\nold\n<!-- /summary -->\n")
-
-    def commit(folder):
-        monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / folder))
-        assert main(["scorecard", "--write"]) == 0
-        return {row.id: (row.profile, row.verdict) for row in committed_rows()}
-
-    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "first"))
-    publish(mean=3.0, holds=False)
-    first = commit("first")
-    assert first["mean"] == ("quick", "differs")
-    runs, page = committed_runs(), (toy / "REPRODUCTION.md").read_text()
-    assert set(runs) == {"toy/mean"} and runs["toy/mean"]["platform"]
-    assert commit("empty") == first  # another machine, where nothing was run
-    assert committed_runs() == runs and (toy / "REPRODUCTION.md").read_text() == page
-    assert rows()["mean"].verdict == "not run"  # what a user sees of this machine
-    capsys.readouterr()
-    assert main(["scorecard", "toy:table-1"]) == 0
-    assert "run toy/mean; committed: 3 (differs))" in capsys.readouterr().out
-
-    publish("paper")
-    assert commit("empty")["mean"] == ("paper", "agrees")
-    assert MOVED in (toy / "REPRODUCTION.md").read_text()
-    publish(mean=3.0, holds=False)  # beside the committed result of its own size
-    assert ending_of(Run.read(run_folder("toy/mean", "quick")))[-1].startswith("0 of 4 rows")
-
-    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "smaller"))
-    publish(mean=4.0)  # of quick alone: it renews what came out there
-    runs = committed_runs()
-    assert commit("smaller")["mean"] == ("paper", "agrees")
-    assert [row.at_quick["ours"] for row in committed_rows() if row.id == "mean"] == [4.0]
-    assert committed_runs() == runs and renewing(published_runs()) == {}
-    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "without a claim"))
+def publish_without_claims():
+    """Publish a run of a size that is too small to judge a claim."""
     experiment = fill(Experiment("toy/mean"))
-    experiment.run.claims.clear()  # as of a size that is too small to judge it
+    experiment.run.claims.clear()
     experiment.compare()
-    assert commit("without a claim")["positive"] == ("paper", "holds")
-
-    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "failed"))
-    write_text(failure_file("toy/mean", "quick"), "cell 3 failed\n")
-    assert commit("failed")["mean"] == (None, "not run")
 
 
-def test_the_table_counts_every_row_once(toy):
-    publish()
-    counted = table(scorecard())
-    assert counted.loc["toy"].drop("median difference").sum() == len(scorecard().rows)
-    assert counted["median difference"].to_dict() == {"toy": "5.0%", "all": "5.0%"}  # 10% and 0
+# Machines one after the other: what is run there, and what is then committed of a number and of a claim, with our
+# number at quick beside a larger profile.
+MACHINES = [
+    (lambda: publish(mean=3.0, holds=False), ("quick", "differs", None), ("quick", "fails", None)),
+    (lambda: None, ("quick", "differs", None), ("quick", "fails", None)),
+    (lambda: publish("paper"), ("paper", "agrees", 3.0), ("paper", "holds", "fails")),
+    (lambda: publish(mean=4.0), ("paper", "agrees", 4.0), ("paper", "holds", "holds")),
+    (publish_without_claims, ("paper", "agrees", 0.55), ("paper", "holds", "holds")),
+    (lambda: write_text(failure_file("toy/mean", "quick"), "cell 3 failed\n"), *[(None, "not run", None)] * 2),
+]
+
+
+def test_experiments_that_were_not_run_here_keep_their_committed_rows(toy, tmp_path, monkeypatch):
+    (toy / "README.md").write_text("<!-- summary -->\nold\n<!-- /summary -->\n")
+    pages = []
+    for number, (run, *expected) in enumerate(MACHINES):
+        monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / f"machine {number}"))
+        run()
+        assert main(["scorecard", "--write"]) == 0
+        found = {row.id: (row.profile, row.verdict, (row.at_quick or {}).get("ours")) for row in committed_rows()}
+        assert [found["mean"], found["positive"]] == expected
+        pages.append((committed_runs(), (toy / "REPRODUCTION.md").read_text()))
+    first, empty, paper, smaller, *_ = pages
+    assert empty == first and first[0]["toy/mean"]["platform"]
+    assert smaller[0] == paper[0], "a smaller run renews no larger one"
+    assert "| toy table-1 `mean` | 0.50 ± 0.10 | 0.55 (agrees) | 3 (differs) |" in paper[1]
 
 
 @pytest.mark.parametrize(
@@ -326,21 +285,23 @@ def test_exact_numbers_say_what_they_rest_on(toy, key, evidence, words, origin):
 
 
 @pytest.mark.parametrize(
-    ("key", "is_drawn"),
+    ("key", "source", "is_unsettled"),
     [
-        ("", True),
-        ("stored: {models: [table-1]}", True),
-        ("stored: {outputs: [table-1]}", False),
-        ("fixed: ['*:mean']", False),
+        ("", "real", True),
+        ("", "surrogate", False),  # which is not judged
+        ("stored: {models: [table-1]}", "real", True),
+        ("stored: {outputs: [table-1]}", "real", False),
+        ("fixed: ['*:mean']", "real", False),
     ],
 )
-def test_draws_are_unsettled_whoever_trained_the_model_and_given_trials_never(toy, key, is_drawn):
+def test_judged_draws_may_be_unsettled_whoever_trained_the_model_and_given_trials_never(toy, key, source, is_unsettled):
     specify(toy, key)
     experiment = fill(Experiment("toy/mean"))
+    experiment.run.data[0]["source"] = source
     # Agrees with 0.50 ± 0.10; 0.8 twice, in a quarter of draws, does not.
     experiment.run.records[0]["values"] = [0.6, 0.8]
     mean = experiment.compare().rows[0]
-    assert (mean.unsettled is not None, mean.is_unsettled) == (is_drawn, is_drawn)
+    assert [mean.unsettled is not None, mean.is_unsettled, "unsettled" in mean.reason] == [is_unsettled] * 3
 
 
 def edit(toy, name, old, new):
@@ -550,9 +511,16 @@ def test_a_run_is_set_beside_the_committed_scorecard(committed, ours, moved, cou
 
 
 @pytest.mark.parametrize(
-    ("given", "before"), [({"seed": 1}, 0.7), ({"n": 7}, 0.7), ({"profile": "paper", "seed": 1}, 0.5)]
+    ("given", "before"),
+    [
+        ({}, 0.7),
+        ({"seed": 1}, 0.7),
+        ({"n": 7}, 0.7),
+        ({"profile": "paper"}, 0.5),
+        ({"profile": "paper", "seed": 1}, 0.5),
+    ],
 )
-def test_a_run_of_no_profile_is_set_beside_the_committed_one_of_its_size(toy, given, before):
+def test_a_run_is_set_beside_the_committed_one_of_its_size(toy, given, before):
     committed = number("mean", 0.5, profile="paper", at_quick={"ours": 0.7})
     write_text(toy / "REPRODUCTION.json", Comparison([committed]).to_json())
     mean, *_ = fill(Experiment("toy/mean", **given)).compare().remarks
@@ -566,42 +534,45 @@ def test_a_run_does_not_fail_for_a_committed_scorecard_of_another_version(toy):
     assert run_folder("toy/mean", "quick").exists()
 
 
-def test_a_run_with_another_parameter_is_shown_by_its_folder(toy, monkeypatch, capsys):
+@pytest.fixture
+def committed(toy, monkeypatch):
+    """A committed row, and a results folder whose name has a space."""
     monkeypatch.setenv("FAIRLAB_RESULTS", str(toy.parent / "my results"))
     write_text(toy / "REPRODUCTION.json", Comparison([number("mean", 0.5)]).to_json())
+
+
+def test_a_run_ends_with_what_is_other_than_committed_and_where_it_is(committed):
     card = fill(Experiment("toy/mean", n=7)).compare()
-    latest = place("toy/mean", "custom") / "latest"
     *moved, counted, stored = card.remarks
     assert counted.startswith("1 of 1 rows are other than in the committed scorecard; not in it: ")
     assert repr(card).splitlines()[: len(card.remarks)] == list(card.remarks)
+    latest = place("toy/mean", "custom") / "latest"
     assert stored == f"toy/mean: done, see {latest}; all rows: fairlab scorecard '{latest}'"
     assert all(remark in card._repr_html_() for remark in moved)
-    assert {row.verdict for row in rows().values()} == {"not run"}, "it never enters the scorecard"
-    mean = "table-1:mean  published 0.50 ± 0.10, committed 0.5 (agrees), here 0.55 [-0.08531, 1.185] (not comparable)"
-    for folder in (latest, latest.parent):
-        assert main(["scorecard", str(folder)]) == 0
-        assert mean in capsys.readouterr().out.splitlines()
 
 
-def test_two_runs_are_set_beside_one_another(toy, capsys):
+def test_a_run_is_shown_by_its_folder_beside_the_committed_rows_or_another_run(toy, committed, capsys):
     add_experiment(toy, "other")
     given = (("mean", 7, 0.5), ("mean", 8, 0.6), ("other", 7, 0.5))
-    folders = (publish(mean=mean, name=f"toy/{name}", sizes={"n": n}) for name, n, mean in given)
-    first, second, other = map(str, folders)
-    capsys.readouterr()
-    assert main(["scorecard", second, first]) == 0
-    assert capsys.readouterr().out.splitlines()[-2:] == [
-        "table-1:mean  published 0.50 ± 0.10, other 0.5 (not comparable), here 0.6 (not comparable)",
-        "1 of 4 rows are other than in the other run",
-    ]
-    for wrong, message in (
-        (["toy"], "expected a run, two runs, or rows, found "),
-        ([other], "expected two runs of one experiment, found toy/mean and toy/other"),
-        (["--json"], "RUN: expected no --json and no --profile beside it"),
-        (["--profile", "quick"], "RUN: expected no --json and no --profile beside it"),
+    first, second, other = (publish(mean=mean, name=f"toy/{name}", sizes={"n": n}) for name, n, mean in given)
+    damaged = shutil.copytree(first, toy.parent / "damaged")
+    (damaged / "claims.json").write_text("[]")
+    unread = f"fairlab: {damaged} has no run that this version can read, perhaps one of an older version"
+    mean = "table-1:mean  published 0.50 ± 0.10, {}, here 0.6 (not comparable)\n{} of {} rows are other than in the {}"
+    beside_committed = mean.format("committed 0.5 (agrees)", 1, 1, "committed scorecard")
+    for arguments, status, said in (
+        ([second.with_name("latest")], 0, beside_committed),
+        ([second.parent], 0, beside_committed),
+        ([second, first], 0, mean.format("other 0.5 (not comparable)", 1, 4, "other run")),
+        ([damaged], 1, f"{unread} (claims.json: corrupted or changed since publication)\n"),
+        ([second, "toy"], 2, "expected a run, two runs, or rows, found "),
+        ([second, other], 2, "expected two runs of one experiment, found toy/mean and toy/other"),
+        ([second, "--json"], 2, "RUN: expected no --json and no --profile beside it"),
+        ([second, "--profile", "quick"], 2, "RUN: expected no --json and no --profile beside it"),
     ):
-        assert main(["scorecard", second, *wrong]) == 2
-        assert message in capsys.readouterr().err
+        assert main(["scorecard", *map(str, arguments)]) == status
+        assert said in "".join(capsys.readouterr())
+    assert {row.verdict for row in rows().values()} == {"not run"}, "they never enter the scorecard"
 
 
 def test_the_command_writes_the_committed_scorecard_and_the_figure_and_table_of_the_readme(toy, results):
