@@ -5,7 +5,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import joblib
@@ -18,7 +17,6 @@ from toy_project import write_program
 from fairlab import Case, audit
 from fairlab.auditing.audits import METHODS
 from fairlab.cli import main
-from fairlab.paths import write_text
 
 
 @pytest.mark.parametrize(
@@ -91,17 +89,6 @@ def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
     assert (names, place) == (["toy/mean"], ["quick", "slurm"])
     rest = ["--default-resources", "a=b", "--jobs", "9", "-p"]
     assert more == {"jobs": 3, "cores": None, "dry_run": True, "arguments": rest}
-
-
-def test_a_dry_run_on_a_cluster_only_asks_snakemake(toy, results, monkeypatch, capfd):
-    monkeypatch.setattr("fairlab.data.fetch", lambda *given, **more: pytest.fail("fetches data"))
-    monkeypatch.setenv("FAIRLAB_SNAKEMAKE", "echo")
-    kept = results / "quick" / "toy" / "mean" / "failed.txt"
-    write_text(kept, "")
-    assert main(["run", "--all", "--scheduler", "slurm", "--dry-run"]) == 0
-    said = capfd.readouterr().out
-    assert f"{results}/.cluster/quick/toy/mean.done --snakefile" in said and "--dry-run" in said
-    assert kept.exists()
 
 
 MODEL = "import numpy as np\n\n\ndef predict(rows):\n    return np.where(rows['age'] > 40, 'yes', 'no')\n"
@@ -220,10 +207,8 @@ def test_max_seconds_bounds_a_model_that_does_not_answer(here, capsys, model):
     (here / "hanging_to_load.py").write_text("import time\ntime.sleep(60)\n")
     write_program(here / "hang.sh", "echo $$ >> started\nexec sleep 60")
     (here / "started").touch()
-    start = time.monotonic()
     assert main([*model, "t.csv", "--sensitive-features", "sex", "--max-seconds", "1", "--json", "r.json"]) == 1
     assert capsys.readouterr().err == "fairlab: --max-seconds: the model did not answer within 1 seconds\n"
-    assert time.monotonic() - start < 40
     processes = (here / "started").read_text().split()
     assert not [number for number in processes if Path(f"/proc/{number}/cmdline").exists()]
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
@@ -245,24 +230,20 @@ def test_what_was_found_before_a_model_hung_is_reported():
 
 
 @pytest.mark.parametrize(
-    ("names", "line", "status"),
+    ("names", "line"),
     [
-        ('"sex, as stated", "the ""group"""', "", 3),
-        (None, """sensitive_features = ['sex, as stated', 'the "group"']""", 3),
-        ('"sex, as stated', "", 2),
+        (["--sensitive-features", '"sex, as stated", "the ""group"""'], ""),
+        ([], """sensitive_features = ['sex, as stated', 'the "group"']"""),
     ],
 )
-def test_names_may_have_commas(here, capsys, names, line, status):
+def test_names_may_have_commas(here, names, line):
     table = pd.DataFrame({"sex, as stated": ["f", "m"] * 100, 'the "group"': list("aabb") * 50, "hours": range(200)})
     table.to_csv("t.csv", index=False)
     (here / "bank.py").write_text("def predict(rows):\n    return rows['hours'] + 50 * (rows.index % 2) > 100\n")
     (here / "a.toml").write_text(line)
     call = ["audit", "bank:predict", "t.csv", "--methods", "rates", "--json", "r.json", "--config", "a.toml"]
-    assert main([*call, *(["--sensitive-features", names] if names else [])]) == status
-    if status == 2:
-        assert "expected names with commas between them, found" in capsys.readouterr().err
-    else:
-        assert json.loads((here / "r.json").read_text())["sensitive_features"] == list(table)[:2]
+    assert main([*call, *names]) == 3
+    assert json.loads((here / "r.json").read_text())["sensitive_features"] == list(table)[:2]
 
 
 @pytest.mark.parametrize(
@@ -506,6 +487,7 @@ def changed(changes):
         ("model", changed({1: "bank.pkl"}), "--trust-pickle"),
         ("model", changed({2: "tabel.csv"}), "no file tabel.csv"),
         ("model", changed({4: "sxe"}), "sxe"),
+        ("model", changed({4: '"sex, as stated'}), "expected names with commas between them, found"),
         ("model", changed({6: "repayed"}), "--y-true: the table has no column 'repayed'; did you mean 'repaid'"),
         ("model", changed({8: "maybe"}), "maybe"),
         ("model", changed({9: "--budget", 10: "0"}), "budget: expected a positive integer, found 0"),

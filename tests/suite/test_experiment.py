@@ -74,26 +74,18 @@ def test_a_notebook_of_another_seed_says_that_its_text_is_of_the_committed_run(t
     assert ("texts and titles describe the committed run" in capsys.readouterr().out) == bool(seed)
 
 
-def test_a_parameter_that_was_changed_after_the_experiment_was_opened_is_named(toy):
-    names = {"experiment": "toy/mean", "profile": "smoke", "n": 10, "n_trials": 2, "seed": 0}
+def test_a_parameter_that_was_changed_after_the_experiment_was_opened_is_named_but_a_list_may_be_sorted(toy):
+    lists = SPECIFICATION.replace("n: 10", "n: [4, 2, 2]").replace("n: 50", "n: [8]")
+    add_experiment(toy, "mean", specification=lists)
+    names = {"experiment": "toy/mean", "profile": "smoke", "n": [4, 2, 2], "n_trials": 2, "seed": 0}
     exp = fill(Experiment.open(names))
-    names["n_trials"] = 3
+    names |= {"n": [2, 4], "n_trials": 3}
     with pytest.raises(ValueError, match="n_trials: expected 2, as when the experiment was opened, found 3"):
         exp.compare()
     assert not run_folder("toy/mean", "smoke").exists()
     names["n_trials"] = 2
     exp.compare()
     assert run_folder("toy/mean", "smoke").exists()
-
-
-def test_a_notebook_may_sort_a_list_of_sizes(toy):
-    lists = SPECIFICATION.replace("n: 10", "n: [4, 2, 2]").replace("n: 50", "n: [8]")
-    add_experiment(toy, "sizes", specification=lists)
-    names = {"experiment": "toy/sizes", "profile": "smoke", "n": [4, 2, 2], "n_trials": 2, "seed": 0}
-    exp = fill(Experiment.open(names))
-    names["n"] = [2, 4]
-    exp.compare()
-    assert run_folder("toy/sizes", "smoke").exists()
 
 
 def test_folders_of_the_environment_are_those_of_the_project_in_a_notebook_too(toy, monkeypatch):
@@ -257,16 +249,21 @@ def test_trials_without_a_value_are_left_out_and_a_number_without_any_is_skipped
 
 
 @pytest.mark.parametrize(
-    ("numbers", "verdict", "reason"),
+    ("claim", "verdict", "reason", "unsettled"),
     [
-        ({"mean": [0.5, 0.75], "ratio": 2}, "holds", "mean 0.5 to 0.75, ratio 2"),
-        ({"mean": [0.5, np.nan]}, "not run", "not every trial has a value: mean"),
-        ({"mean": []}, "not run", "not every trial has a value: mean"),
+        # a missing number is not judged
+        ((True, {"mean": [0.5, 0.75], "ratio": 2}), "holds", "mean 0.5 to 0.75, ratio 2", None),
+        ((True, {"mean": [0.5, np.nan]}), "not run", "not every trial has a value: mean", None),
+        ((True, {"mean": []}), "not run", "not every trial has a value: mean", None),
+        # trials settle it, a single one says nothing of others
+        ((lambda drawn: drawn.mean() > 0, {"mean": [0.5, 0.75]}, [0.5, 0.75]), "holds", "mean 0.5 to 0.75", 0.0),
+        ((lambda drawn: drawn.mean() > 0, "of one", [3.0]), "holds", "of one", None),
+        ((lambda drawn: drawn.mean() > 0, "of two", [-1.0, -2.0]), "fails", "of two", 0.0),
     ],
 )
-def test_a_claim_with_a_missing_number_is_not_judged(toy, numbers, verdict, reason):
-    row = judged((True, numbers))
-    assert (row.verdict, row.reason) == (verdict, reason)
+def test_a_claim_is_judged_from_numbers_that_are_there_and_from_trials(toy, claim, verdict, reason, unsettled):
+    row = judged(claim)
+    assert (row.column, row.reason, row.unsettled) == (verdict, reason, unsettled)
 
 
 @pytest.mark.parametrize("as_frame", [False, True])
@@ -276,14 +273,6 @@ def test_a_claim_that_other_trials_would_turn_is_unsettled(toy, as_frame):
     row = judged(of_frame if as_frame else (trials["held"].to_numpy(), "11 of 20"))
     chance = pytest.approx(scipy.stats.binom.cdf(10, 20, 11 / 20), abs=0.07)
     assert (row.verdict, row.column, row.unsettled) == ("holds", "unsettled", chance)
-
-
-@pytest.mark.parametrize(
-    ("trials", "column", "share"), [([3.0, 4.0, 5.0], "holds", 0.0), ([3.0], "holds", None), ([-1.0, -2.0], "fails", 0)]
-)
-def test_a_claim_that_trials_settle(toy, trials, column, share):
-    row = judged((lambda drawn: drawn.mean() > 0, {"mean": trials}, trials))
-    assert (row.column, row.unsettled) == (column, share)
 
 
 def test_published_numbers_beside_recorded_ones(experiment):
