@@ -76,11 +76,6 @@ def with_cell(source):
     return change
 
 
-def edited(notebook):
-    for cell in filter(is_test, notebook.cells):
-        cell.source = "pass"
-
-
 def marked_otherwise(notebook):
     for cell in filter(is_test, notebook.cells):
         cell.metadata["tags"] = ["skip-execution"]
@@ -89,10 +84,6 @@ def marked_otherwise(notebook):
 
 def deleted(notebook):
     notebook.cells = [cell for cell in notebook.cells if not is_test(cell)]
-
-
-def all_deleted(notebook):
-    notebook.cells = [cell for cell in notebook.cells if not marks(cell)]
 
 
 # What is handed in: whether the answers are right, what is changed, the points, what the teacher is told of tests.
@@ -108,10 +99,8 @@ SUBMISSIONS = {
         "by `globals`",
     ),
     "shows a number": (True, with_bodies("get_ipython().displayhook(1)"), VALUES, "by `get_ipython`"),
-    "tests edited": (False, edited, NONE, "`{test}` was changed"),
     "tests marked otherwise": (False, marked_otherwise, NONE, None),
     "correct, tests deleted": (True, deleted, ALL, "`{test}` was deleted"),
-    "answers and tests deleted": (False, all_deleted, NONE, "`{test}` was deleted"),
     "expect replaced": (False, with_cell("expect = require = lambda *given, **more: None"), NONE, None),
     "expect replaced in the library": (
         False,

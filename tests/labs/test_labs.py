@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from textwrap import dedent
+from unittest import mock
 
 import nbformat
 import numpy as np
@@ -130,22 +131,13 @@ def test_others_say_what_was_expected_and_found(found, expected, message):
         expect("it", found, expected, mistakes={"the first": 1, "the second": 2})
 
 
-class Agrees:
-    """Is equal to everything."""
-
-    def __eq__(self, other):
-        return True
-
-    __hash__ = object.__hash__
-
-
 @pytest.mark.parametrize(
     "wrap", [lambda own: own, lambda own: [own], lambda own: {"a": own}, lambda own: np.array([own], dtype=object)]
 )
 def test_an_object_that_equals_everything_is_no_answer(wrap):
     for expected in (1, [1], "a", True, pd.Series({"a": 1})):
-        with pytest.raises(LabError, match="an object of Agrees"):
-            expect("it", wrap(Agrees()), expected)
+        with pytest.raises(LabError, match="an object of _ANY"):
+            expect("it", wrap(mock.ANY), expected)
 
 
 LAB = card("berkeley")

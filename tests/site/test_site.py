@@ -245,28 +245,15 @@ def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(site, 
         assert f'"{one["artefact"]}"' in one["code"] and all(file.exists() for file in files)
 
 
-@pytest.fixture
-def own(toy):
-    """The toy project as the site sees it; the two notebooks of all projects are its own."""
-    for name in ("start_here", "your_model", "bias_audits"):
-        cells = [v4.new_markdown_cell("# Title\n\nText.")]
-        nbformat.write(v4.new_notebook(cells=cells), toy / "notebooks" / f"{name}.ipynb")
-    path = toy / "notebooks" / "toy" / "mean.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells.insert(0, v4.new_markdown_cell("# A toy\n\nText."))
-    nbformat.write(notebook, path)
-    return toy
-
-
 CALL = 'exp.figure("figure-1", line, data=x)'
 
 
-def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_path):
+def test_an_executed_notebook_is_shown_with_profile_date_and_commit(toy, tmp_path):
     fill(Experiment("toy/mean", profile="quick")).compare()
     shown = [v4.new_output("display_data", {kind: "of it"}) for kind in ("image/png", "text/markdown", "text/html")]
     bar = v4.new_output("stream", name="stderr", text="100%|####|")
     cells = [v4.new_markdown_cell("# As it stands"), v4.new_code_cell(CALL), v4.new_code_cell("changed = 1")]
-    nbformat.write(v4.new_notebook(cells=cells), own / "notebooks" / "toy" / "mean.ipynb")
+    nbformat.write(v4.new_notebook(cells=cells), toy / "notebooks" / "toy" / "mean.ipynb")
     cells[1].outputs, cells[2].outputs, cells[2].source = [*shown, bar], shown, "changed = 0"
     nbformat.write(v4.new_notebook(cells=cells), run_folder("toy/mean", "quick") / "notebook.ipynb")
     publish(run_folder("toy/mean", "quick"))
@@ -281,17 +268,8 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     assert (tmp_path / "extra" / "notebooks" / "toy" / "mean.ipynb").exists()
 
 
-def test_a_figure_stands_below_its_code_instead_of_the_picture_that_was_shown():
-    picture = building.pictures("themis")[0] | {"code": "def draw():\n    exp.figure(...)"}
-    outputs = [v4.new_output("display_data", {kind: "of it"}) for kind in ("image/png", "text/markdown")]
-    cells = [v4.new_code_cell(picture["code"], outputs=outputs), v4.new_code_cell("draw()")]
-    building.arrange(notebook := v4.new_notebook(cells=cells), [picture])
-    assert [cell.cell_type for cell in notebook.cells] == ["code", "markdown", "code"]
-    assert not cells[0].outputs
-
-
-def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fail(own, tmp_path, monkeypatch):
-    file, page = own / "notebooks" / "your_model.ipynb", tmp_path / "notebooks" / "your_model.ipynb"
+def test_other_notebooks_are_run_for_their_pages_once_and_say_why_where_they_fail(toy, tmp_path, monkeypatch):
+    file, page = toy / "notebooks" / "your_model.ipynb", tmp_path / "notebooks" / "your_model.ipynb"
     cells = [v4.new_markdown_cell("# Title"), v4.new_code_cell("print(6 * 7)")]
 
     def shown():
