@@ -12,8 +12,9 @@ from pathlib import Path
 import psutil
 from toy_project import write_program
 
-from fairlab.suite.cluster import program
+from fairlab.suite.cluster import PROGRAM
 
+NODES = ("n1", "n2", "n3")
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol")
 CONFIGURATION = """
 ClusterName=toy
@@ -56,45 +57,35 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def missing() -> str | None:
-    """Return why the tests of a cluster cannot run here; None if they can."""
+def missing() -> list[str]:
+    """Return the programs that tests of a cluster need and that are not here."""
     os.environ["PATH"] = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-    absent = [command for command in COMMANDS if shutil.which(command) is None]
-    if absent:
-        return f"SLURM is not installed ({', '.join(absent)} not found; on Debian: apt-get install slurm-wlm munge)"
-    try:
-        program()
-    except RuntimeError as error:
-        return str(error)
-    return None
+    return [name for name in (*COMMANDS, os.environ.get(PROGRAM, "snakemake")) if shutil.which(name) is None]
 
 
 class Cluster:
-    """A controller and `n_nodes` node daemons with two processors each.
+    """A controller and node daemons with two processors each.
 
     Parameters
     ----------
     folder : Path
         Takes their states and logs; its path must be short, since a socket's name is.
-    n_nodes : int
     """
 
-    def __init__(self, folder: Path, n_nodes: int = 3):
-        self.folder = folder
-        self.names = [f"n{number}" for number in range(1, n_nodes + 1)]
-        self._processes: dict[str, subprocess.Popen] = {}
-        ports = _free_ports(n_nodes + 1)
+    def __init__(self, folder: Path):
+        self.folder, self._daemons = folder, []
+        controller, *ports = _free_ports(1 + len(NODES))
         nodes = [
-            f"NodeName={name} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={ports[number]} "
+            f"NodeName={name} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port} "
             "CPUs=2 RealMemory=16000 State=UNKNOWN"
-            for number, name in enumerate(self.names)
+            for name, port in zip(NODES, ports, strict=True)
         ]
         (folder / "state").mkdir(parents=True)
         self.configuration = folder / "slurm.conf"
         self.configuration.write_text(
             CONFIGURATION.format(
                 host=socket.gethostname(),
-                port=ports[-1],
+                port=controller,
                 user=getpass.getuser(),
                 folder=folder,
                 nodes="\n".join(nodes),
@@ -122,18 +113,22 @@ class Cluster:
         _until(files["socket"].exists)
         self._start("slurmctld", "slurmctld", "-D")
         _until(lambda: "UP" in self.ask("scontrol", "ping"))
-        for name in self.names:
+        for name in NODES:
             self._start(name, "slurmd", "-D", "-N", name)
-        _until(lambda: self.ask("sinfo", "-h", "-o", "%t %D").split() == ["idle", str(len(self.names))])
+        _until(lambda: self.ask("sinfo", "-h", "-o", "%t %D").split() == ["idle", str(len(NODES))])
         return self
 
     def __exit__(self, *_):
         self.ask("scancel", "--user", getpass.getuser())
-        for name in reversed(list(self._processes)):
-            self._end(name)
-        for process in self._of_the_cluster():
+        for daemon in reversed(self._daemons):
+            daemon.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                daemon.wait(10)
+        for process in psutil.process_iter():  # what has not ended, and what the nodes started
             with contextlib.suppress(psutil.Error):
-                process.kill()
+                own = process.environ().get("SLURM_CONF") == str(self.configuration)
+                if own and process.pid != os.getpid():
+                    process.kill()
 
     def ask(self, *command: str) -> str:
         """Return what one of SLURM's commands prints."""
@@ -142,28 +137,9 @@ class Cluster:
 
     def _start(self, name, *command):
         with (self.folder / f"{name}.out").open("ab") as log:
-            self._processes[name] = subprocess.Popen(
-                command, env=self.environment, stdout=log, stderr=log, start_new_session=True
+            self._daemons.append(
+                subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, start_new_session=True)
             )
-
-    def _end(self, name):
-        process = self._processes.pop(name)
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    def _of_the_cluster(self):
-        """Return the processes that the nodes started: they have the configuration in their environment."""
-        found = []
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                own = process.environ().get("SLURM_CONF") == str(self.configuration)
-                if own and process.pid not in (os.getpid(), *(p.pid for p in self._processes.values())):
-                    found.append(process)
-        return found
 
 
 def _free_ports(number):

@@ -19,7 +19,9 @@ NAMES = ("mean", "second", "third")
 N_TRIALS = 12
 SECONDS = 900  # that a batch may take on a busy machine
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(daemons.missing() is not None, reason=str(daemons.missing()))]
+MISSING = daemons.missing()
+WHERE = "on Debian: apt-get install slurm-wlm munge; `make cluster-test` installs Snakemake"
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=f"{', '.join(MISSING)} not found; {WHERE}")]
 
 
 @pytest.fixture
