@@ -7,7 +7,6 @@ import pytest
 pytestmark = pytest.mark.browser
 
 SCREENS = {"desk": (1280, 900), "phone": (390, 844)}
-TALLEST = 5_000  # pixels
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +22,6 @@ def test_the_first_screen_has_the_verdict_and_the_groups_and_nothing_is_beside_i
     page.set_viewport_size({"width": width, "height": height})
     report.to_html(tmp_path / "audit.html")
     page.goto((tmp_path / "audit.html").as_uri())
-    assert page.evaluate("document.documentElement.scrollHeight") < TALLEST
     assert page.locator(".word").inner_text() == "Difference found"
     first = page.locator(".word, .summary, .bars")
     assert first.count() == 4, "verdict, sentence, a table of bars for each sensitive feature"
