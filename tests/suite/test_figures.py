@@ -139,12 +139,16 @@ def test_committed_figures_change_by_a_command_where_a_run_renews_them(
         after = contents(folder)
         assert {name for name in after if after[name] != before.get(name)} == changed
         before = after
-    assert capsys.readouterr().out.startswith(f"figures in {results / 'figures'}: 2\n")
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == f"figures in {results / 'figures'}: 2"
+    assert [line.rpartition(": ")[2] for line in others] == ["2", "1", "2", "2", "1"]
     entry = json.loads((folder / "index.json").read_text())["figure-1_red"]
     assert (entry["experiment"], entry["profile"], entry["data"], entry["seed"]) == ("toy/mean", "quick", "real", 0)
     # The rule holds however the folder is named.
     (toy / "figures" / "runs.json").write_text(json.dumps({"toy/mean": {"profile": "paper"}}))
     publish(height=3)
+    assert main(["figures"]) == 0
+    assert contents(results / "figures" / "toy")["figure-1.png"] != before["figure-1.png"]
     monkeypatch.chdir(toy)
     (tmp_path / "link").symlink_to(toy / "figures")
     for name in ("figures", "./figures/../figures/", str(tmp_path / "link")):
