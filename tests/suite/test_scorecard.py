@@ -236,6 +236,7 @@ MACHINES = [
     (lambda: None, ("quick", "differs", None), ("quick", "fails", None)),
     (lambda: publish("paper"), ("paper", "agrees", 3.0), ("paper", "holds", "fails")),
     (lambda: publish(mean=4.0), ("paper", "agrees", 4.0), ("paper", "holds", "holds")),
+    (lambda: publish("smoke", mean=5.0), ("paper", "agrees", 4.0), ("paper", "holds", "holds")),
     (publish_without_claims, ("paper", "agrees", 0.55), ("paper", "holds", "holds")),
     (lambda: write_text(failure_file("toy/mean", "quick"), "cell 3 failed\n"), *[(None, "not run", None)] * 2),
 ]
