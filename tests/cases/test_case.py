@@ -244,10 +244,10 @@ def test_a_long_effect_leaves_its_interval_room_and_a_dollar_in_a_name_is_no_mat
     assert r"paid_\$ <= 3 and paid_\$ > 1" in figure.axes[0].get_yticklabels()[0].get_text()
 
 
-def test_the_limit_of_a_ratio_is_drawn_beside_it():
-    for limit, dotted in ((0.0, []), (1.25, [1.25])):
-        [axis] = gap(limit=limit).plot().axes
-        assert [line.get_xdata()[0] for line in axis.lines if line.get_linestyle() == ":"] == dotted
+@pytest.mark.parametrize(("limit", "dotted"), [(0.0, []), (1.25, [1.25])])
+def test_the_limit_of_a_ratio_is_drawn_beside_it(limit, dotted):
+    [axis] = gap(limit=limit).plot().axes
+    assert [line.get_xdata()[0] for line in axis.lines if line.get_linestyle() == ":"] == dotted
 
 
 # models
