@@ -356,7 +356,7 @@ def test_the_compiled_walk_is_the_plain_one(weights, schema, variant, method, st
         variant=variant,
     )
     starts = [schema.sample(n, random_state=n) for n in (9, 1, 25)]
-    monkeypatch.setattr("fairlab.adf.aequitas.STEPS_DRAWN", 20)
+    monkeypatch.setattr("fairlab.adf.aequitas.STEPS_AT_ONCE", 20)
 
     def walked():
         """Return the parts of each step, and the inputs of each run."""

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, repeated
 from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
-from fairlab.adf.gradients import CodedCase, model_over
+from fairlab.adf.gradients import model_over
 from fairlab.adf.method import MOST_WALKS, SHARE_OF_A_STEP, Sample, SearchMethod
 from fairlab.cases.schema import Schema
 from fairlab.checks import FRACTION, check_count, checked, one_of
@@ -27,7 +27,7 @@ STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001
 IN_FLIGHT = 32
 LEAST_STEPS, N_DRAWS = 20, 20  # of a walk on a case; how often its inputs are drawn again
-STEPS_DRAWN = 1000  # at once
+STEPS_AT_ONCE = 100  # of walks, whose chances are drawn and whose inputs are kept together
 
 
 @checked(
@@ -127,7 +127,7 @@ class Aequitas(SearchMethod):
         n_walks = self.n_walks or max(in_flight // n_starts, 1)
         n_local = min(self.n_local, max(left // (sample.n_values * n_walks * n_starts), LEAST_STEPS))
         rng, walks = sample.rng("aequitas"), {"n_local": n_local, "in_flight": in_flight, "n_walks": n_walks}
-        search = self._on_case(sample, random_state=rng, **walks)
+        search = self._on_case(sample, sample.model.decisions.positive, random_state=rng, **walks)
         if len(starts):
             search.local_search(starts)
         for _ in range(N_DRAWS):  # whatever is left is for more draws
@@ -143,9 +143,8 @@ class Aequitas(SearchMethod):
         max_found : int or None
             Stop after the step that reaches so many distinct discriminatory inputs.
         """
-        self._validate()
-        rng = np.random.default_rng(self.random_state)
-        [result] = self.search_runs([self.schema.sample(n_samples, random_state=rng)], [rng], max_found=max_found)
+        schema, rng = self._check(), np.random.default_rng(self.random_state)
+        [result] = self.search_runs([schema.sample(n_samples, random_state=rng)], [rng], max_found=max_found)
         return result
 
     def local_search(self, starts: ArrayLike, *, max_found: int | None = None) -> SearchResult:
@@ -185,7 +184,7 @@ class Aequitas(SearchMethod):
         ends = np.cumsum([0, *map(len, starts)])
         successful = np.zeros(ends[-1], dtype=bool)
         steps = self._steps(starts, successful, rngs, in_blocks=max_found is None)
-        trace = collect(steps, self.schema, self.sensitive_features, max_found)
+        trace = collect(steps, self._partners.columns, max_found)
         return [
             SearchResult.count(
                 trace.of_seeds(low, high),
@@ -214,68 +213,67 @@ class Aequitas(SearchMethod):
         return self._steps(starts, np.zeros(sum(map(len, starts)), dtype=bool), rngs)
 
     def _begin(self, starts, random_states) -> tuple[list[np.ndarray], list[np.random.Generator]]:
-        self._validate()
+        """Return the starts as integers, and generators; an error where a parameter is out of range."""
+        schema = self._check()
+        classify = model_over(self.model, schema).deciding(self.decision_threshold)
+        self._partners = Partners(classify, self.sensitive_features, schema=schema)
         rngs = [np.random.default_rng(state) for state in random_states]
-        return [self.schema.check(its, "starts") for its in starts], rngs
-
-    def _validate(self) -> None:
-        self._check()
-        classify = (
-            self.model.decisions.positive
-            if isinstance(self.model, CodedCase)
-            else model_over(self.model, self.schema).deciding(self.decision_threshold)
-        )
-        self._partners = Partners(classify, self.sensitive_features, schema=self.schema)
+        return [schema.check(its, "starts") for its in starts], rngs
 
     def _steps(self, draws, successful, rngs, *, in_blocks: bool = False) -> Iterator[Trace]:
         """Yield the draws of all runs, then what their walks evaluate; note in `successful` which draws start one.
 
-        What a compiled walk evaluates comes step by step, or many steps at once.
+        What walks evaluate comes step by step, or many steps at once.
         """
         ends = np.cumsum([0, *map(len, draws)])
         draws = np.concatenate(draws)
-        first, _ = self._evaluate(draws, np.arange(len(draws)))
-        yield first
+        partner, returns_0 = self._evaluate(draws)
+        yield Trace(draws, partner, np.arange(len(draws)))
         waiting = []
         for low, high in pairwise(ends):
-            hits = low + np.flatnonzero(first.partner[low:high] >= 0)
+            hits = low + np.flatnonzero(partner[low:high] >= 0)
             hits = hits[~repeated(draws[hits], self._partners.columns)]
             successful[hits] = True
             waiting.append(np.tile(hits, self.n_walks or 1))
         left_out = self._partners.columns if self.variant == "sound" else []
         odds = Odds(self.schema, self.strategy, left_out, n_runs=len(rngs), learning_rate=self.learning_rate)
         is_compiled = type(self.model) is FeedForward and self.decision_threshold is None and _is_compiled()
+        walk = self._compiled_walk if is_compiled else self._walk
+        at_once = STEPS_AT_ONCE if is_compiled or in_blocks else 1  # or a model is asked what nobody waits for
         in_flight = self.in_flight or IN_FLIGHT
         for start in range(0, max(map(len, waiting)), in_flight):
             block = [hits[start : start + in_flight] for hits in waiting]
             n_walks = [len(hits) for hits in block]
             seed, run = np.concatenate(block), np.repeat(np.arange(len(block)), n_walks)
-            X, is_0 = draws[seed], self._evaluate(draws[seed], seed)[1]
-            for number in range(0, self.n_local, STEPS_DRAWN):
-                n = min(STEPS_DRAWN, self.n_local - number)
+            X, is_0 = draws[seed], returns_0[seed]
+            for number in range(0, self.n_local, at_once):
+                n = min(at_once, self.n_local - number)
                 chances = [rng.random((n, m, 3)) for rng, m in zip(rngs, n_walks, strict=True)]
-                its = seed, X, is_0, run, odds, np.concatenate(chances, axis=1)
-                if is_compiled:
-                    trace, sizes = self._compiled_walk(*its)
-                    yield from [trace] if in_blocks else trace.split(sizes)
-                else:
-                    yield from self._walk(*its)
+                moved, partner = walk(X, is_0, run, odds, np.concatenate(chances, axis=1))
+                trace, sizes = self._with_neighbours(Trace(moved, partner, np.tile(seed, n)), n)
+                yield from [trace] if in_blocks else trace.split(sizes)
 
-    def _walk(self, seed, X, is_0, run, odds, chances) -> Iterator[Trace]:
-        """Take a step of all walks for each row of chances, and yield what it evaluates; X and is_0 are moved on."""
+    def _walk(self, X, is_0, run, odds, chances) -> tuple[np.ndarray, np.ndarray]:
+        """Take a step of all walks for each row of chances; return the inputs of all steps, and their partners.
+
+        X and is_0 are moved on.
+        """
+        inputs, partners = [], []
         for chance in chances.transpose(0, 2, 1):
             column, step = odds.draw(X, run, chance)
             moved = X.copy()
             moved[np.arange(len(X)), column] += step
             moved = np.minimum(np.maximum(moved, odds.low), odds.high)  # quicker than `clip` for a few rows
-            trace, returns_0 = self._evaluate(moved, seed)
-            odds.learn(column, step, trace.partner >= 0 if self._learns_from_partners else ~returns_0, run)
-            yield Trace.join([trace, self._neighbours(moved, seed)[0]], X.shape[1])
+            partner, returns_0 = self._evaluate(moved)
+            odds.learn(column, step, partner >= 0 if self._learns_from_partners else ~returns_0, run)
             accepted = (self.variant == "sound") | (returns_0 <= is_0) | (chance[2] < ACCEPT_WORSE)
             X[accepted], is_0[accepted] = moved[accepted], returns_0[accepted]
+            inputs.append(moved)
+            partners.append(partner)
+        return np.concatenate(inputs), np.concatenate(partners)
 
-    def _compiled_walk(self, seed, X, is_0, run, odds, chances) -> tuple[Trace, np.ndarray]:
-        """Return what all steps of `_walk` evaluate, and of each step how much."""
+    def _compiled_walk(self, X, is_0, run, odds, chances) -> tuple[np.ndarray, np.ndarray]:
+        """Do what `_walk` does."""
         from fairlab.adf.compiled import walk
 
         weights, rates = self.model._weights, (odds.rate * odds.moves_attributes, odds.rate * odds.moves_directions)
@@ -287,32 +285,29 @@ class Aequitas(SearchMethod):
         moved = moved.reshape(-1, X.shape[1])
         if not is_finite:
             self._partners(moved)  # which says so
-        trace = Trace(moved, partner.ravel(), np.tile(seed, len(chances)))
-        neighbours, owner = self._neighbours(moved, trace.seed)
-        step = np.concatenate([np.arange(len(moved)), owner]) // len(seed)
-        sizes = np.bincount(step, minlength=len(chances)).tolist()
-        if len(owner):
-            order, both = np.argsort(step, kind="stable"), Trace.join([trace, neighbours], X.shape[1])
-            trace = Trace(both.inputs[order], both.partner[order], both.seed[order])
-        return trace, sizes
+        return moved, partner.ravel()
 
-    def _neighbours(self, moved, seed) -> tuple[Trace, np.ndarray]:
-        """Return what truncation evaluates besides, and the row that each comes from; nothing in the sound variant."""
-        if self.variant == "sound" or not (self.schema.low < 0).any():
-            return Trace.join([], moved.shape[1]), np.empty(0, dtype=int)
-        neighbours, owner = truncated_neighbours(moved)
-        return self._evaluate(neighbours, seed[owner])[0], owner
+    def _with_neighbours(self, trace: Trace, n_steps: int) -> tuple[Trace, list[int]]:
+        """Return so many steps with what truncation evaluates besides as published, and the size of each step."""
+        step = np.repeat(np.arange(n_steps), len(trace.seed) // n_steps)
+        if self.variant == "published" and (trace.inputs < 0).any():
+            neighbours, owner = truncated_neighbours(trace.inputs)
+            besides = Trace(neighbours, self._partners(neighbours), trace.seed[owner])
+            both, step = Trace.join([trace, besides], neighbours.shape[1]), np.concatenate([step, step[owner]])
+            order = np.argsort(step, kind="stable")
+            trace = Trace(both.inputs[order], both.partner[order], both.seed[order])
+        return trace, np.bincount(step, minlength=n_steps).tolist()
 
     @property
     def _learns_from_partners(self) -> bool:
         """Whether odds learn from discrimination rather than from the value that the check returns."""
         return self.variant == "sound"
 
-    def _evaluate(self, X, seed) -> tuple[Trace, np.ndarray]:
-        """Return the inputs with their partners, and whether the sensitive value that the check returns is 0."""
+    def _evaluate(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Return the partners of inputs, and whether the sensitive value that the check returns is 0."""
         partner = self._partners(X)
         value = np.where((partner >= 0)[:, None], self._partners.values[partner], X[:, self._partners.columns])
-        return Trace(X, partner, seed), (value == 0).all(axis=1)
+        return partner, (value == 0).all(axis=1)
 
 
 def _is_compiled() -> bool:

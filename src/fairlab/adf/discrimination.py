@@ -415,23 +415,23 @@ class SearchResult:
         return pd.DataFrame([row])
 
 
-def collect(steps: Iterable[Trace], schema: Schema, sensitive_features, max_found: int | None) -> Trace:
+def collect(steps: Iterable[Trace], columns: Sequence[int], max_found: int | None) -> Trace:
     """Return everything that a search evaluated until it ended, or enough was found.
 
     Parameters
     ----------
     steps : iterable of Trace
-    schema : Schema
-    sensitive_features : str or sequence of str
+    columns : sequence of int
+        The sensitive ones.
     max_found : int or None
         Distinct discriminatory inputs that are enough.
     """
     most = np.inf if max_found is None else check_count(max_found, "max_found")
-    traces, found, columns = [], set(), schema.positions(sensitive_features)
+    traces, found = [], set()
     for step in steps:
         traces.append(step.compact())
         if max_found is not None:
             found.update(map(tuple, np.delete(step.inputs[step.partner >= 0], columns, axis=1).tolist()))
         if len(found) >= most:
             break
-    return Trace.join(traces, len(schema.names))
+    return Trace.join(traces, traces[0].inputs.shape[1])  # a search begins with its starts

@@ -383,7 +383,7 @@ class ADF(SearchMethod):
         n_together = int(np.clip(2 * SHARE_OF_A_STEP * left // (2 * n_slopes + sample.n_values), 1, MOST_WALKS))
         rows = 4 * n_together * (2 * n_slopes / refresh + sample.n_values)  # of four steps
         given = {"n_local": min(self.n_local, max(int(left // rows), 1)), "refresh": refresh, "random_state": rng}
-        search, seeds = self._on_case(sample, **given), self._people(sample, starts, rng)
+        search, seeds = self._on_case(sample, sample.model, **given), self._people(sample, starts, rng)
         for start in range(0, len(seeds), n_together):
             search.local_search(search.global_search(seeds[start : start + n_together]))
 
@@ -515,7 +515,7 @@ class ADF(SearchMethod):
     def _local_search(self, phase: GlobalPhase, network, rng, max_found, started) -> SearchResult:
         steps = self._local_phase(network, phase, rng)
         return SearchResult.count(
-            collect(steps, self.schema, self.sensitive_features, max_found),
+            collect(steps, self.schema.positions(self.sensitive_features), max_found),
             schema=self.schema,
             sensitive_features=self.sensitive_features,
             iterations=phase.iterations,

@@ -1,7 +1,6 @@
 """What searches need of a model: classes, and of one that is no network gradients by differences; and of a case."""
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,15 +48,12 @@ def check_domain(schema: Schema) -> Schema:
     CaseError
         If a model would get codes in place of other numbers; names the feature.
     """
-    for feature in check_schema(schema).features:
-        if feature.is_interval or not any(isinstance(value, Real) for value in feature.values):
-            continue
-        if list(feature.values) != list(range(len(feature.values))):
-            found = few([str(value) for value in feature.values])
-            raise CaseError(
-                f"schema: expected all whole numbers between two of {feature.name!r}, found {found}; "
-                "Schema.from_frame(table, bins=None) has them, schema.of_codes is of codes"
-            )
+    if (feature := check_schema(schema).recoded) is not None:
+        found = few([str(value) for value in feature.values])
+        raise CaseError(
+            f"schema: expected all whole numbers between two of {feature.name!r}, found {found}; "
+            "Schema.from_frame(table, bins=None) has them, schema.of_codes is of codes"
+        )
     return schema
 
 

@@ -140,9 +140,9 @@ class SearchMethod(BaseEstimator, Method):
     def _search_case(self, sample: Sample, starts: np.ndarray) -> None:
         """Search a case until the search is done or the budget is spent; the model of the sample keeps count."""
 
-    def _on_case(self, sample: Sample, **chosen: Any) -> "SearchMethod":
-        """Return this search over the codes of a case, with parameters that were chosen for it."""
-        own = {"model": sample.model, "schema": sample.model.domain, "sensitive_features": sample.name}
+    def _on_case(self, sample: Sample, model: Any, **chosen: Any) -> "SearchMethod":
+        """Return this search over the codes of a case, with a model of these and parameters that were chosen for it."""
+        own = {"model": model, "schema": sample.model.domain, "sensitive_features": sample.name}
         return type(self)(**self.get_params(deep=False) | own | {"decision_threshold": None} | chosen)
 
     def _finding(self, sample: Sample) -> Finding:

@@ -661,6 +661,16 @@ class Schema:
             codes[:, positions] = self.assignments(positions, numbers)
         return codes
 
+    @cached_property
+    def recoded(self) -> Feature | None:
+        """The first feature of numbers for which inputs as integers have others, their codes; None without one."""
+        for each in self.features:
+            if each.is_interval or not any(isinstance(value, Real) for value in each.values):
+                continue
+            if list(each.values) != list(range(len(each.values))):
+                return each
+        return None
+
     @property
     def of_codes(self) -> "Schema":
         """The domain whose inputs as integers are the codes of this one."""
