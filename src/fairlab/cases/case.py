@@ -23,7 +23,7 @@ from fairlab.cases.foreign import (
     as_pandas,
     plain_table,
 )
-from fairlab.cases.meaning import two_spellings
+from fairlab.cases.meaning import Meaning, two_spellings
 from fairlab.cases.model import wrap_model
 from fairlab.cases.sampling import drawn_rows, lies_elsewhere
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
@@ -47,6 +47,11 @@ ROWS_AT_ONCE = 200_000  # in one question to the model, of rows whose columns ar
 OF_ANY_ROWS = (
     "_own_model",
     "_model",
+    "task",
+    "unit",
+    "pos_label",
+    "decision_threshold",
+    "log_odds_threshold",
     "queries",
     "sensitive_features",
     "features",
@@ -107,8 +112,11 @@ class Case:
         Sensitive columns that the model does not get: their direct effect is 0 by construction.
     task : {"classes", "scores", "numbers"}
         Labels only; scores or probabilities of which a threshold makes decisions; or a regression without a threshold.
-    pos_label, threshold : object
+    pos_label : object
+    decision_threshold : float or None
         As they were given or settled; the threshold is None where the model decides by labels.
+    log_odds_threshold : float
+        Log odds at which a decision turns favourable; 0 of a score that is no probability, see `log_odds`.
     has_scores, has_gradients : bool
     unit : {"probability", "log odds", "score"} or None
         What the model's own scores are; `score` turns log odds into probabilities.
@@ -190,6 +198,9 @@ class Case:
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
         self.y_true = self._model.settle(self._rows(None), labels, pos_label, decision_threshold)
+        meaning: Meaning = self._model.meaning
+        self.task, self.unit, self.pos_label = meaning.task, meaning.unit, meaning.pos_label
+        self.decision_threshold, self.log_odds_threshold = meaning.decision_threshold, meaning.log_odds_threshold
         # Of a noisy model a draw for each person: people who are alike are not decided together.
         self._drawn = None
         if not self.queries.is_deterministic:
@@ -337,31 +348,6 @@ class Case:
 
     def _of_record(self, name: str) -> np.ndarray | None:
         return None if self.record is None or name not in self.record else self.record[name].to_numpy()
-
-    @property
-    def task(self) -> str:
-        """What the model gives: "classes", "scores" or "numbers"."""
-        return self._model.meaning.task
-
-    @property
-    def pos_label(self):
-        """The favourable label."""
-        return self._model.meaning.pos_label
-
-    @property
-    def decision_threshold(self) -> float | None:
-        """Least favourable score, None where the model decides by labels."""
-        return self._model.meaning.decision_threshold
-
-    @property
-    def log_odds_threshold(self) -> float:
-        """Log odds at which a decision turns favourable; 0 of a score that is no probability, see `log_odds`."""
-        return self._model.meaning.log_odds_threshold
-
-    @property
-    def unit(self) -> str | None:
-        """What the model's own scores are."""
-        return self._model.meaning.unit
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -516,7 +502,7 @@ class Case:
             raise CaseError(
                 "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
             )
-        if check_flag(anew, "anew"):
+        if anew is not False and check_flag(anew, "anew"):
             answers = self.queries.send(self._model.decision_question[1], self._rows(rows))
         else:
             answers = self._answers(rows)
