@@ -31,7 +31,7 @@ from fairlab.statistics import (
 )
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
-from fairlab.transport.exact import best_match
+from fairlab.transport.solvers import best_match
 
 # The fewest people of a group that can be shared out to sources and two sets of counterparts and still say anything.
 LEAST_MATCHED = 30

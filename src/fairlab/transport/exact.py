@@ -16,7 +16,7 @@ from fairlab.checks import (
 )
 from fairlab.transport.cost import ColumnCosts, Cost, as_table, check_mixed, cost_matrix, is_mixed
 from fairlab.transport.maps import TransportMap, require_memory
-from fairlab.transport.solvers import SOLVERS, Problem, network_simplex, peak_bytes, solve
+from fairlab.transport.solvers import SOLVERS, Problem, peak_bytes, solve
 
 
 @checked(
@@ -193,18 +193,6 @@ class ExactTransport(TransportMap):
         start, end = reached[plan.indptr[:-1]], reached[plan.indptr[1:]]
         entry = np.searchsorted(reached, start + drawn * (end - start), side="right") - 1
         return plan.indices[np.clip(entry, plan.indptr[:-1], plan.indptr[1:] - 1)]
-
-
-def best_match(costs: np.ndarray) -> np.ndarray:
-    """Return, for equally many rows and columns, which column each row goes to at the least cost in all.
-
-    Parameters
-    ----------
-    costs : array of shape (n, n)
-    """
-    plan, _ = solve(Problem.uniform(np.ascontiguousarray(costs)), network_simplex)
-    # A vertex of the plans between equal weights splits nobody.
-    return plan.argmax(axis=1)
 
 
 def _normalised(weight, X, n_rows, name):
