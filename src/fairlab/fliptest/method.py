@@ -1,9 +1,9 @@
 """FlipTest of a case: how many decisions flip between people and their counterparts in another group."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from fairlab.cases import Finding
 from fairlab.cases.finding import free_name, percent
@@ -63,61 +63,48 @@ class FlipTest(Method):
         """Yield the excess of flips of every two groups."""
         favourable = examination.case.decide()
         options = {"confidence_level": self.confidence_level, "random_state": self.random_state}
-        pairs = [pair for name in examination.case.sensitive_features for pair in _pairs(examination, name)]
+        pairs = [(name, *pair) for name in examination.case.sensitive_features for pair in _pairs(examination, name)]
         most = MOST_PEOPLE * min(1.0, (PAIRS_AT_MOST / max(len(pairs), 1)) ** 0.5)
         options["n_people"] = max(int(most), LEAST_MATCHED)
-        for pair in pairs:
-            if (matched := _matched(examination, pair, favourable, options)) is not None:
-                yield _flips(examination.case, pair, matched)
+        for name, groups, is_first in pairs:
+            if (matched := _matched(examination, name, is_first, favourable, options)) is not None:
+                yield _flips(examination.case, name, groups, matched)
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """Two groups of one sensitive column: their names, and masks of their people."""
-
-    sensitive_features: str
-    names: tuple[str, str]
-    members: tuple[np.ndarray, np.ndarray]
-
-
-def _pairs(examination, sensitive_features):
-    """Yield the groups to compare."""
-    groups = examination.case.groups(sensitive_features)
+def _pairs(examination, name) -> Iterator[tuple[tuple[str, str], np.ndarray]]:
+    """Yield the groups of a sensitive column to compare, and who is in the first of them, not in the second."""
+    groups = examination.case.groups(name)
     sizes = groups.value_counts(sort=False)
-    for names in examination.pairs_of_groups([sensitive_features], sizes, LEAST_MATCHED, MOST_MATCHED):
-        members = (groups == names[0]).to_numpy()
-        yield _Pair(sensitive_features, names, (members, ~members))
+    for pair in examination.pairs_of_groups([name], sizes, LEAST_MATCHED, MOST_MATCHED):
+        yield pair, (groups == pair[0]).to_numpy()
 
 
-def _matched(examination, pair, favourable, options) -> CounterpartTest | None:
+def _matched(examination, name, is_first, favourable, options) -> CounterpartTest | None:
     """Match both groups on all features but the sensitive one; None if there is no other."""
-    columns = [name for name in examination.case.features if name != pair.sensitive_features]
+    columns = [other for other in examination.case.features if other != name]
     if not columns:
-        name = pair.sensitive_features
         examination.skip(f"Flips by {name}: there is no other feature to match people on.", name)
         return None
+    both = is_first, ~is_first
     # By position: labels may occur twice.
-    tables = [
-        examination.case.table.loc[members, columns].set_axis(np.flatnonzero(members)) for members in pair.members
-    ]
-    decisions = [favourable[members] for members in pair.members]
-    return counterpart_test(tuple(tables), tuple(decisions), **options)
+    tables = [examination.case.table.loc[members, columns].set_axis(np.flatnonzero(members)) for members in both]
+    return counterpart_test(tuple(tables), tuple(favourable[members] for members in both), **options)
 
 
-def _flips(case, pair, matched: CounterpartTest):
+def _flips(case, name, groups, matched: CounterpartTest) -> Finding:
     """Return the excess of decision flips in matched pairs."""
-    names = " and ".join(pair.names)
+    names = " and ".join(groups)
     triples, odd = matched.triples, matched.odd
     masks = (column.to_numpy(dtype=bool) for column in (is_odd(triples), triples["favourable"]))
-    by_group = who_loses(triples["group"].to_numpy(), pair.names, *masks)
+    by_group = who_loses(triples["group"].to_numpy(), groups, *masks)
     estimate, low, high = (max(value, 0.0) for value in (matched.estimate, matched.low, matched.high))
-    evidence = _evidence(case, odd, pair)
+    evidence = _evidence(case, odd, name)
     # Where groups differ in a feature, counterparts do, and it may be that which decides.
     differ = evidence.attrs["in_words"] if len(odd) >= LEAST_SHOWN else ""
     said = "; ".join(filter(None, [losers_in_words(by_group, "it"), differ]))
     return Finding(
         FlipTest.title,
-        (pair.sensitive_features,),
+        (name,),
         "everyone",
         f"excess decision flips in matched pairs, {names} (0: chance explains them)",
         estimate,
@@ -137,7 +124,7 @@ def _flips(case, pair, matched: CounterpartTest):
     )
 
 
-def _evidence(case, odd, pair):
+def _evidence(case, odd, sensitive_feature) -> pd.DataFrame:
     """Return people and their counterparts, the closest first, and in words where they differ."""
     roles = ("person", "counterpart", "second_counterpart")
     shown = odd.sort_values("favourable", kind="stable").head(PAIRS_SHOWN)  # those who lose first
@@ -151,7 +138,7 @@ def _evidence(case, odd, pair):
     for place, (name, values) in enumerate(own.items()):
         evidence.insert(place, free_name(name, evidence), values)
     if len(odd):
-        columns = [name for name in case.features if name != pair.sensitive_features]
+        columns = [name for name in case.features if name != sensitive_feature]
         people, counterparts = (case.table[columns].iloc[odd[role].to_numpy()] for role in roles[:2])
         evidence.attrs["in_words"] = differences_in_words(people, counterparts, scale_of=case.table[columns])
     return evidence
