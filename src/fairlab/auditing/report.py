@@ -149,9 +149,10 @@ class Report(Result):
             found[place].times_within(self.within, alpha) for place in np.flatnonzero(frame["decides"] & on_people)
         ]
         together = max(np.nan_to_num(parts, nan=np.inf, posinf=np.inf), default=np.inf)
+        n_people = wording.n_people(self.case)
         for place in np.flatnonzero(frame["answer"].eq(UNDECIDED) & on_people):
             times = found[place].times_as_many(self.margin, self.within, alpha, n_tests)
-            frame.loc[place, "people_needed"] = min(times, max(together, 1.0)) * wording.n_people(self.case)
+            frame.loc[place, "people_needed"] = min(times, max(together, 1.0)) * n_people
         silent = frame["decides"] & ~frame["significant"]
         frame["smallest"] = np.array(
             [

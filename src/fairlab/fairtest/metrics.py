@@ -152,7 +152,15 @@ class AdditiveMetric(Metric):
     """A metric of counts or sums: those of a union are the sum of its parts', so that all children come at once.
 
     Before their own axes, statistics have one of strata: of the explanatory attribute's categories, or of everybody.
+
+    Attributes
+    ----------
+    variant : {"sound", "published"}
     """
+
+    @checked(variant=VARIANT)
+    def __init__(self, *, variant: str = SOUND):
+        self.variant = variant
 
     @abstractmethod
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
@@ -218,12 +226,7 @@ class AdditiveMetric(Metric):
 
 
 class TableMetric(AdditiveMetric):
-    """A metric of contingency tables of shape (..., n_strata, n_groups, n_outputs).
-
-    Attributes
-    ----------
-    variant : {"sound", "published"}
-    """
+    """A metric of contingency tables of shape (..., n_strata, n_groups, n_outputs)."""
 
     by_sums = True
 
@@ -333,10 +336,6 @@ class NMI(TableMetric):
 
     name = "NMI"
     needs = "categories"
-
-    @checked(variant=VARIANT)
-    def __init__(self, *, variant: str = SOUND):
-        self.variant = variant
 
     def effect(self, interval: Interval) -> Any:
         """Return the lower bound; mutual information is never below 0."""
@@ -641,10 +640,6 @@ class Correlation(AdditiveMetric):
 
     name = "CORR"
     needs = "numbers or two categories"
-
-    @checked(variant=VARIANT)
-    def __init__(self, *, variant: str = SOUND):
-        self.variant = variant
 
     @property
     def by_sums(self) -> bool:

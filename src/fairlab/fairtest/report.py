@@ -160,7 +160,9 @@ class AssociationReport:
             "size": int(first["size"]),
             "effect": _finite(first["effect"]),
             "significant": self._proves(rows),
-            "tests": [_plain_test(row, smallest_cell) for row in _records(rows) if row["size"] >= smallest_cell],
+            "tests": [
+                _plain_test(row, smallest_cell) for row in rows.to_dict("records") if row["size"] >= smallest_cell
+            ],
         }
 
     def _text(self, section: pd.DataFrame) -> str:
@@ -187,7 +189,7 @@ class AssociationReport:
             formats |= {"low": "{:.4f}".format, "high": "{:.4f}".format, "p_value": "{:.2e}".format}
             return table.to_string(formatters=formats)
         lines = []
-        for row in _records(rows):
+        for row in rows.to_dict("records"):
             if row["part"] and row["size"]:
                 lines += ["", f"* {row['part']}: population of size {row['size']:,}"]
             if row["size"] or not row["part"]:
@@ -254,10 +256,6 @@ def label_table(rows: pd.DataFrame) -> pd.DataFrame:
     shares = {label: (table.iloc[1] / table.loc["Total"]).drop("Total") for label, table in counts.items()}
     tested = rows.set_index(counts.index)[["low", "high", "p_value"]]
     return pd.DataFrame(shares).T.rename_axis(columns=None).join(tested).rename_axis("label")
-
-
-def _records(rows: pd.DataFrame) -> list[dict]:
-    return rows.to_dict("records")
 
 
 def _is_of_labels(rows: pd.DataFrame) -> bool:

@@ -1,6 +1,7 @@
 """Counterparts in another group: how log odds change with each feature, and moves along what shows the group."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -9,13 +10,12 @@ import pandas as pd
 from scipy.special import expit, logit
 from scipy.stats import t
 
-from fairlab.fair_metric import N_FURTHER, N_PERMUTATIONS
+from fairlab.fair_metric import ENTRIES_AT_ONCE, N_FURTHER, N_PERMUTATIONS
 from fairlab.statistics import POWER
 
 _RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
 MAX_PROBABILITY = 0.995  # counts as no nearer to 1 than this, to 0 than the rest: no loss is zero or infinite
 MAX_LOG_ODDS = logit(MAX_PROBABILITY)
-ENTRIES_AT_ONCE = 2_000_000  # of permuted memberships
 N_FOLDS = 20  # of the jackknife
 N_RATIOS = 100  # permutations over which a ratio is averaged, at most
 STEP_SIZE = 0.5  # of differences, in standard deviations; at least to the next value that occurs
@@ -38,7 +38,7 @@ class Scorer:
 
     case: object
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """What log odds of the case are divided by."""
         return 1.0 if self.case.unit != "score" else float(self.case.log_odds().std()) or 1.0
