@@ -49,6 +49,7 @@ CHECKED = [
     (new_code_cell("assert 1", metadata=graded("\x1b[2Jname", 1)), Line(r"\x1b[2Jname", "ok", 1)),
     # what was not run as the only test of its name has not passed
     (new_markdown_cell("assert 0", metadata=graded("text", 1)), Line("text", "not yet", 1, f"{NO_TEST}markdown")),
+    (new_markdown_cell("What is 0?", metadata=graded("words", 1)), Line("words", "not yet", 1, f"{NO_TEST}markdown")),
     (new_raw_cell("assert 0", metadata=graded("raw text", 1)), Line("raw text", "not yet", 1, f"{NO_TEST}raw")),
     (new_code_cell(" \n", metadata=graded("empty", 1)), Line("empty", "not yet", 1, f"{NO_TEST}code without one")),
     (
@@ -78,7 +79,7 @@ def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd)
     assert lines == [line for line in expected if line]
     assert (tmp_path / "mine.ipynb").read_bytes() == before
     assert capfd.readouterr().err == "", "the kernel warns of nothing that is not a student's matter"
-    assert re.search("4 of 22 points by the visible tests.*4 points are graded manually", as_text(lines), re.DOTALL)
+    assert re.search("4 of 23 points by the visible tests.*4 points are graded manually", as_text(lines), re.DOTALL)
 
 
 @pytest.mark.parametrize(("source", "status"), [("assert 1", 0), ("1 / 0", 1)])
