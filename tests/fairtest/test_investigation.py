@@ -245,16 +245,6 @@ def test_investigations_of_several_sources_spend_no_test_set(source, people):
 # discovery
 
 
-def test_discovery_finds_and_tests_labels():
-    rng = np.random.default_rng(1)
-    group = rng.integers(2, size=1_000)
-    data = pd.DataFrame({f"tag {j}": (rng.random(1_000) < 0.2 + 0.4 * group * (j == 3)).astype(int) for j in range(8)})
-    source = DataSource(data.assign(group=np.where(group, "b", "a")))
-    frame = investigate(source, Investigation("group", list(data), top_k=3, context=[])).to_frame()
-    assert frame[["output", "part", "significant"]].iloc[0].tolist() == ["8 labels", "tag 3", True]
-    assert (frame["p_value"] <= 0.05).tolist() == [True, False, False]
-
-
 @pytest.mark.parametrize("metric", [Difference(), Ratio(), Correlation(), Correlation(variant="published")])
 def test_labels_are_tested_in_every_subgroup_by_the_label_metric(people, metric):
     data = people.assign(yes=people["offer"] == "yes", old=(people["age"] > 60).astype(int)).drop(columns="offer")

@@ -226,19 +226,6 @@ def shape(node):
 
 
 @pytest.mark.parametrize(
-    ("groups", "ordered", "effects", "sizes"),
-    [
-        ([0, 0, 2, 2], False, [0.5, 0, 1], [2, 0, 2]),  # of categories: the groups
-        ([0, 1, 2, 2], True, [[0, 1], [0.5, 1]], [[1, 3], [2, 2]]),  # of numbers: the two sides of each cut
-    ],
-)
-def test_children_of_a_split(groups, ordered, effects, sizes):
-    found = Mean().children(people([0, 1, 1, 1]), np.array(groups), 3, ordered=ordered, confidence_level=0.95)
-    np.testing.assert_allclose(found[0], effects)
-    assert found[1].tolist() == found[2].tolist() == sizes
-
-
-@pytest.mark.parametrize(
     ("output", "columns", "expected"),
     [
         (
