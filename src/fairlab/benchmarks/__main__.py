@@ -17,8 +17,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, metavar="N", help="size of fairtest_hundred_million")
     options = parser.parse_args(arguments)
     if options.list:
-        for name, function in benchmarks.discover().items():
-            print(f"{name:<24}{(function.__doc__ or '').partition(chr(10))[0]}")
+        found = benchmarks.discover()
+        for name, function in found.items():
+            print(f"{name:<{max(map(len, found)) + 2}}{(function.__doc__ or '').partition(chr(10))[0]}")
         return 0
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # rows are to be read, not TensorFlow's chatter
     try:
