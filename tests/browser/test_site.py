@@ -257,3 +257,36 @@ def test_a_page_is_readable_for_everybody(browser, site, name, colours):
     ]
     page.close()
     assert not violations, "\n".join(violations)
+
+
+# Who comes, where they begin, what they click on, and what must then stand in the first screen.
+VISITORS = {
+    "journalist": ("index.html", ["a >> text=FairTest"], "text=swaps latitude and longitude"),
+    "engineer": ("index.html", ["article a >> text=Audit your model"], 'pre:has-text("import fairlab")'),
+    "engineer, what comes out": ("index.html", ["article a >> text=Audit your model"], "text=See this sample report"),
+    "lecturer": ("index.html", ["article >> text=Teach"], 'pre:has-text("fairlab labs build")'),
+    "lecturer, plan": ("index.html", ["article >> text=Teach"], "article a >> text=three weeks"),
+    "lecturer, grades": ("index.html", ["article >> text=Teach"], "article a >> text=gradebook"),
+    "student": ("index.html", ["article >> text=Teach", ".fl-cards a >> nth=0"], "text=Download the notebook"),
+    "student of ADF": (
+        "papers/adf.html",
+        ["a >> text=adf/versus_aequitas"],
+        'pre:has-text("fairlab run adf/versus_aequitas -p")',
+    ),
+    "sceptic": ("papers/themis.html", ["a >> text=26 of 64"], "tr:target"),
+    "committee": ("index.html", ["article >> text=sample report"], "main .verdict"),
+}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("who", VISITORS)
+def test_a_visitor_has_the_answer_in_two_clicks_and_one_screen(page, site, who, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    start, clicks, answer = VISITORS[who]
+    open_page(page, site, start)
+    for target in clicks:
+        page.locator(target).first.click()
+    found = page.locator(answer).first
+    found.wait_for()
+    box = found.bounding_box()
+    assert 0 <= box["y"] < 900 and 0 <= box["x"] < width, (who, box)
