@@ -115,13 +115,20 @@ def wealth_first(x, y):
     return first
 
 
-CATEGORIES = {"group": ["a", "b", "c"], "region": list("news"), "channel": ["web", "shop"], "decision": ["no", "yes"]}
+CATEGORIES = {
+    "group": ["a", "b", "c"],
+    "region": list("news"),
+    "channel": ["web", "shop"],
+    "hour": [f"{hour} to {hour + 1}" for hour in range(8, 18)],
+    "decision": ["no", "yes"],
+}
 DTYPE = [(name, "i2") for name in CATEGORIES]
 
 
-def registered(metric, n_groups=2):
-    """Return a registration of decisions by group, with two columns that define contexts."""
-    categories = CATEGORIES | {"group": CATEGORIES["group"][:n_groups]}
+def registered(metric, n_groups=2, explanatory=None):
+    """Return a registration of decisions by group; two columns define contexts, one may be held fixed."""
+    names = [name for name in CATEGORIES if name != "hour" or explanatory]
+    categories = {name: CATEGORIES[name] for name in names} | {"group": CATEGORIES["group"][:n_groups]}
     return Registration(
         name="decisions",
         columns={name: {"type": "category", "categories": several} for name, several in categories.items()},
@@ -130,6 +137,7 @@ def registered(metric, n_groups=2):
         look_every={"rows": 200},
         min_leaf_size=50,
         metric=metric,
+        explanatory=explanatory,
     )
 
 
@@ -145,7 +153,7 @@ class Life:
         """Take the next look; note the smallest corrected and the largest uncorrected p-value."""
         is_training = self.rng.random(len(rows)) < self.registration.train_size
         codes = np.concatenate([self.released, rows])
-        table = {name: pd.Categorical.from_codes(codes[name], CATEGORIES[name]) for name in CATEGORIES}
+        table = {name: pd.Categorical.from_codes(codes[name], CATEGORIES[name]) for name in self.registration.columns}
         train = np.concatenate([np.ones(len(self.released), dtype=bool), is_training])
         level = look_level(1 + len(self.largest), ALPHA)
         report = looks.look(self.registration, pd.DataFrame(table), train, level, int(self.rng.integers(2**32)))
@@ -195,6 +203,29 @@ def fair_life(number, n_looks=50):
         life.look(rows)
         by_past = 0.5 + 0.5 * (rows["decision"].mean() - 0.5)
         rate = np.clip(by_past if number % 8 < 4 else rate + rng.normal(0, 0.03), 0.2, 0.8)
+    return life
+
+
+DAYS = ("rates and the share of a group rise over each period", "a group comes in bursts, and rates differ by burst")
+
+
+def fair_day(number, day, explanatory=None, n_looks=12, n_rows=400):
+    """Return an investigation after its looks, of groups that are treated alike at each moment of a period.
+
+    Rates and the share of a group change within a period: both rise, or each of ten hours has its own. The hour can be
+    held fixed.
+    """
+    rng = np.random.default_rng([DAYS.index(day), number, 93])
+    registration = registered("NMI", explanatory=explanatory)
+    life = Life(registration, [number, 92])
+    for _ in range(n_looks):
+        time = np.linspace(0, 1, n_rows, endpoint=False)
+        hour = (10 * time).astype(int)
+        is_rising = day == DAYS[0]
+        rate, share = (0.3 + 0.4 * time,) * 2 if is_rising else (rng.uniform(0.3, 0.7, 10)[hour] for _ in range(2))
+        rows = rows_of(registration, rng, n_rows, lambda *_, of=rate: of)
+        rows["group"], rows["hour"] = rng.random(n_rows) < share, hour
+        life.look(rows)
     return life
 
 

@@ -17,6 +17,7 @@ from monitoring.decision_streams import (
     ALPHA,
     BATCH,
     CATEGORIES,
+    DAYS,
     EVERY,
     HORIZON,
     KINDS,
@@ -31,6 +32,7 @@ from monitoring.decision_streams import (
     at_most,
     counts_of,
     draw,
+    fair_day,
     fair_life,
     is_excluded,
     registered,
@@ -50,6 +52,7 @@ from fairlab.statistics import exact_interval
 from fairlab.suite.drawing import save
 
 LENGTH, AT_ONCE, N_STREAMS, N_LOOKS, N_DELAYS = 100_000, 20, 1_000, 50, 40
+N_DAYS, N_FIXED = 300, 100  # streams that change within each period, and of these where the hour is held fixed, too
 N_ROWS, SEEN = 3_000, 2_000  # of a stream whose sender sees some ahead
 STATED = 1 - ALPHA
 PAGE = project().docs / "guide" / "monitor_statistics.csv"
@@ -68,6 +71,18 @@ def of_life(number, n_looks=N_LOOKS):
             ("5% each", "none", np.nan),
         ]
     ]
+
+
+def of_days(number, n_looks=12):
+    """Return what holds of fair investigations that change within each period, one row a statement."""
+    rows = []
+    for day in DAYS:
+        text = f"{n_looks} looks of a fair stream, {day}: no report"
+        rows.append((text, not fair_day(number, day, None, n_looks).reports("series").any(), np.nan))
+        if number < N_FIXED:
+            life = fair_day(number, day, "hour", n_looks)
+            rows.append((f"{text} with the hour held fixed", not life.reports("series").any(), STATED))
+    return rows
 
 
 def of_streams(batch, n_streams=AT_ONCE, length=LENGTH):
@@ -124,10 +139,8 @@ def of_sender(number, n_rows=N_ROWS):
         rng.uniform(0.2, 0.8),
     )
     rows = rows_of(registration, rng, n_rows, lambda g, r, c: np.full(len(g), rate))
-    table = pd.DataFrame(
-        {name: np.array(several)[rows[name]] for name, several in CATEGORIES.items() if name != "group"}
-    )
-    table = table.assign(group=np.array(CATEGORIES["group"])[rows["group"]], event_id=[f"e{k}" for k in range(n_rows)])
+    table = pd.DataFrame({name: np.array(CATEGORIES[name])[rows[name]] for name in registration.columns})
+    table = table.assign(event_id=[f"e{k}" for k in range(n_rows)])
     store, life, start = store_of_process(), Life(registration, [number, 101]), 0
     investigation = store.register(registration)
     with store.write() as connection:  # the same split in every run
@@ -211,6 +224,8 @@ def test_committed_counts_are_as_stated():
     assert trials.filter(like="a fair stream never").sum() == N_STREAMS
     assert (trials.filter(like=f"{N_LOOKS} looks of a fair stream") == N_STREAMS).all()
     assert (trials.filter(like="the sender of a fair stream") == N_STREAMS).tolist() == [True] * 2
+    assert (trials.filter(regex="^12 looks.* no report$") == N_DAYS).tolist() == [True] * len(DAYS)
+    assert (trials.filter(like="held fixed") == N_FIXED).tolist() == [True] * len(DAYS)
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)))
@@ -257,7 +272,12 @@ def by_hand(n):
 @pytest.mark.slow
 def test_a_part_of_the_streams_comes_out_as_stated():
     counted(
-        [*map(of_life, range(40)), *map(of_sender, range(40)), *(of_streams(batch, n_streams=10) for batch in range(6))]
+        [
+            *map(of_life, range(40)),
+            *map(of_days, range(10)),
+            *map(of_sender, range(40)),
+            *(of_streams(batch, n_streams=10) for batch in range(6)),
+        ]
     )
 
 
@@ -276,6 +296,7 @@ def main(n_jobs):
     answers = run(delayed(of_life)(number) for number in range(N_STREAMS))
     answers += run(delayed(of_streams)(batch) for batch in range(N_STREAMS // AT_ONCE))
     answers += run(delayed(of_sender)(number) for number in range(N_STREAMS))
+    answers += run(delayed(of_days)(number) for number in range(N_DAYS))
     table = counted(answers)
     table.to_csv(FOLDER / "monitoring.csv", index=False)
     for_page(table).to_csv(PAGE, index=False)
