@@ -343,7 +343,8 @@ def test_audits_of_one_case_are_those_of_fresh_cases():
         )
 
     def told(report):
-        return report.n_queries, report.warnings, [(each.skipped, each.n_queries) for each in report.results]
+        warnings = [text for text in report.warnings if not text.startswith("The model is slow")]  # on a busy machine
+        return report.n_queries, warnings, [(each.skipped, each.n_queries) for each in report.results]
 
     one = new()
     for budget in (1200, 90, 600, 160, 1200, 40, 300):
