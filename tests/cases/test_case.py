@@ -306,6 +306,14 @@ def test_what_answers_mean(answer, options, task):
     assert asked.decide(pd.DataFrame({"x": [50, 3, 50], "sex": "f"}, index=[9, 9, 1])).tolist() == [True, False, True]
 
 
+@pytest.mark.parametrize("name", ["task", "unit", "pos_label", "decision_threshold", "log_odds_threshold"])
+def test_what_answers_mean_is_settled_once(name):
+    asked = case_of(SCORE, decision_threshold=0.4)
+    for case in (asked, asked.sample(10)):
+        with pytest.raises(AttributeError, match=f"{name} of a case cannot be set; make a new Case"):
+            setattr(case, name, 0.7)
+
+
 def test_probabilities_get_one_half_with_a_notice():
     with pytest.warns(UserWarning, match=r"within 0 and 1: from 0\.5 on they count as favourable"):
         asked, against = case_of(SCORE), case_of(np.column_stack([1 - SCORE, SCORE]), pos_label=0)

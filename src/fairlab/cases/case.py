@@ -43,15 +43,13 @@ from fairlab.seeds import derive_seed
 MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
 MOST_DRAWN = 100_000  # rows of a table that is not in memory
 ROWS_AT_ONCE = 200_000  # in one question to the model, of rows whose columns are varied
+# What answers mean, found out once: another would change no decision that is made.
+SETTLED = ("task", "unit", "pos_label", "decision_threshold", "log_odds_threshold")
 # What a case and a sample of it have in common; schema and encoding are made of the rows.
 OF_ANY_ROWS = (
+    *SETTLED,
     "_own_model",
     "_model",
-    "task",
-    "unit",
-    "pos_label",
-    "decision_threshold",
-    "log_odds_threshold",
     "queries",
     "sensitive_features",
     "features",
@@ -345,6 +343,12 @@ class Case:
     def person(self) -> np.ndarray | None:
         """The number of the person whom each row is about; None if each is about another one."""
         return self._of_record("person")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse another meaning of the answers."""
+        if name in SETTLED and name in vars(self):
+            raise AttributeError(f"{name} of a case cannot be set; make a new Case")
+        super().__setattr__(name, value)
 
     def _of_record(self, name: str) -> np.ndarray | None:
         return None if self.record is None or name not in self.record else self.record[name].to_numpy()
