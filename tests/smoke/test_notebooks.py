@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.data.project import project
 from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
-from fairlab.suite.notebook import execute, run_experiment
+from fairlab.suite.notebook import NotebookError, execute, run_experiment
 from fairlab.suite.run import Run
 
 pytestmark = pytest.mark.usefixtures("forked_kernels")
@@ -41,4 +41,9 @@ def test_experiment(name, results):
 )
 def test_other_notebook(notebook, results, tmp_path):
     smaller = {"n_shoppers": 16_000, "look_every": 4_000, "n_streams": 1} if notebook.stem == "monitoring" else {}
-    execute(notebook, tmp_path / "executed.ipynb", smaller)
+    try:
+        execute(notebook, tmp_path / "executed.ipynb", smaller)
+    except NotebookError as error:
+        if "DataUnavailableError" not in str(error):
+            raise
+        pytest.skip("needs real data that cannot be fetched here")
