@@ -72,7 +72,14 @@ def decided(selected, of=100, **columns):
     )
 
 
-LARGE_GAPS = Rule.of("selection_rate_difference > 0.5")
+RATIOS, LARGE_GAPS = Rule.of("impact_ratio < 0.75"), Rule.of("selection_rate_difference > 0.5")
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_people_without_a_group_are_no_group_to_compare_with(missing):
+    report, named, rules = decided({"f": 40, "m": 50, missing: 95}), decided({"f": 40, "m": 50, "x": 95}), [RATIOS]
+    assert report.groups["group"]["impact ratio"].tolist() == pytest.approx([0.8, 1, np.nan], nan_ok=True)
+    assert [bool(judge(each, rules=rules).failing) for each in (report, named)] == [False, True]
 
 
 def test_a_group_named_as_if_it_were_missing_is_told_from_people_without_a_group():

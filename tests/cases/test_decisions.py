@@ -422,6 +422,13 @@ def test_impact_tables_of_weights_are_weighted_in_every_column():
     )
 
 
+@pytest.mark.parametrize("own", [{"weights": "same"}, {"person": "person"}])
+def test_equal_weights_and_persons_with_one_decision_change_nothing(own):
+    people, options = table(400).assign(person=range(400), same=2.5), {"y_true": "good", "scores": "score"}
+    found, plain = (GroupRates().run(case_of(people, **options, **more)).to_frame() for more in (own, {}))
+    pd.testing.assert_frame_equal(found, plain)
+
+
 def test_decisions_said_twice_tell_no_more_than_said_once():
     people = table(400).assign(person=range(400))
     options, numbers = {"y_true": "good", "scores": "score", "person": "person"}, ["estimate", "low", "high"]

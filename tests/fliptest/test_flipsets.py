@@ -67,13 +67,20 @@ def test_sizes_have_the_quantiles_of_the_binomial_and_net_is_resampled_jointly()
     assert halves.eval("high - low")["net"] / 2 == pytest.approx(1.96 * np.sqrt(1000), rel=0.03)
 
 
-@pytest.mark.parametrize(("n_positive", "n_negative"), [(12, 3), (0, 0)])
-def test_exact_intervals_by_hand(n_positive, n_negative):
-    correlation = exclusive_correlation(n_positive, n_negative, 100)
-    net = difference_bounds((n_positive, n_negative), (100, 100), confidence_level=0.95, correlation=correlation)
-    of_each = [(n / 100, *proportion_confint(n, 100, method="beta")) for n in (n_positive, n_negative)]
-    exact = flipset_intervals(flips_of_sizes(n_positive, n_negative, 100)).to_numpy(dtype=float)
-    np.testing.assert_allclose(exact, 100 * np.array([*of_each, ((n_positive - n_negative) / 100, *net)]))
+def test_empty_flipsets():
+    exact, bootstrap = (flipset_intervals(flips_of_sizes(0, 0, 50), method=name) for name in ("exact", "bootstrap"))
+    assert (bootstrap == 0).all(axis=None)
+    high = pytest.approx(50 * (1 - 0.025 ** (1 / 50)))
+    assert exact.loc["positive":"negative"].to_numpy().tolist() == [[0, 0, high]] * 2
+    assert exact.loc["net", "low"] == -exact.loc["net", "high"] < exact.loc["net", "size"] == 0
+
+
+def test_exact_intervals_by_hand():
+    correlation = exclusive_correlation(12, 3, 100)
+    net = difference_bounds((12, 3), (100, 100), confidence_level=0.95, correlation=correlation)
+    shares = [(0.12, *proportion_confint(12, 100, method="beta")), (0.09, *net)]
+    exact = flipset_intervals(flips_of_sizes(12, 3, 100)).loc[["positive", "net"]]
+    np.testing.assert_allclose(exact.to_numpy(dtype=float), 100 * np.array(shares))
 
 
 def test_agreement_is_with_the_first_map():
@@ -176,6 +183,15 @@ def test_opposite_rules_flip_everybody():
     assert (len(result.triples), len(fewer.triples)) == (60, 40)
 
 
+def test_people_near_one_threshold_flip_together():
+    # Both groups are alike in one number: those who are near the threshold have counterparts on the same side of it.
+    rng, found = np.random.default_rng(0), 0
+    for _ in range(100):
+        tables = [pd.DataFrame({"a": rng.normal(size=300)}) for _ in range(2)]
+        found += counterpart_test(tables, [table["a"] > 0.5 for table in tables]).p_value() <= 0.05
+    assert found <= 5  # 12 if triples are taken as independent
+
+
 def test_parts_are_matched_by_themselves():
     tables = groups(90)
     decisions = [(table["a"] > 0).to_numpy() for table in tables]
@@ -208,6 +224,13 @@ def test_nobody_is_in_two_triples():
     assert len(np.unique(people)) == people.size == 150
     groups_of = ["".join(name[0] for name in triple) for triple in people]
     assert groups_of == np.where(triples["group"] == 0, "pqq", "qpp").tolist()
+
+
+def test_estimate_of_everyone_and_nobody_by_hand():
+    # Everyone of the second group is favoured; of the first group nobody, or everybody.
+    all_odd, nobody = (counterpart_test(groups(60), (np.full(60, first), np.ones(60))) for first in (0, 1))
+    assert (all_odd.estimate, all_odd.high, all_odd.p_value() < 1e-9) == (1, 1, True)
+    assert (nobody.estimate, nobody.p_value(), nobody.low < 0 < nobody.high) == (0, 1, True)
 
 
 def test_estimate_by_hand():

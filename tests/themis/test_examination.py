@@ -68,6 +68,24 @@ def test_three_findings_for_each_column_and_for_all_together():
     assert len(found.findings[3].evidence) == 0
 
 
+@pytest.mark.parametrize("share", [0.0105, 0.0345, 0.069])
+def test_a_rule_for_a_few_people_is_reported_with_its_share_of_them_before_generated_inputs(share):
+    n, few = 6_000, round(6_000 * share)
+    points = np.random.default_rng(0).permutation(n)
+    table = pd.DataFrame({"sex": ["f", "m"] * (n // 2), "points": np.where(points < few, 3_000 + points, 9_000)})
+
+    case = Case(
+        lambda rows: (rows["points"] >= few + 3_000 * (rows["sex"] == "f")) | (rows["points"] >= few + 3_000),
+        table,
+        sensitive_features="sex",
+    )
+    report = audit(case, progress=False)
+    flips = [finding for finding in report.findings if finding.effect == FLIPS]
+    assert (flips[0] in report.significant, flips[0].estimate) == (True, pytest.approx(share))
+    assert [finding.population for finding in flips] == ["people", INPUTS]
+    assert report.to_frame()["population"].is_monotonic_decreasing
+
+
 def test_a_rule_that_next_to_nobody_is_concerned_by_decides_no_verdict():
     table = pd.DataFrame({"sex": ["f", "m"] * 1_000, "a": np.arange(2_000) % 50, "b": (np.arange(2_000) * 7) % 40})
     rule = lambda rows: (rows["a"] == 3) & (rows["b"] == 9) & (rows["sex"] == "f")  # noqa: E731
@@ -195,6 +213,13 @@ def test_sampled_scores_have_exact_intervals_and_tests():
     assert p_values[0] < p_values[1] < p_values[2] == 1
     third = np.column_stack([drawn.decisions, np.zeros(200, dtype=bool)])
     assert paired_p_value(third) == pytest.approx(3 * paired_p_value(third[:, [0, 2]]))
+
+
+def test_noise_is_taken_out_of_a_group_score():
+    rng = np.random.default_rng(0)
+    noise = [rng.random((100, 3)) < 0.5 for _ in range(100)]
+    spreads = [np.ptp(decisions.mean(axis=0)) for decisions in noise]
+    assert np.mean([paired_spread(decisions, 0.05, rng)[0] for decisions in noise]) < 0.7 * np.mean(spreads)
 
 
 def test_evidence_is_pairs_of_rows():
