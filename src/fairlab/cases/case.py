@@ -23,7 +23,7 @@ from fairlab.cases.foreign import (
     as_pandas,
     plain_table,
 )
-from fairlab.cases.meaning import Meaning, two_spellings
+from fairlab.cases.meaning import two_spellings
 from fairlab.cases.model import wrap_model
 from fairlab.cases.sampling import drawn_rows, lies_elsewhere
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
@@ -43,11 +43,8 @@ from fairlab.seeds import derive_seed
 MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
 MOST_DRAWN = 100_000  # rows of a table that is not in memory
 ROWS_AT_ONCE = 200_000  # in one question to the model, of rows whose columns are varied
-# What answers mean, found out once: another would change no decision that is made.
-SETTLED = ("task", "unit", "pos_label", "decision_threshold", "log_odds_threshold")
 # What a case and a sample of it have in common; schema and encoding are made of the rows.
 OF_ANY_ROWS = (
-    *SETTLED,
     "_own_model",
     "_model",
     "queries",
@@ -196,9 +193,6 @@ class Case:
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
         self.y_true = self._model.settle(self._rows(None), labels, pos_label, decision_threshold)
-        meaning: Meaning = self._model.meaning
-        self.task, self.unit, self.pos_label = meaning.task, meaning.unit, meaning.pos_label
-        self.decision_threshold, self.log_odds_threshold = meaning.decision_threshold, meaning.log_odds_threshold
         # Of a noisy model a draw for each person: people who are alike are not decided together.
         self._drawn = None
         if not self.queries.is_deterministic:
@@ -344,14 +338,33 @@ class Case:
         """The number of the person whom each row is about; None if each is about another one."""
         return self._of_record("person")
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse another meaning of the answers."""
-        if name in SETTLED and name in vars(self):
-            raise AttributeError(f"{name} of a case cannot be set; make a new Case")
-        super().__setattr__(name, value)
-
     def _of_record(self, name: str) -> np.ndarray | None:
         return None if self.record is None or name not in self.record else self.record[name].to_numpy()
+
+    @property
+    def task(self) -> str:
+        """What the model gives: "classes", "scores" or "numbers"."""
+        return self._model.meaning.task
+
+    @property
+    def pos_label(self):
+        """The favourable label."""
+        return self._model.meaning.pos_label
+
+    @property
+    def decision_threshold(self) -> float | None:
+        """Least favourable score, None where the model decides by labels."""
+        return self._model.meaning.decision_threshold
+
+    @property
+    def log_odds_threshold(self) -> float:
+        """Log odds at which a decision turns favourable; 0 of a score that is no probability, see `log_odds`."""
+        return self._model.meaning.log_odds_threshold
+
+    @property
+    def unit(self) -> str | None:
+        """What the model's own scores are."""
+        return self._model.meaning.unit
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -506,7 +519,7 @@ class Case:
             raise CaseError(
                 "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
             )
-        if anew is not False and check_flag(anew, "anew"):
+        if check_flag(anew, "anew"):
             answers = self.queries.send(self._model.decision_question[1], self._rows(rows))
         else:
             answers = self._answers(rows)
