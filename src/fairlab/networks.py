@@ -14,9 +14,10 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from fairlab.checks import check_flag, optional
+from fairlab.statistics import over_last
 
 keras, tf = optional("keras"), optional("tensorflow")
 
@@ -86,22 +87,22 @@ def forward(network, X):
 
 def loss_slope(logits, label, xp):
     """Return the slope of the cross-entropy with the predicted class as the label, ties shared; `label` is not used."""
-    p = _softmax(logits, xp)
-    best = xp.where(p == xp.max(p, axis=1, keepdims=True), xp.ones_like(p), xp.zeros_like(p))
-    return p - best / xp.sum(best, axis=1, keepdims=True)
+    p = softmax(logits, xp)
+    best = xp.where(p == over_last(xp.maximum, p)[:, None], xp.ones_like(p), xp.zeros_like(p))
+    return p - best / over_last(xp.add, best)[:, None]
 
 
 def log_odds_slope(logits, label, xp):
     """Return the slope of the log odds of a class against all others."""
     own = xp.where(label < 0, xp.argmax(logits, axis=1), label)[:, None] == xp.arange(logits.shape[1])
     others = xp.where(own, xp.full_like(logits, -np.inf), logits)
-    return xp.where(own, xp.ones_like(logits), -_softmax(others, xp))
+    return xp.where(own, xp.ones_like(logits), -softmax(others, xp))
 
 
-def _softmax(logits, xp):
-    """Return what SciPy's does."""
-    powers = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
-    return powers / xp.sum(powers, axis=1, keepdims=True)
+def softmax(logits, xp=np):
+    """Return the softmax over the last axis, as SciPy does, whose takes several times as long of few classes."""
+    powers = xp.exp(logits - over_last(xp.maximum, logits)[..., None])
+    return powers / over_last(xp.add, powers)[..., None]
 
 
 def _log_odds(logits, label: int) -> np.ndarray:
@@ -137,7 +138,7 @@ class BaseNetwork:
 
     def probabilities(self, X) -> np.ndarray:
         """Return the probabilities, shape (n_rows, n_classes)."""
-        return softmax(self.logits(X), axis=-1)
+        return softmax(self.logits(X))
 
     def logits(self, X) -> np.ndarray:
         """Return the inputs of the softmax, shape (n_rows, n_classes); a sigmoid's are 0 and its own.
@@ -252,11 +253,11 @@ class FeedForward(BaseNetwork):
         logits = forward(self._weights[-2:], inputs[-1])
         gradient = slope(logits, label, np)
         for k in reversed(range(len(inputs))):
-            gradient[np.abs(gradient) < DENORMAL] = 0
+            gradient *= np.abs(gradient) >= DENORMAL  # assigning to where it is not takes ten times as long
             gradient = gradient @ self._weights[2 * k].T
             if k:
                 gradient *= inputs[k] > 0
-        gradient[np.abs(gradient) < DENORMAL] = 0
+        gradient *= np.abs(gradient) >= DENORMAL
         return logits, gradient
 
 

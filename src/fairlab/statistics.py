@@ -8,7 +8,7 @@ statsmodels itself takes half a second to import and does not take arrays of lev
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ SMALLEST_LEVEL = 1e-15  # of a p-value that is the level of an interval
 POWER = 0.8  # with which the smallest effects are found
 N_DIFFERENCES = 1000  # of differences that are tried, a tenth of a percentage point each
 COARSE_STEP = 25  # of them, which are tried first
+IN_TURN = 8  # terms from which on NumPy does not add them one after the other
 LARGEST_QUANTILE = 38.0  # of the standard normal distribution, beyond which tail probabilities are zero
 
 
@@ -480,13 +481,31 @@ def _on_fishers_scale(n: int, r: float, mean: float, spread: float) -> tuple[flo
     return float(np.arctanh(r)), np.maximum(errors, np.finfo(float).tiny), np.array([np.inf, freedom])
 
 
+def over_last(combine: Callable, values):
+    """Combine what lies along the last axis, one after the other; of two, `max` of NumPy takes up to 80 times as long.
+
+    Parameters
+    ----------
+    combine : callable
+        Of two arrays or tensors, such as `numpy.maximum`.
+    values : array or tensor of shape (..., n)
+        With n at least 1.
+    """
+    return reduce(combine, [values[..., k] for k in range(values.shape[-1])])
+
+
+def sum_last(values: np.ndarray) -> np.ndarray:
+    """Return ``values.sum(axis=-1)``, to the same bits, which of few terms is much quicker so."""
+    return over_last(np.add, values) if 0 < values.shape[-1] < IN_TURN else values.sum(axis=-1)
+
+
 def entropies(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the entropies of rows, of columns, and of both together, in nats; nan where a table is empty."""
-    total = tables.sum(axis=(-2, -1))
-    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
+    rows, columns = sum_last(tables), tables.sum(axis=-2)
+    total = sum_last(rows)
     joint = tables.reshape(*tables.shape[:-2], tables.shape[-2] * tables.shape[-1])
     with np.errstate(invalid="ignore", divide="ignore"):
-        return tuple(np.log(total) - _n_log_n(counts).sum(axis=-1) / total for counts in (rows, columns, joint))
+        return tuple(np.log(total) - sum_last(_n_log_n(counts)) / total for counts in (rows, columns, joint))
 
 
 def _n_log_n(counts: np.ndarray) -> np.ndarray:
@@ -499,11 +518,11 @@ def _n_log_n(counts: np.ndarray) -> np.ndarray:
 
 def g_test(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the G statistic, its degrees of freedom and the p-value, empty rows and columns left out."""
-    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
-    total = rows.sum(axis=-1)
-    parts = xlogy(rows, rows).sum(axis=-1) + xlogy(columns, columns).sum(axis=-1)
-    g = np.maximum(2 * (xlogy(tables, tables).sum(axis=(-2, -1)) + xlogy(total, total) - parts), 0)
-    df = ((rows > 0).sum(axis=-1) - 1) * ((columns > 0).sum(axis=-1) - 1)
+    rows, columns = sum_last(tables), tables.sum(axis=-2)
+    total, joint = sum_last(rows), tables.reshape(*tables.shape[:-2], -1)
+    parts = sum_last(_n_log_n(rows)) + sum_last(_n_log_n(columns))
+    g = np.maximum(2 * (sum_last(_n_log_n(joint)) + _n_log_n(total) - parts), 0)
+    df = (sum_last(np.sign(rows)) - 1) * (sum_last(np.sign(columns)) - 1)
     df = np.where(total > 0, df, 0)
     return g, df, np.where(df > 0, chdtrc(np.maximum(df, 1), g), 1.0)
 

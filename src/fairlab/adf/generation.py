@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import softmax
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
@@ -34,7 +33,7 @@ from fairlab.cases.method import Examination
 from fairlab.cases.model import is_keras
 from fairlab.cases.schema import Schema
 from fairlab.checks import COUNT_OR_ZERO, check_count, checked
-from fairlab.networks import Network
+from fairlab.networks import Network, softmax
 
 PUBLISHED_SEED = 2019
 N_RESTARTS = 10
@@ -139,7 +138,7 @@ def choose_partner(network, X, columns, values, *, variant: str) -> tuple[np.nda
     own_logits = network.logits(X)
     if variant == "sound":
         logits, own_logits = logits.astype(float), own_logits.astype(float)
-    probabilities, own = softmax(logits, axis=-1), softmax(own_logits, axis=-1)
+    probabilities, own = softmax(logits), softmax(own_logits)
     label = own.argmax(axis=1)
     flips = probabilities.argmax(axis=2) != label[:, None]
     difference = np.abs(

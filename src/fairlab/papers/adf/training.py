@@ -226,7 +226,7 @@ def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
     for _ in range(n_epochs):
         order = np.stack([_shuffled(own, n_batches * BATCH_SIZE, rng) for own, rng in zip(rows, rngs, strict=True)])
         for members in np.split(order, n_batches, axis=1):
-            training.step(X[members], y[members])
+            training.learn_from(X, y, members)
     return training.networks()
 
 

@@ -112,9 +112,9 @@ class BalancedMLP(Learner):
         return features, labels, network, balanced_batches(rng, labels, self.n_steps, self.batch_size)
 
     def _train(self, features, labels, network, batches):
-        training = Training([network], self.learning_rate)
+        training, features = Training([network], self.learning_rate), np.ascontiguousarray(features)
         for rows in batches:
-            training.step(features[rows][None], labels[rows][None])
+            training.learn_from(features, labels, rows[None])
         self.network_ = tuple(training.networks()[0])
         return self
 

@@ -73,12 +73,12 @@ def train(X, y, network, batches, directions, settings) -> tuple[list[np.ndarray
         If numba is not installed, without which the loops would take days.
     """
     required("numba")
-    training = Training([network], settings.learning_rate, epsilon=EPSILON)
+    training, X = Training([network], settings.learning_rate, epsilon=EPSILON), np.ascontiguousarray(X)
     attack = compiled_attack(directions, settings)
     rate, penalty, skipped = settings.full_rate, settings.penalty, 0
     with threadpool_limits(1, "blas"):  # threads of NumPy and of the compiled loops would wait for each other
         for k, rows in enumerate(batches):
-            points, labels = X[rows], y[rows]
+            points, labels = X.take(rows, axis=0), y[rows]
             if k > 0:  # the authors' first step is a plain one
                 now = [part[0] for part in training.network]
                 points, distance, has_risen = attack(now, points, labels, rate, penalty)

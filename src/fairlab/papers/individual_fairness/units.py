@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import log_expit, logsumexp
 
 from fairlab.models.classifiers import LinearClassifier, WhiteBoxClassifier
+from fairlab.statistics import over_last
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ def follow_votes(entering, weight, _, gram_in, gram_out, signs, sizes, left, log
             log_odds[k] = signs[..., 0] * np.subtract(*ends)
         slope = 1 / (1 + np.exp(margin))  # probability of the other label
         if len(weight) > 1:  # each vote has its share in the probability of the label
-            top = margin.max(axis=-1, keepdims=True)
+            top = over_last(np.maximum, margin)[..., None]
             share = weight * np.exp(np.minimum(margin, 0) - np.minimum(top, 0)) / (1 + np.exp(-np.abs(margin)))
             slope *= share / share.sum(axis=-1, keepdims=True)
         slope *= -size * signs
