@@ -54,7 +54,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def forked_kernels():
     """Kernels of notebooks start in a moment; for files that run many."""
-    from forked_kernels import forked_kernels
+    from fairlab.suite.forks import forking
 
-    with forked_kernels():
+    with forking():
         yield

@@ -1,11 +1,14 @@
 import json
+import sys
 
+import psutil
 import pytest
 from toy_project import CELLS, replace_in, write_notebook
 
 from fairlab.cli import main
 from fairlab.data.project import project
 from fairlab.paths import write_text
+from fairlab.suite import forks
 from fairlab.suite.catalogue import specification
 from fairlab.suite.notebook import notebook_parameters, run_experiment
 from fairlab.suite.run import Run, failure_file, log_file, run_folder
@@ -54,6 +57,17 @@ def test_failed_runs_leave_the_earlier_one_untouched(toy):
         assert failure_file("toy/mean", "smoke").read_text().strip() == str(caught.value)
         assert (run_folder("toy/mean", "smoke"), Run.read(folder).name) == (folder, "toy/mean")
         assert [*folder.parent.glob("*Z_*/"), *project().partial.iterdir()] == [folder]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux")
+def test_kernels_are_forked_also_after_their_server_was_killed(toy, monkeypatch):
+    monkeypatch.setattr("jupyter_client.provisioning.local_provisioner.launch_kernel", None)
+    with forks.forking():
+        for _ in range(2):
+            assert Run.read(run()).records
+            (server,) = psutil.Process().children()
+            server.kill()
+            server.wait()
 
 
 def test_a_failed_cell_has_the_number_that_it_has_in_the_notebook_that_is_kept(toy, capsys):

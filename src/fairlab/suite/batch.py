@@ -14,6 +14,7 @@ from fairlab.data.project import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.comparison import compare, short_line
 from fairlab.suite.fingerprint import state
+from fairlab.suite.forks import forking
 from fairlab.suite.notebook import run_experiment
 from fairlab.suite.processes import kill_children, stopping
 from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
@@ -108,7 +109,7 @@ class _Batch:
         ready, futures = [], {}
         stopping.clear()
         self.order.prepare()
-        with ThreadPoolExecutor(max(1, self.all_cores)) as threads:
+        with forking(), ThreadPoolExecutor(max(1, self.all_cores)) as threads:
             try:
                 while self.order.is_active():
                     ready = sorted([*ready, *self.order.get_ready()], key=self._chain, reverse=True)

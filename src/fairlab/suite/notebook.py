@@ -18,6 +18,7 @@ from pathlib import Path
 from fairlab.checks import optional, required
 from fairlab.data.project import project
 from fairlab.paths import write_text
+from fairlab.suite import forks
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.processes import KERNEL_ENVIRONMENT, stopping
@@ -148,15 +149,25 @@ def _place(error) -> str:
 
 def _kernel_class(arguments, log):
     """Return the class of a kernel that is this very interpreter; see `fairlab.suite.kernel`."""
-    from jupyter_client import AsyncKernelManager
+    from jupyter_client import AsyncKernelManager, LocalProvisioner
     from jupyter_client.kernelspec import KernelSpec
 
-    argv = [sys.executable, "-m", "fairlab.suite.kernel", *arguments, "-f", "{connection_file}"]
+    start = [sys.executable, "-m", "fairlab.suite.kernel", arguments[0]]
+
+    class Forked(LocalProvisioner):
+        async def launch_kernel(self, cmd, *, env, cwd, **_):
+            self.process = forks.server.fork(cmd[len(start) :], env=env, folder=str(cwd), log=log.name)
+            self.pid = self.pgid = self.process.pid
+            return self.connection_info
 
     class Kernel(AsyncKernelManager):
-        kernel_spec = KernelSpec(argv=argv, language="python", env=KERNEL_ENVIRONMENT)
+        kernel_spec = KernelSpec(
+            argv=[*start, *arguments[1:], "-f", "{connection_file}"], language="python", env=KERNEL_ENVIRONMENT
+        )
 
         async def start_kernel(self, **options):
+            if forks.server:
+                self.provisioner = Forked(kernel_spec=self.kernel_spec, parent=self)
             return await super().start_kernel(stdout=log, stderr=log, **options)
 
     return Kernel
