@@ -146,7 +146,8 @@ class ModelAdapter:
         answer = self.predict(X)
         if answer.dtype == bool:
             return answer
-        if (strange := ~pd.Series(answer).isin((0, 1)).to_numpy()).any():
+        known = (answer == 0) | (answer == 1) if answer.dtype.kind in "iuf" else pd.Series(answer).isin((0, 1))
+        if (strange := ~np.asarray(known)).any():
             row = int(np.flatnonzero(strange)[0])
             inputs = pd.DataFrame(X).iloc[row]
             found = ", ".join(f"{name} {value}" for name, value in inputs.items())

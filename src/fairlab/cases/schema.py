@@ -604,6 +604,11 @@ class Schema:
         return [feature.name for feature in self.features]
 
     @cached_property
+    def _index(self) -> pd.Index:
+        """The names as an index, which takes pandas longer to make than a table of some rows."""
+        return pd.Index(self.names)
+
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of values of each feature."""
         return tuple(len(feature.values) for feature in self.features)
@@ -706,7 +711,7 @@ class Schema:
             for column, values in zip(columns, ranges, strict=True):
                 if (values.start, values.step) != (0, 1):
                     column[:] = values.start + values.step * column
-            return pd.DataFrame(columns.T, columns=self.names, copy=False)
+            return pd.DataFrame(columns.T, columns=self._index.view(), copy=False)  # whose name others may set
         decoded = {each.name: each.decode(column) for each, column in zip(self.features, columns, strict=True)}
         # Objects stay what they are: None, which is no missing number, and numbers among texts.
         return pd.DataFrame(
