@@ -79,8 +79,9 @@ class Server:
             request = {"arguments": arguments, "env": env, "folder": folder, "log": log}
             print(json.dumps(request), file=self._process.stdin, flush=True)
             if number := self._process.stdout.readline():
-                return Forked(int(number))
-        raise OSError("the process that forks kernels has ended")
+                with suppress(psutil.NoSuchProcess):
+                    return Forked(int(number))
+        raise OSError("it ended at once, or the process that forks it")
 
     def stop(self) -> None:
         """End the server."""
@@ -90,29 +91,19 @@ class Server:
         self._process.wait()
 
 
-class Forked:
+class Forked(psutil.Process):
     """A kernel, with what Jupyter asks of `subprocess.Popen`."""
 
     stdin = stdout = stderr = None
 
-    def __init__(self, pid: int):
-        self.pid = pid
-        with suppress(psutil.NoSuchProcess):
-            self._process = psutil.Process(pid)
-
     def poll(self) -> int | None:
-        """Return None while it runs. Why it ended only the server could know."""
-        return None if self._process.is_running() else 1
+        """Return None while it runs; how it ended only the server knows."""
+        return None if self.is_running() else 1
 
-    def wait(self) -> int:
-        """Wait until it has ended."""
-        self._process.wait()
-        return 1
-
-    def send_signal(self, number: int) -> None:
+    def send_signal(self, sig: int) -> None:
         """Send it a signal, if it still runs."""
         with suppress(psutil.NoSuchProcess):
-            self._process.send_signal(number)
+            super().send_signal(sig)
 
 
 def main(parent: str) -> None:
