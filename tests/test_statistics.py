@@ -24,6 +24,7 @@ from fairlab.statistics import (
     smallest_effect,
     smallest_excess,
     smallest_share,
+    sum_last,
     wilson_interval,
 )
 
@@ -247,6 +248,13 @@ def test_correlation_with_a_rare_group_is_held_at_the_stated_rate():
         low, high, _ = correlation_bounds(rare, 0.5 * rare + rng.exponential(size=300), confidence_level=0.95)
         held += low <= truth <= high
     assert held >= binom.ppf(0.001, runs, 0.95)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_sums_of_few_terms_have_the_bits_of_numpys(n, dtype):
+    values = np.random.default_rng(n).normal(0, 1000, (50, 3, n)).astype(dtype)
+    np.testing.assert_array_equal(sum_last(values), values.sum(axis=-1))
 
 
 def test_entropies_do_not_depend_on_how_many_tables_there_are():
