@@ -470,7 +470,7 @@ def changed(changes):
         ("toy", ["data", "fetsh"], "Did you mean 'fetch'"),
         ("toy", ["scorecard", "--profile", "fast"], "'fast' is not one of 'smoke', 'quick', 'paper'"),
         ("toy", ["scorecard", "toy:table-2"], "found 'toy:table-2'; did you mean 'toy:table-1'"),
-        ("toy", ["scorecard", "toy/mean"], "expected the folder of a run, as"),
+        ("toy", ["scorecard", "toy/mena"], "found 'toy/mena'; did you mean 'toy/mean'"),
         ("toy", ["scorecard", "results/quick/toy/none"], "or rows, as adf:table-4, found 'results/quick/toy/none'"),
         (
             "toy",

@@ -146,6 +146,8 @@ def test_nothing_was_run(toy, capsys):
     write_text(failure_file("toy/mean", "quick"), "cell 3 failed: ZeroDivisionError: division by zero\n")
     assert rows()["mean"].reason == "failed at quick: cell 3 failed: ZeroDivisionError: division by zero"
     write_text(toy / "REPRODUCTION.json", Comparison([number("mean", 3.0, "differs")]).to_json())
+    assert main(["scorecard", "toy/mean"]) == 0
+    of_experiment = capsys.readouterr().out
     assert main(["scorecard", "toy:table-1"]) == 0
     assert "division by zero; committed: 3 (differs))" in capsys.readouterr().out
 
@@ -545,7 +547,7 @@ def committed(toy, monkeypatch):
 def test_a_run_ends_with_what_is_other_than_committed_and_where_it_is(committed):
     card = fill(Experiment("toy/mean", n=7)).compare()
     *moved, counted, stored = card.remarks
-    assert counted.startswith("1 of 1 rows are other than in the committed scorecard; not in it: ")
+    assert counted.startswith("1 of 1 rows are other than in the committed scorecard at quick; not in it: ")
     assert repr(card).splitlines()[: len(card.remarks)] == list(card.remarks)
     latest = place("toy/mean", "custom") / "latest"
     assert stored == f"toy/mean: done, see {latest}; all rows: fairlab scorecard '{latest}'"
@@ -560,11 +562,11 @@ def test_a_run_is_shown_by_its_folder_beside_the_committed_rows_or_another_run(t
     (damaged / "claims.json").write_text("[]")
     unread = f"fairlab: {damaged} has no run that this version can read, perhaps one of an older version"
     mean = "table-1:mean  published 0.50 ± 0.10, {}, here 0.6 (not comparable)\n{} of {} rows are other than in the {}"
-    beside_committed = mean.format("committed 0.5 (agrees)", 1, 1, "committed scorecard")
+    beside_committed = mean.format("committed 0.5 (agrees)", 1, 1, "committed scorecard at quick")
     for arguments, status, said in (
         ([second.with_name("latest")], 0, beside_committed),
         ([second.parent], 0, beside_committed),
-        ([second, first], 0, mean.format("other 0.5 (not comparable)", 1, 4, "other run")),
+        ([second, first], 0, mean.format("other 0.5 (not comparable)", 1, 4, "other run, which has n 7")),
         ([damaged], 1, f"{unread} (claims.json: corrupted or changed since publication)\n"),
         ([second, "toy"], 2, "expected a run, two runs, or rows, found "),
         ([second, other], 2, "expected two runs of one experiment, found toy/mean and toy/other"),

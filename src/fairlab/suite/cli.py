@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from fairlab import data, suite
-from fairlab.checks import memory_left_gb
+from fairlab.checks import memory_left_gb, suggestion
 from fairlab.data.project import project
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
 from fairlab.suite.published import paper_keys
@@ -183,6 +183,8 @@ def _report(names, failed, profile) -> None:
     )
     for name, reason in failed.items():
         _print_failure(name, profile, reason)
+    if failed:
+        print("the same command runs again what failed, with the trials that are finished", file=sys.stderr)
 
 
 def _print_failure(name, profile, reason) -> None:
@@ -262,8 +264,8 @@ def _folder_of_run(text: str) -> Path | None:
 @click.argument(
     "rows",
     nargs=-1,
-    metavar="[PAPER[:ARTEFACT] | RUN [OTHER]]...",
-    help="show these rows instead of the summary, e.g. adf:table-4; or a run by its folder, or two runs to compare",
+    metavar="[PAPER[:ARTEFACT] | EXPERIMENT | RUN [OTHER]]...",
+    help="show these rows instead of the summary, as adf:table-4 or adf/cost; or a run by its folder, or two runs",
 )
 @click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
 @click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
@@ -277,10 +279,15 @@ def scorecard(write_bars, rows, as_json, profile, write):
     """Compare published numbers with our results."""
     if write and (rows or as_json):
         raise click.UsageError("--write: expected no rows and no --json beside it, as it writes all rows")
-    folders = [*map(_folder_of_run, rows)]
-    if strange := [row for row, folder in zip(rows, folders, strict=True) if "/" in row and folder is None]:
+    names = experiment_names()
+    folders = [None if row in names else _folder_of_run(row) for row in rows]
+    if strange := [
+        row for row, folder in zip(rows, folders, strict=True) if "/" in row and not (folder or row in names)
+    ]:
         example = project().short(project().results / "quick" / "adf" / "cost")
-        raise KeyError(f"expected the folder of a run, as {example}, or rows, as adf:table-4, found {strange[0]!r}")
+        expected = f"expected the folder of a run, as {example}, an experiment, or rows, as adf:table-4"
+        of_paper = [name for name in names if name.partition("/")[0] == strange[0].partition("/")[0]]
+        raise KeyError(f"{expected}, found {strange[0]!r}" + (suggestion(strange[0], of_paper) if of_paper else ""))
     if any(folders) and not (len(rows) <= 2 and all(folders)):
         raise click.UsageError(f"expected a run, two runs, or rows, found {' '.join(rows)}")
     if any(folders):
@@ -291,9 +298,9 @@ def scorecard(write_bars, rows, as_json, profile, write):
         if other:
             if other[0].name != run.name:
                 raise TypeError(f"expected two runs of one experiment, found {run.name} and {other[0].name}")
-            moved = suite.comparison.beside(
-                own, suite.comparison.compare(*other).rows, before="other", of="the other run"
-            )
+            others = [f"{name} {value}" for name, value in other[0].parameters.items() if run.parameters[name] != value]
+            of = "the other run" + (f", which has {', '.join(others)}" if others else "")
+            moved = suite.comparison.beside(own, suite.comparison.compare(*other).rows, before="other", of=of)
         print("\n".join([*(row.to_text() for row in own), "", *moved]))
         return 0
     card = suite.scorecard.scorecard(profile)

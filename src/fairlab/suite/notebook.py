@@ -72,9 +72,15 @@ def run_experiment(
     parameters = {"experiment": run.name, "profile": profile, "seed": run.seed} | run.parameters
     known = notebook_parameters(specification.notebook)
     if set(known) != set(parameters):
-        raise ValueError(
-            f"{specification.notebook}: its parameters cell has {sorted(known)}, its experiment {sorted(parameters)}"
-        )
+        lacking = [
+            f"{where} lacks {', '.join(sorted(set(names).difference(others)))}"
+            for where, names, others in (
+                ("its parameters cell", parameters, known),
+                (f"the profile {run.profile} of its experiment", known, parameters),
+            )
+            if set(names).difference(others)
+        ]
+        raise ValueError(f"{project().short(specification.notebook)}: {' and '.join(lacking)}")
     log, failure = (file(run.name, run.profile) for file in (runs.log_file, runs.failure_file))
     log.parent.mkdir(parents=True, exist_ok=True)
     work = runs.work_folder()

@@ -183,9 +183,11 @@ def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS
     def n_equal(profile):
         return sum(run.parameters.get(name) == own for name, own in run.specification.parameters(profile).items())
 
-    size = run.profile if run.profile in PROFILES else max(QUICK, PROFILES[-1], key=n_equal)
+    is_custom = run.profile not in PROFILES
+    size = max(QUICK, PROFILES[-1], key=n_equal) if is_custom else run.profile
+    of = "the committed scorecard" + f" at {size}" * is_custom
     try:
-        lines = beside(compare(run).rows, [row.of_profile(size) for row in committed_rows()], most)
+        lines = beside(compare(run).rows, [row.of_profile(size) for row in committed_rows()], most, of=of)
     except ValueError:  # of another version; a run must not fail for it
         lines = [f"not compared: the committed {NAME}.json cannot be read; fairlab scorecard --write writes it anew"]
     if stored:
@@ -269,9 +271,18 @@ def summary(card: Comparison) -> str:
 
 
 def chosen(card: Comparison, names: Sequence[str]) -> list[Row]:
-    """Return the rows of papers, or of tables and figures as in ``adf:table-4``; a KeyError suggests a known name."""
+    """Return the rows of papers, of tables and figures as in ``adf:table-4``, or of experiments as in ``adf/cost``.
+
+    A KeyError suggests a known name.
+    """
     rows = {place: list(own) for place, own in groupby(card.rows, lambda row: ":".join(row.place[:2]))}
-    return [row for name in selected(names, list(rows), ":") for row in rows[name]]
+    chosen = set()
+    for name in names:
+        paper, is_experiment, _ = name.partition("/")
+        own = specification(name).artefacts if is_experiment else ()
+        chosen.update(f"{paper}:{artefact}" for artefact in own)
+        chosen.update([] if is_experiment else selected([name], list(rows), ":"))
+    return [row for place, of_place in rows.items() if not names or place in chosen for row in of_place]
 
 
 def ending(card: Comparison, folder: Path | None = None) -> str:
