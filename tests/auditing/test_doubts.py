@@ -261,7 +261,11 @@ def test_groups_that_may_be_missing_values_are_said(group, is_said, audit_in_fil
         ({f"town {k}": (57 if k == 0 else 18, 60) for k in range(60)}, ""),  # each is small
         ({"a": (40, 5_000), "b": (20, 80)}, ""),  # all but one are small
         ({"a": (400, 1_000), "b": (300, 1_000)}, "Who loses: sex: b, selected 0.75 times as often as a."),
-        ({"a": (1_250, 2_500), "b": (1_255, 2_500), "c": (5, 60)}, ""),  # who loses is small; a and b are alike
+        # a and b are alike; c is small, and yet a difference is found.
+        (
+            {"a": (1_250, 2_500), "b": (1_255, 2_500), "c": (5, 60)},
+            "Who loses: sex: c, selected 0.17 times as often as b.",
+        ),
         ({"a": (2_500, 5_000), "b": (45, 105), "c": (60, 60)}, ""),  # a is selected less than c, which is small
         # c, selected least, is too small for a test to find; of b it does.
         (

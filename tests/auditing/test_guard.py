@@ -134,6 +134,29 @@ def test_a_rule_is_not_judged_by_the_features_that_were_not_tested():
     assert (judged.failing, report.verdict) == ([], "undecided")
 
 
+def test_impact_ratios_of_small_groups_are_judged_by_their_intervals():
+    report = decided({"a": 2_500, "b": 2_450, "c": 6}, of=5_000)
+    table = report.case.table.query("group != 'c' or decision").copy()  # c has six people, all selected
+    few = pd.DataFrame({"group": "d", "decision": [k < 12 for k in range(100)]})
+    case = Case(
+        lambda rows: rows["decision"].astype(bool),
+        pd.concat([table, few], ignore_index=True),
+        sensitive_features="group",
+        features=["decision"],
+        pos_label=True,
+    )
+    judged = judge(audit(case, methods=["rates"], progress=False), rules=[Rule.of("impact_ratio < 0.8")])
+    assert judged.failing == ["impact_ratio < 0.8: group d 0.24"]
+
+
+def test_groups_beyond_those_that_are_compared_are_not_judged():
+    report = decided({f"g{k:02}": 50 for k in range(13)})
+    why = "group: only the 12 largest groups are compared, not g12."
+    judged = judge(report, rules=[LARGE_GAPS], require_within=True)
+    assert judged.not_judged == [f"{LARGE_GAPS}, by group: group rates: {why}", why]
+    assert f"Not compared: {why}" in report.summary
+
+
 def test_a_flip_rate_is_known_to_be_0_of_a_feature_that_the_model_does_not_get():
     report = audit(decided({"f": 40, "m": 50}).case, methods=["themis"], progress=False, verdict_on="all")
     rules = [Rule.of("counterfactual_flip_rate > 0.05"), Rule.of("demographic_parity_difference > 0.05")]

@@ -225,6 +225,12 @@ def test_types_hold_for_other_formats(here, column, kind, expected):
     assert read_column(column, kind) == expected
 
 
+@pytest.mark.parametrize(("ids", "kind"), [([2**53, 2**53 + 1], "float"), ([2**24, 2**24 + 1], "float32")])
+def test_a_type_that_makes_two_ids_one_is_refused(read, ids, kind):
+    with pytest.raises(ValueError, match=f"dtype: a cannot be read as '{kind}': found {ids[1]}"):
+        read(lines(map(str, ids)), {"a": kind})
+
+
 NOT_FOUND = [
     ("predict", "model: expected module:name, a Keras file"),
     ("no_such_module:predict", "model: no module 'no_such_module' in"),

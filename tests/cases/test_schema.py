@@ -25,8 +25,10 @@ def feature(values, **options):
         (pd.array([3, 1], dtype="Int64"), range(1, 4)),
         (pd.Categorical(["mid", "low"], categories=["low", "mid", "high"]), ("low", "mid")),
         ([0, 5000, 9999], (0, 5000, 9999)),
-        ([0, 99], range(100)),
-        ([0, 100], (0, 100)),  # too far apart for all between
+        ([0, 1, 3, 5], range(6)),
+        ([1, 2, 9], (1, 2, 9)),  # codes, of which those between stand for nothing
+        (range(0, 99, 2), range(99)),
+        (range(0, 102, 2), tuple(range(0, 102, 2))),  # too far apart for all between
         (range(0, 300, 3), tuple(range(0, 300, 3))),  # a hundred values are not binned
         (np.array(["b", 1, "a"], dtype=object), (1, "a", "b")),
     ],

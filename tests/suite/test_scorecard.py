@@ -149,7 +149,7 @@ def test_nothing_was_run(toy, capsys):
     assert main(["scorecard", "toy/mean"]) == 0
     of_experiment = capsys.readouterr().out
     assert main(["scorecard", "toy:table-1"]) == 0
-    assert "division by zero; committed: 3 (differs))" in capsys.readouterr().out
+    assert "division by zero; committed: 3 (differs))" in of_experiment == capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

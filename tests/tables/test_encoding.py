@@ -110,6 +110,22 @@ def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memo
     assert found["said"].tolist() == ["yes", "yes", "no"]
 
 
+def test_what_only_later_rows_of_a_csv_have_is_read_as_where_it_is_read_into_memory(tmp_path):
+    from fairlab.auditing.loading import read_table
+
+    file = tmp_path / "x.csv"  # DuckDB guesses from the first 20,480 rows
+    file.write_text("sex,n\n" + "f,1\n" * 30_000 + '"f",1\n"m, or not",2\n#N,3\n')
+    expected = read_table(str(file))
+    same(decoded(encode(file, tmp_path / "codes")), expected)
+    assert expected["sex"].value_counts().to_dict() == {"f": 30_001, "m, or not": 1, "#N": 1}
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text("sex,hired,hired\nf,1,0\n")
+    refused("x.csv: has two columns 'hired'", file, tmp_path / "codes")
+
+
 def test_integers_that_are_equal_as_floats_are_left_out_unless_there_are_many(tmp_path):
     frame = pd.DataFrame({"few": [2**53, 2**53 + 1] * 150, "many": 2**60 + np.arange(300)})
     files = write(tmp_path / "files", "parquet", frame.head(1), frame.tail(-1))

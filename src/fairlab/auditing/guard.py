@@ -117,12 +117,17 @@ class Rule:
         return [(_subject(each), f"{self}: {line(each)}") for each, is_so in zip(found, beyond, strict=True) if is_so]
 
     def not_judged(self, report: Report) -> list[tuple["Subject", str]]:
-        """Return the sensitive features by which the measure was not tested, each with the reasons."""
+        """Return the sensitive features by which the measure was not tested, or not of all groups, with the reasons."""
         missed = _untested(report, self.measure, report.case.sensitive_features)
         return [(Subject(self.measure, name), f"{self}, by {name}: {why}") for name, why in missed.items()]
 
     def _ratios(self, report) -> list[tuple["Subject", str]]:
-        compared = {features: comparable(table).index for features, table in report.groups.items()}
+        # Small groups, too: no ratio is formed to them, but theirs has its interval.
+        compared = {
+            features: table.index[table["impact ratio"].notna()]
+            for features, table in report.groups.items()
+            if len(comparable(table)) > 1
+        }
         n_pairs = sum(comb(len(names), 2) for names in compared.values())
         corrected = report.impact_tables(bonferroni_level(report.confidence_level, max(n_pairs, 1)))
         return [
@@ -131,7 +136,7 @@ class Rule:
                 f"{self}: {features} {name} {decimals(table.loc[name, 'impact ratio'], 2, self.limit)}",
             )
             for features, table in corrected.items()
-            for name in compared[features]
+            for name in compared.get(features, ())
             if table.loc[name, "ratio high"] < self.limit
         ]
 
@@ -186,7 +191,15 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
             missed[name] = "it is no sensitive feature of this audit"
         else:
             missed[name] = why or " ".join(report.reasons(name, method)) or f"{method} made no test of it"
+    for title, reason in report.skipped:
+        if measure != RATIO and title == method and _leaves_out(reason):
+            missed.setdefault(reason.sensitive_features[0], f"{title}: {reason}")
     return missed
+
+
+def _leaves_out(reason: str) -> bool:
+    """Return whether it leaves out groups by one sensitive feature; by several there are often too many."""
+    return bool(getattr(reason, "left_out", ())) and len(reason.sensitive_features) == 1
 
 
 @dataclass(frozen=True)
@@ -312,6 +325,8 @@ def judge(
     if require_within:
         failing += _open(report)
         reasons = {name: " ".join(why) for name, why in report.not_assessed.items()}
+        left_out = {str(why): why.sensitive_features[0] for _, why in report.skipped if _leaves_out(why)}
+        not_judged += [(Subject("", name), why) for why, name in left_out.items() if name not in reasons]
         not_judged += [(Subject("", name), f"{name} was not assessed: {why}") for name, why in reasons.items()]
     today, passed, used = today or date.today(), [], set()
 

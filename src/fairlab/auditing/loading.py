@@ -331,7 +331,11 @@ def _typed(column: pd.Series, target) -> pd.Series:
         before = found.dropna()
         after = typed[before.index]
         if pd.api.types.is_float_dtype(target):
-            changed = np.isfinite(before.astype(float)) & ~np.isfinite(after.astype(float))
+            kept = after.astype(float)
+            changed = np.isfinite(before.astype(float)) & ~np.isfinite(kept)
+            if not pd.api.types.is_bool_dtype(before):  # decimals are rounded, but whole numbers are ids as well
+                with np.errstate(invalid="ignore"):
+                    changed |= (before % 1 == 0) & (kept.astype(before.dtype) != before)
         else:
             changed = after != before
         if changed.any():

@@ -62,6 +62,10 @@ def lines(report) -> list[tuple[str, str]]:
                 ("Who loses", _who_loses(report)),
                 ("Comparisons", _answers(report)),
                 ("Could be missed", _unseen(report)),
+                (
+                    "Not compared",
+                    " ".join(dict.fromkeys(why for _, why in report.skipped if getattr(why, "left_out", ()))),
+                ),
                 ("Generated inputs", _on_inputs(report)),
                 ("Next", _next(report)),
             )
@@ -301,10 +305,12 @@ def _who_loses(report) -> str:
         who = min((each.sensitive_features for each in selected), key=len, default=())
         table = report.groups.get(listed(who))
         flips = next((finding for finding in fact if finding.by_group is not None), None)
-        ratios = pd.Series(dtype=float) if table is None else comparable(table)["impact ratio"]
+        ratios = pd.Series(dtype=float) if table is None else table["impact ratio"].dropna()
         sides = {
             group: {each.side(group) for each in selected if each.sensitive_features == who} for group in ratios.index
         }
+        # Of a small group only what was found is said.
+        ratios = ratios[[not table["small"][group] or -1 in sides[group] for group in ratios.index]]
         less = [group for group in ratios.index if -1 in sides[group]]
         some = ratios[less] if less else ratios  # a group that nothing was found of is not said to lose
         if any(1 in each or -1 in each for each in sides.values()) and some.min() < ratios.max():

@@ -254,15 +254,18 @@ class Reason(str):
     ----------
     sensitive_features : tuple of str
         Those that it is about; none if it is about all.
+    left_out : tuple of str
+        Groups that were large enough, and were not compared because there are too many.
     """
 
     sensitive_features: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @classmethod
-    def about(cls, text: str, sensitive_features: Iterable[str]) -> "Reason":
+    def about(cls, text: str, sensitive_features: Iterable[str], left_out: Iterable[str] = ()) -> "Reason":
         """Return a sentence about some sensitive features."""
         reason = cls(text)
-        reason.sensitive_features = tuple(sensitive_features)
+        reason.sensitive_features, reason.left_out = tuple(sensitive_features), tuple(left_out)
         return reason
 
 

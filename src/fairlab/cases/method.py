@@ -66,9 +66,9 @@ class Examination:
     skipped: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def skip(self, reason: str, *sensitive_features: str) -> None:
-        """Note what could not be assessed, and why; by which sensitive features, if not by any."""
-        self.skipped.append(Reason.about(reason, sensitive_features))
+    def skip(self, reason: str, *sensitive_features: str, left_out: Sequence[str] = ()) -> None:
+        """Note what could not be assessed, and why; by which sensitive features, if not by any, and of which groups."""
+        self.skipped.append(Reason.about(reason, sensitive_features, left_out))
 
     def lacks(self, need: str, part: str = "") -> bool:
         """Return whether the case lacks one of `NEEDS`; what is skipped then is all, or a part of the method."""
@@ -97,9 +97,8 @@ class Examination:
         large = sizes[self._large(features, sizes, fewest)]
         kept = set(large.sort_values(ascending=False, kind="stable").index[:most])
         if left_out := [str(group) for group in large.index if group not in kept]:
-            self.skip(
-                f"{listed(features)}: only the {most} largest groups are compared, not {few(left_out)}.", *features
-            )
+            reason = f"{listed(features)}: only the {most} largest groups are compared, not {few(left_out)}."
+            self.skip(reason, *features, left_out=left_out)
         if len(large) == 2 == (sizes > 0).sum():
             return [tuple(large.index)]
         others = rest_of(sizes.index, "everyone else")

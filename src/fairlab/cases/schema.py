@@ -189,6 +189,8 @@ class Feature:
     ) -> "Feature":
         """Return the domain of a column: values that occur, all integers between, or bins; see `Schema.from_frame`.
 
+        Where less than half of the integers between occur, they are taken for codes: the others may stand for nothing.
+
         Parameters
         ----------
         name : str
@@ -214,7 +216,8 @@ class Feature:
         if edges is not None:
             return cls(name, [*_representatives(name, numbers, edges), *missing], edges)
         is_whole = numbers.dtype.kind in "iu" and not missing
-        if is_whole and values and (bins is None or values[-1] - values[0] < MAX_VALUES):
+        n_between = values[-1] - values[0] + 1 if is_whole and values else 0
+        if n_between and (bins is None or (n_between <= MAX_VALUES and n_between <= 2 * len(values))):
             return cls(name, range(values[0], values[-1] + 1))
         return cls(name, [*values, *missing])
 
@@ -576,7 +579,8 @@ class Schema:
         """Return the values that occur in a table.
 
         Texts are sorted, categories keep their order, missing values are a value of their own, the last. Whole numbers
-        become all integers between their extremes; numbers that are wide (more than 100 of them) are put into bins.
+        become all integers between their extremes, if at least half of them occur: of codes such as 1, 2 and 9 the
+        others stand for nothing. Numbers that are wide (more than 100 of them) are put into bins.
 
         Parameters
         ----------

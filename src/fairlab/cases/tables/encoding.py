@@ -28,6 +28,7 @@ BOOLEAN_WORDS = r"(?i)^\s*(yes|no|[yntf])\s*$"  # which DuckDB takes for true an
 # What stands for no value in a CSV, beside nothing.
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
 NULLS = ", ".join(f"'{text}'" for text in MISSING)
+OF_CSV = ("header = true", "skip = 0", "comment = ''", """quote = '"'""", """escape = '"'""")
 CSV_TYPES = {"integers": "bigint", "numbers": "double", "booleans": "boolean"}
 KINDS = {
     **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), "text"),
@@ -221,6 +222,7 @@ def _kinds(connection, files, key=None, columns=None) -> dict[str, str]:
     for file in files:
         with _reading(file):
             rows = connection.sql(f"describe from {_as_found(file)}").fetchall()
+            _check_header(connection, file)
         found = {name: KINDS.get(kind.partition("(")[0], f"values of the type {kind}") for name, kind, *_ in rows}
         needed = {name: kind for name, kind in found.items() if name != key and (columns is None or name in columns)}
         for name in _no_values(connection, file, needed):
@@ -244,6 +246,17 @@ def _kinds(connection, files, key=None, columns=None) -> dict[str, str]:
     if key is not None and kinds[key] not in ("integers", "text"):
         raise FilesError(f"column {key!r}: expected integers or text as the key, found {kinds[key]}")
     return kinds | dict.fromkeys(identifiers, "text")
+
+
+def _check_header(connection, file) -> None:
+    """Refuse a CSV with two columns of one name, of which DuckDB would give the second another."""
+    if file.endswith(".parquet"):
+        return
+    options = [option for option in OF_CSV if not option.startswith("header")]
+    first = f"read_csv({', '.join((_text(escape(file)), 'header = false', 'all_varchar = true', *options))})"
+    names = [name for row in connection.sql(f"from {first} limit 1").fetchall() for name in row]
+    if twice := [name for name, n in Counter(names).items() if name and n > 1]:
+        raise FilesError(f"{file}: has two columns {twice[0]!r}")
 
 
 def _no_values(connection, file, kinds) -> list[str]:
@@ -396,12 +409,15 @@ def _repeated_texts(connection, files, kinds, key, same) -> list[str]:
 
 
 def _as_found(file, *options) -> str:
-    """Return a file as a table of a query, with the types that DuckDB finds in a CSV."""
+    """Return a file as a table of a query, with the types that DuckDB finds in a CSV.
+
+    Quotes and comments are those of pandas: DuckDB goes by the first rows, and would lose what later ones have.
+    """
     path = _text(escape(file))
     if file.endswith(".parquet"):
         return f"read_parquet({', '.join((path, *options))})"
     found = (f"nullstr = ['', {NULLS}]", "auto_type_candidates = ['boolean', 'bigint', 'double', 'varchar']")
-    return f"read_csv({', '.join((path, 'header = true', *(options or found)))})"
+    return f"read_csv({', '.join((path, *OF_CSV, *(options or found)))})"
 
 
 def _rows(file, kinds, after=0) -> str:
