@@ -192,14 +192,15 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
         else:
             missed[name] = why or " ".join(report.reasons(name, method)) or f"{method} made no test of it"
     for title, reason in report.skipped:
-        if measure != RATIO and title == method and _leaves_out(reason):
-            missed.setdefault(reason.sensitive_features[0], f"{title}: {reason}")
+        if measure != RATIO and title == method and (name := _left_out_by(reason)):
+            missed.setdefault(name, f"{title}: {reason}")
     return missed
 
 
-def _leaves_out(reason: str) -> bool:
-    """Return whether it leaves out groups by one sensitive feature; by several there are often too many."""
-    return bool(getattr(reason, "left_out", ())) and len(reason.sensitive_features) == 1
+def _left_out_by(reason: Any) -> str:
+    """Return the sensitive feature of which groups are left out; "" if none are, or by several, of which many are."""
+    names: Sequence[str] = getattr(reason, "sensitive_features", ())
+    return names[0] if getattr(reason, "left_out", ()) and len(names) == 1 else ""
 
 
 @dataclass(frozen=True)
@@ -325,7 +326,7 @@ def judge(
     if require_within:
         failing += _open(report)
         reasons = {name: " ".join(why) for name, why in report.not_assessed.items()}
-        left_out = {str(why): why.sensitive_features[0] for _, why in report.skipped if _leaves_out(why)}
+        left_out = {str(why): name for _, why in report.skipped if (name := _left_out_by(why))}
         not_judged += [(Subject("", name), why) for why, name in left_out.items() if name not in reasons]
         not_judged += [(Subject("", name), f"{name} was not assessed: {why}") for name, why in reasons.items()]
     today, passed, used = today or date.today(), [], set()
