@@ -83,7 +83,7 @@ def test_a_failed_cell_has_the_number_that_it_has_in_the_notebook_that_is_kept(t
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
-        ("n = 50", "m = 50", "its parameters cell lacks n and the profile smoke of its experiment lacks m"),
+        ("n = 50", "m = 50", "its parameters cell lacks n and its experiment lacks m"),
         ('"parameters"', "", "its parameters cell lacks experiment, n, n_trials, profile, seed"),
     ],
 )

@@ -71,15 +71,8 @@ def run_experiment(
     run = runs.Run.of(specification.name, profile, seed, overrides or {})
     parameters = {"experiment": run.name, "profile": profile, "seed": run.seed} | run.parameters
     known = notebook_parameters(specification.notebook)
-    if set(known) != set(parameters):
-        lacking = [
-            f"{where} lacks {', '.join(sorted(set(names).difference(others)))}"
-            for where, names, others in (
-                ("its parameters cell", parameters, known),
-                (f"the profile {run.profile} of its experiment", known, parameters),
-            )
-            if set(names).difference(others)
-        ]
+    missing = {"its parameters cell": parameters.keys() - known, "its experiment": known.keys() - parameters}
+    if lacking := [f"{where} lacks {', '.join(sorted(names))}" for where, names in missing.items() if names]:
         raise ValueError(f"{project().short(specification.notebook)}: {' and '.join(lacking)}")
     log, failure = (file(run.name, run.profile) for file in (runs.log_file, runs.failure_file))
     log.parent.mkdir(parents=True, exist_ok=True)

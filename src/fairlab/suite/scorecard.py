@@ -279,9 +279,10 @@ def chosen(card: Comparison, names: Sequence[str]) -> list[Row]:
     chosen = set()
     for name in names:
         paper, is_experiment, _ = name.partition("/")
-        own = specification(name).artefacts if is_experiment else ()
-        chosen.update(f"{paper}:{artefact}" for artefact in own)
-        chosen.update([] if is_experiment else selected([name], list(rows), ":"))
+        if is_experiment:
+            chosen.update(f"{paper}:{artefact}" for artefact in specification(name).artefacts)
+        else:
+            chosen.update(selected([name], list(rows), ":"))
     return [row for place, of_place in rows.items() if not names or place in chosen for row in of_place]
 
 
