@@ -173,6 +173,20 @@ def test_error_rates_of_everyone_are_tested_where_a_rule_asks():
     assert re.search("error_rate_difference > 0.1.*error rate of man is", judged.failing[0])
 
 
+def test_calibration_of_a_model_is_tested_where_a_rule_asks():
+    table, rule = people(4_000), [Rule.of("calibration_difference > 0.05")]
+    chance = expit((table["age"] - 45) / 10)
+    truth = np.random.default_rng(0).random(len(table)) < np.where(table["sex"] == "man", chance, chance / 2)
+    options = {"sensitive_features": "sex", "features": ["age"], "y_true": truth, "decision_threshold": 0.5}
+    report = audit(Case(lambda rows: expit((rows["age"] - 45) / 10), table, **options), methods=["rates"])
+    judged = judge(report, rules=rule)
+    assert (len(judged.failing), judged.not_judged) == (1, [])
+    assert "At equal scores the true label of man is favourable more often" in judged.failing[0]
+    labels = Case(lambda rows: rows["age"] > 45, table, **options | {"decision_threshold": None})
+    said = judge(audit(labels, methods=["rates"]), rules=rule).not_judged
+    assert said == [f"{rule[0]}, by sex: there are decisions, no scores"]
+
+
 SMALL = {"where": "age < 30", "effect": "selection rate difference, f minus m"}
 
 

@@ -823,6 +823,10 @@ LABELS_THAT_EXCLUDE_EACH_OTHER = [
             for labels, others in LABELS_THAT_EXCLUDE_EACH_OTHER
         ),
         (
+            lambda: compare(labelled((1, 0)), case(lambda rows: rows["age"] / 100, pos_label=None)),
+            r"expected the pos_label of case_a, 0, found none \(scores speak for 1\)",
+        ),
+        (
             lambda: compare(case(lambda rows: 1.5 * rows["age"], pos_label=None), case(fair)),
             "case_a: expected decisions, found a model of numbers",
         ),

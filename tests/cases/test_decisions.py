@@ -165,6 +165,11 @@ DOUBTFUL = {
         "Only 'yes' counts as favourable; as unfavourable count '-', 'no'",
     ),
     "spelling of groups": ({"sex": ["f", "F ", "m"]}, "sex: expected one spelling of each group, found 'F ', 'f'"),
+    "an accent of its own": (
+        {"sex": ["fe\u0301", "f\u00e9", "m"]},
+        r"one spelling of each group, found 'f.xe9', 'fe.u0301'",
+    ),
+    "a space that does not break": ({"sex": ["not said", "not\u00a0said", "m"]}, "sex: expected one spelling"),
     "short and long groups": ({"race": ["b", "Black", "white"]}, "race: expected one spelling of each group"),
     "numbers with commas": (
         {"points": ["4,96", "0,25", "1,5"]},

@@ -162,7 +162,7 @@ def test_values_are_written_as_python_writes_them(tmp_path):
         }
     )
     assert program(tmp_path, 'printf "%s|" "$@" >> "$0.log"; echo >> "$0.log"; echo 1')(table).tolist() == [True, True]
-    assert (tmp_path / "program.sh.log").read_text() == "True|1.0|1|7|b|Ann Lee|1|\nFalse|0.5|2||a||x|\n"
+    assert (tmp_path / "program.sh.log").read_text() == "True|1|1|7|b|Ann Lee|1|\nFalse|0.5|2||a||x|\n"
 
 
 def test_missing_values_and_the_text_that_stands_for_them(tmp_path):
@@ -171,6 +171,13 @@ def test_missing_values_and_the_text_that_stands_for_them(tmp_path):
     for command in (program(tmp_path, "echo 1"), CommandModel([sys.executable, "-c", "print(1, 1)"])):
         with pytest.raises(SoftwareError, match="column 'name' holds the text '', which stands for missing values"):
             command(table)
+
+
+def test_whole_numbers_beside_missing_ones_have_no_point():
+    code = "import sys; text = sys.stdin.read(); sys.exit(text)"
+    table = pd.DataFrame({"children": [2, None, 1e20, np.inf], "share": [0.25, 1.0, 0.1, -0.0]})
+    with pytest.raises(SoftwareError, match=r"children,share\n2,0\.25\n,1\n100000000000000000000,0\.1\ninf,0$"):
+        CommandModel([sys.executable, "-c", code])(table)
 
 
 def test_no_row_is_no_call():

@@ -220,9 +220,11 @@ def compare(
         if case.weights is not None or case.person is not None:
             raise ValueError(f"{name}: expected whole people, one decision each, found weights or persons")
     if _differ(case_a.pos_label, case_b.pos_label):
+        labels = [case.pos_label for case in (case_a, case_b)]
+        expected, found = ("none (scores speak for 1)" if label is None else repr(label) for label in labels)
         raise ValueError(
-            f"case_b: expected the pos_label of case_a, {case_a.pos_label!r}, found {case_b.pos_label!r}: what is "
-            "favourable for one model would count as unfavourable for the other"
+            f"case_b: expected the pos_label of case_a, {expected}, found {found}: what is favourable for one model "
+            "would count as unfavourable for the other"
         )
     common = [name for name in case_b.sensitive_features if name in case_a.sensitive_features]
     if not common:
@@ -265,9 +267,7 @@ def compare(
 
 def _differ(first, second) -> bool:
     """Return whether two favourable labels are different ones of one kind: a text may stand for a number."""
-    if first is None or second is None:
-        return False
-    first, second = map(_plain_label, (first, second))
+    first, second = (_plain_label(1 if label is None else label) for label in (first, second))  # scores speak for 1
     return type(first) is type(second) and first != second
 
 

@@ -39,9 +39,12 @@ MEASURES = {
     "loss_ratio": "individual fairness",
     "correlation": "FairTest",
 }
-ERRORS = "error_rate_difference"  # tested in subgroups by an audit, and of everyone where a rule asks for it
+ERRORS, CALIBRATION = "error_rate_difference", "calibration_difference"
+# Rates of everyone that are compared where a rule asks for them: audits look at errors in subgroups, and at calibration
+# where there is no model.
+ASKED_FOR = {ERRORS: "error rate", CALIBRATION: "calibration"}
 OF_TRUTH = ("true_positive_rate_difference", "false_positive_rate_difference", ERRORS)
-OF_LABELS = (*OF_TRUTH, "calibration_difference")
+OF_LABELS = (*OF_TRUTH, CALIBRATION)
 OF_NUMBERS = ("correlation", "mean_difference")
 DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 of a feature that the model does not get
 PATTERN = re.compile(r"\s*(\w+)\s*([<>])\s*([0-9.eE+-]+)\s*")
@@ -154,12 +157,14 @@ def _subject(finding: Finding) -> Subject:
 
 
 def _tested(report: Report, measure: str) -> list[Finding]:
-    """Return the findings of a measure that have a test and decide the verdict, and tests of everyone's error rates."""
+    """Return the findings of a measure that have a test and decide the verdict, and of what only rules ask for."""
     if measure in OF_TRUTH and why_no_error_rates(report.case):  # FairTest's subgroups are of these people alone
         return []
     found = list(report.tested.loc[report.tested["measure"].eq(measure), "finding"])
-    if measure == ERRORS and report.case.y_true is not None and report.case.task != "numbers":
-        found += run("rates", report.case, confidence_level=report.confidence_level, rates=["error rate"]).findings
+    is_new = measure == ERRORS or (measure == CALIBRATION and not found)
+    if is_new and report.case.y_true is not None and report.case.task != "numbers":
+        rates = [ASKED_FOR[measure]]
+        found += run("rates", report.case, confidence_level=report.confidence_level, rates=rates).findings
     return found
 
 
@@ -175,6 +180,8 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
         why = "there are no true labels"
     elif measure in OF_TRUTH and (known_only := why_no_error_rates(case)):
         why = known_only
+    elif measure == CALIBRATION and not case.has_scores:
+        why = "there are decisions, no scores"
     elif measure in DIRECT[1:] and report.verdict_on != "all":
         why = "it is tested on generated inputs, which decide nothing but with verdict_on='all'"
     elif measure == RATIO:

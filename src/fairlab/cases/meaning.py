@@ -1,6 +1,7 @@
 """What a model's answers mean: labels, scores or numbers, which of them is favourable, and by which threshold."""
 
 import difflib
+import unicodedata
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -457,9 +458,10 @@ def default_pos_label(labels: set):
 def spelled_alike(labels) -> list:
     """Return the first labels that are one in several spellings: "yes", "Yes " and "Y"; none if all are different.
 
-    They are alike without case and space, or a single letter is the first of just one other label.
+    They are alike without case and space and by Unicode's compatibility (an accent of its own, a space that does not
+    break), or a single letter is the first of just one other label.
     """
-    plain = {label: str(label).strip().casefold() for label in sorted(labels, key=str)}
+    plain = {label: unicodedata.normalize("NFKC", str(label)).strip().casefold() for label in sorted(labels, key=str)}
     words = {word for word in plain.values() if len(word) > 1 and word.isalpha()}
     meant = {letter: [word for word in words if word[0] == letter] for letter in plain.values() if len(letter) == 1}
     groups: dict[str, list] = {}
@@ -476,6 +478,8 @@ def two_spellings(name: str, groups) -> str:
 
 
 def quoted(labels) -> str:
-    """Return the first labels as they are written."""
+    """Return the first labels as they are written; in ASCII if some would look the same."""
     written = sorted(map(repr, labels))
+    if len({unicodedata.normalize("NFKC", each) for each in written}) < len(written):
+        written = sorted(map(ascii, labels))
     return ", ".join(written[:6]) + (", ..." if len(written) > 6 else "")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_float_dtype
 
 from fairlab.checks import check_count, check_flag, check_number, check_text
 
@@ -39,9 +40,10 @@ class CommandModel:
     command : sequence of str
         Program and arguments.
     by_row : bool
-        Whether it is called for each row, with its values as further arguments in the order of the columns, as Python
-        writes them: ``True``, ``1.0``, ``1``, text as it is; it then prints 1 for a favourable decision and 0 for any
-        other. Otherwise it gets all rows on its standard input and prints one number for each.
+        Whether it is called for each row, with its values as further arguments in the order of the columns; it then
+        prints 1 for a favourable decision and 0 for any other. Otherwise it gets all rows on its standard input and
+        prints one number for each. Either way values are written as Python does (``True``, ``0.5``), whole numbers
+        without a point, since a column of them with missing values is one of floats, and text as it is.
     timeout : float or None
         Seconds that one call may take: by default 600, by row 10.
     missing : str
@@ -97,6 +99,7 @@ class CommandModel:
         for name, column in inputs.items():
             if column.hasnans and (column.dropna().map(str) == self.missing).any():
                 raise SoftwareError(f"column {name!r} holds the text {self.missing!r}, which stands for missing values")
+        inputs = inputs.assign(**{name: _whole(column) for name, column in inputs.items() if is_float_dtype(column)})
         return self._decisions(inputs) if self.by_row else self._numbers(inputs)
 
     def _numbers(self, inputs) -> np.ndarray:
@@ -128,6 +131,14 @@ class CommandModel:
             program = " ".join(map(str, self.command))
             raise SoftwareError(f"{program} failed on input {' '.join(values)}: {error}") from error.__cause__
         return answer == "1"
+
+
+def _whole(column: pd.Series) -> pd.Series:
+    """Return a column of floats in which whole numbers are integers."""
+    with np.errstate(invalid="ignore"):
+        is_whole = column.to_numpy(dtype=float, na_value=np.nan) % 1 == 0
+    values = [int(value) if whole else value for value, whole in zip(column.array, is_whole, strict=True)]
+    return pd.Series(values, column.index, dtype=object)
 
 
 def _run(command: Sequence[str], timeout: float, given: str | None = None) -> str:
