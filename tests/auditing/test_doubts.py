@@ -313,6 +313,7 @@ def test_decisions_that_are_too_rare_for_what_is_ruled_out_are_said(selected, wi
     ("values", "is_said"),
     [
         (lambda rng, n: rng.integers(1, 13, n), True),
+        (lambda rng, n: pd.array(rng.integers(1, 13, n), dtype="int64[pyarrow]"), True),
         (lambda rng, n: rng.integers(1, 13, n).astype(str), False),
         (lambda rng, n: rng.integers(1, 6, n), False),  # each its own group
         (lambda rng, n: rng.integers(18, 70, n), False),

@@ -149,6 +149,20 @@ def test_impact_ratios_of_small_groups_are_judged_by_their_intervals():
     assert judged.failing == ["impact_ratio < 0.8: group d 0.24"]
 
 
+@pytest.mark.parametrize(("n", "fails"), [(29, True), (3, False)])
+def test_small_groups_are_tested_where_a_rule_asks_and_never_ruled_out(n, fails):
+    table = pd.DataFrame(
+        {"race": ["a", "b"] * 2_000 + ["c"] * n, "hired": [True, True, False, False] * 1_000 + [False] * n}
+    )
+    report = audit(Case.from_decisions(table, "hired", sensitive_features="race"), methods=["rates"])
+    why = f"race: fewer than 30 people are c ({n})."
+    assert report.verdict == "large differences ruled out" and f"Not compared: {why}" in report.summary
+    judged = judge(report, rules=[Rule.of("selection_rate_difference > 0.1")])
+    assert ([*map(len, judged.failing)] != [], judged.not_judged) == (fails, [])
+    assert all("selection rate of c is 50.0 percentage points lower" in text for text in judged.failing)
+    assert judge(report, require_within=True).not_judged == [why]
+
+
 def test_groups_beyond_those_that_are_compared_are_not_judged():
     report = decided({f"g{k:02}": 50 for k in range(13)})
     why = "group: only the 12 largest groups are compared, not g12."

@@ -7,7 +7,9 @@ from datetime import datetime
 
 import joblib
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import feather, parquet
 
 from fairlab.auditing.loading import command_model, label, load_model, read_table
 
@@ -99,6 +101,18 @@ def read_column(column, kind):
     """Return a column of a file that has types of its own, read as another type."""
     pd.DataFrame({"a": column}).to_parquet("t.parquet")
     return read_table("t.parquet", {"a": kind})["a"].tolist()
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather"])
+def test_large_integers_beside_missing_ones_stay_what_they_are(tmp_path, name):
+    values = [2**60 + 1, None, 2**60 + 2]
+    table = pd.DataFrame({"id": pd.array(values, dtype="Int64"), "n": pd.array([1, None, 3], dtype="int64[pyarrow]")})
+    pyarrow_table = pa.Table.from_pandas(table).replace_schema_metadata()
+    write = feather.write_feather if name == "t.feather" else parquet.write_table
+    write(pyarrow_table, tmp_path / name)
+    found = read_table(tmp_path / name)
+    assert (found["id"].tolist()[::2], found["id"].isna().tolist()) == (values[::2], [False, True, False])
+    assert found["n"].dtype == float
 
 
 ENDINGS = {

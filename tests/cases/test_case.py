@@ -194,6 +194,7 @@ def test_few_rows_are_answered_by_one_thread_and_many_by_all():
         [0.0, 1.0, np.nan, 1e-300, -1.0, 2.0**53],
         [2**62, 2**62 + 1, -1, 0],
         np.array([2**63, 2**63 + 1, 0], dtype=np.uint64),
+        *(pd.array([2**53, 2**53 + 1, None, 0], dtype=f"{kind}64[pyarrow]") for kind in ("int", "uint")),
         [True, False],
         pd.array(["x", None, "y"], dtype="string"),
     ],
@@ -535,6 +536,7 @@ NOISE = np.random.default_rng(0)
         lambda rows: rows["x"].groupby(rows["sex"]).rank(pct=True) > 0.5,
         lambda rows: np.arange(len(rows)) < len(rows) / 2,
         lambda rows: rows["x"] > (1_000_000 if len(rows) == 1 else 20),
+        lambda rows: rows.duplicated(),
         lambda rows: NOISE.random(len(rows)) < 0.5,
         lambda rows: rows["x"] > rows["x"].mean() + 20 * (len(rows) == 1) + NOISE.normal(0, 20),
     ],
@@ -548,6 +550,14 @@ def test_a_model_that_goes_by_its_batch_or_by_chance_is_noticed(model, n):
         case = Case(model, table, sensitive_features="sex")
     assert not case.queries.is_deterministic
     assert case.queries.n_queries == n + case.queries.n_repeated <= n + 1000
+
+
+@pytest.mark.parametrize("copied", [lambda rows: ~rows.duplicated(keep=False), lambda rows: rows["x"].rank() > 100])
+def test_a_model_that_goes_by_its_batch_decides_on_the_whole_table(copied):
+    table = pd.DataFrame({"sex": ["f", "m"] * 150, "x": np.random.default_rng(0).integers(0, 300, 300)})
+    with pytest.warns(UserWarning, match="goes by the rest of a batch"):
+        case = Case(copied, table, sensitive_features="sex", pos_label=True)
+    assert (case.decide() == copied(table)).all()
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
@@ -566,7 +576,7 @@ def test_people_who_are_alike_do_not_share_the_draw_of_a_noisy_model():
         case = Case(lambda rows: NOISE.random(len(rows)) < 0.5, table, sensitive_features="sex", pos_label=True)
     assert (abs(case.decide().reshape(500, 2).mean(axis=0) - 0.5) < 0.15).all(), "four draws for 1,000 people before"
     assert (case.decide() == case.decide()).all() and (case.sample(10).decide().shape == (10,))
-    assert case.queries.n_for_case == case.queries.n_queries == 1_000 + case.queries.n_repeated
+    assert case.queries.n_for_case == case.queries.n_queries == 4 + case.queries.n_repeated + 1_000
     with pytest.warns(UserWarning, match="not deterministic"):
         case = Case(lambda rows: NOISE.normal(size=len(rows)), table, sensitive_features="sex")
     assert len(set(case.number())) == 1_000

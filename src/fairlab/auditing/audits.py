@@ -128,8 +128,8 @@ def audit(
 
     Notes
     -----
-    A method that cannot assess a case, or a part of it, says so in the report. An error inside a method or of the
-    model is raised, with a note that says which method it was.
+    A method that cannot assess a case, or a part of it, says so in the report, also where the model fails on rows that
+    the method made. An error inside a method is raised, with a note that says which method it was.
 
     Examples
     --------

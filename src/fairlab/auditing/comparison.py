@@ -23,6 +23,7 @@ from fairlab.cases import Case, Feature, Result
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import few, listed
 from fairlab.cases.method import CASE
+from fairlab.cases.queries import row_keys
 from fairlab.checks import FRACTION, checked, is_number
 from fairlab.statistics import difference_bounds, exclusive_correlation, holm, smallest_level
 
@@ -337,8 +338,7 @@ def _is_in_order(case: Case) -> bool:
     n = len(case.table)
     if case.model is not None or not case.table.index.equals(pd.RangeIndex(n)):
         return False
-    rows = pd.util.hash_pandas_object(case.table, index=False).to_numpy()
-    decided = pd.DataFrame({"row": rows, "decided": case.decide()})
+    decided = pd.DataFrame({"row": row_keys(case.table), "decided": case.decide()})
     whole = decided if case.y_true is None else decided.assign(true=case.y_true, known=case.labelled)
     for known in (decided, whole):
         codes = known.groupby(list(known)).ngroup().to_numpy()

@@ -9,6 +9,7 @@ from fairlab.cases import Case, Feature
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, percent
 from fairlab.cases.groups import missing_groups
+from fairlab.cases.queries import row_keys
 from fairlab.checks import is_number
 from fairlab.statistics import difference_bounds
 
@@ -88,7 +89,7 @@ def _of_copies(case: Case) -> list[str]:
     if len(case.table) < case.n_given or case.person is not None or case.weights is not None:
         return []
     parts = [case.table, case.record] if case.record is not None else [case.table]
-    hashed = [pd.util.hash_pandas_object(part, index=False).to_numpy() for part in parts]
+    hashed = [row_keys(part) for part in parts]
     rows = pd.DataFrame(dict(enumerate([*hashed, *([] if case.y_true is None else [case.y_true, case.labelled])])))
     times = rows.value_counts(dropna=False).to_numpy()
     n_copies = int(np.gcd.reduce(times))
@@ -105,7 +106,9 @@ def _of_codes(case: Case) -> list[str]:
     said = []
     for name in case.sensitive_features:
         column = case.table[name]
-        if not is_number(column) or column.nunique() > MOST_CODES or (column.dropna() % 1 != 0).any():
+        if not is_number(column) or column.nunique() > MOST_CODES:
+            continue
+        if (column.dropna().to_numpy(dtype=float) % 1 != 0).any():
             continue
         groups = case.groups(name)
         is_cut = Feature.groups(name, column).edges is not None

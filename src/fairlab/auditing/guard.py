@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from fairlab.auditing.audits import run
 from fairlab.auditing.report import UNDECIDED, Report
 from fairlab.auditing.wording import comparable, line, settled_by
-from fairlab.cases import Finding
+from fairlab.cases import Finding, MethodResult
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, listed
 from fairlab.checks import check_number, suggestion
@@ -42,9 +42,10 @@ MEASURES = {
 ERRORS, CALIBRATION = "error_rate_difference", "calibration_difference"
 # Rates of everyone that are compared where a rule asks for them: audits look at errors in subgroups, and at calibration
 # where there is no model.
-ASKED_FOR = {ERRORS: "error rate", CALIBRATION: "calibration"}
+ASKED_FOR = (ERRORS, CALIBRATION)
 OF_TRUTH = ("true_positive_rate_difference", "false_positive_rate_difference", ERRORS)
 OF_LABELS = (*OF_TRUTH, CALIBRATION)
+OF_GROUPS = ("selection_rate_difference", *OF_LABELS)
 OF_NUMBERS = ("correlation", "mean_difference")
 DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 of a feature that the model does not get
 PATTERN = re.compile(r"\s*(\w+)\s*([<>])\s*([0-9.eE+-]+)\s*")
@@ -156,16 +157,25 @@ def _subject(finding: Finding) -> Subject:
     return Subject(finding.measure, finding.who, finding.where)
 
 
-def _tested(report: Report, measure: str) -> list[Finding]:
+def _tested(report: Report, measure: str, *, any_size: bool = True) -> list[Finding]:
     """Return the findings of a measure that have a test and decide the verdict, and of what only rules ask for."""
     if measure in OF_TRUTH and why_no_error_rates(report.case):  # FairTest's subgroups are of these people alone
         return []
     found = list(report.tested.loc[report.tested["measure"].eq(measure), "finding"])
-    is_new = measure == ERRORS or (measure == CALIBRATION and not found)
-    if is_new and report.case.y_true is not None and report.case.task != "numbers":
-        rates = [ASKED_FOR[measure]]
-        found += run("rates", report.case, confidence_level=report.confidence_level, rates=rates).findings
+    if (asked := _asked_for(report, measure, any_size=any_size)) is not None:
+        found = [each for each in found if each.method != asked.method] + list(asked.findings)
     return found
+
+
+def _asked_for(report: Report, measure: str, *, any_size: bool = True) -> MethodResult | None:
+    """Return the tests that a rule asks group rates for, of groups of any size or of large ones; None if of none."""
+    case, did_run = report.case, "group rates" in [result.method for result in report.results]
+    is_asked = measure in OF_GROUPS if did_run else measure in ASKED_FOR
+    if not is_asked or case.task == "numbers" or (measure in OF_LABELS and case.y_true is None):
+        return None
+    options: dict = {"rates": [measure.removesuffix("_difference").replace("_", " ")]}
+    options |= {"fewest": 1} if any_size and measure != CALIBRATION else {}  # whose bounds are not those of few people
+    return run("rates", case, confidence_level=report.confidence_level, **options)
 
 
 def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, str]:
@@ -174,7 +184,8 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
     if measure == RATIO:
         known = {features for features, table in report.groups.items() if len(comparable(table)) > 1}
     else:
-        known = {listed(finding.sensitive_features) for finding in _tested(report, measure)}
+        tested = _tested(report, measure, any_size=False)  # the others can fail, and do not pass
+        known = {listed(finding.sensitive_features) for finding in tested}
     known |= set(case.unseen) if measure in DIRECT else set()
     if measure in OF_LABELS and case.y_true is None:
         why = "there are no true labels"
@@ -198,9 +209,11 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
             missed[name] = "it is no sensitive feature of this audit"
         else:
             missed[name] = why or " ".join(report.reasons(name, method)) or f"{method} made no test of it"
-    for title, reason in report.skipped:
-        if measure != RATIO and title == method and (name := _left_out_by(reason)):
-            missed.setdefault(name, f"{title}: {reason}")
+    asked = _asked_for(report, measure)
+    skipped = [why for title, why in report.skipped if title == method] if asked is None else asked.skipped
+    for reason in skipped:
+        if measure != RATIO and (name := _left_out_by(reason)):
+            missed.setdefault(name, f"{method}: {reason}")
     return missed
 
 

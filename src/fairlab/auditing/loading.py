@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.foreign import with_integers
 from fairlab.cases.meaning import PrintedLabel
 from fairlab.cases.tables.encoding import IDENTIFIER, MISSING
 from fairlab.checks import required
@@ -179,7 +180,7 @@ def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, text
         raise ValueError(f"table: expected a file that ends with one of {known}, found {path}")
     try:
         if ending in BINARY:
-            table = getattr(pd, BINARY[ending])(path)
+            table = _from_arrow(path, ending)
         else:
             with PACKED[packing](path, "rt", encoding="utf-8-sig", newline="") as stream:
                 table = _texts(stream, SEPARATORS[ending])
@@ -217,9 +218,17 @@ def _open_xz(path, mode, **options):
     return lzma.open(path, mode, **options)
 
 
+def _from_arrow(path: Path, ending: str) -> pd.DataFrame:
+    """Return the table of a Parquet or Feather file; large integers beside missing ones stay what they are."""
+    import narwhals
+
+    table = required("pyarrow.feather" if ending == ".feather" else "pyarrow.parquet").read_table(path)
+    return with_integers(table.to_pandas(), narwhals.from_native(table))
+
+
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PACKED: dict[str, Callable] = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": _open_xz, ".zip": _open_zip}
-BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather"}
+BINARY = (".parquet", ".pq", ".feather")
 
 
 def _texts(stream, separator: str) -> pd.DataFrame:

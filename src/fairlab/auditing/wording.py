@@ -62,16 +62,19 @@ def lines(report) -> list[tuple[str, str]]:
                 ("Who loses", _who_loses(report)),
                 ("Comparisons", _answers(report)),
                 ("Could be missed", _unseen(report)),
-                (
-                    "Not compared",
-                    " ".join(dict.fromkeys(why for _, why in report.skipped if getattr(why, "left_out", ()))),
-                ),
+                ("Not compared", _left_out(report)),
                 ("Generated inputs", _on_inputs(report)),
                 ("Next", _next(report)),
             )
             if said
         ),
     ]
+
+
+def _left_out(report) -> str:
+    """Return which groups of features that were assessed were not compared."""
+    reasons = dict.fromkeys(why for _, why in report.skipped if getattr(why, "left_out", ()))
+    return " ".join(why for why in reasons if not {*why.sensitive_features} <= report.not_assessed.keys())
 
 
 def rates(report) -> list[tuple[str, str]]:

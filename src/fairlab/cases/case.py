@@ -193,7 +193,8 @@ class Case:
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
         self.y_true = self._model.settle(self._rows(None), labels, pos_label, decision_threshold)
-        # Of a noisy model a draw for each person: people who are alike are not decided together.
+        # Of a noisy model a draw for each person: people who are alike are not decided together. One that goes by the
+        # rest of a batch gets the whole table.
         self._drawn = None
         if not self.queries.is_deterministic:
             self._drawn = self.queries.draw(*self._model.decision_question, self._rows(None))

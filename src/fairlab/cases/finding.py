@@ -255,7 +255,7 @@ class Reason(str):
     sensitive_features : tuple of str
         Those that it is about; none if it is about all.
     left_out : tuple of str
-        Groups that were large enough, and were not compared because there are too many.
+        Groups of one feature that were not compared because they are small, or because there are too many.
     """
 
     sensitive_features: tuple[str, ...] = ()

@@ -153,14 +153,19 @@ def in_pandas(frame) -> pd.DataFrame:
     Integers that floats do not hold stay integers, and categories without an order are sorted: theirs may be that in
     which rows come.
     """
-    found = frame.to_pandas()
-    for name, dtype in frame.schema.items():
-        column = found[name]
-        if dtype.is_integer() and column.dtype.kind == "f" and column.abs().max() >= 2**53:
-            kind = "UInt64" if dtype.is_unsigned_integer() else "Int64"
-            found[name] = pd.array(frame[name].to_list(), dtype=kind)
-        elif isinstance(column.dtype, pd.CategoricalDtype) and not column.cat.ordered:
+    found = with_integers(frame.to_pandas(), frame)
+    for name, column in found.items():
+        if isinstance(column.dtype, pd.CategoricalDtype) and not column.cat.ordered:
             found[name] = column.cat.reorder_categories(sorted(column.cat.categories))
+    return found
+
+
+def with_integers(found: pd.DataFrame, frame) -> pd.DataFrame:
+    """Return what pandas made of a frame of narwhals with the integers that floats do not hold as they are there."""
+    for name, dtype in frame.schema.items():
+        if dtype.is_integer() and name in found and found[name].dtype.kind == "f" and found[name].abs().max() >= 2**53:
+            kind = "UInt64" if dtype.is_unsigned_integer() else "Int64"
+            found[name] = pd.Series(frame[name].to_list(), found.index, dtype=kind)
     return found
 
 

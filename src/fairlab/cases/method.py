@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -12,6 +12,7 @@ from fairlab.cases.case import Case
 from fairlab.cases.decisions import NO_MODEL, NoModelError
 from fairlab.cases.finding import Finding, MethodResult, Reason, few, listed
 from fairlab.cases.queries import BudgetSpentError, DeadlineError
+from fairlab.cases.schema import ModelFailedError
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_kind, checked
 
 # What a method may need of a case, and the one sentence that says that it is not there.
@@ -66,7 +67,7 @@ class Examination:
     skipped: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def skip(self, reason: str, *sensitive_features: str, left_out: Sequence[str] = ()) -> None:
+    def skip(self, reason: str, *sensitive_features: str, left_out: Iterable[str] = ()) -> None:
         """Note what could not be assessed, and why; by which sensitive features, if not by any, and of which groups."""
         self.skipped.append(Reason.about(reason, sensitive_features, left_out))
 
@@ -105,8 +106,10 @@ class Examination:
         return [(group, others) for group in large.index if group in kept and sizes.sum() - sizes[group] >= fewest]
 
     def _large(self, features, sizes, fewest) -> list:
-        if small := [f"{group} ({size})" for group, size in sizes.items() if 0 < size < fewest]:
-            self.skip(f"{listed(features)}: fewer than {fewest} people are {few(small)}.", *features)
+        if small := {str(group): size for group, size in sizes.items() if 0 < size < fewest}:
+            named = few([f"{group} ({size})" for group, size in small.items()])
+            left_out = small if len(features) == 1 else ()  # of two features many a group is small
+            self.skip(f"{listed(features)}: fewer than {fewest} people are {named}.", *features, left_out=left_out)
         return [group for group in sizes.index if sizes[group] >= fewest]
 
     def variable(self, *, besides=(), advice: str = "") -> list[str]:
@@ -222,6 +225,8 @@ class Method(ABC):
             examination.skip(NO_MODEL)
         except DeadlineError:
             examination.skip(LATE)
+        except ModelFailedError as error:
+            examination.skip(f"The model cannot be queried with other values; {error}.")
         except BudgetSpentError:
             spent = f"{budget:,} {'query' if budget == 1 else 'queries'}"
             examination.skip(f"its share of the budget, {spent}, was spent before it came to an answer.")

@@ -19,7 +19,7 @@ from fairlab.cases.finding import few
 from fairlab.cases.foreign import from_other_library
 from fairlab.cases.meaning import finite, interpret, reach
 from fairlab.cases.queries import Queries
-from fairlab.cases.schema import CaseError, case_errors, check_size, check_values
+from fairlab.cases.schema import CaseError, ModelFailedError, case_errors, check_size, check_values
 from fairlab.checks import align, check_number
 
 LABELS = (str, bytes, Real, np.bool_)
@@ -289,13 +289,14 @@ class ModelAdapter:
         except CaseError:
             raise
         except (Exception, SystemExit) as error:  # one that ends the process would choose the exit status
-            which = "the rows of the table"
+            which, kind = "the rows of the table", CaseError
             if self.queries.n_for_case:  # the case is made
+                kind = ModelFailedError
                 first = rows.iloc[0] if isinstance(rows, pd.DataFrame) else rows[0]
                 row = few([f"{name} {value}" for name, value in pd.Series(first).items()])
                 which = f"rows that a method made, or asks more about, such as {row}"
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            raise CaseError(f"model: fails on {which}: {reason}") from error
+            raise kind(f"model: fails on {which}: {reason}") from error
 
     def _warn(self, text: str) -> None:
         self.warnings.append(text)

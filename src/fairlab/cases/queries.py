@@ -227,9 +227,9 @@ class Queries:
     def repeat(self, question: str, answer: Callable, rows: pd.DataFrame) -> float:
         """Send some rows a second time, in other batches, and return the share that is answered otherwise.
 
-        The rows of the case are those whose answers are cached now. Of the rows sorted by their answers, the lower and
-        the upper half are a batch each, and so are the lowest and the highest alone: a model that ranks or standardises
-        the rows of a batch answers these otherwise.
+        The rows of the case are those whose answers are cached now. Of the rows sorted by their answers, the lower half
+        is a batch, the upper half another in which each row stands twice, and so are the lowest and the highest alone:
+        a model that ranks or standardises the rows of a batch, or looks for copies, answers some of these otherwise.
 
         Parameters
         ----------
@@ -240,14 +240,16 @@ class Queries:
         """
         in_time = int(REPEAT_SECONDS / max(self.seconds_per_row, 1e-9))
         n = min(ROWS_REPEATED, max(len(rows), FEWEST_REPEATED), max(10, in_time))
-        some = np.resize(np.random.default_rng(0).permutation(len(rows)), n)
+        some = np.resize(np.random.default_rng(0).permutation(len(rows)), -(-2 * n // 3))
         first = self.answers(question, answer, rows.iloc[some])
         order = np.argsort(first, kind="stable")
-        parts = np.array_split(some[order], [1, n // 2, n - 1])
-        self._count(n, n)
-        again = self._send(answer, [rows.iloc[part].reset_index(drop=True) for part in parts])
-        changed = ~np.isclose(first[order], again, rtol=1e-4, atol=1e-5 * np.median(np.abs(first)))  # in any unit
-        self.n_for_case, self.n_repeated, self.is_deterministic = self.n_queries, n, not changed.any()
+        lowest, lower, upper, highest = np.array_split(order, [1, len(order) // 2, len(order) - 1])
+        parts = [lowest, lower, np.tile(upper, 2), highest]
+        sent = np.concatenate(parts)
+        self._count(len(sent), len(sent))
+        again = self._send(answer, [rows.iloc[some[part]].reset_index(drop=True) for part in parts])
+        changed = ~np.isclose(first[sent], again, rtol=1e-4, atol=1e-5 * np.median(np.abs(first)))  # in any unit
+        self.n_for_case, self.n_repeated, self.is_deterministic = self.n_queries, len(sent), not changed.any()
         self._of_case = {name: len(known) for name, known in self._answers.items()}
         return float(changed.mean())
 
@@ -256,11 +258,11 @@ class Queries:
         return rows[~pd.Series(row_keys(rows)).duplicated().to_numpy()].reset_index(drop=True)
 
     def draw(self, question: str, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
-        """Return answers to all rows of a case, the cached one once and others to further rows that are the same."""
-        answers, further = self.answers(question, answer, rows), pd.Series(row_keys(rows)).duplicated().to_numpy()
-        if further.any():
-            answers[further] = self.send(answer, rows[further].reset_index(drop=True))
-            self.n_for_case = self.n_queries
+        """Return answers to all rows of a case, sent together: the cached ones if no two rows are the same."""
+        if not pd.Series(row_keys(rows)).duplicated().any():
+            return self.answers(question, answer, rows)
+        answers = self.send(answer, rows)
+        self.n_for_case = self.n_queries
         return answers
 
     def send(self, answer: Callable, rows: pd.DataFrame | np.ndarray) -> Any:
@@ -537,4 +539,8 @@ def row_keys(rows: pd.DataFrame) -> np.ndarray:
             own[name] = column.cat.codes
         elif pd.api.types.is_object_dtype(column.dtype):
             own[name] = column.map(lambda value: f"{type(value).__name__} {value}", na_action="ignore")
+        elif isinstance(column.dtype, pd.ArrowDtype) and column.dtype.kind in "iu":
+            # Beside missing values they would be hashed as floats, which astype("Int64") makes of them, too.
+            known = column.fillna(0).to_numpy(dtype=f"{column.dtype.kind}8")
+            own[name] = pd.arrays.IntegerArray(known, column.isna().to_numpy())
     return pd.util.hash_pandas_object(rows.assign(**own), index=False).to_numpy().view(np.int64)

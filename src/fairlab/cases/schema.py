@@ -65,6 +65,10 @@ class CaseError(ValueError):
     """
 
 
+class ModelFailedError(CaseError):
+    """A model that answers for the people of its table, and fails on rows that a method made."""
+
+
 @contextmanager
 def case_errors(before: str = "", after: str = ""):
     """Make a CaseError of a TypeError, a ValueError or an OSError inside the block, with words around its message."""

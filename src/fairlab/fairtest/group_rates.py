@@ -10,7 +10,7 @@ from fairlab.cases import Finding
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, listed
 from fairlab.cases.method import Examination, Method
-from fairlab.checks import check_number
+from fairlab.checks import check_count, check_number
 from fairlab.fairtest.calibration import CALIBRATION, calibration_gap
 from fairlab.fairtest.rates import (
     BETWEEN,
@@ -65,6 +65,8 @@ class GroupRates(Method):
     mean_margin : float or None
         Of outcomes that are numbers the difference of means, in their unit, that is no finding, and that is small; by
         default half a hundredth of their standard deviation is no finding, and five hundredths are small.
+    fewest : int
+        People of a group, and of a group with such a true label, below which it is not compared.
     confidence_level : float
     random_state : int
 
@@ -93,11 +95,12 @@ class GroupRates(Method):
         *,
         rates: Collection[str] | None = None,
         mean_margin: float | None = None,
+        fewest: int = LEAST_RATED,
         confidence_level: float = 0.95,
         random_state: int = 0,
     ):
         super().__init__(confidence_level=confidence_level, random_state=random_state)
-        self.rates, self.mean_margin = rates, mean_margin
+        self.rates, self.mean_margin, self.fewest = rates, mean_margin, check_count(fewest, "fewest")
         if mean_margin is not None:
             check_number(mean_margin, "mean_margin", above=0)
 
@@ -122,7 +125,7 @@ class GroupRates(Method):
         for features in feature_sets(case):
             groups = counts.loc[BETWEEN.join(features)]
             sizes = people_of(groups, "selection rate").astype(int)
-            for names in examination.pairs_of_groups(features, sizes, LEAST_RATED, MOST_RATED):
+            for names in examination.pairs_of_groups(features, sizes, self.fewest, MOST_RATED):
                 own = groups.loc[names[0]]
                 rest = groups.loc[names[1]] if len(groups) == 2 else groups.sum() - own
                 for rate in rates:
@@ -148,10 +151,10 @@ class GroupRates(Method):
     def _calibration(self, examination, features, names) -> Iterator[Finding]:
         """Yield how much more often a label is favourable in one group than in the other at equal scores."""
         groups = examination.case.groups(*features)
-        gap = calibration_gap(examination.case, (groups == names[0]).to_numpy(), LEAST_RATED)
+        gap = calibration_gap(examination.case, (groups == names[0]).to_numpy(), self.fewest)
         if gap is None:
             examination.skip(
-                f"{features[0]}: {CALIBRATION} of {names[0]} was not compared, since fewer than {LEAST_RATED} people "
+                f"{features[0]}: {CALIBRATION} of {names[0]} was not compared, since fewer than {self.fewest} people "
                 f"with true labels, and with scores that occur in both groups, are {names[0]} or {names[1]}.",
                 features[0],
             )
@@ -190,10 +193,11 @@ class GroupRates(Method):
         if rate != "selection rate" and not own["labelled"] + rest["labelled"]:
             return
         people = [int(people_of(counts, rate)) for counts in (own, rest)]
-        if min(people) < LEAST_RATED:
+        if min(people) < self.fewest:
             who = names[int(np.argmin(people))]
-            few_people = f"fewer than {LEAST_RATED} people are {who} and their {MEANS[RATES[rate][1]]} ({min(people)})"
-            examination.skip(f"{listed(features)}: {few_people}.", *features)
+            few_people = f"fewer than {self.fewest} people" if self.fewest > 1 else "no people"
+            reason = f"{few_people} are {who} and their {MEANS[RATES[rate][1]]} ({min(people)})"
+            examination.skip(f"{listed(features)}: {reason}.", *features)
             return
         hits, totals = zip(*(effective_counts(counts, rate) for counts in (own, rest)), strict=True)
         yield rate_difference(
