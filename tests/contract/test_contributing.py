@@ -57,6 +57,25 @@ def test_the_paper_runs_and_is_judged(contributed):
     assert rows == {"heads": ("agrees", 5), "unfair": ("holds", None)}
 
 
+def test_the_data_set_is_loaded(contributed, tmp_path, monkeypatch):
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Adding a data set\n")[1]
+    registry = (contributed / "data_scripts" / "registry.yaml").read_text(encoding="utf-8")
+    for key, entry in zip(("groups", "variants"), re.findall(r"```yaml\n(.*?)```", section, re.DOTALL), strict=False):
+        own = textwrap.indent(textwrap.dedent("   " + entry.lstrip()), "  ")
+        registry = registry.replace(f"\n{key}:\n", f"\n{key}:\n{own}", 1)
+    write_text(contributed / "data_scripts" / "registry.yaml", registry)
+    script = "data_scripts/make_loans.py"
+    write_text(contributed / script, files_of_the_text("Adding a data set")[script])
+    write_text(
+        tmp_path / "loans/loans.csv", "sex,income,repaid\nwoman,1000,yes\nman,900,no\nwoman,500,no\nman,2000,yes\n"
+    )
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path))
+    assert "loans: 4 rows, SHA-256 b891cf32" in call(contributed, script, tmp_path / "out.csv")
+    assert call(contributed, "-m", "fairlab", "data", "fetch", "loans") == "loans: real, 4 rows from loans/loans.csv\n"
+    said = call(contributed, "-c", "import fairlab; print(fairlab.load('loans').target.tolist())")
+    assert said == "['yes', 'no', 'no', 'yes']\n"
+
+
 AUDIT = """
 import fairlab, pandas as pd
 people = pd.DataFrame({"sex": ["f", "m"] * 100, "points": range(200)})

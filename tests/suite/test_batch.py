@@ -126,6 +126,21 @@ def test_cores_go_to_what_would_take_longer_than_all_others(toy, monkeypatch):
     assert left_out._left() == "(3 of 3)", "what is left out takes no minutes"
 
 
+def test_the_time_left_follows_a_machine_that_is_slower_than_planned(toy, monkeypatch):
+    monkeypatch.setattr(batch.joblib, "cpu_count", lambda: 1)
+    names = [f"toy/e{number}" for number in range(8)]
+    for name in names:
+        add_experiment(toy, name.removeprefix("toy/"), more="minutes: {smoke: 0.1, quick: 1, paper: 1}\n")
+    found = batch._Batch(names, "smoke", 1, None)
+    assert found._left() == "(0 of 8, less than a minute left)"
+    found.done.update(names[:2])
+    found.started -= 4 * 60  # 2 planned as 0.2 took 3 minutes, the next runs for one
+    found.running[names[2]] = time.monotonic() - 60
+    assert found._left() == "(2 of 8, about 5 min left)", (
+        "0.5 planned minutes at (0.08 + 4) / (0.08 + 0.3) of them each"
+    )
+
+
 def test_a_batch_changes_no_file_of_the_project_and_removes_none_of_the_users(toy, monkeypatch):
     def git(*arguments):
         return subprocess.run(["git", *arguments], cwd=toy, check=True, capture_output=True, text=True).stdout

@@ -620,7 +620,8 @@ def test_numbers_are_counted_once_by_what_they_rest_on(toy):
     ]
     assert card.median_difference() == pytest.approx(0.35)  # of y, z, e and s
     parts = (
-        "off by over 10%: toy, own runs on real data (median 50.0%); toy, models",
+        "In 3 of the 4 groups of numbers below, more than half are off by over 10%: toy, own runs on real data (median",
+        "(median 50.0%); toy, models",
         "Exact or agreeing are 1 of 3 (own runs on real data), 0 of 1 (models and",
         "Of the 2 claims, 1 holds, 1 unsettled. Of those that hold, 1 rest on models and",
     )

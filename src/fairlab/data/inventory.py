@@ -232,7 +232,7 @@ def _tried(registry: Registry, name: str, keep_going: bool, requested: bool) -> 
         if not variant.make:
             return name, variant.source, "nothing to fetch"
         table, files, _ = prepare(variant, requested=requested)
-        return name, variant.source, f"{len(table):,} rows from {', '.join(files) or 'published counts'}"
+        return name, variant.source, f"{len(table):,} rows from {', '.join(files) or variant.make}"
     except DataError as error:
         if not keep_going:
             raise

@@ -40,6 +40,9 @@ def read(path: Path | str):
     ValueError
         If it is no notebook.
     """
+    if Path(path).is_dir():
+        inside = next((str(each) for each in sorted(Path(path).rglob("*.ipynb"))), "its notebook")
+        raise IsADirectoryError(f"{path}: expected a notebook, such as {inside}, found a folder")
     content = Path(path).read_bytes()
     try:
         notebook = nbformat.reads(content.decode(), as_version=4)

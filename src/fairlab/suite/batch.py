@@ -177,13 +177,13 @@ class _Batch:
     def _left(self) -> str:
         """Return how many experiments are done, and about how long the others will take."""
         now = time.monotonic()
-        spent = sum((now - since) / 60 * self.cores[name] for name, since in self.running.items())
-        took = (now - self.started) / 60 * self.all_cores - spent
+        took, planned = (now - self.started) / 60 * self.all_cores, sum(self.minutes.values())
         ended = self.done.union(self.failed)
-        left = sum(minutes for name, minutes in self.minutes.items() if name not in ended)
-        # Planned minutes count as much as those of one measured minute.
-        factor = (1 + took) / (1 + sum(self.minutes.values()) - left)
-        minutes = max(factor * left - spent, 0) / self.all_cores
+        left = {name: minutes for name, minutes in self.minutes.items() if name not in ended}
+        for name, since in self.running.items():
+            left[name] = max(left[name] - (now - since) / 60 * self.cores[name], 0)
+        behind, some = planned - sum(left.values()), min(planned / 10, 1)  # planned minutes that count as measured ones
+        minutes = (some + took) / max(some + behind, 1e-9) * sum(left.values()) / self.all_cores
         ahead = f", about {minutes:.0f} min left" if minutes >= 1 else ", less than a minute left" if left else ""
         return f"({len(ended)} of {len(self.names)}{ahead})"
 

@@ -14,6 +14,7 @@ from fairlab.themis.stopping import Fixed, Rule
 TITLE = "Themis"
 MEASURES = {"group": "demographic_parity_difference", "causal": "counterfactual_flip_rate"}
 EFFECTS = {"group": "demographic parity difference (largest − smallest)", "causal": "counterfactual flip rate"}
+DISTANCE = "mean largest distance of counterfactual outputs"
 GROUPS_AT_ONCE = 2_000
 REPETITIONS = 200  # of a bootstrap
 SHARES_AT_ONCE = 2_000_000  # shares drawn in one go

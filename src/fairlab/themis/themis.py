@@ -31,6 +31,7 @@ from fairlab.seeds import derive_seed
 from fairlab.statistics import bonferroni_level
 from fairlab.themis.draws import INPUTS, Comparison, UniformDraw
 from fairlab.themis.estimation import (
+    DISTANCE,
     EFFECTS,
     MEASURES,
     TITLE,
@@ -449,7 +450,10 @@ class Themis(BaseEstimator, Method):
     def _finding(self, measure: str, sensitive_features: str | Iterable[str]) -> Finding:
         [(row, evidence)] = self._estimate(measure, [self._positions(sensitive_features)], self._rule())
         numbers = (row["estimate"], row["low"], row["high"], np.nan)
-        return score_finding(measure, row["sensitive_features"], numbers, evidence(), row["samples"])
+        finding = score_finding(measure, row["sensitive_features"], numbers, evidence(), row["samples"])
+        if self.output_distance is None:
+            return finding
+        return replace(finding, effect=DISTANCE, measure="counterfactual_distance")
 
     def _positions(self, sensitive_features: str | Iterable[str]) -> list[int]:
         return self._checked(self._draw.schema.positions(sensitive_features))
