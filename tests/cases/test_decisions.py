@@ -145,6 +145,9 @@ def test_a_copy_of_the_decision_is_no_feature_without_a_word():
     with pytest.warns(UserWarning, match="hired tells every decision. If it is the decision itself"):
         case = Case.from_decisions(people, people["hired"].eq("yes").to_numpy(), sensitive_features="sex")
     assert "hired" in case.features
+    in_full = people.assign(hired=people["hired"].where(people["points"] % 3 > 0, people["hired"] + ", at once"))
+    with pytest.warns(UserWarning, match="hired tells every decision"):
+        Case.from_decisions(in_full, people["hired"].eq("yes").to_numpy(), sensitive_features="sex")
 
 
 WRONG = {  # a table as auditors have it, changed from one that is right: what is said of it

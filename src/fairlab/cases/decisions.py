@@ -27,6 +27,7 @@ IDENTIFIER = r"(?i:(.*[^a-z])?(id|uuid|key|person|number|nr|no))|.*[a-z](Id|ID)"
 NUMBER = r"[-+(]?\s*[^\w\s\[(]?\s*\d[\d.,' \u00a0]*\)?\s*([^\w\s\])]|[A-Z]{3})?"
 DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([T ].*)?"
 MOST_BY_CHANCE = 7.0  # pairs of rows that are alike, by chance; that there is none has a probability of 0.001
+ROWS_A_VALUE = 10  # from which on it is no chance that each of several values has one decision
 MOST_PARTS = 1_000  # of the unit that weights are multiples of
 
 
@@ -168,9 +169,9 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
                 f"{name} is {only}. If it follows from the "
                 "decision, leave it out of the features: people who are matched on it are decided alike."
             )
-        if len(values) == 2 and favourable is not None:
+        if favourable is not None and (len(values) == 2 or 2 < len(values) <= min(MAX_GROUP_VALUES, n / ROWS_A_VALUE)):
             pairs = pd.DataFrame({"feature": column.array, "decision": favourable}).drop_duplicates()
-            if len(pairs) == 2 and pairs["decision"].nunique() == 2:
+            if len(pairs) == len(values) and pairs["decision"].nunique() == 2:
                 yield (
                     f"{name} tells every decision. If it is the decision itself, or follows from it, leave it out of "
                     "the features: people who are matched on it are decided alike."
