@@ -10,8 +10,10 @@ Of labels that are rare at most scores no variance tells how many more there may
 those that exact ones of such labels give, of either group and of scores with mostly favourable and mostly unfavourable
 labels, added in squares (Zou and Donner 2008).
 
-Within a bin, groups differ in their scores, and so in their labels. That bias falls with the square of the number of
-bins, the error with the root of the number of people: there are so many bins that the bias is a small part of it.
+Within a bin, groups differ in their scores, and so in their labels: what is expected at the scores of each, on a line
+through the shares of the bins, is taken off. What is left of that bias falls with the square of the number of bins, the
+error with the root of the number of people: there are so many bins that it is a small part of the error. Bins are equal
+parts of both groups, each of which counts half, lest a small group at one end of the scores have only a few.
 """
 
 from dataclasses import dataclass, field
@@ -78,13 +80,15 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Calibrat
     weights = np.ones(len(rows)) if case.weights is None else case.weights[rows]
     person = np.arange(len(rows)) if case.person is None else case.person[rows]
     n_smaller = min(len(np.unique(person[side == which])) for which in (0, 1))
-    bins = _bins(case.score()[rows], max(LEAST_BINS, int(np.sqrt(2 * n_smaller))))
+    scores = case.score()[rows]
+    bins = _bins(scores, side, max(LEAST_BINS, int(np.sqrt(2 * n_smaller))))
     cells, n_bins = 2 * bins + side, int(bins.max()) + 1
 
     def sums(values):
         return np.bincount(cells, values, minlength=2 * n_bins).reshape(-1, 2)
 
     w, hits = sums(weights), sums(weights * truth)
+    by_score = _expected(scores, *(sums(of).sum(axis=1) for of in (weights, weights * scores, weights * truth)))
     each = np.unique(np.stack([cells, person]), axis=1)[0]  # cell of every person in it
     people = np.bincount(each, minlength=2 * n_bins).reshape(-1, 2)
     is_in_both = (people > 1).all(axis=1)
@@ -94,11 +98,12 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Calibrat
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
         shares, pooled = hits / w, (hits.sum(axis=1) / w.sum(axis=1))[:, None].repeat(2, axis=1)
+        differences = (shares - sums(weights * by_score) / w) @ [1, -1]
         strata = np.where(is_in_both, w.prod(axis=1) / w.sum(axis=1), 0.0)
         strata /= strata.sum()
         small = people / np.maximum(people - 1, 1)  # of the variance in a cell
         per_weight = strata[:, None] / w * np.array([1, -1]) * np.sqrt(small)
-    estimate = float((strata[is_in_both] * (shares[is_in_both] @ [1, -1])).sum())
+    estimate = float((strata * np.where(is_in_both, differences, 0.0)).sum())
     scale = np.where(rows_in, weights * per_weight.ravel()[cells], 0.0)
     around = np.bincount(person, scale * (truth - shares.ravel()[cells])) ** 2
     expected = pooled.ravel()[cells]
@@ -131,12 +136,20 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Calibrat
     )
 
 
-def _bins(scores: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return the number of everybody's score, or of the bin of more different ones: equal parts of all, by rank.
+def _bins(scores: np.ndarray, side: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return the number of everybody's score, or of the bin of more different ones: equal parts of groups, by rank.
 
-    Equal scores have the rank in their middle, so that a score of so many people as two bins shares its bin with none.
+    Each group counts half, so that where the smaller one is, bins are narrow for the larger one, too. Equal scores have
+    the rank in their middle, so that a score of so many people as two bins shares its bin with none.
     """
     codes, values = pd.factorize(scores, sort=True)
     if len(values) <= n_bins:
         return codes
-    return ((pd.Series(scores).rank().to_numpy() - 0.5) * n_bins / len(scores)).astype(int)
+    parts = np.bincount(codes, 0.5 / np.bincount(side)[side], minlength=len(values))
+    return np.minimum((parts.cumsum() - parts / 2) * n_bins, n_bins - 1).astype(int)[codes]
+
+
+def _expected(scores: np.ndarray, weights: np.ndarray, sums: np.ndarray, hits: np.ndarray) -> np.ndarray:
+    """Return the share of favourable labels at everybody's score, linear between the means of the bins."""
+    known = weights > 0
+    return np.interp(scores, sums[known] / weights[known], hits[known] / weights[known])
