@@ -63,6 +63,7 @@ def report(*results, table=None, model=people, **changes):
         table=table,
         sensitive_features=("sex",),
         features=tuple(table.columns),
+        groups=lambda name: pd.Series(["f", "m", *table[name].unique()], dtype="category"),
         n_given=len(table),
         person=None,
         task="numbers",  # without decisions there are no rates by group

@@ -201,6 +201,14 @@ def test_calibration_of_a_model_is_tested_where_a_rule_asks():
     assert said == [f"{rule[0]}, by sex: there are decisions, no scores"]
 
 
+def test_a_group_that_was_compared_in_the_baseline_and_is_gone_is_not_judged(tmp_path):
+    baseline = tmp_path / "before.json"
+    decided({"f": 40, "m": 41, "x": 42}).to_json(baseline)
+    assert judge(decided({"f": 40, "m": 41, "x": 42}), baseline=baseline).not_judged == []
+    said = "selection_rate_difference by group was tested in the baseline, and is not now: the table has no x"
+    assert judge(decided({"f": 40, "m": 41}), baseline=baseline).not_judged == [said]
+
+
 SMALL = {"where": "age < 30", "effect": "selection rate difference, f minus m"}
 
 

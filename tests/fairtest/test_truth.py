@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from scipy.stats import binom, entropy
 from statsmodels.stats.multitest import multipletests
 from truth import check, check_committed, main, tabulate
@@ -362,7 +363,26 @@ def count_decisions():
             for found in GroupRates(rates=["calibration"]).run(case).findings:
                 said = f"{design}, {n} people, calibration differs by {shift:g}: the interval holds the truth"
                 answers.append((said, found.low <= shift <= found.high, 0.95))
+    for sizes, means in SCORES_APART:
+        for number in range(N_TABLES):
+            case = calibrated(np.random.default_rng([number, *sizes]), sizes, means)
+            [found] = GroupRates(rates=["calibration"]).run(case).findings
+            said = f"{sizes[0]} and {sizes[1]} people, means of scores {means[0]} and {means[1]}"
+            answers.append((f"{said}: the interval of a calibrated score holds 0", found.low <= 0 <= found.high, 0.95))
     return tabulate(answers)
+
+
+# People of two groups and the means of their scores as log odds.
+SCORES_APART = (((1_000, 1_000), (-1, 1)), ((200, 200), (-1, 1)), ((4_000, 400), (-2, 0)), ((20_000, 400), (-3, 0)))
+
+
+def calibrated(rng, sizes, means):
+    """Return decisions with scores that are the probabilities of the true labels."""
+    score = expit(rng.normal(np.repeat(means, sizes), 1))
+    table = pd.DataFrame(
+        {"group": np.repeat(["a", "b"], sizes), "score": score, "label": rng.random(sum(sizes)) < score}
+    )
+    return Case.from_decisions(table, score > 0.5, sensitive_features="group", y_true="label", scores="score")
 
 
 # Whole audits of tables without a model: by how much more the first sex is selected at equal points, and how many.

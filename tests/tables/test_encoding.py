@@ -3,12 +3,16 @@ import signal
 import subprocess
 import sys
 import textwrap
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 pytest.importorskip("duckdb")
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from fairlab.cases.tables import (
     FilesError,
@@ -118,6 +122,41 @@ def test_what_only_later_rows_of_a_csv_have_is_read_as_where_it_is_read_into_mem
     expected = read_table(str(file))
     same(decoded(encode(file, tmp_path / "codes")), expected)
     assert expected["sex"].value_counts().to_dict() == {"f": 30_001, "m, or not": 1, "#N": 1}
+
+
+def test_kinds_of_a_csv_go_by_all_rows(tmp_path):
+    file, n = tmp_path / "x.csv", 25_000  # DuckDB guesses from the first 20,480 rows
+    ids = ["12345678901234567890", "12345678901234567891"]
+    early, late = ["1,true,1,5", "2,false,2,5"], [f"0.4,1,{ids[0]},5", f"2.6,0,{ids[1]},5"]
+    file.write_text("\n".join(["rating,ok,site,n", *early * n, *late * 10]) + "\n")
+    found = decoded(encode(file, tmp_path / "codes"))
+    assert found["rating"].value_counts().to_dict() == {1: n, 2: n, 0.4: 10, 2.6: 10}
+    assert found["ok"].value_counts().to_dict() == {"true": n, "false": n, "1": 10, "0": 10}
+    assert found["site"].value_counts().to_dict() == {"1": n, "2": n, ids[0]: 10, ids[1]: 10}
+    file.write_text("n\n" + "1\n" * n + "1_000\n")
+    refused("column 'n' holds 1_000, expected integers", file, tmp_path / "more")
+
+
+def test_long_decimals_without_places_are_integers(tmp_path):
+    values = [Decimal(12345678901234567890), Decimal(12345678901234567891), Decimal(7)] * 20
+    parquet.write_table(
+        pa.table({"site": pa.array(values, pa.decimal128(38, 0)), "n": range(60)}), tmp_path / "x.parquet"
+    )
+    about = meta_of(encode(tmp_path / "x.parquet", tmp_path / "codes"))
+    assert about["left_out"] == {"site": "holds integers that are equal as floats"}
+
+
+def test_columns_of_a_file_come_before_those_of_its_folders(tmp_path):
+    for year, name in (("x", "a"), ("y", "b")):
+        folder = tmp_path / f"sex={year}"
+        folder.mkdir()
+        pd.DataFrame({"sex": ["f", "m"] * 20, "n": range(40)}).to_parquet(folder / f"{name}.parquet")
+    files = str(tmp_path / "*" / "*.parquet")
+    assert decoded(encode(files, tmp_path / "codes"))["sex"].value_counts().to_dict() == {"f": 40, "m": 40}
+    deep = tmp_path / "year=2020" / "sex=x"
+    deep.mkdir(parents=True)
+    pd.DataFrame({"sex": ["f"], "n": [1]}).to_parquet(deep / "c.parquet")
+    refused("column 'sex' is in the file and in the name of its folder", deep / "c.parquet", tmp_path / "more")
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path):

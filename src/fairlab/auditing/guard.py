@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from fairlab.auditing.audits import run
 from fairlab.auditing.report import UNDECIDED, Report
 from fairlab.auditing.wording import comparable, line, settled_by
-from fairlab.cases import Finding, MethodResult
+from fairlab.cases import Case, Feature, Finding, MethodResult
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, listed
 from fairlab.checks import check_number, suggestion
@@ -431,16 +431,29 @@ def _open(report) -> list[tuple[Subject, str]]:
 
 def _not_again(report, before: list[dict], names: list[str]) -> list[tuple[Subject, str]]:
     """Return the tests of everyone by one sensitive feature that an earlier audit made, and this one did not."""
-    then: dict[str, dict] = {}
+    then: dict[str, dict[str, list[str]]] = {}
     for row in before:
         decides = row["population"] == "people" or report.verdict_on == "all"
         if decides and _is_whole(row) and row["p_value"] is not None and row["sensitive_features"] in names:
-            then.setdefault(row["measure"], {})[row["sensitive_features"]] = None
-    return [
-        (Subject(measure, name), f"{measure} by {name} was tested in the baseline, and is not now: {why}")
-        for measure, tested in then.items()
-        for name, why in _untested(report, measure, tested).items()
-    ]
+            group = row["effect"].partition(" difference, ")[2].rpartition(" minus ")[0]
+            then.setdefault(row["measure"], {}).setdefault(row["sensitive_features"], []).append(group)
+    known = {name: _names_of_groups(report.case, name) for name in report.case.sensitive_features}
+    found = []
+    for measure, tested in then.items():
+        missed = _untested(report, measure, tested)
+        for name, groups in tested.items():
+            if gone := [group for group in groups if group and known.get(name) and group not in known[name]]:
+                missed.setdefault(name, f"the table has no {listed(gone)}")
+        said = "was tested in the baseline, and is not now"
+        found += [(Subject(measure, name), f"{measure} by {name} {said}: {why}") for name, why in missed.items()]
+    return found
+
+
+def _names_of_groups(case: Case, name: str) -> set[str]:
+    """Return the groups of a sensitive feature; none of numbers, which each table cuts in its own way."""
+    if Feature.groups(name, case.table[name]).edges is not None:
+        return set()
+    return set(case.groups(name).dropna().astype(str))
 
 
 def _is_worse(finding: Finding, old: Mapping) -> bool:

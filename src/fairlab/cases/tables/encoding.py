@@ -24,7 +24,8 @@ BATCHES = 16  # between two saved states
 KEYS_AT_ONCE = 2**23
 MOST_REPEATED = 1_000  # digests of which it is looked whether their texts are different
 IDENTIFIER = r"\s*[+-]?0[0-9bBxX]"  # how one begins that is no number; of bits and hexadecimal ones, too
-BOOLEAN_WORDS = r"(?i)^\s*(yes|no|[yntf])\s*$"  # which DuckDB takes for true and false
+WHOLE, NUMBER = r"^\s*[+-]?[0-9]+\s*$", r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
+BOOLEANS = "'True', 'TRUE', 'true', 'False', 'FALSE', 'false'"  # DuckDB takes yes, no, 1 and 0 for some, too
 # What stands for no value in a CSV, beside nothing.
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
 NULLS = ", ".join(f"'{text}'" for text in MISSING)
@@ -223,13 +224,13 @@ def _kinds(connection, files, key=None, columns=None) -> dict[str, str]:
         with _reading(file):
             rows = connection.sql(f"describe from {_as_found(file)}").fetchall()
             _check_header(connection, file)
-        found = {name: KINDS.get(kind.partition("(")[0], f"values of the type {kind}") for name, kind, *_ in rows}
+        found = {name: _kind(kind) for name, kind, *_ in rows}
         needed = {name: kind for name, kind in found.items() if name != key and (columns is None or name in columns)}
-        for name in _no_values(connection, file, needed):
-            if found[name] == "integers":
+        for name, kind in _by_all_rows(connection, file, needed).items():
+            if kind == "identifiers":
                 identifiers.add(name)  # in other files none may begin with a zero
             else:
-                found[name] = "text"
+                found[name] = kind
         kinds = kinds or found
         if strange := kinds.keys() ^ found.keys():
             there, here = (files[0], file) if strange & kinds.keys() else (file, files[0])
@@ -259,23 +260,55 @@ def _check_header(connection, file) -> None:
         raise FilesError(f"{file}: has two columns {twice[0]!r}")
 
 
-def _no_values(connection, file, kinds) -> list[str]:
-    """Return the columns of a CSV that hold texts although DuckDB finds values in them.
+def _kind(type_: str) -> str:
+    """Return the kind of a type of DuckDB's; decimals without places are integers."""
+    name, _, rest = type_.partition("(")
+    return "integers" if name == "DECIMAL" and rest.endswith(",0)") else KINDS.get(name, f"values of the type {type_}")
 
-    They are numbers that begin with a zero, such as identifiers of places, and words other than true and false, such as
-    yes and no, which pandas reads as texts.
+
+def _by_all_rows(connection, file, kinds) -> dict[str, str]:
+    """Return the columns of a CSV of another kind than DuckDB finds in the first rows, as pandas reads all of them.
+
+    Identifiers are whole numbers of which one begins with a zero, or is beyond 64 bits; where all but some are whole,
+    they are numbers; words other than true and false, such as yes and no, are texts.
     """
-    texts = {"integers": f"^{IDENTIFIER}", "booleans": BOOLEAN_WORDS}
-    patterns = {name: texts[kind] for name, kind in kinds.items() if kind in texts}
-    if file.endswith(".parquet") or not patterns:
-        return []
-    found = ", ".join(
-        f"coalesce(bool_or(regexp_matches({quoted(name)}, {_text(pattern)})), false)"
-        for name, pattern in patterns.items()
-    )
-    with _reading(file):
-        [begin] = connection.sql(f"select {found} from {_as_found(file, 'all_varchar = true')}").fetchall()
-    return [name for name, is_so in zip(patterns, begin, strict=True) if is_so]
+    if file.endswith(".parquet"):
+        return {}
+
+    def asked(of: dict[str, list[str]]) -> dict[str, list[bool]]:
+        """Return for each column whether each condition holds in every row that has a value."""
+        if not of:
+            return {}
+        known = "filter (where {0} is not null and {0} not in (" + NULLS + "))"
+        queries = [
+            f"coalesce(bool_and({condition.format(quoted(name))}) {known.format(quoted(name))}, true)"
+            for name, conditions in of.items()
+            for condition in conditions
+        ]
+        with _reading(file):
+            [row] = connection.sql(
+                f"select {', '.join(queries)} from {_as_found(file, 'all_varchar = true')}"
+            ).fetchall()
+        held = iter(row)
+        return {name: [next(held) for _ in conditions] for name, conditions in of.items()}
+
+    is_whole, is_number, begins = (f"regexp_matches({{0}}, {_text(of)})" for of in (WHOLE, NUMBER, f"^{IDENTIFIER}"))
+    fits = f"(try_cast({{0}} as bigint) is not null or not {is_whole})"
+    conditions = {
+        "integers": [is_whole, f"not {begins}", fits],
+        "numbers": [is_whole],
+        "booleans": [f"{{0}} in ({BOOLEANS})"],
+    }
+    held = asked({name: conditions[kind] for name, kind in kinds.items() if kind in conditions})
+    found, mixed = {}, {}
+    for name, [first, *rest] in held.items():
+        if kinds[name] == "booleans":
+            found |= {} if first else {name: "text"}
+        elif (kinds[name] == "numbers" and first) or rest[:1] == [False] or (first and not all(rest)):
+            found[name] = "identifiers"
+        elif kinds[name] == "integers" and not first:
+            mixed[name] = [is_number]
+    return found | {name: "numbers" for name, [are_numbers] in asked(mixed).items() if are_numbers}
 
 
 def _wide(connection, rows, names) -> list[str]:
@@ -415,9 +448,26 @@ def _as_found(file, *options) -> str:
     """
     path = _text(escape(file))
     if file.endswith(".parquet"):
-        return f"read_parquet({', '.join((path, *options))})"
+        return f"read_parquet({', '.join((path, *_partition(file), *options))})"
     found = (f"nullstr = ['', {NULLS}]", "auto_type_candidates = ['boolean', 'bigint', 'double', 'varchar']")
     return f"read_csv({', '.join((path, *OF_CSV, *(options or found)))})"
+
+
+def _partition(file) -> list[str]:
+    """Return the option by which columns of a file come before those that its folders name, as in sex=f/part.parquet.
+
+    Raises
+    ------
+    FilesError
+        If some folders name columns of the file, and others do not.
+    """
+    named = {part.partition("=")[0] for part in Path(file).parts[:-1] if "=" in part}
+    if not named:
+        return []
+    own = named.intersection(required("pyarrow.parquet").read_schema(file).names)
+    if own and own != named:
+        raise FilesError(f"{file}: column {min(own)!r} is in the file and in the name of its folder; rename one")
+    return ["hive_partitioning = false"] if own else []
 
 
 def _rows(file, kinds, after=0) -> str:
@@ -432,7 +482,10 @@ def _rows(file, kinds, after=0) -> str:
         column = value = quoted(name)
         if kind != "text":
             said = f"error(concat({_text(f'column {name!r} holds ')}, {column}, ', expected {kind}'))"
-            value = f"coalesce(try_cast({column} as {CSV_TYPES[kind]}), {said})"
+            # By itself DuckDB would round 0.4, read 1_000 and take 1 for true.
+            fits = {"integers": f"regexp_matches({column}, {_text(WHOLE)})", "booleans": f"{column} in ({BOOLEANS})"}
+            fitting = fits.get(kind, f"not contains({column}, '_')")
+            value = f"coalesce(case when {fitting} then try_cast({column} as {CSV_TYPES[kind]}) end, {said})"
             value = f"case when {column} is null or {column} in ({NULLS}) then null else {value} end"
         columns.append(f"{value} as {column}")
     texts = _as_found(file, "all_varchar = true")
