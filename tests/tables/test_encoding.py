@@ -135,6 +135,8 @@ def test_kinds_of_a_csv_go_by_all_rows(tmp_path):
     assert found["site"].value_counts().to_dict() == {"1": n, "2": n, ids[0]: 10, ids[1]: 10}
     file.write_text("n\n" + "1\n" * n + "1_000\n")
     refused("column 'n' holds 1_000, expected integers", file, tmp_path / "more")
+    file.write_text("\n".join(["id,n", *(f"{k},1" for k in range(n)), "0.4,1"]) + "\n")
+    refused("column 'id' holds 0.4, expected integers", file, tmp_path / "keyed", key="id")
 
 
 def test_long_decimals_without_places_are_integers(tmp_path):

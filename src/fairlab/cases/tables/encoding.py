@@ -226,7 +226,7 @@ def _kinds(connection, files, key=None, columns=None) -> dict[str, str]:
             _check_header(connection, file)
         found = {name: _kind(kind) for name, kind, *_ in rows}
         needed = {name: kind for name, kind in found.items() if name != key and (columns is None or name in columns)}
-        for name, kind in _by_all_rows(connection, file, needed).items():
+        for name, kind in _by_all_rows(connection, file, needed, key if found.get(key) == "integers" else None).items():
             if kind == "identifiers":
                 identifiers.add(name)  # in other files none may begin with a zero
             else:
@@ -266,14 +266,20 @@ def _kind(type_: str) -> str:
     return "integers" if name == "DECIMAL" and rest.endswith(",0)") else KINDS.get(name, f"values of the type {type_}")
 
 
-def _by_all_rows(connection, file, kinds) -> dict[str, str]:
+def _by_all_rows(connection, file, kinds, key=None) -> dict[str, str]:
     """Return the columns of a CSV of another kind than DuckDB finds in the first rows, as pandas reads all of them.
 
     Identifiers are whole numbers of which one begins with a zero, or is beyond 64 bits; where all but some are whole,
     they are numbers; words other than true and false, such as yes and no, are texts.
+
+    Raises
+    ------
+    FilesError
+        If DuckDB would read what is none as a whole number: 0.4 as 0 in the key, or 1_000.
     """
     if file.endswith(".parquet"):
         return {}
+    rows = _as_found(file, "all_varchar = true")
 
     def asked(of: dict[str, list[str]]) -> dict[str, list[bool]]:
         """Return for each column whether each condition holds in every row that has a value."""
@@ -286,9 +292,7 @@ def _by_all_rows(connection, file, kinds) -> dict[str, str]:
             for condition in conditions
         ]
         with _reading(file):
-            [row] = connection.sql(
-                f"select {', '.join(queries)} from {_as_found(file, 'all_varchar = true')}"
-            ).fetchall()
+            [row] = connection.sql(f"select {', '.join(queries)} from {rows}").fetchall()
         held = iter(row)
         return {name: [next(held) for _ in conditions] for name, conditions in of.items()}
 
@@ -296,19 +300,38 @@ def _by_all_rows(connection, file, kinds) -> dict[str, str]:
     fits = f"(try_cast({{0}} as bigint) is not null or not {is_whole})"
     conditions = {
         "integers": [is_whole, f"not {begins}", fits],
-        "numbers": [is_whole],
+        "numbers": [is_whole, "not contains({0}, '_')"],
         "booleans": [f"{{0}} in ({BOOLEANS})"],
     }
-    held = asked({name: conditions[kind] for name, kind in kinds.items() if kind in conditions})
-    found, mixed = {}, {}
+    of = {name: conditions[kind] for name, kind in kinds.items() if kind in conditions}
+    held = asked(of | ({} if key is None else {key: [is_whole]}))
+    found, mixed, strange = {}, {}, []
     for name, [first, *rest] in held.items():
-        if kinds[name] == "booleans":
+        kind = kinds.get(name, "integers")
+        if kind == "booleans":
             found |= {} if first else {name: "text"}
-        elif (kinds[name] == "numbers" and first) or rest[:1] == [False] or (first and not all(rest)):
+        elif name == key:
+            strange += [] if first else [(name, is_whole)]
+        elif kind == "integers" and (not rest[0] or (first and not rest[1])):
             found[name] = "identifiers"
-        elif kinds[name] == "integers" and not first:
+        elif kind == "integers" and not first:
             mixed[name] = [is_number]
-    return found | {name: "numbers" for name, [are_numbers] in asked(mixed).items() if are_numbers}
+        elif kind == "numbers" and first:
+            found[name] = "identifiers"
+        elif kind == "numbers" and not rest[0]:
+            strange.append((name, is_number))
+    for name, [are_numbers] in asked(mixed).items():
+        found |= {name: "numbers"} if are_numbers else {}
+        strange += [] if are_numbers else [(name, is_number)]
+    for name, condition in strange[:1]:
+        column, expected = quoted(name), kinds.get(name, "integers")
+        query = (
+            f"select {column} from {rows} where {column} not in ({NULLS}) and not {condition.format(column)} limit 1"
+        )
+        with _reading(file):
+            [[text]] = connection.sql(query).fetchall()
+        raise FilesError(f"{file}: column {name!r} holds {text}, expected {expected}")
+    return found
 
 
 def _wide(connection, rows, names) -> list[str]:
@@ -482,10 +505,7 @@ def _rows(file, kinds, after=0) -> str:
         column = value = quoted(name)
         if kind != "text":
             said = f"error(concat({_text(f'column {name!r} holds ')}, {column}, ', expected {kind}'))"
-            # By itself DuckDB would round 0.4, read 1_000 and take 1 for true.
-            fits = {"integers": f"regexp_matches({column}, {_text(WHOLE)})", "booleans": f"{column} in ({BOOLEANS})"}
-            fitting = fits.get(kind, f"not contains({column}, '_')")
-            value = f"coalesce(case when {fitting} then try_cast({column} as {CSV_TYPES[kind]}) end, {said})"
+            value = f"coalesce(try_cast({column} as {CSV_TYPES[kind]}), {said})"
             value = f"case when {column} is null or {column} in ({NULLS}) then null else {value} end"
         columns.append(f"{value} as {column}")
     texts = _as_found(file, "all_varchar = true")
