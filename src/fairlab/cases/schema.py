@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from math import floor, prod
@@ -385,9 +386,9 @@ def check_values(values: Iterable, what: str) -> None:
         return
     for value in values:
         if not (is_missing(value) or isinstance(value, PLAIN_TYPES)):
-            advice = (
-                "; make it a number, as the age in years" if isinstance(value, datetime.date | np.datetime64) else ""
-            )
+            is_date = isinstance(value, datetime.date | np.datetime64)
+            advice = "; make it a number, as the age in years" if is_date else ""
+            advice = "; astype(float) makes numbers of them" if isinstance(value, Decimal) else advice
             raise CaseError(f"{what}: expected strings, booleans or numbers, found a {type(value).__name__}{advice}")
 
 
