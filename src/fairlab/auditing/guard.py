@@ -168,9 +168,9 @@ def _tested(report: Report, measure: str, *, any_size: bool = True) -> list[Find
 
 
 def _asked_for(report: Report, measure: str, *, any_size: bool = True) -> MethodResult | None:
-    """Return the tests that a rule asks group rates for, of groups of any size or of large ones; None if of none."""
+    """Return the tests a rule asks group rates for, beside the report's own of large groups; None if of none."""
     case, did_run = report.case, "group rates" in [result.method for result in report.results]
-    is_asked = measure in OF_GROUPS if did_run else measure in ASKED_FOR
+    is_asked = measure in OF_GROUPS if did_run and any_size else measure in ASKED_FOR
     if not is_asked or case.task == "numbers" or (measure in OF_LABELS and case.y_true is None):
         return None
     options: dict = {"rates": [measure.removesuffix("_difference").replace("_", " ")]}
