@@ -1,6 +1,7 @@
 """Cached trials: files that say what they are, computed once, in parallel, whatever is killed or damaged."""
 
 import importlib
+import math
 import os
 import platform
 import random
@@ -254,3 +255,15 @@ def test_what_another_process_has_done_meanwhile_is_not_done_again(tmp_path, mon
     log, other = tmp_path / "told", tmp_path / "cache" / f"{2:024}.trial"
     assert run(draw_while_another_works, TRIALS, {"told": log, "other": other}, cache=other.parent) == [0, 1, 2, 3, 4]
     assert log.read_text().split() == ["0", "1", "3", "4"]
+
+
+def process(trial):
+    return os.getpid()
+
+
+@pytest.mark.parametrize(("seconds", "alone"), [(math.inf, True), (0, False)])
+def test_workers_are_started_once_a_process_has_worked_for_some_seconds(tmp_path, monkeypatch, seconds, alone):
+    monkeypatch.setattr("fairlab.suite.trials._IS_WORKER", True)
+    monkeypatch.setattr("fairlab.suite.trials.SECONDS_ALONE", seconds)
+    computed_by = run(process, TRIALS, {}, cache=tmp_path, n_jobs=2)
+    assert [pid == os.getpid() for pid in computed_by] == [alone] * 5

@@ -8,6 +8,7 @@ only the trials that were running are computed again.
 import hashlib
 import inspect
 import io
+import math
 import os
 import pickle
 import sys
@@ -28,6 +29,7 @@ from fairlab.suite.seeds import Trial
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
+SECONDS_ALONE = 10.0  # of one core, that a process has used before it starts workers: to load costs each several
 WORKER_IDLE_SECONDS = 60
 KEY_LENGTH = 24
 DIGEST_BYTES = 32
@@ -177,10 +179,17 @@ def _found(files, name) -> dict[int, tuple[object, float]]:
 
 
 def _compute_all(call, tasks, n_jobs):
-    """Yield the number of trials of every task as it ends; by one worker, as which it was started, this process is."""
-    if n_jobs == 1 and _IS_WORKER:
-        for task in tasks:
-            yield _compute(call, *task)
+    """Yield the number of trials of every task as it ends.
+
+    A process that was started as workers are computes by itself; with several jobs, until it has used `SECONDS_ALONE`.
+    """
+    if _IS_WORKER:
+        end = math.inf if n_jobs == 1 else SECONDS_ALONE
+        while tasks and core_seconds() < end:
+            yield _compute(call, *tasks[0])
+            tasks = tasks[1:]
+        n_jobs = min(n_jobs, len(tasks))
+    if not tasks:
         return
     options = {
         "env": WORKER_ENVIRONMENT,
