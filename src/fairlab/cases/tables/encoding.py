@@ -24,8 +24,20 @@ BATCHES = 16  # between two saved states
 KEYS_AT_ONCE = 2**23
 MOST_REPEATED = 1_000  # digests of which it is looked whether their texts are different
 IDENTIFIER = r"\s*[+-]?0[0-9bBxX]"  # how one begins that is no number; of bits and hexadecimal ones, too
-WHOLE, NUMBER = r"^\s*[+-]?[0-9]+\s*$", r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
-BOOLEANS = "'True', 'TRUE', 'true', 'False', 'FALSE', 'false'"  # DuckDB takes yes, no, 1 and 0 for some, too
+# What texts of a CSV may be, as conditions of queries.
+CONDITIONS = {
+    "whole": r"regexp_matches({0}, '^\s*[+-]?[0-9]+\s*$')",
+    "number": r"regexp_matches({0}, '^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$')",
+    "plain": f"not regexp_matches({{0}}, '^{IDENTIFIER}')",
+    "of 64 bits": "try_cast({0} as bigint) is not null",
+    "without _": "not contains({0}, '_')",
+    "booleans": "{0} in ('True', 'TRUE', 'true', 'False', 'FALSE', 'false')",  # DuckDB takes yes, no, 1 and 0 for some
+}
+ASKED = {
+    "integers": ("whole", "plain", "of 64 bits", "number"),
+    "numbers": ("whole", "without _"),
+    "booleans": ("booleans",),
+}
 # What stands for no value in a CSV, beside nothing.
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
 NULLS = ", ".join(f"'{text}'" for text in MISSING)
@@ -277,60 +289,39 @@ def _by_all_rows(connection, file, kinds, key=None) -> dict[str, str]:
     FilesError
         If DuckDB would read what is none as a whole number: 0.4 as 0 in the key, or 1_000.
     """
-    if file.endswith(".parquet"):
+    of = {name: kind for name, kind in kinds.items() if kind in CSV_TYPES} | ({} if key is None else {key: "integers"})
+    if file.endswith(".parquet") or not of:
         return {}
-    rows = _as_found(file, "all_varchar = true")
-
-    def asked(of: dict[str, list[str]]) -> dict[str, list[bool]]:
-        """Return for each column whether each condition holds in every row that has a value."""
-        if not of:
-            return {}
-        known = "filter (where {0} is not null and {0} not in (" + NULLS + "))"
-        queries = [
-            f"coalesce(bool_and({condition.format(quoted(name))}) {known.format(quoted(name))}, true)"
-            for name, conditions in of.items()
-            for condition in conditions
-        ]
-        with _reading(file):
-            [row] = connection.sql(f"select {', '.join(queries)} from {rows}").fetchall()
-        held = iter(row)
-        return {name: [next(held) for _ in conditions] for name, conditions in of.items()}
-
-    is_whole, is_number, begins = (f"regexp_matches({{0}}, {_text(of)})" for of in (WHOLE, NUMBER, f"^{IDENTIFIER}"))
-    fits = f"(try_cast({{0}} as bigint) is not null or not {is_whole})"
-    conditions = {
-        "integers": [is_whole, f"not {begins}", fits],
-        "numbers": [is_whole, "not contains({0}, '_')"],
-        "booleans": [f"{{0}} in ({BOOLEANS})"],
-    }
-    of = {name: conditions[kind] for name, kind in kinds.items() if kind in conditions}
-    held = asked(of | ({} if key is None else {key: [is_whole]}))
-    found, mixed, strange = {}, {}, []
-    for name, [first, *rest] in held.items():
-        kind = kinds.get(name, "integers")
-        if kind == "booleans":
-            found |= {} if first else {name: "text"}
-        elif name == key:
-            strange += [] if first else [(name, is_whole)]
-        elif kind == "integers" and (not rest[0] or (first and not rest[1])):
+    rows, found = _as_found(file, "all_varchar = true"), {}
+    queries = [
+        f"coalesce(bool_and({CONDITIONS[what]}) filter (where {{0}} not in ({NULLS})), true)".format(quoted(name))
+        for name, kind in of.items()
+        for what in ASKED[kind]
+    ]
+    with _reading(file):
+        [row] = connection.sql(f"select {', '.join(queries)} from {rows}").fetchall()
+    held = iter(row)
+    for name, kind in of.items():
+        are, strange = {what: next(held) for what in ASKED[kind]}, None
+        if name == key:
+            strange = None if are["whole"] else "whole"
+        elif kind == "booleans":
+            found |= {} if are["booleans"] else {name: "text"}
+        elif kind == "numbers":
+            found |= {name: "identifiers"} if are["whole"] else {}
+            strange = None if are["without _"] else "number"
+        elif are["plain"] and are["whole"]:
+            found |= {} if are["of 64 bits"] else {name: "identifiers"}
+        elif are["plain"]:
+            found, strange = found | {name: "numbers"}, None if are["number"] else "number"
+        else:
             found[name] = "identifiers"
-        elif kind == "integers" and not first:
-            mixed[name] = [is_number]
-        elif kind == "numbers" and first:
-            found[name] = "identifiers"
-        elif kind == "numbers" and not rest[0]:
-            strange.append((name, is_number))
-    for name, [are_numbers] in asked(mixed).items():
-        found |= {name: "numbers"} if are_numbers else {}
-        strange += [] if are_numbers else [(name, is_number)]
-    for name, condition in strange[:1]:
-        column, expected = quoted(name), kinds.get(name, "integers")
-        query = (
-            f"select {column} from {rows} where {column} not in ({NULLS}) and not {condition.format(column)} limit 1"
-        )
-        with _reading(file):
-            [[text]] = connection.sql(query).fetchall()
-        raise FilesError(f"{file}: column {name!r} holds {text}, expected {expected}")
+        if strange:
+            column = quoted(name)
+            where = f"{column} not in ({NULLS}) and not {CONDITIONS[strange].format(column)}"
+            with _reading(file):
+                [[text]] = connection.sql(f"select {column} from {rows} where {where} limit 1").fetchall()
+            raise FilesError(f"{file}: column {name!r} holds {text}, expected {kind}")
     return found
 
 
