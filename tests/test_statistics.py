@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, entropy, multinomial, ncx2, norm, t
+from scipy.stats import binom, binomtest, entropy, multinomial, ncx2, norm, random_table, t
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from fairlab.statistics import (
     PairedErrors,
+    added_by_chance,
     bonferroni_level,
     correlation_bounds,
     correlation_bounds_by_sums,
@@ -18,6 +19,7 @@ from fairlab.statistics import (
     g_test,
     holm,
     information_bounds,
+    information_share,
     ratio_bounds,
     share_p_value,
     smallest_difference,
@@ -204,16 +206,33 @@ def nmi(shares):
         np.array([[0.33, 0.17], [0.30, 0.20]]),
         np.array([[0.49, 0.01], [0.25, 0.25]]),
         np.array([[0.3, 0.1], [0.2, 0.2], [0.05, 0.15]]),
+        *(share * np.eye(20) / 20 + (1 - share) / 400 for share in (0.3, 0.8, 1)),
+        np.repeat([[0.6, *[0.4 / 19] * 19], [0.9, *[0.1 / 19] * 19]], [10, 40], axis=0) / 50,
     ],
-    ids=["fair", "fair and rare", "weak", "strong", "three groups"],
+    ids=["fair", "fair and rare", "weak", "strong", "three groups", *(f"twenty, {i}" for i in range(3)), "a thousand"],
 )
 def test_information_is_held_at_the_stated_rate_and_zero_where_there_is_none(shares, n):
     runs = 2_000
     tables = np.random.default_rng(0).multinomial(n, shares.ravel(), size=runs).reshape(runs, *shares.shape)
     low, high, p_value = information_bounds(tables, confidence_level=0.95)
     truth = max(nmi(shares), 0)
-    assert ((low <= truth + 1e-12) & (truth <= high)).mean() >= binom.ppf(0.001, runs, 0.95) / runs
+    assert ((low <= truth + 1e-9) & (truth <= high + 1e-9)).mean() >= binom.ppf(0.001, runs, 0.95) / runs
     assert (low[p_value > 0.05] == 0).all()
+
+
+def test_information_of_rows_with_a_column_of_their_own_is_complete_however_few_they_are():
+    tables = np.eye(40) * np.array([2, 3, 100])[:, None, None]
+    assert information_share(tables) == pytest.approx(1)
+    low, high, _ = information_bounds(tables, confidence_level=0.95)
+    assert (high == 1).all() and 0.05 < low[0] < low[1] < low[2]
+
+
+@pytest.mark.parametrize("n", [30, 120, 1_000])
+def test_chance_adds_to_information_what_tables_with_the_same_margins_have_on_average(n):
+    rows, columns = (np.bincount(np.arange(n) ** 2 % k, minlength=k) for k in (31, 17))
+    rows, columns = rows[rows > 0], columns[columns > 0]
+    drawn = random_table(rows, columns).rvs(2_000, random_state=np.random.default_rng(0))
+    assert added_by_chance(drawn[0])[0] == pytest.approx(g_test(drawn)[0].mean(), rel=0.02)
 
 
 def test_bounds_of_a_correlation_by_hand():

@@ -8,11 +8,11 @@ statsmodels itself takes half a second to import and does not take arrays of lev
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cache, partial, reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, ndtr, ndtri, rel_entr, stdtr, stdtrit, xlogy
+from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, gammaln, ndtr, ndtri, rel_entr, stdtr, stdtrit, xlogy
 
 ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
 HALVINGS = 60
@@ -356,8 +356,31 @@ def ratio_bounds(hits: ArrayLike, totals: ArrayLike, *, confidence_level: float)
         return (low[..., 0, :] / high[..., 1, :]).min(axis=-1), (high[..., 0, :] / low[..., 1, :]).max(axis=-1)
 
 
+def information_share(tables: np.ndarray) -> np.ndarray:
+    """Return the mutual information over the smaller entropy, less what chance alone adds to it, from 0 to 1.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (..., n_rows, n_columns)
+        Counts.
+
+    Notes
+    -----
+    Chance adds most where there is no association, and the less the more the people are in few cells. Between the two
+    ends of `added_by_chance` it is shared out by the share itself, for which the equation is solved.
+    """
+    rows, columns, joint = entropies(tables)
+    n, (independent, occurring) = tables.sum(axis=(-2, -1)), added_by_chance(tables)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        above_chance = 2 * n * (rows + columns - joint) - independent
+        most = 2 * n * np.minimum(rows, columns) - independent + occurring
+        share = np.where(above_chance >= most, 1.0, above_chance / most)  # as where every row has its own column
+    known = (np.sign(tables.sum(axis=-1)).sum(axis=-1) > 1) & (np.sign(tables.sum(axis=-2)).sum(axis=-1) > 1)
+    return np.where(known, np.clip(share, 0, 1), 0.0)
+
+
 def information_bounds(tables: np.ndarray, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return bounds of the mutual information over the smaller entropy, and the p-value of the G test.
+    """Return bounds of the mutual information over the smaller entropy, and the p-value of Pearson's test.
 
     Parameters
     ----------
@@ -373,20 +396,70 @@ def information_bounds(tables: np.ndarray, *, confidence_level: float) -> tuple[
     Notes
     -----
     The G statistic of few or weakly associated people follows a noncentral chi-square distribution, which gives the
-    bounds. Where the estimate varies more than under that distribution, by the delta method, they are as much wider.
+    bounds: the lower one less what chance adds without any association, the upper one less what it adds to the cells
+    that occur. Where the estimate varies more than that distribution, by the delta method, they are as much wider.
     """
     rows, columns, _ = entropies(tables)
     smaller = np.minimum(rows, columns)
-    g, df, p_value = g_test(tables)
+    g, df, _ = g_test(tables)
+    p_value = np.where(df > 0, chdtrc(np.maximum(df, 1), _pearson(tables)), 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        scale, freedom, excess = 2 * tables.sum(axis=(-2, -1)) * smaller, np.maximum(df, 1), np.maximum(g - df, 0)
-        low = excess - chndtrinc(g, freedom, (1 + confidence_level) / 2)
-        high = chndtrinc(np.maximum(g, freedom), freedom, (1 - confidence_level) / 2) - excess
-        wider = np.maximum(_information_error(tables + ADDED) * scale / np.sqrt(2 * freedom + 4 * excess), 1)
-        low, high = (excess - wider * low) / scale, (excess + wider * high) / scale
+        scale = 2 * tables.sum(axis=(-2, -1)) * smaller
+        error = _information_error(tables + ADDED) * scale
+        bounds = []
+        for added, level in zip(added_by_chance(tables), (1 + confidence_level, 1 - confidence_level), strict=True):
+            excess, freedom = np.maximum(g - added, 0), np.maximum(added, 1)
+            wider = np.maximum(error / np.sqrt(2 * freedom + 4 * excess), 1)
+            bounds.append((excess + wider * (chndtrinc(np.maximum(g, freedom), freedom, level / 2) - excess)) / scale)
     known = (df > 0) & (smaller > 0)
-    low = np.where(known & (p_value <= 1 - confidence_level), np.clip(low, 0, 1), 0.0)
-    return low, np.where(known, np.clip(high, 0, 1), 1.0), p_value
+    low = np.where(known & (p_value <= 1 - confidence_level), np.clip(bounds[0], 0, 1), 0.0)
+    return low, np.where(known, np.clip(bounds[1], 0, 1), 1.0), p_value
+
+
+def _pearson(tables) -> np.ndarray:
+    """Return Pearson's statistic, which chance brings nearer to its distribution than G where there are many cells."""
+    expected = tables.sum(axis=-1)[..., :, None] * tables.sum(axis=-2)[..., None, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        parts = np.where(expected > 0, tables**2 * tables.sum(axis=(-2, -1))[..., None, None] / expected, 0.0)
+    return np.maximum(parts.sum(axis=(-2, -1)) - tables.sum(axis=(-2, -1)), 0)
+
+
+def added_by_chance(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what chance adds to the G statistic without any association, and to the cells that occur.
+
+    Both are the degrees of freedom where there are many people in every cell. The first is expected of tables with
+    these margins. The second goes by Miller and Madow (1955): one for each cell that occurs, less one for each row and
+    each column.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (..., n_rows, n_columns)
+        Counts.
+    """
+    rows, columns, n = tables.sum(axis=-1), tables.sum(axis=-2), tables.sum(axis=(-2, -1))[..., None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = rows[..., :, None] * columns[..., None, :] / n[..., None]
+        # Cells with these margins vary less than Poisson's by this share of the variance.
+        less = 1 - (1 - rows / n)[..., :, None] * (1 - columns / n)[..., None, :]
+    numbers, added, by_variance = _of_poisson()
+    cells = np.interp(expected, numbers, added) - less * np.interp(expected, numbers, by_variance)
+    occurring = np.sign(tables).sum(axis=(-2, -1)) - np.sign(rows).sum(axis=-1) - np.sign(columns).sum(axis=-1) + 1
+    return 2 * cells.sum(axis=(-2, -1)), occurring
+
+
+@cache
+def _of_poisson() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return expected numbers n; by how much the mean of N log N is above n log n; and what of it the variance adds.
+
+    Both are 0 for none, and near a half for many people. The last is the second term of Charlier's expansion.
+    """
+    few, many, n = np.geomspace(1e-6, 200, 1000), np.geomspace(201, 1e6, 100), np.arange(500)
+    share, of = np.exp(xlogy(n, few[:, None]) - few[:, None] - gammaln(n + 1)), xlogy(np.arange(502), np.arange(502))
+    means = share @ of[:-2] - xlogy(few, few), few / 2 * (share @ np.diff(of, 2))
+    added, by_variance = (
+        np.concatenate([[0], mean, 0.5 + c / many]) for mean, c in zip(means, (1 / 12, 0), strict=True)
+    )
+    return np.concatenate([[0], few, many]), added, by_variance
 
 
 def _information_error(tables):

@@ -39,6 +39,7 @@ from fairlab.statistics import (
     entropies,
     g_test,
     information_bounds,
+    information_share,
     ratio_bounds,
 )
 
@@ -322,8 +323,8 @@ class NMI(TableMetric):
     Notes
     -----
     P-values of up to 1,000 people are from Monte Carlo tables, unless "sound" with two groups and two outputs: exact.
-    Those of more people are from the G test; "sound" ones only where chance would put five people into every cell, of
-    two groups and two outputs a hundred.
+    Those of more people are from the G test, "sound" ones from Pearson's, and only where chance would put five people
+    into every cell, of two groups and two outputs a hundred.
 
     Examples
     --------
@@ -347,18 +348,13 @@ class NMI(TableMetric):
         It is that of the table less what chance alone adds; as published, that of the table with one added to every
         cell.
         """
-        added = self.variant == PUBLISHED
-        rows, columns, joint = entropies(tables + added)
-        information, smaller = rows + columns - joint, np.minimum(rows, columns)
-        if added:
-            return np.maximum(information, 0) / smaller
-        _, df, _ = g_test(tables)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = (information - df / (2 * tables.sum(axis=(-2, -1)))) / smaller
-        return np.where(df > 0, np.clip(share, 0, 1), 0.0)
+        if self.variant == SOUND:
+            return information_share(tables)
+        rows, columns, joint = entropies(tables + 1)
+        return np.maximum(rows + columns - joint, 0) / np.minimum(rows, columns)
 
     def sound(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return intervals that hold 0 where chance explains the table, and p-values of the G test."""
+        """Return intervals that hold 0 where chance explains the table, and p-values of Pearson's test."""
         return Interval(*information_bounds(statistics, confidence_level=confidence_level))
 
     def as_tested(self, interval: Interval, *, confidence_level: float) -> Interval:
