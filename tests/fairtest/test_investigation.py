@@ -204,6 +204,13 @@ def test_the_level_of_a_report_may_be_chosen(source):
     assert found == [True, False]
 
 
+@pytest.mark.parametrize(("variant", "shared"), [("sound", 0.05), ("published", 1 - 0.95**3)])
+def test_all_test_sets_of_a_source_share_one_level(people, variant, shared):
+    investigation = Investigation("gender", "offer", context=[]).fit(DataSource(people, budget=3, variant=variant))
+    levels = [investigation.test().significance for _ in range(3)]
+    assert 1 - np.prod(np.subtract(1, levels)) == pytest.approx(shared)
+
+
 @pytest.mark.parametrize("variant", ["sound", "published"])
 def test_several_investigations_share_one_test_set_and_the_correction(people, variant):
     several = [Investigation(name, "offer", context=[], metric=NMI()) for name in ("gender", "race")]

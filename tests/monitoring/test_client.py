@@ -503,7 +503,10 @@ def test_rows_of_a_call_that_were_stored_before_a_bad_one_are_counted_as_sent(mo
     assert found == (800, 200, 800) and connect().investigation(number)["decisions"] == 800
 
 
-def test_a_bad_row_of_one_call_does_not_lose_the_rows_of_others(monitor, connect):
+@pytest.mark.parametrize(
+    "changed", [lambda table: table.assign(town="t" * 300), lambda table: table.drop(columns="town")]
+)
+def test_a_bad_row_of_one_call_does_not_lose_the_rows_of_others(monitor, connect, changed):
     may_answer = threading.Event()
 
     @monitored(connect(lambda request: may_answer.wait(20) and None), monitor.register(), output="offer")
@@ -511,7 +514,8 @@ def test_a_bad_row_of_one_call_does_not_lose_the_rows_of_others(monitor, connect
         return table["age"] > 40
 
     for k in range(6):
-        predict(pd.DataFrame(decisions(2, seed=k)).assign(**({"town": "t" * 300} if k == 4 else {})))
+        table = pd.DataFrame(decisions(2, seed=k))
+        predict(changed(table) if k == 4 else table)
     may_answer.set()
     predict.sender.flush()
     assert (predict.sender.sent, predict.sender.failed) == (10, 2)

@@ -219,7 +219,7 @@ class Investigation(BaseEstimator):
 
     @checked(exact=check_flag, significance=FRACTION)
     def test(
-        self, *others: "Investigation", exact: bool = True, significance: float = SIGNIFICANCE
+        self, *others: "Investigation", exact: bool = True, significance: float | None = None
     ) -> AssociationReport:
         """Test the subgroups on an unused test set, and report on them (section 4.4).
 
@@ -235,8 +235,9 @@ class Investigation(BaseEstimator):
         exact : bool
             Whether small samples are tested by Monte Carlo, permutation and bootstrap. Otherwise all are tested by
             large-sample theory.
-        significance : float
-            Between 0 and 1.
+        significance : float or None
+            Level of this test set, between 0 and 1. None: one of 0.05, which all test sets of the source share, so that
+            of two each has 0.0253; as published, each has 0.05.
 
         Raises
         ------
@@ -251,6 +252,9 @@ class Investigation(BaseEstimator):
             check_is_fitted(one)
             if one.source_ is not self.source_:
                 raise ValueError("others: expected all fitted to one DataSource, found several")
+        if significance is None:
+            n_shares = 1 if self.source_.variant == PUBLISHED else self.source_.budget
+            significance = float(-np.expm1(np.log1p(-SIGNIFICANCE) / n_shares))
         level = bonferroni_level(self.source_.confidence_level_, len(several))
         with self.source_.lend_test_set() as columns:
             tested = [one._tested(columns, level, exact) for one in several]

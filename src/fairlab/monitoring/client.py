@@ -532,17 +532,25 @@ class _Sender:
                 self._changed.notify_all()
 
     def _send(self, tables) -> None:
+        if (
+            len({tuple(table.dtypes.items()) for table in tables}) > 1
+        ):  # joined, one would lack values
+            self._send_halves(tables)
+            return
         try:
             self._client.send(self._number, pd.concat(tables, ignore_index=True))
             self.sent += sum(map(len, tables))
         except Exception as error:  # a model must go on whatever the monitor says
             if len(tables) > 1 and getattr(error, "status", 0) is not None:  # one call's bad row is not another's
-                for half in (tables[: len(tables) // 2], tables[len(tables) // 2 :]):
-                    self._send(half)
+                self._send_halves(tables)
             else:
                 n_sent = getattr(error, "n_sent", 0)
                 self.sent += n_sent
                 self.fail(sum(map(len, tables)) - n_sent, error)
+
+    def _send_halves(self, tables) -> None:
+        for half in (tables[: len(tables) // 2], tables[len(tables) // 2 :]):
+            self._send(half)
 
     def fail(self, n_rows: int, error: Exception) -> None:
         """Count rows that were not sent."""
