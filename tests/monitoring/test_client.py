@@ -348,6 +348,12 @@ def test_whole_numbers_are_the_same_text_whether_or_not_others_are_missing(monit
     assert client.send(number, floats.assign(town=[1.0, 2, 2, 2]))["new"] == 4
 
 
+def test_two_columns_of_one_name_are_refused(monitor, connect):
+    table = pd.DataFrame(decisions(5))
+    with pytest.raises(ValueError, match="decisions: has two columns 'town'"):
+        connect().send(monitor.register(), pd.concat([table, table[["town"]]], axis=1))
+
+
 def client_fields(**columns):
     return REGISTRATION | {"columns": REGISTRATION["columns"] | columns}
 

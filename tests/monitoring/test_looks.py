@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from monitoring.streams import REGISTRATION, decisions, numbers
 from monitoring.test_store import ERRORS
 
+from fairlab.cases import CaseError
 from fairlab.fairtest import Column, Correlation, DataSource, Investigation, Ratio, Sample, look_level
 from fairlab.fairtest.report import _shown_counts
 from fairlab.monitoring import looks
@@ -199,7 +200,7 @@ def test_where_looks_by_rows_end_is_not_for_the_sender_to_choose(monitor, sizes,
         assert [until for _, until in ends[0]] == list(range(250, len(rows) + 1, 250))
 
 
-@pytest.mark.parametrize("fault", ["a group alone", "the program", "too little memory"])
+@pytest.mark.parametrize("fault", ["a group alone", "the program", "a number", "too little memory"])
 def test_a_look_that_made_no_test_spends_nothing_and_its_rows_are_tested_by_the_next(monitor, monkeypatch, fault):
     number, other = monitor.register(), monitor.register()
     first, second = decisions(1000), decisions(1000, seed=1)
@@ -207,7 +208,8 @@ def test_a_look_that_made_no_test_spends_nothing_and_its_rows_are_tested_by_the_
         if fault == "a group alone":
             first = [row | {"sex": "f"} for row in first]
         else:
-            error = {"the program": TypeError("Atlantis"), "too little memory": MemoryError()}[fault]
+            errors = {"the program": TypeError("Atlantis"), "a number": CaseError("expected it, found Atlantis")}
+            error = errors.get(fault, MemoryError())
             patch.setattr(looks, "look", lambda *_: (_ for _ in ()).throw(error))
         monitor.send(number, first)
         take_looks(monitor.store)
@@ -217,6 +219,7 @@ def test_a_look_that_made_no_test_spends_nothing_and_its_rows_are_tested_by_the_
     failed, done = (monitor.as_.reader.get(f"/investigations/{number}/looks/{k}").json() for k in (1, 2))
     assert (failed["state"], failed["level"], done["state"]) == ("failed", 0, "done")
     assert failed["reason"].endswith("its level was not spent") and "Atlantis" not in failed["reason"]
+    assert failed["reason"].startswith("expected it;") or fault != "a number"
     assert done["level"] == look_level(1, 1 - 0.95)
     train = split(monitor, number, first + second)
     assert (done["n_train"], done["n_test"]) == (train.sum(), (~train).sum())

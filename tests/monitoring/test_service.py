@@ -140,6 +140,10 @@ def test_effects_over_time_hold_the_rates_of_all_rows_so_far(monitor):
     for start in ("", "start=2026-01-01T00:00:00"):  # in buckets of a power of two, too
         found = monitor.as_.reader.get(f"/investigations/{number}/effects?{start}").json()
         assert found["effects"][0]["points"][-1] == point and math.log2(found["bucket"] * 1000) % 1 == 0
+    before = monitor.as_.reader.get(
+        f"/investigations/{number}/effects?start=2020-01-01T00:00:00&end=2010-01-01T00:00:00"
+    )
+    assert (before.status_code, before.json()["detail"]) == (422, "end: expected a time after start")
     too_many = monitor.as_.reader.get(f"/investigations/{number}/effects?start=2000-01-01T00:00:00&bucket=1")
     assert too_many.status_code == 422
 

@@ -173,6 +173,8 @@ class Client(AbstractContextManager):
         ------
         MonitorError
             If a row does not fit; the batches before are stored.
+        ValueError
+            If two columns have one name.
         """
         return self._send(number, decisions, "decisions")
 
@@ -182,6 +184,8 @@ class Client(AbstractContextManager):
 
     def _send(self, number, frame, kind) -> dict[str, int]:
         about, totals = self._registered(number), {}
+        if twice := frame.columns[frame.columns.duplicated()].tolist():
+            raise ValueError(f"{kind}: has two columns {twice[0]!r}")
         types = {EVENT: "category", PERSON: "category"}
         types |= {name: column["type"] for name, column in about["columns"].items()}
         wanted = (EVENT, about["true_label"]) if kind == "labels" else types
@@ -532,9 +536,7 @@ class _Sender:
                 self._changed.notify_all()
 
     def _send(self, tables) -> None:
-        if (
-            len({tuple(table.dtypes.items()) for table in tables}) > 1
-        ):  # joined, one would lack values
+        if len({tuple(table.dtypes.items()) for table in tables}) > 1:  # joined, one would lack values
             self._send_halves(tables)
             return
         try:

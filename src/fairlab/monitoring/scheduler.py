@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import sqlalchemy as sa
 
+from fairlab.cases import CaseError
 from fairlab.fairtest import compare_reports, findings
 from fairlab.monitoring import looks
 from fairlab.monitoring.logs import log, log_as_json, place
@@ -126,7 +127,9 @@ def take_look(store: Store, number: int, look: int) -> None:
     except OF_DATABASE:
         raise
     except Exception as error:
-        reason = str(error) if type(error) is ValueError else f"an error of the monitor ({type(error).__name__})"
+        reason = f"an error of the monitor ({type(error).__name__})"
+        if type(error) is ValueError or isinstance(error, CaseError):
+            reason = str(error).partition(", found ")[0]  # what was found may be a value of a person
         about |= {"level": 0, "reason": f"{reason}; its level was not spent"}
         values = {"state": FAILED, "level": 0, "report": about}
         log("look failed", level="warning", investigation=number, look=look, **place(error))

@@ -412,6 +412,7 @@ def effects(
     """
     found = store.investigation(number)
     first, last = found.created if start is None else start, found.time + 1 if end is None else end
+    refuse(None not in (start, end) and last < first, 422, "end: expected a time after start")
     n_effects = max(len(list(over_time(found.registration, ()))), 1)
     finest = max(last - first, 1) / min(USUAL_POINTS // n_effects, 100)
     width = bucket * 1000 if bucket else 2 ** math.ceil(math.log2(max(finest, 1)))
