@@ -12,6 +12,7 @@ import math
 import os
 import pickle
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
 from functools import partial
@@ -29,7 +30,7 @@ from fairlab.suite.seeds import Trial
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
-SECONDS_ALONE = 10.0  # of one core, that a process has used before it starts workers: to load costs each several
+SECONDS_ALONE = 10.0  # of a process, or of its waiting, before it starts workers: to load costs each several
 WORKER_IDLE_SECONDS = 60
 KEY_LENGTH = 24
 DIGEST_BYTES = 32
@@ -181,11 +182,11 @@ def _found(files, name) -> dict[int, tuple[object, float]]:
 def _compute_all(call, tasks, n_jobs):
     """Yield the number of trials of every task as it ends.
 
-    A process that was started as workers are computes by itself; with several jobs, until it has used `SECONDS_ALONE`.
+    A process that was started as workers are computes by itself; with several jobs, for `SECONDS_ALONE`.
     """
     if _IS_WORKER:
-        end = math.inf if n_jobs == 1 else SECONDS_ALONE
-        while tasks and core_seconds() < end:
+        end, started = math.inf if n_jobs == 1 else SECONDS_ALONE, time.monotonic()
+        while tasks and max(core_seconds(), time.monotonic() - started) < end:
             yield _compute(call, *tasks[0])
             tasks = tasks[1:]
         n_jobs = min(n_jobs, len(tasks))
