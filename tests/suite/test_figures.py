@@ -68,6 +68,10 @@ def test_captions_say_what_the_numbers_rest_on_and_surrogates_also_the_picture(e
     files = ("figures/figure-1.svg", "figures/figure-1.csv", "tables/table-1.csv", "figures/figure-1_real.svg")
     marked = [file for file in files if SURROGATE_MARK in (experiment.folder / file).read_text()]
     assert marked == [*files[:3]]
+    experiment.figure("figure-1", line(numbers), data=numbers.assign(data=["real", "surrogate"]), part="both")
+    entry, svg, content = saved(experiment, "figure-1_both")
+    assert (entry["caption"], entry["data"]) == (f"In part {SURROGATE_MARK}. {SMALL} {NONE}", "surrogate")
+    assert f"in part {SURROGATE_MARK}" in svg.decode() and content["data"].tolist() == ["real", "surrogate"]
 
 
 @pytest.mark.parametrize(("given", "is_marked"), [({}, False), ({"seed": 1}, True), ({"profile": "smoke"}, True)])

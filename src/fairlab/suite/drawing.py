@@ -55,7 +55,7 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
     sentence = figure.get_suptitle() or "; ".join(dict.fromkeys(filter(None, titles)))
     if not sentence:
         raise ValueError("figure: expected a title that says what it shows (fig.suptitle or ax.set_title), found none")
-    marks = [SOURCE_MARKS[source]] if source in MARKED else []
+    marks = [_mark(source, numbers)] if source in MARKED else []
     marks += [] if run.profile in COMMITTED else [TITLE_MARK]
     save(figure, stem, salt=run.name, marks=marks, title=sentence)
     plt.close(figure)  # or a notebook would show it a second time
@@ -65,9 +65,14 @@ def keep(run, figure: Figure, stem: Path, caption: str, source: str, numbers: pd
     return {"data": source, "caption": caption, "alternative": alternative}
 
 
+def _mark(source, numbers) -> str:
+    """Return what is said of data that is not real; numbers with a column ``data`` have it in some rows only."""
+    return ("in part " if "data" in numbers else "") + SOURCE_MARKS[source]
+
+
 def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
     """Return what a caption says of unreal data, of other sizes and seeds, and of figures without published numbers."""
-    remarks = [SOURCE_MARKS[source]] if source != "real" else []
+    remarks = [_mark(source, numbers)] if source != "real" else []
     if run.profile != "paper" and run.parameters != run.specification.parameters("paper") | run.specification.protocol:
         smaller = f"profile {run.profile}: smaller than the paper profile"
         remarks.append("sizes other than published" if run.profile == CUSTOM else smaller)

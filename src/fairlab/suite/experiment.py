@@ -452,7 +452,8 @@ class Experiment:
         figure : matplotlib.figure.Figure
             Any figure with a title, of its own or of its panels: a sentence that says what it shows.
         data : DataFrame
-            The plotted numbers. An index becomes columns.
+            The plotted numbers. An index becomes columns. With a column ``data``, of the provenance of each row, the
+            figure says that data are not real *in part*.
         caption : str
             Quantities, units, number of trials and what to look for, in Markdown. Remarks on data that is not real, on
             smaller sizes and on figures without published numbers are added.
@@ -608,7 +609,7 @@ def _numbers_as_text(numbers) -> tuple[str, str | None]:
 
 def _write_csv(frame, source, stem) -> None:
     """Write numbers, with a column that says so if they rest on a surrogate."""
-    marked = frame.assign(data=SURROGATE_MARK) if source == "surrogate" else frame
+    marked = frame.assign(data=SURROGATE_MARK) if source == "surrogate" and "data" not in frame else frame
     text = marked.to_csv(index=not only_counts(frame.index), float_format="%.5g", lineterminator="\n")
     write_text(stem.with_name(f"{stem.name}.csv"), text)
 
