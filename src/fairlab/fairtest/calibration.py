@@ -75,65 +75,118 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Calibrat
         People that either group needs among those whose score occurs in both; None is returned for fewer, and where all
         labels are alike.
     """
-    rows = np.flatnonzero(case.labelled)
-    truth, side = case.y_true[rows].astype(float), (~inside[rows]).astype(np.int64)
-    weights = np.ones(len(rows)) if case.weights is None else case.weights[rows]
-    person = np.arange(len(rows)) if case.person is None else case.person[rows]
-    n_smaller = min(len(np.unique(person[side == which])) for which in (0, 1))
-    scores = case.score()[rows]
-    bins = _bins(scores, side, max(LEAST_BINS, int(np.sqrt(2 * n_smaller))))
-    cells, n_bins = 2 * bins + side, int(bins.max()) + 1
-
-    def sums(values):
-        return np.bincount(cells, values, minlength=2 * n_bins).reshape(-1, 2)
-
-    w, hits = sums(weights), sums(weights * truth)
-    by_score = _expected(scores, *(sums(of).sum(axis=1) for of in (weights, weights * scores, weights * truth)))
-    each = np.unique(np.stack([cells, person]), axis=1)[0]  # cell of every person in it
-    people = np.bincount(each, minlength=2 * n_bins).reshape(-1, 2)
+    cells = _Cells.of(case, inside)
+    people = cells.people()
     is_in_both = (people > 1).all(axis=1)
-    rows_in = is_in_both[bins]
-    sizes = [len(np.unique(person[rows_in & (side == which)])) for which in (0, 1)]
+    compared, (w, hits) = is_in_both[cells.bin], (cells.sums(cells.weight), cells.sums(cells.weight * cells.truth))
+    sizes = [len(np.unique(cells.person[compared & (cells.side == which)])) for which in (0, 1)]
     if min(sizes) < fewest or not 0 < hits[is_in_both].sum() < w[is_in_both].sum():
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares, pooled = hits / w, (hits.sum(axis=1) / w.sum(axis=1))[:, None].repeat(2, axis=1)
-        differences = (shares - sums(weights * by_score) / w) @ [1, -1]
+        shares, pooled = hits / w, hits.sum(axis=1) / w.sum(axis=1)
+        differences = (shares - cells.sums(cells.weight * cells.by_score) / w) @ [1, -1]
         strata = np.where(is_in_both, w.prod(axis=1) / w.sum(axis=1), 0.0)
         strata /= strata.sum()
         small = people / np.maximum(people - 1, 1)  # of the variance in a cell
         per_weight = strata[:, None] / w * np.array([1, -1]) * np.sqrt(small)
     estimate = float((strata * np.where(is_in_both, differences, 0.0)).sum())
-    scale = np.where(rows_in, weights * per_weight.ravel()[cells], 0.0)
-    around = np.bincount(person, scale * (truth - shares.ravel()[cells])) ** 2
-    expected = pooled.ravel()[cells]
-    spread = np.sqrt(expected * (1 - expected))
-    varied = rows_in & (spread > 0)
-    z = np.divide(truth - expected, spread, out=np.zeros(len(rows)), where=varied)
-    n_pairs = (np.bincount(person[varied]) ** 2).sum() - varied.sum()
-    correlation = np.clip(((np.bincount(person, z) ** 2).sum() - (z * z).sum()) / max(n_pairs, 1), 0, 1)
-    alone, as_one = ((scale * spread) ** 2).sum(), (np.bincount(person, scale * spread) ** 2).sum()
-    variances = around.sum(), alone + correlation * (as_one - alone)
-    of_person = np.bincount(person[rows_in], weights[rows_in])
+
+    # Of everybody's label: its part in the estimate, and its share of favourable ones whatever the group.
+    scale = np.where(compared, cells.weight * per_weight[cells.bin, cells.side], 0.0)
+    expected = pooled[cells.bin]
+    correlation = cells.correlation(expected, compared)
+    around = np.bincount(cells.person, scale * (cells.truth - shares[cells.bin, cells.side])) ** 2
+    variance = max(around.sum(), *cells.variances(scale * np.sqrt(expected * (1 - expected)), correlation))
+    of_person = np.bincount(cells.person[compared], cells.weight[compared])
     freedom = of_person.sum() ** 2 / (of_person**2).sum() - 2 * is_in_both.sum()
-    usual = expected > 0.5
-    part, of_all = 2 * side + usual, np.where(rows_in, weights * strata[bins] / w.ravel()[cells], 0.0)
-    total, rare, alone = (np.bincount(part, x, minlength=4) for x in (of_all, of_all * (truth != usual), of_all**2))
-    as_one = (np.bincount(4 * person + part, of_all, minlength=4 * (person.max() + 1)).reshape(-1, 4) ** 2).sum(axis=0)
-    known = total > 0
-    squares = np.where(known, alone + correlation * (as_one - alone), 1.0)
-    parts = {
-        "weights": total,
-        "shares": np.divide(rare, total, out=np.zeros(4), where=known),
-        "people": np.where(known, total**2 / squares, 1.0),
-    }
+    part = np.where(compared, cells.weight * strata[cells.bin] / w[cells.bin, cells.side], 0.0)
     return CalibrationGap(
         estimate,
-        float(np.sqrt(max(variances))),
-        int(rows_in.sum()),
+        float(np.sqrt(variance)),
+        int(compared.sum()),
         max(float(freedom), 1.0),
-        **{name: values.reshape(2, 2) for name, values in parts.items()},
+        **cells.rare(part, expected > 0.5, correlation),
     )
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """People with true labels, each in the cell of a group and of a score or bin of scores.
+
+    Attributes
+    ----------
+    truth, weight, person : ndarray of shape (n_rows,)
+    side : ndarray of int of shape (n_rows,)
+        0 inside of the group, 1 outside.
+    bin : ndarray of int of shape (n_rows,)
+    by_score : ndarray of shape (n_rows,)
+        The share of favourable labels that is expected at the score itself.
+    """
+
+    truth: np.ndarray
+    weight: np.ndarray
+    person: np.ndarray
+    side: np.ndarray
+    bin: np.ndarray
+    by_score: np.ndarray
+
+    @classmethod
+    def of(cls, case: Case, inside: np.ndarray) -> "_Cells":
+        """Return the cells of a case; there are the more bins, the more people the smaller group has."""
+        rows = np.flatnonzero(case.labelled)
+        truth, side, scores = case.y_true[rows].astype(float), (~inside[rows]).astype(np.int64), case.score()[rows]
+        weight = np.ones(len(rows)) if case.weights is None else case.weights[rows]
+        person = np.arange(len(rows)) if case.person is None else case.person[rows]
+        n_smaller = min(len(np.unique(person[side == which])) for which in (0, 1))
+        bins = _bins(scores, side, max(LEAST_BINS, int(np.sqrt(2 * n_smaller))))
+        of_bins = (np.bincount(bins, of) for of in (weight, weight * scores, weight * truth))
+        return cls(truth, weight, person, side, bins, _expected(scores, *of_bins))
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return sums over each bin and side, shape (n_bins, 2)."""
+        return np.bincount(2 * self.bin + self.side, values, minlength=2 * int(self.bin.max() + 1)).reshape(-1, 2)
+
+    def people(self) -> np.ndarray:
+        """Return how many persons are in each cell, shape (n_bins, 2)."""
+        cell = np.unique(np.stack([2 * self.bin + self.side, self.person]), axis=1)[0]
+        return np.bincount(cell, minlength=2 * int(self.bin.max() + 1)).reshape(-1, 2)
+
+    def correlation(self, expected: np.ndarray, compared: np.ndarray) -> float:
+        """Return how much alike the labels of a person are, from 0 to 1, beyond what is expected of each."""
+        spread = np.sqrt(expected * (1 - expected))
+        varied = compared & (spread > 0)
+        z = np.divide(self.truth - expected, spread, out=np.zeros(len(spread)), where=varied)
+        n_pairs = (np.bincount(self.person[varied]) ** 2).sum() - varied.sum()
+        of_pairs = (np.bincount(self.person, z) ** 2).sum() - (z * z).sum()
+        return float(np.clip(of_pairs / max(n_pairs, 1), 0, 1))
+
+    def variances(self, errors: np.ndarray, correlation: float, part: np.ndarray | int = 0, n: int = 1) -> np.ndarray:
+        """Return the variance of the sum of labels, whose standard errors these are, in each of `n` parts of them."""
+        part = np.broadcast_to(part, errors.shape)
+        alone = np.bincount(part, errors**2, minlength=n)
+        of_persons = np.bincount(n * self.person + part, errors, minlength=n * int(self.person.max() + 1))
+        return alone + correlation * ((of_persons.reshape(-1, n) ** 2).sum(axis=0) - alone)
+
+    def rare(self, part: np.ndarray, usual: np.ndarray, correlation: float) -> dict[str, np.ndarray]:
+        """Return the attributes of a `CalibrationGap`: of both sides, and of scores with either label as the usual one.
+
+        Parameters
+        ----------
+        part : ndarray of shape (n_rows,)
+            Of everybody in the rate of their side.
+        usual : ndarray of bool of shape (n_rows,)
+            Whether the label that most people of the score have is the favourable one.
+        """
+        kind = 2 * self.side + usual
+        total, rare = (np.bincount(kind, x, minlength=4) for x in (part, part * (self.truth != usual)))
+        known = total > 0
+        squares = np.where(known, self.variances(part, correlation, kind, 4), 1.0)
+        found = {
+            "weights": total,
+            "shares": np.divide(rare, total, out=np.zeros(4), where=known),
+            "people": np.where(known, total**2 / squares, 1.0),
+        }
+        return {name: values.reshape(2, 2) for name, values in found.items()}
 
 
 def _bins(scores: np.ndarray, side: np.ndarray, n_bins: int) -> np.ndarray:
