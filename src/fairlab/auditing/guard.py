@@ -179,42 +179,46 @@ def _asked_for(report: Report, measure: str, *, any_size: bool = True) -> Method
 
 
 def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, str]:
-    """Return the sensitive features by which a measure was not tested, with the reasons."""
-    case, method = report.case, MEASURES.get(measure, "group rates")
-    if measure == RATIO:
-        known = {features for features, table in report.groups.items() if len(comparable(table)) > 1}
-    else:
-        tested = _tested(report, measure, any_size=False)  # the others can fail, and do not pass
-        known = {listed(finding.sensitive_features) for finding in tested}
-    known |= set(case.unseen) if measure in DIRECT else set()
-    if measure in OF_LABELS and case.y_true is None:
-        why = "there are no true labels"
-    elif measure in OF_TRUTH and (known_only := why_no_error_rates(case)):
-        why = known_only
-    elif measure == CALIBRATION and not case.has_scores:
-        why = "there are decisions, no scores"
-    elif measure in DIRECT[1:] and report.verdict_on != "all":
-        why = "it is tested on generated inputs, which decide nothing but with verdict_on='all'"
-    elif measure == RATIO:
-        why = "fewer than two groups are large enough, or nobody is selected"
-    elif measure in OF_NUMBERS and case.task != "numbers":
-        why = "the model gives decisions, no numbers"
-    elif method not in [result.method for result in report.results]:
-        why = f"{method} did not run"
-    else:
-        why = ""
+    """Return the sensitive features by which a measure was not tested, or not of all groups, with the reasons."""
+    case, method, known = report.case, MEASURES.get(measure, "group rates"), _compared_by(report, measure)
+    why = _why_untested(report, measure, method)
     missed = {}
-    for name in (name for name in names if name not in known):
+    for name in names:
         if name not in case.sensitive_features:
             missed[name] = "it is no sensitive feature of this audit"
-        else:
+        elif name not in known:
             missed[name] = why or " ".join(report.reasons(name, method)) or f"{method} made no test of it"
-    asked = _asked_for(report, measure)
-    skipped = [why for title, why in report.skipped if title == method] if asked is None else asked.skipped
-    for reason in skipped:
-        if measure != RATIO and (name := _left_out_by(reason)):
-            missed.setdefault(name, f"{method}: {reason}")
+    if measure != RATIO:
+        asked = _asked_for(report, measure)
+        skipped = [why for title, why in report.skipped if title == method] if asked is None else asked.skipped
+        for reason in skipped:
+            missed.setdefault(_left_out_by(reason), f"{method}: {reason}")
+    missed.pop("", None)
     return missed
+
+
+def _compared_by(report: Report, measure: str) -> set[str]:
+    """Return the sensitive features, alone and together, by which a measure was compared."""
+    if measure == RATIO:
+        return {features for features, table in report.groups.items() if len(comparable(table)) > 1}
+    tested = _tested(report, measure, any_size=False)  # small groups can fail, and do not pass
+    return {listed(each.sensitive_features) for each in tested} | set(report.case.unseen if measure in DIRECT else ())
+
+
+def _why_untested(report: Report, measure: str, method: str) -> str:
+    """Return why a measure was not tested by any feature; "" if it could have been."""
+    case, ran = report.case, [result.method for result in report.results]
+    only_generated = "it is tested on generated inputs, which decide nothing but with verdict_on='all'"
+    reasons = (
+        ("there are no true labels", measure in OF_LABELS and case.y_true is None),
+        (why_no_error_rates(case), measure in OF_TRUTH),
+        ("there are decisions, no scores", measure == CALIBRATION and not case.has_scores),
+        (only_generated, measure in DIRECT[1:] and report.verdict_on != "all"),
+        ("fewer than two groups are large enough, or nobody is selected", measure == RATIO),
+        ("the model gives decisions, no numbers", measure in OF_NUMBERS and case.task != "numbers"),
+        (f"{method} did not run", method not in ran),
+    )
+    return next((why for why, applies in reasons if applies and why), "")
 
 
 def _left_out_by(reason: Any) -> str:
