@@ -109,46 +109,14 @@ class IndividualFairness(Method):
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield the mean loss ratio of each sensitive column."""
-        case, budget = examination.case, examination.budget
-        if len(case.table) < 2 * LEAST_ASKED:
-            examination.skip(f"Individual fairness needs {2 * LEAST_ASKED} people, the table has {len(case.table)}.")
-            return
+        case = examination.case
         groups = {name: case.groups(name) for name in case.sensitive_features}
-        own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
-        spare, each = N_ASKED * len(case.sensitive_features), rows_per_person(case) + own
-        each += (N_STEPS + 5) * len(case.sensitive_features) if case.has_gradients else 0
-        labelled = len(case.table) if case.y_true is None else int(case.labelled.sum())
-        n_people = int(min(labelled, MOST_PEOPLE, (budget - spare) // each))
-        if labelled < LEAST_ASKED:
-            examination.skip(
-                f"Individual fairness needs {LEAST_ASKED} people with a true label, the table has {labelled}."
-            )
-            return
-        if n_people < LEAST_ASKED:
-            needed = LEAST_ASKED * each + spare
-            examination.skip(
-                f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}."
-            )
+        n_people = self._n_people(examination, groups)
+        if not n_people:
             return
         scorer = Scorer(case)
         people = _people(case, scorer, n_people, self.random_state)
-        if case.y_true is None:
-            examination.warnings.append(
-                "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it "
-                "says how much less sure the model is of a decision, not how much more wrong."
-            )
-        if len(people.X) < LEAST_ROWS * people.X.shape[1]:
-            examination.warnings.append(
-                f"Individual fairness learned from {len(people.X):,} rows how groups differ in {people.X.shape[1]:,} "
-                "columns (each category is one): with so few, the upper end of its intervals is too low more often "
-                "than their level says."
-            )
-        if case.has_gradients and (sure := float((people.margin >= MAX_LOG_ODDS).mean())) > MOST_SURE:
-            examination.warnings.append(
-                f"The network is right, and sure by {MAX_PROBABILITY:.1%} or more, of {percent(sure)} of the people: "
-                "its loss is flat there, so that an attack hardly moves them, and a small loss ratio says little of "
-                "them."
-            )
+        examination.warnings.extend(_doubts(case, people))
         for name in case.sensitive_features:
             members = groups[name].iloc[people.learned]
             large = examination.large_groups(name, members, LEAST_ASKED)
@@ -161,18 +129,35 @@ class IndividualFairness(Method):
             by = self._attacked if case.has_gradients else self._linearised
             yield by(case, scorer, people, name, membership, fall, worst)
 
+    @staticmethod
+    def _n_people(examination, groups) -> int:
+        """Return how many people the budget is enough for; 0 if that are too few, which is said."""
+        case, budget = examination.case, examination.budget
+        if len(case.table) < 2 * LEAST_ASKED:
+            examination.skip(f"Individual fairness needs {2 * LEAST_ASKED} people, the table has {len(case.table)}.")
+            return 0
+        labelled = len(case.table) if case.y_true is None else int(case.labelled.sum())
+        if labelled < LEAST_ASKED:
+            examination.skip(
+                f"Individual fairness needs {LEAST_ASKED} people with a true label, the table has {labelled}."
+            )
+            return 0
+        own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
+        spare, each = N_ASKED * len(case.sensitive_features), rows_per_person(case) + own
+        each += (N_STEPS + 5) * len(case.sensitive_features) if case.has_gradients else 0
+        n_people = int(min(labelled, MOST_PEOPLE, (budget - spare) // each))
+        if n_people < LEAST_ASKED:
+            needed = LEAST_ASKED * each + spare
+            examination.skip(
+                f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}."
+            )
+            return 0
+        return n_people
+
     def _attacked(self, case, scorer, people, name, membership, fall, worst) -> Finding:
         """Return what the attack finds, from the worst values of the sensitive feature on."""
-        directions, p_values = np.empty((len(membership.T), 0)), np.ones(len(membership.T))  # of no free column
-        if people.free.any():
-            directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
-            random_state = derive_seed(self.random_state, self.title, name)
-            p_values = chance_p_values(people.X, membership, n_further=N_FURTHER, random_state=random_state)
-        alpha = 1 - self.confidence_level
-        shown = p_values <= alpha
-        basis = subspace_basis(people.X, membership[:, shown], directions[shown], alpha=alpha)
-        subspace = np.zeros((len(people.free), basis.shape[1]))
-        subspace[people.free] = basis
+        seed = derive_seed(self.random_state, self.title, name)
+        subspace, p_values = _sensitive_subspace(people, membership, 1 - self.confidence_level, seed)
         scale = np.where(people.scale > 0, people.scale, 1.0)
         changed = case.table[list(case.features)].iloc[people.rows]
         if name not in case.unseen:
@@ -197,12 +182,12 @@ class IndividualFairness(Method):
                 people.slopes,
                 fall,
                 ratios,
-                shown=shown,
-                n_dimensions=basis.shape[1],
+                shown=p_values <= 1 - self.confidence_level,
+                n_dimensions=subspace.shape[1],
                 stopping_time=self.stopping_time,
                 n_steps=N_STEPS,
                 p_of_chance=float(p_values.min()),
-                random_state=derive_seed(self.random_state, self.title, name),
+                random_state=seed,
             )
         how = f"under attack in the {name} subspace"
         return self._finding(case, scorer, people, name, how, found, images, worst)
@@ -242,6 +227,42 @@ class IndividualFairness(Method):
             bounds=found.bounds,
             limit=limit,
         )
+
+
+def _doubts(case, people: "_People") -> Iterator[str]:
+    """Yield what makes the test say less than it seems to."""
+    if case.y_true is None:
+        yield (
+            "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it "
+            "says how much less sure the model is of a decision, not how much more wrong."
+        )
+    if len(people.X) < LEAST_ROWS * people.X.shape[1]:
+        yield (
+            f"Individual fairness learned from {len(people.X):,} rows how groups differ in {people.X.shape[1]:,} "
+            "columns (each category is one): with so few, the upper end of its intervals is too low more often "
+            "than their level says."
+        )
+    if case.has_gradients and (sure := float((people.margin >= MAX_LOG_ODDS).mean())) > MOST_SURE:
+        yield (
+            f"The network is right, and sure by {MAX_PROBABILITY:.1%} or more, of {percent(sure)} of the people: "
+            "its loss is flat there, so that an attack hardly moves them, and a small loss ratio says little of "
+            "them."
+        )
+
+
+def _sensitive_subspace(
+    people: "_People", membership, alpha: float, random_state: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a basis of the directions of groups that chance does not explain, and the p-value of each group."""
+    directions, p_values = np.empty((len(membership.T), 0)), np.ones(len(membership.T))  # of no free column
+    if people.free.any():
+        directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
+        p_values = chance_p_values(people.X, membership, n_further=N_FURTHER, random_state=random_state)
+    shown = p_values <= alpha
+    basis = subspace_basis(people.X, membership[:, shown], directions[shown], alpha=alpha)
+    subspace = np.zeros((len(people.free), basis.shape[1]))
+    subspace[people.free] = basis
+    return subspace, p_values
 
 
 @dataclass(frozen=True, eq=False)
