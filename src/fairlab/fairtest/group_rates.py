@@ -106,36 +106,43 @@ class GroupRates(Method):
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield the difference of each rate between two groups."""
-        case = examination.case
-        rates = (*TESTED, *[CALIBRATION] * (case.model is None)) if self.rates is None else self.rates
-        if case.task == "numbers":
-            if self.rates is not None and examination.lacks("decisions"):
-                return
-            if np.ptp(number := case.number()) == 0:
-                examination.skip(f"No means were compared: each number is {number[0]:g}.")
-                return
-            rates = [MEAN]
-        if why := why_no_error_rates(case):
-            left = [rate for rate in rates if rate in RATES and RATES[rate][1] in MEANS]
-            if left:
-                examination.skip(f"No {' and no '.join(left)} was compared: {why}.")
-            rates = [rate for rate in rates if rate not in left]
+        case, rates = examination.case, self._rates(examination)
         counts = group_counts(case, [rate for rate in rates if rate in RATES])
         people = people_in_sums(case) if MEAN in rates else ()
-        for features in feature_sets(case):
+        for features, names, own, rest in self._pairs(examination, counts) if rates else ():
+            for rate in rates:
+                if rate == MEAN:
+                    yield self._mean(case, features, names, mean_gap(own, rest, *people, self.random_state))
+                elif rate != CALIBRATION:
+                    yield from self._difference(examination, features, names, rate, own, rest)
+                elif len(features) == 1 and case.has_scores and case.labelled.any():
+                    yield from self._calibration(examination, features, names)
+
+    def _rates(self, examination) -> list[str]:
+        """Return what can be compared; what cannot, although it was to be, is said."""
+        case = examination.case
+        if case.task == "numbers":
+            if self.rates is not None and examination.lacks("decisions"):
+                return []
+            if np.ptp(number := case.number()) == 0:
+                examination.skip(f"No means were compared: each number is {number[0]:g}.")
+                return []
+            return [MEAN]
+        rates = [*TESTED, *[CALIBRATION] * (case.model is None)] if self.rates is None else list(self.rates)
+        left = [rate for rate in rates if rate in RATES and RATES[rate][1] in MEANS]
+        if not left or not (why := why_no_error_rates(case)):
+            return rates
+        examination.skip(f"No {' and no '.join(left)} was compared: {why}.")
+        return [rate for rate in rates if rate not in left]
+
+    def _pairs(self, examination, counts) -> Iterator[tuple]:
+        """Yield features, the names of two groups, and the counts of both."""
+        for features in feature_sets(examination.case):
             groups = counts.loc[BETWEEN.join(features)]
             sizes = people_of(groups, "selection rate").astype(int)
             for names in examination.pairs_of_groups(features, sizes, self.fewest, MOST_RATED):
                 own = groups.loc[names[0]]
-                rest = groups.loc[names[1]] if len(groups) == 2 else groups.sum() - own
-                for rate in rates:
-                    if rate == MEAN:
-                        gap = mean_gap(own, rest, *people, self.random_state)
-                        yield self._mean(case, features, names, gap)
-                    elif rate != CALIBRATION:
-                        yield from self._difference(examination, features, names, rate, own, rest)
-                    elif len(features) == 1 and case.has_scores and case.labelled.any():
-                        yield from self._calibration(examination, features, names)
+                yield features, names, own, groups.loc[names[1]] if len(groups) == 2 else groups.sum() - own
 
     def _mean(self, case, features, names, gap: Gap) -> Finding:
         """Return the difference of the means of two groups."""
