@@ -202,12 +202,34 @@ def difference_p_value(hits, totals, margin: float = 0.0, **options) -> float:
     **options
         Of `difference_bounds`.
     """
+    return level_beyond(lambda level: difference_bounds(hits, totals, confidence_level=level, **options), margin)
 
-    def beyond(alpha):
-        low, high = difference_bounds(hits, totals, confidence_level=1 - alpha, **options)
+
+def level_beyond(bounds: Callable, margin: float = 0.0) -> float:
+    """Return the p-value of "it is at most `margin` in size": the level from which on an interval is beyond.
+
+    Parameters
+    ----------
+    bounds : function
+        Takes a confidence level, returns both ends.
+    margin : float
+    """
+
+    def excess(alpha):
+        low, high = bounds(1 - alpha)
         return max(low, -high) - margin
 
-    return smallest_level(beyond)
+    return smallest_level(excess)
+
+
+def level_within(bounds: Callable, margin: float) -> float:
+    """Return the level from which on an interval lies within a margin in size; parameters as of `level_beyond`."""
+
+    def room(alpha):
+        low, high = bounds(1 - alpha)
+        return margin - max(-low, high)
+
+    return smallest_level(room)
 
 
 def smallest_level(excess: Callable[[float], float]) -> float:

@@ -25,7 +25,7 @@ from fairlab.cases.finding import few, listed
 from fairlab.cases.method import CASE
 from fairlab.cases.queries import row_keys
 from fairlab.checks import FRACTION, checked, is_number
-from fairlab.statistics import difference_bounds, exclusive_correlation, holm, smallest_level
+from fairlab.statistics import difference_bounds, exclusive_correlation, holm, level_beyond, level_within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -394,7 +394,7 @@ def _errors(people, sensitive_features, not_compared, *, is_paired, confidence_l
             "before": first.mean(),
             "after": second.mean(),
             **_change(second.mean() - first.mean(), bounds, confidence_level),
-            "p_value_within": _level_within(bounds, within) / 2,  # two one-sided tests
+            "p_value_within": level_within(bounds, within) / 2,  # two one-sided tests
             "n": len(second),
         }
 
@@ -454,7 +454,7 @@ def gap(inside, outside, *, is_paired: bool, confidence_level: float = 0.95, wit
     bounds = partial(gap_bounds, inside, outside, is_paired=is_paired)
     n = len(inside[1]) + len(outside[1])
     change = _change(abs(b) - abs(a), bounds, confidence_level)
-    return {"before": a, "after": b} | change | {"p_value_within": _level_within(bounds, within), "n": n}
+    return {"before": a, "after": b} | change | {"p_value_within": level_within(bounds, within), "n": n}
 
 
 def gap_bounds(inside, outside, confidence_level: float, *, is_paired: bool) -> tuple[float, float]:
@@ -473,13 +473,7 @@ def gap_bounds(inside, outside, confidence_level: float, *, is_paired: bool) -> 
 def _change(estimate: float, bounds: Callable, confidence_level: float) -> dict:
     """Return a change of a share with its interval within -1 and 1, and the level at which the interval reaches 0."""
     low, high = map(float, bounds(confidence_level))
-    p_value = smallest_level(lambda alpha: np.max(bounds(1 - alpha) * np.array([1, -1])))
-    return {"change": estimate, "low": max(low, -1.0), "high": min(high, 1.0), "p_value": p_value}
-
-
-def _level_within(bounds: Callable, within: float) -> float:
-    """Return the level from which on an interval lies within a margin."""
-    return smallest_level(lambda alpha: within - max(map(abs, bounds(1 - alpha))))
+    return {"change": estimate, "low": max(low, -1.0), "high": min(high, 1.0), "p_value": level_beyond(bounds)}
 
 
 def change_bounds(first: np.ndarray, second: np.ndarray, confidence_level, *, is_paired: bool):

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from fairlab.plotting import BLUE, GREY, interval_lines, panels, wrapped
-from fairlab.statistics import smallest_level
+from fairlab.statistics import level_within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -193,13 +193,8 @@ class Finding(Result):
         """
         if self.bounds is None or np.isnan(self.p_value):
             return np.nan
-        most = self.least_large(margin)
-
-        def inside(alpha):
-            low, high = self.bounds(confidence_level=1 - alpha)[:2]
-            return most - max(-low, high)
-
-        level = smallest_level(inside)
+        bounds = self.bounds
+        level = level_within(lambda of: bounds(confidence_level=of)[:2], self.least_large(margin))
         return level / 2 if level < 1 else 1.0
 
     def times_as_many(self, margin: float, within: float, alpha: float, n_tests: int) -> float:

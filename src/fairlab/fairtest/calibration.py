@@ -23,7 +23,7 @@ import pandas as pd
 
 from fairlab.cases import Case
 from fairlab.fairtest.rates import Gap
-from fairlab.statistics import exact_interval, smallest_level
+from fairlab.statistics import exact_interval, level_beyond
 
 CALIBRATION = "calibration"
 LEAST_BINS = 20  # of scores
@@ -55,12 +55,7 @@ class CalibrationGap(Gap):
 
     def p_value(self, margin: float = 0.0) -> float:
         """Return the p-value of "the difference is at most `margin` in size": the level at which bounds reach it."""
-
-        def beyond(alpha):
-            low, high = self.bounds(1 - alpha)
-            return max(low, -high) - margin
-
-        return smallest_level(beyond)
+        return level_beyond(self.bounds, margin)
 
 
 def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> CalibrationGap | None:
