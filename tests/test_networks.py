@@ -199,3 +199,10 @@ def test_ties_share_the_label(n_classes):
     assert (network.loss_gradient([[1, 2]]) == 0).all()
     assert network.predict([[1, 2], [3, 4]]).tolist() == [0, 0]
     np.testing.assert_allclose(network.probabilities([[1, 2]]), 1 / n_classes, rtol=1e-6)
+
+
+def test_an_activation_may_be_a_layer():
+    layer = keras.layers.Dense(4, activation=keras.layers.LeakyReLU(0.3))
+    model = keras.Sequential([keras.Input((2,)), layer, keras.layers.Dense(2, activation="softmax")])
+    X = np.random.default_rng(0).normal(size=(5, 2)).astype(np.float32)
+    assert Network(model).predict(X).tolist() == np.asarray(model(X)).argmax(axis=1).tolist()

@@ -896,9 +896,11 @@ def build_labs(names, out, seed):
 @labs.command("check")
 @click.argument("notebook", metavar="NOTEBOOK", help="notebook of a lab")
 def check_lab(notebook):
-    """Run the visible tests on a notebook; the exit status is 1 if one fails."""
+    """Run the visible tests on a notebook; the exit status is 1 if one fails, 2 if there is no such notebook."""
     from fairlab.labs.checking import as_text, check
 
+    if not Path(notebook).exists():
+        raise click.UsageError(f"there is no file {notebook}")
     lines = check(notebook)
     print(as_text(lines))
     return int(any(line.state in ("not yet", "error") for line in lines))

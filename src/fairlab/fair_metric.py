@@ -150,6 +150,8 @@ class FairMetric:
         degrees : float
             Counter-clockwise, from the first feature to the second.
         """
+        if self.n_features < 2:
+            raise ValueError("degrees: expected a metric of at least two features, found one")
         turn, (cos, sin) = np.eye(self.n_features), (np.cos(np.radians(degrees)), np.sin(np.radians(degrees)))
         turn[:2, :2] = [[cos, -sin], [sin, cos]]
         return FairMetric(turn @ self.projection @ turn.T, self.scale, self.feature_names)
@@ -183,7 +185,7 @@ class FairMetric:
             named["metric"] = list(self.feature_names)
         for (name, columns), (other, others) in pairwise(named.items()):
             check_same_columns(columns, others, name, other)
-        first, second = np.asarray(first), np.asarray(second)
+        first, second = map(_floats, (first, second))
         if first.shape[-1:] != (self.n_features,) or first.shape[-1:] != second.shape[-1:]:
             found = f"{first.shape} and {second.shape}"
             raise ValueError(f"first and second: expected {self.n_features} columns each, found shapes {found}")
@@ -199,7 +201,8 @@ class FairMetric:
         ----------
         X, X_start : array or tensor of shape (..., n_points, n_features)
         """
-        dtype = np.result_type(getattr(X.dtype, "as_numpy_dtype", X.dtype), np.float16)  # of whole numbers, a float
+        X, X_start = (_floats(each) if isinstance(each, np.ndarray) else each for each in (X, X_start))
+        dtype = getattr(X.dtype, "as_numpy_dtype", X.dtype)
         if self.scale is None:
             return 2 * (X - X_start) @ self.projection.astype(dtype)
         scale = self.scale.astype(dtype)
@@ -299,7 +302,8 @@ def chance_p_values(
         than its probability: below that least one it is the finer p-value that has to be, above it the coarser one.
     random_state : int or Generator
     """
-    rng, basis = np.random.default_rng(random_state), orth(X - X.mean(axis=0))
+    # In units of their own, or columns of small ones would count as constant.
+    rng, basis = np.random.default_rng(random_state), orth((X - X.mean(axis=0)) / _units(X, scaled=True))
     centred = attributes - attributes.mean(axis=0)
     at_once = max(1, ENTRIES_AT_ONCE // attributes.size)
     shown, p_values = np.square(basis.T @ centred).sum(axis=0)[None], np.ones(centred.shape[1])
@@ -368,6 +372,12 @@ def check_over_metric(metric, X, n_features: int) -> None:
     names = getattr(metric, "feature_names", None)
     if names is not None and isinstance(X, pd.DataFrame):
         check_same_columns([str(name) for name in X.columns], list(names), "X", "metric")
+
+
+def _floats(X) -> np.ndarray:
+    """Return an array of floats as it is, and others as one: small whole numbers would overflow."""
+    X = np.asarray(X)
+    return X if X.dtype.kind == "f" else X.astype(float)
 
 
 def _units(values, scaled):

@@ -324,7 +324,7 @@ def _compiled(model, logits_of, weights):
 def _is_stateless(layer) -> bool:
     plain = ("InputLayer", "Dense", "Activation", "BatchNormalization", "Dropout", "ReLU", "LeakyReLU", "Softmax")
     activation = getattr(layer, "activation", None)
-    known = activation is None or activation is getattr(keras.activations, activation.__name__, None)
+    known = activation is None or activation is getattr(keras.activations, getattr(activation, "__name__", ""), None)
     return known and type(layer) in [getattr(keras.layers, name) for name in plain]
 
 

@@ -623,6 +623,46 @@ def g_test(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
+class SampleMean:
+    """A mean of numbers of which a few may be far below all that were seen.
+
+    The limits are Student's. The lower one supposes besides that a share of everybody, so small that a sample without
+    any of them has a probability of `alpha`, lies at `least`: where nearly all numbers are alike, the sample's spread
+    knows nothing of those who differ, and would take the mean for certain.
+
+    Attributes
+    ----------
+    mean, error : ndarray
+        Of the sample; its standard error is of n - 1 degrees of freedom.
+    n : int or ndarray
+        Numbers, at least two.
+    least : ndarray
+        What nobody is below.
+    """
+
+    mean: np.ndarray
+    error: np.ndarray
+    n: np.ndarray | int
+    least: np.ndarray
+
+    def limits(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and the upper limit, each of which fails with at most this probability."""
+        half = -stdtrit(self.n - 1, alpha) * self.error
+        low, unseen = self.mean - half, 1 - alpha ** (1 / self.n)
+        return low - unseen * np.maximum(low - self.least, 0), self.mean + half
+
+    def p_value(self, most: float):
+        """Return the probability of as large a mean if the true one is at most `most`."""
+
+        def is_above(log_level):
+            return self.limits(np.exp(log_level))[0] > most
+
+        shape = np.shape(self.mean)
+        near, _ = _halved(is_above, np.full(shape, np.log(0.5)), np.full(shape, np.log(SMALLEST_FLOAT)))
+        return np.where(self.mean > most, np.where(is_above(near), np.exp(near), 1.0), 1.0)[()]
+
+
+@dataclass(frozen=True, eq=False)
 class PairedErrors:
     """Two error rates of the same points, with limits and p-values of their ratio that hold where errors are few.
 

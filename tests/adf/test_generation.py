@@ -189,7 +189,6 @@ def test_odds_that_are_kept_ask_for_fewer_gradients(refresh, times):
 @pytest.mark.parametrize(
     ("search", "message"),
     [
-        (lambda adf, X: adf.generate(X[:1]), "n_samples=1 should be >= n_clusters=4"),
         (lambda adf, X: adf.local_search(np.zeros((1, 2, 5))), "pairs: expected integers, found float64"),
         (lambda adf, X: adf.local_search(X), r"pairs: expected shape \(n, 2, 5\)"),
         (lambda adf, X: adf.local_search(np.full((1, 2, 5), 7)), "outside of the schema"),

@@ -567,3 +567,41 @@ def test_further_permutations_go_on_where_the_first_ended(shows):
     assert permuted(*ask, **further)[0] == permuted(*ask, **at_once)[0]
     assert chance_p_values(*ask[:2], **further) == chance_p_values(*ask[:2], **at_once)
     assert (permuted(*ask, **further)[0] == 1 / 100) == bool(shows)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", bool])
+def test_distances_of_small_whole_numbers_do_not_overflow(dtype):
+    X = np.array([[1, 0], [0, 1]]).astype(dtype)
+    metric = FairMetric(np.eye(2))
+    assert metric.squared_distance(X, X[::-1]).tolist() == [2, 2]
+    assert metric.gradient(X, X[::-1]).tolist() == [[2, -2], [-2, 2]]
+
+
+def test_a_column_in_other_units_leaves_what_shows_a_group_in_sight():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, size=(300, 1))
+    X = np.column_stack([rng.normal(size=300) + 2 * group[:, 0], 1e14 * rng.normal(size=300)])
+    assert chance_p_values(X, group)[0] < 0.01
+
+
+@pytest.mark.parametrize("n", [5, 20, 50, 200])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.1])
+def test_a_fair_model_is_seldom_rejected_however_few_people_there_are_and_few_are_unlike_all_others(share, n):
+    rng, most = np.random.default_rng(0), 1 + 0.25 / (1 - share)
+    ratios = np.where(rng.uniform(size=(4_000, n)) < share, 1.0, most) + (share == 0) * rng.normal(0, 0.1, (4_000, n))
+    test = loss_ratio_test(np.ones((4_000, n)), ratios)  # whose mean is 5/4
+    assert test.rejected.mean() <= 0.05
+    assert (test.rejected == (test.p_value < 0.05)).all()
+    by_paper = loss_ratio_test(np.ones((4_000, n)), ratios, variant="published")
+    assert by_paper.rejected.mean() >= test.rejected.mean()
+
+
+def test_limits_of_a_mean_ratio_by_hand():
+    test = loss_ratio_test(np.ones(4), [1.0, 1.2, 1.4, 2.0])
+    error = np.std([1.0, 1.2, 1.4, 2.0], ddof=1) / 2
+    low = 1.4 - stats.t.ppf(0.95, 3) * error
+    assert test.lower_bound == pytest.approx(low)  # below 1, where nobody is
+    test = loss_ratio_test(np.ones(100), np.repeat([2.0, 3.0], 50))
+    low = 2.5 - stats.t.ppf(0.95, 99) * 0.5 / np.sqrt(99)
+    assert test.lower_bound == pytest.approx(low - (1 - 0.05**0.01) * (low - 1))
+    assert loss_ratio_test(np.ones(100), np.repeat([2.0, 3.0], 50), max_loss_ratio=2).p_value < 1e-6

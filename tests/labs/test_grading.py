@@ -99,7 +99,7 @@ SUBMISSIONS = {
         "by `globals`",
     ),
     "shows a number": (True, with_bodies("get_ipython().displayhook(1)"), VALUES, "by `get_ipython`"),
-    "tests marked otherwise": (False, marked_otherwise, NONE, None),
+    "tests marked otherwise": (False, marked_otherwise, NONE, "`{test}`: its points were changed"),
     "correct, tests deleted": (True, deleted, ALL, "`{test}` was deleted"),
     "expect replaced": (False, with_cell("expect = require = lambda *given, **more: None"), NONE, None),
     "expect replaced in the library": (

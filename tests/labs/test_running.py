@@ -218,6 +218,10 @@ def test_answers_and_own_cells_are_kept(released):
     theirs.cells[1].source = "def share(table): return 1"
     theirs.cells[3] |= {"source": "Because.", "attachments": {"a.png": {"image/png": "AA=="}}}
     theirs.cells.insert(0, new_code_cell("1 + 1", metadata={"tags": ["mine"]}))
+    theirs.cells[3].metadata = graded("test-share", 40)
+    restored, points = restore_cells(theirs, released)
+    assert points == ["`test-share`: its points were changed and have been restored."]
+    theirs.cells[3].metadata = restored.cells[3].metadata
     restored, noticed = restore_cells(theirs, released)
     assert (sources(restored), noticed) == (sources(theirs), [])
     assert restored.cells[4].attachments

@@ -236,3 +236,10 @@ def test_a_batch_is_given_once_as_csv(tmp_path):
 def test_what_a_command_does_wrong_is_said_with_its_input(command, options, message):
     with pytest.raises(SoftwareError, match=message):
         CommandModel(command, **options)(pd.DataFrame({"sex": "Male", "age": [18, 19, 20]}))
+
+
+def test_whole_numbers_are_not_rounded_to_others():
+    model = LinearClassifier([1.0], -16_777_216.5)
+    for X in ([[16_777_217]], [[16_777_217.0]]):
+        assert model.predict(np.array(X)).tolist() == [1]
+    assert LinearClassifier([70_000.0], 0.0).log_odds(np.array([[1]], dtype=np.float16)).tolist() == [70_000]

@@ -438,3 +438,10 @@ def test_a_memory_that_was_interrupted_is_right_when_it_is_asked_again(schema, o
             memory.decide(codes[29_000:])
     assert (memory.decide(codes[::-1]) == codes[::-1, 0] % 2).all()
     assert memory.runs == len(memory.contents()[0]) == len(np.unique(codes, axis=0))
+
+
+def test_a_score_that_is_the_threshold_but_for_rounding_is_found():
+    schema = Schema.from_dict({"sex": ["f", "m"], "p": {"low": 1, "high": 10}})
+    program = Themis(lambda rows: np.where(rows["sex"] == "m", rows["p"] <= 7, rows["p"] <= 4), schema)
+    search = program.search(0.3, measure="group", sensitive_features=["sex"])  # 0.7 - 0.4 is below 0.3
+    assert search.frame["minimal"].tolist() == [True] and not len(search.undecided)

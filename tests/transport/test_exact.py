@@ -403,3 +403,16 @@ def test_stopping_early_is_an_error(monkeypatch):
     monkeypatch.setattr("warnings.warn", lambda *a, **kw: None)
     with pytest.raises(SolverError, match="network simplex: expected an optimum"):
         network_simplex(Problem.uniform(np.random.default_rng(0).random((50, 50))))
+
+
+def test_columns_that_have_numbers_as_names_are_weighted_and_compared_as_asked():
+    one, other = pd.DataFrame({0: [0.0, 1], 1: [0.0, 10]}), pd.DataFrame({0: [1.0, 3], 1: [5.0, 0]})
+    named = [table.rename(columns=str) for table in (one, other)]
+    for options in ({"weights": {"0": 0.0}}, {"columns": {"0": "mismatch"}}):
+        np.testing.assert_allclose(ColumnCosts(**options)(one, other), ColumnCosts(**options)(*named))
+
+
+def test_weights_whose_sum_is_no_number_are_shares():
+    X = np.array([[0.0], [1.0]])
+    plan = ExactTransport().fit(X, X, source_weight=[1e308, 1e308]).plan_
+    np.testing.assert_allclose(np.asarray(plan.todense() if hasattr(plan, "todense") else plan), np.eye(2) / 2)

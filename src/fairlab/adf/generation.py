@@ -421,7 +421,7 @@ class ADF(SearchMethod):
         if outside.any():
             counts = ", ".join(f"{name} {n_rows}" for name, n_rows in outside[outside > 0].items())
             warnings.warn(f"X: rows outside of the bounds of the schema: {counts}", stacklevel=2)
-        return values[round_robin(cluster_labels(values, n_clusters=self.n_clusters), n)]
+        return values[round_robin(cluster_labels(values, n_clusters=min(self.n_clusters, len(values))), n)]
 
     def global_search(self, seeds: ArrayLike) -> GlobalPhase:
         """Try to make every seed discriminatory (Algorithm 1).

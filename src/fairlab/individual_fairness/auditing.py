@@ -12,7 +12,7 @@ from scipy.stats import norm
 from fairlab.checks import FRACTION, POSITIVE, VARIANT, align, check_array, check_binary, checked
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness.attack import Attack, StepSizeWarning, gradient_flow_attack
-from fairlab.statistics import PairedErrors
+from fairlab.statistics import PairedErrors, SampleMean
 
 FOUR_FIFTHS = 5 / 4  # the four-fifths rule of US labour law, as a ratio of losses (section 3.2)
 
@@ -35,9 +35,8 @@ class RatioTest:
         delta: largest ratio, of losses or of error rates, that counts as fair.
     alpha : float
         Level of the test.
-    errors : PairedErrors or None
-        Of sound error rates: what limits and p-value come from. Those of all other tests are of the normal
-        distribution.
+    sample : PairedErrors, SampleMean or None
+        Of sound tests: what limits and p-value come from. Those of published ones are of the normal distribution.
 
     Examples
     --------
@@ -53,7 +52,7 @@ class RatioTest:
     n_dropped: int | np.ndarray
     max_loss_ratio: float
     alpha: float
-    errors: PairedErrors | None = None
+    sample: PairedErrors | SampleMean | None = None
 
     @property
     def lower_bound(self):
@@ -68,8 +67,8 @@ class RatioTest:
     @property
     def p_value(self):
         """Of the hypothesis that the true ratio is at most `max_loss_ratio`."""
-        if self.errors is not None:
-            return self.errors.p_value(self.max_loss_ratio)
+        if self.sample is not None:
+            return self.sample.p_value(self.max_loss_ratio)
         with np.errstate(divide="ignore", invalid="ignore"):
             z = (self.statistic - self.max_loss_ratio) / self.standard_error
         # Without spread, 0/0 at the limit itself.
@@ -91,8 +90,8 @@ class RatioTest:
 
     def _limits(self, chance):
         """Return the limits, each of which is passed with so small a chance."""
-        if self.errors is not None:
-            return self.errors.limits(chance)
+        if self.sample is not None:
+            return self.sample.limits(chance)
         half = norm.ppf(1 - chance) * self.standard_error
         return self.statistic - half, self.statistic + half
 
@@ -118,8 +117,9 @@ def loss_ratio_test(
     alpha : float
         Level of the test, between 0 and 1.
     variant : {"sound", "published"}
-        What becomes of points whose ratio is not finite: an error, or, as behind the published numbers, they are left
-        out and counted.
+        Published: points whose ratio is not finite are left out and counted, and limits and p-value are of the normal
+        distribution (equation 3.6), which takes a few points with nearly the same ratio for certain. Sound: such points
+        are an error, and limits and p-value are those of `fairlab.statistics.SampleMean`.
 
     Returns
     -------
@@ -160,8 +160,9 @@ def loss_ratio_test(
     if (n < 2).any():
         raise ValueError(f"loss: {int(n.min())} finite ratios among {ratio.shape[-1]} points, expected at least 2")
     mean = ratio.mean(axis=-1, where=finite)
-    error = ratio.std(axis=-1, where=finite) / np.sqrt(n)
-    return RatioTest(mean, error, n, ratio.shape[-1] - n, max_loss_ratio, alpha)
+    error = ratio.std(axis=-1, where=finite, ddof=int(variant == "sound")) / np.sqrt(n)
+    sample = SampleMean(mean, error, n, np.minimum(ratio.min(axis=-1), 1)) if variant == "sound" else None
+    return RatioTest(mean, error, n, ratio.shape[-1] - n, max_loss_ratio, alpha, sample)
 
 
 @checked(max_loss_ratio=POSITIVE, alpha=FRACTION, variant=VARIANT)

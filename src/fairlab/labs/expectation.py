@@ -129,7 +129,8 @@ def expect(
         return
     named = [mistake.strip() for mistake, value in (mistakes or {}).items() if _same(found, value, within)]
     reason = ignores or (named or [_reason(found, expected, within)])[0]
-    raise LabError(f"{message} {_shown(found)}." + (f" A common mistake: {reason}." if reason else ""))
+    mistake = f" A common mistake: {reason}".rstrip("?.") + ("?" if reason.endswith("?") else ".")
+    raise LabError(f"{message} {_shown(found)}." + (mistake if reason else ""))
 
 
 def require(holds, message: str) -> None:

@@ -98,8 +98,10 @@ def restore_cells(notebook, released) -> tuple:
         own = missing.pop(name, None) or from_dict({**cell, "metadata": {}})  # a name is given to one cell only
         if marks(own).get("solution"):
             own.update({part: cell[part] for part in ("source", "attachments") if part in cell})
-        elif own.source.strip() != cell.source.strip():
-            warnings.append(f"`{marks(own)['grade_id']}` was changed and has been graded in its original version.")
+        if not marks(own).get("solution") and own.source.strip() != cell.source.strip():
+            warnings.append(f"`{name}` was changed and has been graded in its original version.")
+        elif marks(own).get("points") not in (None, marks(cell).get("points")):
+            warnings.append(f"`{name}`: its points were changed and have been restored.")
         cells.append(own)
     following = 0
     for name, cell in given.items():

@@ -202,7 +202,7 @@ def _signs(y, log_odds):
 
 
 def _points(X):
-    """Return features as an array of floats, whatever numbers they are."""
+    """Return features as an array of floats, whatever numbers they are; whole ones in 32 bits where these hold them."""
     X = np.asarray(X)
     try:
         X = X.astype(float) if X.dtype.kind == "O" else X
@@ -210,4 +210,7 @@ def _points(X):
         raise ValueError(f"X: expected numbers ({error})") from error
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X: expected numbers, found {X.dtype}")
-    return X if X.dtype.kind == "f" else X.astype(np.float32)
+    if X.dtype.kind == "f":
+        return X if X.dtype.itemsize > 2 else X.astype(np.float32)
+    single = X.astype(np.float32)
+    return single if np.array_equal(single, X) else X.astype(float)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 MOST_ASSIGNMENTS = 1_000_000  # combinations of values that a score may compare
 MADE_OF = ("model", "schema", "output_distance")  # the parameters that outputs depend on
 SETS_AT_ONCE = 16
+ROUNDING = 1e-12  # of differences of shares
 EXAMPLES = 5  # pairs of inputs that show a flip
 COLUMNS = ("measure", "sensitive_features", "estimate", "low", "high", "samples", "tests")
 
@@ -97,7 +98,8 @@ class Search(Result):
     @property
     def undecided(self) -> pd.DataFrame:
         """Tested sets whose interval has the least score inside: more samples might find them."""
-        return self.frame[(self.frame["low"] < self.min_score) & (self.min_score <= self.frame["high"])]
+        least = self.min_score - ROUNDING
+        return self.frame[(self.frame["low"] < least) & (least <= self.frame["high"])]
 
     @property
     def tests(self) -> int:
@@ -378,7 +380,7 @@ class Themis(BaseEstimator, Method):
                 tested = [self._checked(subset) for subset in sets if not (prune and _covered(subset, minimal))]
                 skipped[one] += len(sets) - len(tested)
                 for subset, (row, _) in zip(tested, self._estimate(one, tested, rule), strict=True):
-                    is_minimal = row[decided_by] >= min_score and not _covered(subset, minimal)
+                    is_minimal = row[decided_by] >= min_score - ROUNDING and not _covered(subset, minimal)
                     minimal += [subset] * is_minimal
                     rows.append(row | {"minimal": is_minimal})
         return Search(min_score, pd.DataFrame(rows), skipped, self.model_runs - before, decided_by)

@@ -168,9 +168,10 @@ class ColumnCosts:
             check_names(getattr(self, argument), argument, list(map(str, source.columns)))
         total = np.zeros((len(source), len(target)))
         numbers, categories, weights = [], [], []
+        kinds, factors = ({str(name): of for name, of in given.items()} for given in (self.columns, self.weights))
         for name in source.columns:
-            pair, weight = (source[name], target[name]), self.weights.get(name, 1.0)
-            kind = self.columns.get(name) or self._kind(name, pair)
+            pair, weight = (source[name], target[name]), factors.get(str(name), 1.0)
+            kind = kinds.get(str(name)) or self._kind(name, pair)
             if weight == 0:
                 continue
             if callable(kind):

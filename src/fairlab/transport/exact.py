@@ -205,4 +205,6 @@ def _normalised(weight, X, n_rows, name):
         raise ValueError(f"{name}: row {weight.argmin()} has weight {weight.min():g}, expected at least 0")
     if weight.sum() == 0:
         raise ValueError(f"{name}: sums to 0, expected some weight above 0")
+    with np.errstate(over="ignore"):
+        weight = weight if np.isfinite(weight.sum()) else weight / weight.max()
     return weight / weight.sum()
