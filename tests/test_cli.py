@@ -141,6 +141,12 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
     assert "\nfails: undecided: " in capsys.readouterr().out
 
 
+def test_what_is_written_to_standard_output_stands_there_alone(model, capfd):
+    assert main([*AUDIT, "--methods", "themis", "--json", "/dev/stdout"]) in (0, 4)
+    printed, errors = capfd.readouterr()
+    assert json.loads(printed)["methods"][0]["method"] == "Themis" and "Written to /dev/stdout" in errors
+
+
 def test_audit_writes_requested_files(model, tmp_path):
     model["fliptest"] = 0.001
     assert main([*AUDIT, "--html", "a.html", "--json", "a.json", "--rows", "none", "--methods", "fliptest,themis"]) == 3

@@ -14,7 +14,7 @@ import sys
 import time
 import tomllib
 import warnings
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -377,29 +377,33 @@ def audit(
             print(f"fairlab: the model will take {expected:.0f} s at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
         judged = judge(report, rules=rules, baseline=baseline, accepted=accepted, require_within=require_within)
-    for heading, sentence in [*lines(report), *rates(report)]:
-        print(f"{heading}: {sentence}")
-    for sentence in [*reasons(report), *report.warnings]:
-        print(sentence)
-    made, missed = count(len(report.findings), "comparison"), count(len(report.skipped), "reason")
-    written = listed(path for path in (html, json) if path is not None)
-    where = f"Written to {written}:" if written else "--html FILE or --json FILE writes"
-    print(f"{where} {made}, and {missed} why others were not made.")
-    for name, path in files.items():
-        if path is not None:
-            getattr(report, f"to_{name}")(path, **({"rows": rows} if name in ("html", "json") else {}))
-    words = {"fails": judged.failing, "not judged": judged.not_judged, "accepted": judged.accepted}
-    for word, sentences in (words | {"no effect": judged.unused}).items():
-        for sentence in sentences if rules or baseline or accepted or require_within else ():
-            print(f"{word}: {sentence}")
-    if judged.failing:
-        return SIGNIFICANT
-    if judged.not_judged or not report.n_tests:
-        return NOT_ASSESSED
-    if rules or baseline:  # the verdict by itself may read as a failure
-        held = ["no rule is violated"] * bool(rules) + [f"nothing is new or worse than in {baseline}"] * bool(baseline)
-        print(f"passes: {listed(held)}{', but for what is accepted' * bool(judged.accepted)}")
-    return 0
+    # What a file is printed to is left to it.
+    aside = any(map(paths.is_standard_output, filter(None, files.values())))
+    with redirect_stdout(sys.stderr) if aside else nullcontext():
+        for heading, sentence in [*lines(report), *rates(report)]:
+            print(f"{heading}: {sentence}")
+        for sentence in [*reasons(report), *report.warnings]:
+            print(sentence)
+        made, missed = count(len(report.findings), "comparison"), count(len(report.skipped), "reason")
+        written = listed(path for path in (html, json) if path is not None)
+        where = f"Written to {written}:" if written else "--html FILE or --json FILE writes"
+        print(f"{where} {made}, and {missed} why others were not made.")
+        for name, path in files.items():
+            if path is not None:
+                getattr(report, f"to_{name}")(path, **({"rows": rows} if name in ("html", "json") else {}))
+        words = {"fails": judged.failing, "not judged": judged.not_judged, "accepted": judged.accepted}
+        for word, sentences in (words | {"no effect": judged.unused}).items():
+            for sentence in sentences if rules or baseline or accepted or require_within else ():
+                print(f"{word}: {sentence}")
+        if judged.failing:
+            return SIGNIFICANT
+        if judged.not_judged or not report.n_tests:
+            return NOT_ASSESSED
+        if rules or baseline:  # the verdict by itself may read as a failure
+            held = ["no rule is violated"] * bool(rules)
+            held += [f"nothing is new or worse than in {baseline}"] * bool(baseline)
+            print(f"passes: {listed(held)}{', but for what is accepted' * bool(judged.accepted)}")
+        return 0
 
 
 OF_FILES = ("model", "table", "decisions", "sensitive_features", "features", "pos_label", "confidence_level", "codes")

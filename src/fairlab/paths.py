@@ -105,6 +105,11 @@ def _try_to_write(path: Path) -> None:
             raise
 
 
+def is_standard_output(path: Path | str) -> bool:
+    """Return whether a path stands for what this process prints to."""
+    return _descriptor(Path(path)) == 1
+
+
 def _is_stream(path: Path) -> bool:
     """Return whether a path is written to as it is: a pipe, a device, or a file that this process has open."""
     return _descriptor(path) is not None or (path.exists() and not path.is_file() and not path.is_dir())
