@@ -377,9 +377,7 @@ def audit(
             print(f"fairlab: the model will take {expected:.0f} s at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
         judged = judge(report, rules=rules, baseline=baseline, accepted=accepted, require_within=require_within)
-    # What a file is printed to is left to it.
-    aside = any(map(paths.is_standard_output, filter(None, files.values())))
-    with redirect_stdout(sys.stderr) if aside else nullcontext():
+    with _beside(*files.values()):
         for heading, sentence in [*lines(report), *rates(report)]:
             print(f"{heading}: {sentence}")
         for sentence in [*reasons(report), *report.warnings]:
@@ -406,6 +404,12 @@ def audit(
         return 0
 
 
+def _beside(*files: str | None):
+    """Return a context in which is printed to standard error, if one of some files is standard output."""
+    is_taken = any(map(paths.is_standard_output, filter(None, files)))
+    return redirect_stdout(sys.stderr) if is_taken else nullcontext()
+
+
 OF_FILES = ("model", "table", "decisions", "sensitive_features", "features", "pos_label", "confidence_level", "codes")
 
 
@@ -423,7 +427,8 @@ def _audit_files(context, codes):
     with _wrong_calls():
         _check_outputs([], json=context.params["json"])
         found = audit_files(files, codes, random_state=context.params["seed"], **options)
-    print(found)
+    with _beside(context.params["json"]):
+        print(found)
     if context.params["json"] is not None:
         found.to_json(context.params["json"])
     return SIGNIFICANT if found.report.counts()["significant"].any() else 0
@@ -460,9 +465,10 @@ def compare(model_a, model_b, confidence_level, within, max_seconds, html, json,
         with _time_limit(max_seconds):
             cases = [_case(*each, max_seconds=max_seconds, **of_case) for each in zip(models, tables, strict=True)]
             compared = compare(*cases, confidence_level=confidence_level, within=within)
-    print(compared.summary)
-    if len(compared.rows):
-        print(compared.to_frame().to_string(index=False, float_format="{:.3g}".format))
+    with _beside(html, json):
+        print(compared.summary)
+        if len(compared.rows):
+            print(compared.to_frame().to_string(index=False, float_format="{:.3g}".format))
     for write, path in ((compared.to_html, html), (compared.to_json, json)):
         if path is not None:
             write(path)
