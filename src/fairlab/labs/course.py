@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from pydantic import Field
+from tqdm import tqdm
 
 from fairlab.checks import optional, required, suggestion
 from fairlab.data.documents import Entry, Several, read_document
@@ -164,7 +165,9 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
 
 def _write(folder: Path, labs: list[Card], course: int) -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        masters = list(zip(labs, pool.map(lambda card: _for_course(card, course), labs), strict=True))
+        written = pool.map(lambda card: _for_course(card, course), labs)
+        bar = tqdm(written, total=len(labs), unit="lab", leave=False, disable=None)  # shown in a terminal
+        masters = list(zip(labs, bar, strict=True))
     write_grading(masters, folder / "course")
     students = shutil.copytree(folder / "course" / "release", folder / "students")
     write_requirements(students)
