@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, entropy, multinomial, ncx2, norm, random_table, t
+from scipy.stats import binom, binomtest, chi2_contingency, entropy, multinomial, ncx2, norm, random_table, t
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
@@ -233,6 +233,13 @@ def test_chance_adds_to_information_what_tables_with_the_same_margins_have_on_av
     rows, columns = rows[rows > 0], columns[columns > 0]
     drawn = random_table(rows, columns).rvs(2_000, random_state=np.random.default_rng(0))
     assert added_by_chance(drawn[0])[0] == pytest.approx(g_test(drawn)[0].mean(), rel=0.02)
+
+
+def test_information_about_a_hundred_million_people():
+    table = np.array([[30_000_000, 20_000_000], [29_990_000, 20_010_000]])
+    small, large = (information_bounds(each, confidence_level=0.95) for each in (table // 1_000, table))
+    assert large[2] == pytest.approx(chi2_contingency(table, correction=False).pvalue)
+    assert small[2] > 0.05 > large[2] and information_share(table) == pytest.approx(information_share(1.0 * table))
 
 
 def test_bounds_of_a_correlation_by_hand():

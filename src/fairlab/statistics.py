@@ -440,10 +440,11 @@ def information_bounds(tables: np.ndarray, *, confidence_level: float) -> tuple[
 
 def _pearson(tables) -> np.ndarray:
     """Return Pearson's statistic, which chance brings nearer to its distribution than G where there are many cells."""
-    expected = tables.sum(axis=-1)[..., :, None] * tables.sum(axis=-2)[..., None, :]
+    tables = np.asarray(tables, dtype=float)  # squares of many people would overflow
+    n, rows, columns = tables.sum(axis=(-2, -1)), tables.sum(axis=-1), tables.sum(axis=-2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        parts = np.where(expected > 0, tables**2 * tables.sum(axis=(-2, -1))[..., None, None] / expected, 0.0)
-    return np.maximum(parts.sum(axis=(-2, -1)) - tables.sum(axis=(-2, -1)), 0)
+        expected = rows[..., :, None] * columns[..., None, :] / n[..., None, None]
+        return np.where(expected > 0, np.square(tables - expected) / expected, 0.0).sum(axis=(-2, -1))
 
 
 def added_by_chance(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -458,6 +459,7 @@ def added_by_chance(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     tables : ndarray of shape (..., n_rows, n_columns)
         Counts.
     """
+    tables = np.asarray(tables, dtype=float)
     rows, columns, n = tables.sum(axis=-1), tables.sum(axis=-2), tables.sum(axis=(-2, -1))[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = rows[..., :, None] * columns[..., None, :] / n[..., None]
