@@ -244,7 +244,7 @@ def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(t
 
 @pytest.mark.slow
 def test_a_batch_whose_worker_and_kernel_are_killed_ends_with_the_right_numbers(toy, three):
-    write_slow(toy, NAMES, N_TRIALS, 4)
+    write_slow(toy, NAMES, N_TRIALS, 8)
     process, tree, _ = start_batch([*ALL, "--cores", "2"])
     while not any("popen_loky" in " ".join(part.cmdline()) for part in tree if runs(part)):  # it works alone at first
         time.sleep(0.1)

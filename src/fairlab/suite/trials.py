@@ -30,7 +30,9 @@ from fairlab.suite.seeds import Trial
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
-SECONDS_ALONE = 10.0  # of a process, or of its waiting, before it starts workers: to load costs each several
+# Of a process, or of its waiting, before it starts workers: some times as long as it took to load its libraries, which
+# each of them loads again.
+SECONDS_ALONE = 4 * sum(os.times()[:4])
 WORKER_IDLE_SECONDS = 60
 KEY_LENGTH = 24
 DIGEST_BYTES = 32
