@@ -30,9 +30,7 @@ from fairlab.suite.seeds import Trial
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
-# Of a process, or of its waiting, before it starts workers: some times as long as it took to load its libraries, which
-# each of them loads again.
-SECONDS_ALONE = 4 * sum(os.times()[:4])
+SECONDS_ALONE = 10.0  # of a process on some trials, or of its waiting, before it starts workers: each takes several
 WORKER_IDLE_SECONDS = 60
 KEY_LENGTH = 24
 DIGEST_BYTES = 32
@@ -187,8 +185,8 @@ def _compute_all(call, tasks, n_jobs):
     A process that was started as workers are computes by itself; with several jobs, for `SECONDS_ALONE`.
     """
     if _IS_WORKER:
-        end, started = math.inf if n_jobs == 1 else SECONDS_ALONE, time.monotonic()
-        while tasks and max(core_seconds(), time.monotonic() - started) < end:
+        seconds, started = math.inf if n_jobs == 1 else SECONDS_ALONE, (core_seconds(), time.monotonic())
+        while tasks and max(core_seconds() - started[0], time.monotonic() - started[1]) < seconds:
             yield _compute(call, *tasks[0])
             tasks = tasks[1:]
         n_jobs = min(n_jobs, len(tasks))
