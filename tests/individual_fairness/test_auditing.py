@@ -58,19 +58,24 @@ def test_loss_ratio_by_hand():
 QUANTILE = 2.0930241  # of Student's t with 19 degrees of freedom
 
 
+def below(low, n, alpha=0.05):
+    """Return a lower limit that reckons with a share of people at 1 that a sample misses with half this chance."""
+    return 1 + (low - 1) * (alpha / 2) ** (1 / n)
+
+
 @pytest.mark.parametrize(
     ("ratio", "least", "low", "high"),
     [
         (
             MeanRatio(np.full(4, 1.5), np.ones(4), 0.1, 19, 0.01, 1.6, 0.2),
             1.5,
-            1.5 * np.exp(-QUANTILE * 0.1),
+            below(1.5 * np.exp(-QUANTILE * 0.1), 4),
             1.6 * np.exp(QUANTILE * 0.2),
         ),
         (  # an attack rises with the square of a slope, and counts as less from below
             MeanRatio(np.full(4, 3.0), np.ones(4), 0.3, 19, 0.01, 3.2, 0.2, lowest=2.0, power=0.5),
             2.0,
-            2.0 * np.exp(-QUANTILE * 0.3),
+            below(2.0 * np.exp(-QUANTILE * 0.3), 4),
             np.exp((np.sqrt(np.log(3.2)) + QUANTILE * 0.2) ** 2),
         ),
     ],
@@ -85,7 +90,8 @@ def test_the_interval_and_p_value_of_a_mean_ratio_by_hand(ratio, least, low, hig
 @pytest.mark.parametrize(("error", "error_of_highest", "power"), [(0.1, 0.05, 1.0), (0.0, 0.1, 1.0), (0.0, 0.1, 0.5)])
 def test_the_smallest_mean_ratio_is_found_in_about_four_of_five_cases(error, error_of_highest, power):
     # No error from below is no certainty: chance may have made all of the ratio.
-    ratio = MeanRatio(np.full(4, 1.5), np.ones(4), error, 19, 0.01, 1.6, error_of_highest, power=power)
+    some = np.full(4_000, 1.5), np.ones(4_000)
+    ratio = MeanRatio(*some, error, 19, 0.01, 1.6, error_of_highest, power=power)
     for alpha in (0.05, 0.001):
         smallest, power_of_error = ratio.smallest(alpha, 1.25), 1.0 if error else power
         away = np.log(smallest) ** power_of_error - np.log(1.25) ** power_of_error
@@ -98,9 +104,17 @@ def test_what_the_sensitive_feature_changes_makes_chance_no_more_certain():
     direct = np.array([1.25, 1.25, 1.5, 1.75, 1.75])
     by_both, by_chance = (MeanRatio(np.full(5, 9.0), some, 0.1, 19, 0.5, 9.0, 0.1) for some in (direct, direct**1e-9))
     error = direct.std(ddof=1) / np.sqrt(5)
-    expected = 1.5 * np.exp(-2.7764451 * error / 1.5), 2 * stats.t.sf(np.log(1.5 / 1.25) * 1.5 / error, 4)
-    assert (by_both.bounds(0.95)[0], by_both.p_value(1.25)) == pytest.approx(expected)
+    low = below(1.5 * np.exp(-2.7764451 * error / 1.5), 5)
+    assert (by_both.bounds(0.95)[0], by_both.p_value(low)) == pytest.approx((low, 0.05))
     assert (by_chance.bounds(0.95)[0], by_chance.p_value(1.25)) == (pytest.approx(1), 0.5)
+
+
+def test_people_unlike_all_others_are_reckoned_with_where_a_sample_misses_them():
+    # 2% have a ratio of 1, the others one so that the mean is the limit. Nearly all samples of 50 hold at most 4.
+    ratios = [np.repeat([1.0, 1.23 / 0.98], [n_odd, 50 - n_odd]) for n_odd in range(5)]
+    found = [MeanRatio(some, some, 0.0, 19, 0.001, some.mean(), 0.1).p_value(1.25) <= 0.05 for some in ratios]
+    assert stats.binom(50, 0.02).pmf(np.flatnonzero(found)).sum() <= 0.05
+    assert MeanRatio(ratios[0], ratios[0], 0.0, 19, 0.001, 1.23, 0.1).p_value(1.1) < 0.05
 
 
 def test_rates_of_an_attack_by_hand():

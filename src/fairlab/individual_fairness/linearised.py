@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from scipy.stats import t
 
 from fairlab.fair_metric import ENTRIES_AT_ONCE, N_FURTHER, N_PERMUTATIONS
-from fairlab.statistics import POWER
+from fairlab.statistics import POWER, level_beyond
 
 _RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
 MAX_PROBABILITY = 0.995  # counts as no nearer to 1 than this, to 0 than the rest: no loss is zero or infinite
@@ -434,7 +434,8 @@ class MeanRatio:
         """Return the smallest mean ratio that is found to be above `limit` at a level with a power of about 80%."""
         away = float(t.ppf(1 - alpha / 2, self.freedom) + t.ppf(POWER, self.freedom))
         # Where all may be chance, the error from below is zero: nothing is known from it of a ratio that is larger.
-        return max(limit * float(np.exp(away * self.error)), self._raised(limit, away))
+        seen = 1 + (limit * float(np.exp(away * self.error)) - 1) / (1 - self._whole.unseen(1 - alpha))
+        return max(seen, self._raised(limit, away))
 
     def _raised(self, ratio: float, errors: float) -> float:
         """Return what is so many errors from above a ratio."""
@@ -442,11 +443,12 @@ class MeanRatio:
 
     @property
     def _whole(self) -> "_FromBelow":
-        return _FromBelow(min(self.estimate, self.lowest), self.error, self.freedom)
+        return _FromBelow(min(self.estimate, self.lowest), self.error, self.freedom, len(self.ratios))
 
     @property
     def _direct(self) -> "_FromBelow":
-        return _FromBelow(float(self.direct.mean()), _error_of_people(self.direct), len(self.direct) - 1)
+        n = len(self.direct)
+        return _FromBelow(float(self.direct.mean()), _error_of_people(self.direct), n - 1, n)
 
 
 class _FromBelow(NamedTuple):
@@ -455,14 +457,18 @@ class _FromBelow(NamedTuple):
     mean: float
     error: float
     freedom: int
+    n_people: int
 
     def low(self, confidence_level: float) -> float:
-        return self.mean * float(np.exp(-t.ppf((1 + confidence_level) / 2, self.freedom) * self.error))
+        low = self.mean * float(np.exp(-t.ppf((1 + confidence_level) / 2, self.freedom) * self.error))
+        return low - self.unseen(confidence_level) * max(low - 1.0, 0.0)
+
+    def unseen(self, confidence_level: float) -> float:
+        """Return the share of people, with a ratio of 1, that a sample misses with the probability of a limit."""
+        return 1 - ((1 - confidence_level) / 2) ** (1 / self.n_people)
 
     def beyond(self, limit: float) -> float:
-        if self.mean <= limit:
-            return 1.0
-        return float(2 * t.sf(np.log(self.mean / limit) / self.error, self.freedom)) if self.error else 0.0
+        return level_beyond(lambda confidence_level: (self.low(confidence_level), np.inf), limit)
 
 
 def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tuple[MeanRatio, float, np.ndarray]:
