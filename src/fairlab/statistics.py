@@ -624,13 +624,18 @@ def g_test(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return g, df, np.where(df > 0, chdtrc(np.maximum(df, 1), g), 1.0)
 
 
+def unseen_share(n, alpha: float):
+    """Return the largest share of everybody of which a sample of `n` has nobody with a probability of `alpha`."""
+    return 1 - alpha ** (1 / n)
+
+
 @dataclass(frozen=True, eq=False)
 class SampleMean:
     """A mean of numbers of which a few may be far below all that were seen.
 
-    The limits are Student's. The lower one supposes besides that a share of everybody, so small that a sample without
-    any of them has a probability of `alpha`, lies at `least`: where nearly all numbers are alike, the sample's spread
-    knows nothing of those who differ, and would take the mean for certain.
+    The limits are Student's. The lower one supposes besides that the `unseen_share` of everybody lies at `least`: where
+    nearly all numbers are alike, the sample's spread knows nothing of those who differ, and would take the mean for
+    certain.
 
     Attributes
     ----------
@@ -650,8 +655,8 @@ class SampleMean:
     def limits(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and the upper limit, each of which fails with at most this probability."""
         half = -stdtrit(self.n - 1, alpha) * self.error
-        low, unseen = self.mean - half, 1 - alpha ** (1 / self.n)
-        return low - unseen * np.maximum(low - self.least, 0), self.mean + half
+        low = self.mean - half
+        return low - unseen_share(self.n, alpha) * np.maximum(low - self.least, 0), self.mean + half
 
     def p_value(self, most: float):
         """Return the probability of as large a mean if the true one is at most `most`."""

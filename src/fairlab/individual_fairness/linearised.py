@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from scipy.stats import t
 
 from fairlab.fair_metric import ENTRIES_AT_ONCE, N_FURTHER, N_PERMUTATIONS
-from fairlab.statistics import POWER, level_beyond
+from fairlab.statistics import POWER, level_beyond, unseen_share
 
 _RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
 MAX_PROBABILITY = 0.995  # counts as no nearer to 1 than this, to 0 than the rest: no loss is zero or infinite
@@ -434,8 +434,8 @@ class MeanRatio:
         """Return the smallest mean ratio that is found to be above `limit` at a level with a power of about 80%."""
         away = float(t.ppf(1 - alpha / 2, self.freedom) + t.ppf(POWER, self.freedom))
         # Where all may be chance, the error from below is zero: nothing is known from it of a ratio that is larger.
-        seen = 1 + (limit * float(np.exp(away * self.error)) - 1) / (1 - self._whole.unseen(1 - alpha))
-        return max(seen, self._raised(limit, away))
+        seen = 1 - unseen_share(len(self.ratios), alpha / 2)
+        return max(1 + (limit * float(np.exp(away * self.error)) - 1) / seen, self._raised(limit, away))
 
     def _raised(self, ratio: float, errors: float) -> float:
         """Return what is so many errors from above a ratio."""
@@ -452,7 +452,10 @@ class MeanRatio:
 
 
 class _FromBelow(NamedTuple):
-    """A mean ratio as it is seen from below, with the standard error of its logarithm."""
+    """A mean ratio as it is seen from below, with the standard error of its logarithm.
+
+    People whom the sample misses may have a ratio of 1, as in `fairlab.statistics.SampleMean`.
+    """
 
     mean: float
     error: float
@@ -461,11 +464,7 @@ class _FromBelow(NamedTuple):
 
     def low(self, confidence_level: float) -> float:
         low = self.mean * float(np.exp(-t.ppf((1 + confidence_level) / 2, self.freedom) * self.error))
-        return low - self.unseen(confidence_level) * max(low - 1.0, 0.0)
-
-    def unseen(self, confidence_level: float) -> float:
-        """Return the share of people, with a ratio of 1, that a sample misses with the probability of a limit."""
-        return 1 - ((1 - confidence_level) / 2) ** (1 / self.n_people)
+        return low - unseen_share(self.n_people, (1 - confidence_level) / 2) * max(low - 1.0, 0.0)
 
     def beyond(self, limit: float) -> float:
         return level_beyond(lambda confidence_level: (self.low(confidence_level), np.inf), limit)
