@@ -9,7 +9,8 @@ which the three are not decided alike.
 
 The triples are not independent: where people are matched on one number, all who are near a threshold have counterparts
 on the same side of it, so that their flips come and go together. How far the shares vary is therefore also seen in
-parts of the people that are matched by themselves, and the wider of both intervals counts.
+parts of the people that are matched by themselves, and in everybody with group membership shuffled: of a rule that
+changes often along one number, people of a part stand too far apart to flip together. The widest interval counts.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import linear_sum_assignment
 from scipy.special import stdtr, stdtrit
 
 from fairlab.checks import FRACTION, align, check_binary, check_count, check_kind, check_seed, checked
@@ -31,14 +33,15 @@ from fairlab.statistics import (
 )
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
-from fairlab.transport.solvers import best_match
 
 # The fewest people of a group that can be shared out to sources and two sets of counterparts and still say anything.
 LEAST_MATCHED = 30
 # The most that are: exact transport grows with the cube.
-MOST_PEOPLE = 2_100
+MOST_PEOPLE = 1_500
 # Parts of the people that are matched by themselves: so many, fewer where each would get too few people of a third.
 MOST_PARTS, LEAST_PARTS, LEAST_OF_PART = 20, 5, 3
+# Each has six results, of which four are independent: their spread is known about as well as that of the parts.
+N_SHUFFLES = 4
 DECISIONS = ["favourable", "counterpart_favourable", "second_favourable"]
 
 
@@ -54,6 +57,8 @@ class CounterpartTest:
         matches.
     parts : ndarray of shape (n_parts, 2)
         The estimate and the flips of each part of the people, matched by itself.
+    shuffled : ndarray of shape (n_matched, 2)
+        The estimate and the flips of people of one group with membership shuffled.
     estimate : float
         Share of people who are decided otherwise than their counterpart, less the share of those whose two counterparts
         are decided differently. 0 or less where flips are no more than the chance of the match.
@@ -73,6 +78,7 @@ class CounterpartTest:
 
     triples: pd.DataFrame
     parts: np.ndarray
+    shuffled: np.ndarray
     estimate: float
     low: float
     high: float
@@ -85,9 +91,15 @@ class CounterpartTest:
         return (counts, [n, n]), {"factor": 0.5, "correlation": exclusive_correlation(*counts, n)}
 
     @property
-    def _errors(self) -> np.ndarray:
-        """Standard errors of the estimate and the flips: of means over parts, which shrink as those of the whole do."""
-        return self.parts.std(axis=0, ddof=1) / np.sqrt(len(self.parts))
+    def _errors(self) -> tuple[tuple[np.ndarray, int], ...]:
+        """Standard errors of the estimate and the flips, and their degrees of freedom: of all parts, of two groups."""
+        n_parts = len(self.parts)
+        by_parts, by_shuffles = (some.std(axis=0, ddof=1) for some in (self.parts, self.shuffled))
+        return (by_parts / np.sqrt(n_parts), n_parts - 1), (by_shuffles / np.sqrt(2), 4 * N_SHUFFLES)
+
+    def _away(self, *shares: float) -> np.ndarray:
+        """Return how far a quantile of Student's t, or the sum of several, is from the estimate and from the flips."""
+        return np.max([stdtrit(freedom, shares).sum() * errors for errors, freedom in self._errors], axis=0)
 
     @property
     def odd(self) -> pd.DataFrame:
@@ -106,9 +118,10 @@ class CounterpartTest:
         if self.estimate <= margin:
             return 1.0
         counts, options = self._shares
-        error = self._errors[0]
-        by_parts = 2 * stdtr(len(self.parts) - 1, (margin - self.estimate) / error) if error else 0.0
-        return max(difference_p_value(*counts, margin, **options), float(by_parts))
+        by_errors = [
+            2 * stdtr(freedom, (margin - self.estimate) / error) for (error, _), freedom in self._errors if error
+        ]
+        return max(difference_p_value(*counts, margin, **options), *map(float, by_errors))
 
     @property
     def flips(self) -> float:
@@ -119,15 +132,14 @@ class CounterpartTest:
         """Return the confidence interval of the estimate at another level."""
         counts, options = self._shares
         bounds = difference_bounds(*counts, confidence_level=confidence_level, **options)
-        low, high = _wider(bounds, self.estimate, self._errors[0], len(self.parts), confidence_level)
+        low, high = _wider(bounds, self.estimate, self._away((1 + confidence_level) / 2)[0])
         return float(max(low, -0.5)), float(min(high, 1.0))  # if every counterpart, or every person, is the odd one out
 
     def smallest(self, alpha: float, margin: float = 0.0) -> float:
         """Return the smallest excess that is found at a level with a power of about 80%."""
         (counts, _), options = self._shares
         by_shares = smallest_excess(counts, len(self.triples), alpha, margin, factor=options["factor"])
-        away = stdtrit(len(self.parts) - 1, [1 - alpha / 2, POWER]).sum()
-        return float(np.maximum(by_shares, margin + away * self._errors[0]))
+        return float(np.maximum(by_shares, margin + self._away(1 - alpha / 2, POWER)[0]))
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
         """Return bounds at another level of what flips with the group: the excess from below, all `flips` from above.
@@ -139,7 +151,7 @@ class CounterpartTest:
         low, high = self.interval(confidence_level)
         n = len(self.triples)
         of_flips = rate_bounds(round(self.flips * n), n, confidence_level=confidence_level)[1:]
-        most = _wider(of_flips, self.flips, self._errors[1], len(self.parts), confidence_level)[1]
+        most = _wider(of_flips, self.flips, self._away((1 + confidence_level) / 2)[1])[1]
         return max(low, 0.0), max(high, min(most, 1.0))
 
 
@@ -197,14 +209,17 @@ def counterpart_test(
     size = min(smaller, n_people) // 3
     rng = np.random.default_rng(random_state)
     thirds = [rng.permutation(len(table))[: 3 * size].reshape(3, size) for table in tables]
-    costs = [_costs(tables, thirds, group, cost or ColumnCosts()) for group in (0, 1)]
+    cost = cost or ColumnCosts()
+    costs = [_costs(tables, thirds, group, cost) for group in (0, 1)]
     triples = pd.concat(
         [_triples(tables, decisions, thirds, group, costs[group]) for group in (0, 1)], ignore_index=True
     )
     n_parts = np.clip(size // LEAST_OF_PART, LEAST_PARTS, MOST_PARTS)
     parts = np.array_split(np.arange(size), n_parts)
     of_parts = np.array([_part(decisions, thirds, costs, people) for people in parts])
-    test = CounterpartTest(triples, of_parts, _estimate(triples[DECISIONS].to_numpy().T), 0.0, 0.0, confidence_level)
+    shuffled = _shuffled(tables, decisions, thirds, cost, rng)
+    estimate = _estimate(triples[DECISIONS].to_numpy().T)
+    test = CounterpartTest(triples, of_parts, shuffled, estimate, 0.0, 0.0, confidence_level)
     low, high = test.interval(confidence_level)
     return replace(test, low=low, high=high)
 
@@ -233,10 +248,9 @@ def _estimate(decided: np.ndarray) -> float:
     return (n_odd - 0.5 * n_split) / decided.shape[1]
 
 
-def _wider(bounds, estimate: float, error: float, n_parts: int, confidence_level: float) -> tuple[float, float]:
-    """Return the wider of given bounds and those of Student's t about the estimate, at each end."""
-    half = stdtrit(n_parts - 1, (1 + confidence_level) / 2) * error
-    return min(float(bounds[0]), estimate - half), max(float(bounds[1]), estimate + half)
+def _wider(bounds, estimate: float, away: float) -> tuple[float, float]:
+    """Return the wider of given bounds and those so far from the estimate, at each end."""
+    return min(float(bounds[0]), estimate - away), max(float(bounds[1]), estimate + away)
 
 
 def _checked(decisions, tables):
@@ -264,7 +278,7 @@ def _costs(tables, thirds, group, cost) -> list[np.ndarray]:
 def _triples(tables, decisions, thirds, group, costs):
     """Return one row per person of a group's first third, with their counterparts from the other group's others."""
     other, people = 1 - group, thirds[group][0]
-    matched = [best_match(half) for half in costs]
+    matched = [_matched(half) for half in costs]
     first, second = (chosen[match] for chosen, match in zip(thirds[other][1:], matched, strict=True))
     each = np.arange(len(people))
     return pd.DataFrame(
@@ -285,8 +299,36 @@ def _part(decisions, thirds, costs, people) -> tuple[float, float]:
     """Return the estimate and the flips of some places of each third, matched among themselves."""
     decided = []
     for group, other in ((0, 1), (1, 0)):
-        matched = [people[best_match(half[np.ix_(people, people)])] for half in costs[group]]
+        matched = [people[_matched(half[np.ix_(people, people)])] for half in costs[group]]
         counterparts = [decisions[other][third[match]] for third, match in zip(thirds[other][1:], matched, strict=True)]
         decided.append([decisions[group][thirds[group][0][people]], *counterparts])
-    decided = np.concatenate(decided, axis=1)
+    return _result(np.concatenate(decided, axis=1))
+
+
+def _shuffled(tables, decisions, thirds, cost, rng) -> np.ndarray:
+    """Return the estimate and the flips of thirds of shuffled groups, each with counterparts in both other thirds."""
+    chosen = [third.ravel() for third in thirds]
+    people = pd.concat([table.iloc[some] for table, some in zip(tables, chosen, strict=True)]).infer_objects()
+    decided = np.concatenate([decision[some] for decision, some in zip(decisions, chosen, strict=True)])
+    results = []
+    for _ in range(N_SHUFFLES):
+        for first, second, third in rng.permutation(len(people)).reshape(2, 3, -1):
+            later = people.iloc[np.append(second, third)]
+            to_second, to_third = np.hsplit(cost_matrix(cost, people.iloc[first], later), 2)
+            from_second = cost_matrix(cost, people.iloc[second], people.iloc[third])
+            matched = [_matched(some) for some in (to_second, from_second, to_third.T)]  # each with the next third
+            of_thirds = [decided[some] for some in (first, second, third)]
+            for k in range(3):
+                following, previous = of_thirds[k - 2][matched[k]], of_thirds[k - 1][np.argsort(matched[k - 1])]
+                results.append(_result(np.stack([of_thirds[k], following, previous])))
+    return np.array(results)
+
+
+def _matched(costs) -> np.ndarray:
+    """Return which column each row of a square matrix goes to at the least cost in all."""
+    return linear_sum_assignment(costs)[1]
+
+
+def _result(decided) -> tuple[float, float]:
+    """Return the estimate and the flips of decisions as of `_counts`."""
     return _estimate(decided), float((decided[0] != decided[1]).mean())

@@ -224,18 +224,6 @@ def network_simplex(problem: Problem):
     return sparse.csr_array((plan.data, (rows[plan.row], columns[plan.col])), shape=cost.shape), potential
 
 
-def best_match(costs: np.ndarray) -> np.ndarray:
-    """Return, for equally many rows and columns, which column each row goes to at the least cost in all.
-
-    Parameters
-    ----------
-    costs : array of shape (n, n)
-    """
-    plan, _ = solve(Problem.uniform(np.ascontiguousarray(costs)), network_simplex)
-    # A vertex of the plans between equal weights splits nobody.
-    return plan.argmax(axis=1)
-
-
 SOLVERS = {"network_simplex": network_simplex, "hungarian": hungarian, "lp": linear_program}
 
 
