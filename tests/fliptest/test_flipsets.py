@@ -198,7 +198,7 @@ def test_a_rule_that_changes_often_along_one_number_flips_everybody_together():
         tables = [pd.DataFrame({"a": rng.normal(size=300)}) for _ in range(2)]
         test = counterpart_test(tables, [np.sin(8 * table["a"]) > 0 for table in tables], random_state=seed)
         found += test.p_value() <= 0.05
-    assert found <= 5  # 11 if errors are those of parts alone
+    assert found <= 4  # 8 if errors are those of parts alone
 
 
 def test_shuffled_groups_are_matched_like_groups():
