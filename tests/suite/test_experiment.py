@@ -149,7 +149,7 @@ def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment)
         (lambda exp: exp.claims("table-1", {"negative": (True, "")}), KeyError, "no claim 'negative'"),
         (lambda exp: exp.load("adult-uci"), KeyError, "does not declare the data 'adult-uci'"),
         (lambda exp: exp.skip("table-1", "maen", "because"), KeyError, "no value or claim 'maen'"),
-        (lambda exp: exp.beside("table-1", id="{method}.gdiff"), KeyError, "no value of the form"),
+        (lambda exp: exp.published("table-1", id="{method}.gdiff"), KeyError, "no value of the form"),
         # values that are none
         (lambda exp: exp.record("table-1", "mean", [0.5, np.nan]), ValueError, "trial 1 is nan"),
         (
@@ -277,12 +277,13 @@ def test_a_claim_that_other_trials_would_turn_is_unsettled(toy, as_frame):
 
 def test_published_numbers_beside_recorded_ones(experiment):
     experiment.record("table-1", "mean", [0.4, 0.6])
-    beside = experiment.beside("table-1").loc["mean"]
+    beside = experiment.published("table-1").loc["mean"]
     low = pytest.approx(0.5 - 12.706 * 0.1, abs=1e-3)
-    assert (beside["ours"], beside["n_trials"], beside["low"]) == (0.5, 2, low)
-    assert beside[["published_low", "published", "published_high"]].tolist() == pytest.approx([0.4, 0.5, 0.6])
+    assert (beside["ours"], beside["ours_low"], beside["value"], beside["std"]) == (0.5, low, 0.5, 0.1)
 
 
 def test_names_in_ids_are_split_at_the_last_dots():
-    found = Experiment("adf/versus_aequitas", profile="smoke").beside("table-4", id="{benchmark}.{method}.gdiff").index
+    found = (
+        Experiment("adf/versus_aequitas", profile="smoke").published("table-4", id="{benchmark}.{method}.gdiff").index
+    )
     assert set(found) >= {("census.age", "adf"), ("census.age", "aequitas")}

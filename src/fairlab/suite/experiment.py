@@ -34,6 +34,7 @@ from fairlab.suite.verdicts import judge_trials
 
 READINGS = ("as_published", "as_specified")
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
+OURS = ("ours", "ours_low", "ours_high")  # columns of our results beside published ones
 
 
 class Experiment:
@@ -333,7 +334,7 @@ class Experiment:
         >>> exp = Experiment("adf/versus_aequitas", profile="smoke")
         >>> found = pd.DataFrame({"method": ["adf", "aequitas"], "gdiff": [10, 5], "id": [3, 1]})
         >>> exp.record_frame("table-4", found, id="census.age.{method}.{column}")
-        >>> exp.beside("table-4", id="census.age.{method}.{column}")["ours"].dropna().tolist()
+        >>> exp.published("table-4", id="census.age.{method}.{column}")["ours"].dropna().tolist()
         [5.0, 1.0, 10.0, 3.0]
         """
         long = frame if frame.index.names == [None] else frame.reset_index()
@@ -401,34 +402,6 @@ class Experiment:
             entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail, "unsettled": unsettled}
             self.run.claims.append(entry | {"data": self._variants(data)})
 
-    def beside(self, artefact: str, id: str = "{id}") -> pd.DataFrame:
-        """Return the published numbers of a table or figure beside those that this run has recorded so far.
-
-        Parameters
-        ----------
-        artefact : str
-        id : str
-            Pattern of ids: ``"{benchmark}.{method}.gdiff"`` selects the matching ids and gives an index of benchmarks
-            and methods. Names but the first have no dot: of ``census.age.adf.gdiff`` the benchmark is ``census.age``.
-
-        Returns
-        -------
-        DataFrame
-            One row per published number, in their order. Columns: ``published``, ``published_low`` and
-            ``published_high`` (one standard deviation around it, or an interval's ends), ``ours`` (mean over trials),
-            ``low`` and ``high`` (95% interval of the mean, or the mean interval's ends) and ``n_trials``; missing if
-            there is none.
-        """
-        rows, names = [], fields_of(id)
-        field = r"\\{(\w+)\\}"  # as `escape` leaves it
-        pattern = re.sub(field, r"(?P<\1>[^.]+)", re.sub(field, r"(?P<\1>.+)", re.escape(id), count=1))
-        for value in self._artefact(artefact).values.values():
-            if found := re.fullmatch(pattern, value.id):
-                rows.append(found.groupdict() | _sides(value, self.run.ours(artefact, value.id)))
-        if not rows:
-            raise KeyError(f"{artefact} has no value of the form {id!r}")
-        return pd.DataFrame(rows).set_index(names)
-
     def skip(self, artefact: str, id: str, reason: str) -> None:
         """Record why a published value or claim is skipped; the scorecard shows it as not run, with the reason."""
         self._declared(artefact, id, "values", "claims")
@@ -482,18 +455,36 @@ class Experiment:
         _write_csv(frame, self.run.source(), stem)
         return frame
 
-    def published(self, artefact: str) -> pd.DataFrame:
-        """Return the published values of a table or figure: one row per value, by its id.
+    def published(self, artefact: str, id: str = "{id}") -> pd.DataFrame:
+        """Return the published numbers of a table or figure beside those that this run has recorded so far.
+
+        Parameters
+        ----------
+        artefact : str
+        id : str
+            Pattern of ids: ``"{benchmark}.{method}.gdiff"`` selects the matching ids and gives an index of benchmarks
+            and methods. Names but the first have no dot: of ``census.age.adf.gdiff`` the benchmark is ``census.age``.
 
         Returns
         -------
         DataFrame
-            With the columns ``printed`` (as text), ``value``, ``std``, ``low``, ``high``, ``n`` and ``kind``.
+            One row per published number, in their order. Columns: ``printed`` (as text), ``value``, ``std``, ``low``,
+            ``high``, ``n`` and ``kind``, and ``ours`` (mean over trials) with ``ours_low`` and ``ours_high`` (95%
+            interval of the mean, or the mean interval's ends); missing if there is none.
         """
-        columns = ("printed", "value", "std", "low", "high", "n", "kind")
-        values = self._artefact(artefact).values
-        rows = [[getattr(value, column) for column in columns] for value in values.values()]
-        return pd.DataFrame(rows, index=pd.Index(values, name="id"), columns=columns)
+        columns, rows = ("printed", "value", "std", "low", "high", "n", "kind"), []
+        field = r"\\{(\w+)\\}"  # as `escape` leaves it
+        pattern = re.sub(field, r"(?P<\1>[^.]+)", re.sub(field, r"(?P<\1>.+)", re.escape(id), count=1))
+        for value in self._artefact(artefact).values.values():
+            if found := re.fullmatch(pattern, value.id):
+                ours = self.run.ours(artefact, value.id)
+                own = [np.nan] * 3 if ours is None else [ours.centre, *(ours.interval or (np.nan, np.nan))]
+                published = {column: getattr(value, column) for column in columns}
+                rows.append(found.groupdict() | published | dict(zip(OURS, map(float, own), strict=True)))
+        if id != "{id}" and not rows:
+            raise KeyError(f"{artefact} has no value of the form {id!r}")
+        names = fields_of(id)
+        return pd.DataFrame(rows, columns=[*names, *columns, *OURS]).set_index(names)
 
     def compare(self) -> Comparison:
         """Write the run and return its comparison with published numbers, which a notebook shows as a table.
@@ -588,15 +579,6 @@ def check_sizes(given: Mapping[str, Any]) -> None:
 def fields_of(id: str) -> list[str]:
     """Return the names in the braces of an id pattern."""
     return [name for _, name, *_ in Formatter().parse(id) if name]
-
-
-def _sides(value, ours) -> dict:
-    """Return a published number and our result, with their intervals, as a row."""
-    spread = np.nan if value.std is None else value.std
-    ends = (value.low, value.high) if value.kind == "interval" else (value.value - spread, value.value + spread)
-    own = [np.nan] * 4 if ours is None else [ours.centre, *(ours.interval or (np.nan, np.nan)), ours.n]
-    names = ("published", "published_low", "published_high", "ours", "low", "high", "n_trials")
-    return {name: float(number) for name, number in zip(names, (value.centre, *ends, *own), strict=True)}
 
 
 def _numbers_as_text(numbers) -> tuple[str, str | None]:
