@@ -240,8 +240,7 @@ def judged(claim):
 
 
 def test_trials_without_a_value_are_left_out_and_a_number_without_any_is_skipped(experiment):
-    experiment.note("one map of three")
-    experiment.record("table-1", "mean", [0.5, np.nan, 0.7], missing="nobody flips")
+    experiment.record("table-1", "mean", [0.5, np.nan, 0.7], note="one map of three", missing="nobody flips")
     experiment.record_frame("table-1", pd.DataFrame({"lost": [np.nan] * 3}), id="{column}", missing="nobody flips")
     mean, _, lost, _ = experiment.compare().rows
     assert (mean.ours, mean.n_trials, lost.verdict, lost.reason) == (pytest.approx(0.6), 2, "not run", "nobody flips")

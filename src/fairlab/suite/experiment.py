@@ -100,7 +100,6 @@ class Experiment:
         if not task:
             atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self._names = {}  # of the notebook that opened it
-        self._note = ""  # of all records without one of their own
         self._trial_seconds, self._own_seconds = {}, 0.0  # of trials when they were computed; of this process for them
 
     @classmethod
@@ -236,7 +235,7 @@ class Experiment:
         values: Any,
         *,
         reading: str = "as_published",
-        note: str | None = None,
+        note: str = "",
         data: Sequence[str] | None = None,
         missing: str | None = None,
     ) -> None:
@@ -250,8 +249,8 @@ class Experiment:
             For an interval: one pair, or one pair per trial.
         reading : {"as_published", "as_specified"}
             Protocol variant. Verdicts judge the first; the second is shown beside it.
-        note : str or None
-            Remark for readers of the scorecard, such as the number of trials left out. None takes that of `note`.
+        note : str
+            Remark for readers of the scorecard, such as the number of trials left out.
         data : list of str or None
             The data variants behind the number: None for all loaded ones, [] for none of them.
         missing : str or None
@@ -289,7 +288,7 @@ class Experiment:
                 "id": id,
                 "reading": reading,
                 "values": values.tolist(),
-                "note": self._note if note is None else note,
+                "note": note,
                 "data": self._variants(data),
             }
         )
@@ -302,7 +301,7 @@ class Experiment:
         id: str,
         values: str | None = None,
         reading: str = "as_published",
-        note: str | None = None,
+        note: str = "",
         data: Sequence[str] | None = None,
         missing: str | None = None,
     ) -> None:
@@ -350,10 +349,6 @@ class Experiment:
         ids = long[fields].apply(lambda row: id.format(**row), axis=1) if fields else pd.Series(id, index=long.index)
         for (own_reading, own_id), group in long["value"].groupby([readings, ids], sort=False):
             self.record(artefact, own_id, group, reading=own_reading, note=note, data=data, missing=missing)
-
-    def note(self, text: str) -> None:
-        """Set the remark of all numbers that are recorded from here on without one of their own."""
-        self._note = check_text(text, "text") if text else ""
 
     def claims(
         self,
