@@ -89,7 +89,7 @@ def restore_cells(notebook, released) -> tuple:
     """Return a submission with all cells but the answers restored from a release, and the differences."""
     given = {marks(cell)["grade_id"]: cell for cell in from_dict(released).cells if marks(cell)}
     missing, cells, warnings = dict(given), [], []
-    known = {cell.source.strip() for cell in given.values()} | {cell.source.strip() for cell in released.cells}
+    known = {cell.source.strip() for cell in released.cells}
     for number, cell in enumerate(notebook.cells, start=1):
         name = str(marks(cell).get("grade_id"))
         if cell.cell_type == "code" and cell.source.strip() not in known and (found := reaching(cell.source)):

@@ -113,7 +113,7 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, snakemake, 
         return _run_one(*names, profile, jobs, cores, dry_run, **of_one)
     if is_custom:
         raise TypeError("--parameter and --seed are for one experiment at a time, on this machine")
-    names = list(names) or experiment_names()
+    names = names or experiment_names()
     for name in names:
         specification(name).parameters(profile)  # an error if there is no such experiment or profile
     if on_cluster:

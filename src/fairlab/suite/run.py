@@ -66,7 +66,7 @@ class Run:
     records : list of dict
         ``artefact, id, reading, values, note, data``.
     claims : list of dict
-        ``artefact, id, holds, detail, data``.
+        ``artefact, id, holds, detail, unsettled, data``.
     skipped : list of dict
         ``artefact, id, reason``: published values or claims that this run knowingly leaves out.
     about : dict
