@@ -464,6 +464,7 @@ def changed(changes):
         ("toy", ["run"], "name experiments or give --all"),
         ("toy", ["run", "--all", "-p", "n", "3"], "for one experiment at a time"),
         ("toy", ["run", "toy/mean", "-p", "m", "3", "--dry-run"], "no parameter 'm'"),
+        ("toy", ["run", "toy/mean", "-p", "n", "3", "-p", "n", "4"], "n: given twice"),
         ("toy", ["run", "toy/mean", "-p", "n", "many"], "n: expected"),
         ("toy", ["run", "toy/mean", "--snakemake", "--forceall"], "--snakemake is for a cluster: --scheduler slurm"),
         ("toy", ["run", "--all", "--seed", "1"], "for one experiment at a time"),

@@ -343,3 +343,9 @@ def test_what_cannot_be_found_or_read_is_refused(folder, read, call, message):
 def test_a_label_is_found_by_what_it_looks_like(text, values, expected):
     found = label(text, None if values is None else pd.Series(values))
     assert (found, isinstance(found, str)) == (expected, isinstance(expected, str))
+
+
+def test_a_table_in_another_encoding_is_refused_with_advice(tmp_path):
+    (tmp_path / "t.csv").write_bytes("town,age\nKöln,1\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"t\.csv could not be read as a table: 'utf-8' codec .*; save it as UTF-8"):
+        read_table(tmp_path / "t.csv")

@@ -494,6 +494,15 @@ def test_numbers_of_an_encoding_stay_within_their_dtype():
     assert (back["small"].tolist(), back["large"].iloc[0] > 2**63) == ([-128, 127, 1], True)
 
 
+@pytest.mark.parametrize("dtype", ["boolean", "bool[pyarrow]"])
+@pytest.mark.parametrize("last", [True, None])
+def test_booleans_of_an_encoding_are_numbers_whatever_holds_them(dtype, last):
+    table = pd.DataFrame({"flag": pd.array([True, False, False, last], dtype=dtype)})
+    encoding = Encoding(table)
+    assert encoding.names == ("flag", "flag is missing")[: 1 + (last is None)]
+    pd.testing.assert_frame_equal(encoding.inverse_transform(encoding.transform(table)), table)
+
+
 def test_numbers_that_floats_do_not_hold_are_refused():
     schema = Schema.from_bounds({"x": (0, 2**60)})
     assert schema.check(np.array([[2**53 - 1]])).tolist() == [[2**53 - 1]]

@@ -15,7 +15,16 @@ from nbgrader.apps import ExportApp
 from nbgrader.coursedir import CourseDirectory
 
 from fairlab.labs.course import build, card, released
-from fairlab.labs.gradebook import OTHER_NAME, REPLACED, UNGRADED, LateDays, Platforms, is_replaced, pairs_alike
+from fairlab.labs.gradebook import (
+    EARLIER,
+    OTHER_NAME,
+    REPLACED,
+    UNGRADED,
+    LateDays,
+    Platforms,
+    is_replaced,
+    pairs_alike,
+)
 from fairlab.labs.grading import WARNINGS, reaching
 from fairlab.labs.masters import marks, read
 from fairlab.paths import write_text
@@ -120,6 +129,7 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         ("submitted/anna/{}/berkeley.ipynb", ""),
         ("submitted/anna/{}/berkeley (1).ipynb", ""),
         ("submitted/cem/{}/mine.ipynb", ""),
+        ("submitted/dora/{}/berkeley.ipynb", "half a file"),
     ):
         write_text(tmp_path / name.format(LAB.assignment), text)
     one, two = (
@@ -127,7 +137,10 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         for name in (LAB.assignment, "lab2-looking")
     )
     own = {"assignment": one, "notebooks": [Some(name="berkeley")], "needs_manual_grade": True}
-    one.submissions = [Some(student_id="anna", total_seconds_late=90_000, score=20, **own)]
+    one.submissions = [
+        Some(student_id="anna", total_seconds_late=90_000, score=20, **own),
+        Some(student_id="dora", total_seconds_late=0, score=13, **own),
+    ]
     app = ExportApp(coursedir=CourseDirectory(root=str(tmp_path)))
     Platforms(to=str(tmp_path), parent=app).export(Some(assignments=[one, two], students=people))
     title = "Lab 1: Berkeley. Is it bias?"
@@ -141,6 +154,7 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         ["anna", "Anna", "Able", "16.0"],
         ["bo", "", "", "-"],
         ["cem", "", "", "-"],
+        ["dora", "", "", "-"],
     ]
     # Canvas' importer: four columns of a student, then the labs; a row of possible points; empty is no grade.
     assert rows["canvas"] == [
@@ -149,12 +163,14 @@ def test_the_files_for_import_have_the_columns_that_the_platforms_document(tmp_p
         ["Able, Anna", "17", "anna", "", "16.0"],
         ["bo", "", "bo", "", ""],
         ["cem", "", "cem", "", ""],
+        ["dora", "", "dora", "", ""],
     ]
     again = REPLACED.format(LAB.assignment, "anna")  # who has replaced a notebook by an empty file
     assert rows["grades"][1:] == [
         [title, "anna", "16.0", "25.0", "2.0", "True", f"{again} {OTHER_NAME.format('berkeley (1).ipynb')}"],
         [title, "bo", "not submitted", "", "", "", ""],
         [title, "cem", "not graded", "", "", "", f"{UNGRADED} {OTHER_NAME.format('mine.ipynb')}"],
+        [title, "dora", "not graded", "", "", "", f"{UNGRADED} {EARLIER.format(13)}"],
     ]
 
 

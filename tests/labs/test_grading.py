@@ -32,8 +32,6 @@ from fairlab.labs.course import build, card
 from fairlab.labs.masters import exercises, marks, read
 from fairlab.paths import write_text
 
-pytestmark = pytest.mark.usefixtures("forked_kernels")
-
 ALL, NONE, OTHERS, VALUES = "all", "none", "all but the first", "those of exercises that ask for no function"
 
 # Own cells, put behind the given imports.

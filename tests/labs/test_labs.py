@@ -21,8 +21,6 @@ from fairlab.labs import LabError, berkeley, expect
 from fairlab.labs.course import build, card, cards, guide, released
 from fairlab.labs.masters import as_lab, exercises, marks, read, solved
 
-pytestmark = pytest.mark.usefixtures("forked_kernels")
-
 
 def test_labs_are_numbered_and_found_by_number_and_name():
     assert [lab.number for lab in cards()] == list(range(1, len(cards()) + 1))

@@ -184,6 +184,8 @@ def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, text
         else:
             with PACKED[packing](path, "rt", encoding="utf-8-sig", newline="") as stream:
                 table = _texts(stream, SEPARATORS[ending])
+    except UnicodeDecodeError as error:
+        raise ValueError(f"table: {path} could not be read as a table: {error}; save it as UTF-8") from error
     except Exception as error:  # each format and each packing has errors of its own
         raise ValueError(f"table: {path} could not be read as a table: {error}") from error
     if unknown := set(dtype) - set(table):

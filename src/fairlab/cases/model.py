@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from fairlab.cases.finding import few
+from fairlab.cases.finding import few, percent
 from fairlab.cases.foreign import from_other_library
 from fairlab.cases.meaning import finite, interpret, reach
 from fairlab.cases.queries import Queries
@@ -230,7 +230,7 @@ class ModelAdapter:
         with case_errors(after=" (rows sent again, in other batches)"):
             changed = self.queries.repeat(*self.decision_question, rows)
         if changed:
-            found = f"{changed:.0%} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
+            found = f"{percent(changed)} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
             self._warn(f"Queried again in other batches, the model answers {found}, or goes by the rest of a batch.")
         return truth
 

@@ -141,7 +141,7 @@ class Encoding:
         columns: list[tuple[str, str, bool, float, float]] = []
         for name, column in table.items():
             known, feature = column.dropna(), None
-            if pd.api.types.is_numeric_dtype(column):
+            if pd.api.types.is_numeric_dtype(column) or column.dtype.kind == "b":  # Arrow's booleans are no numbers
                 numbers = known.to_numpy(dtype=float) if len(known) else np.zeros(1)
                 spread = numbers.std() if np.ptp(numbers) else 1.0  # by rounding, a constant may have some
                 made = [(name, name, True, numbers.mean(), spread or 1.0)]

@@ -16,6 +16,7 @@ from fairlab.labs.grading import WARNINGS, restore_cells
 from fairlab.labs.masters import marks, read
 
 UNGRADED = "Handed in and not graded: see what nbgrader autograde says of it."
+EARLIER = "An earlier version was graded with {:g} points, which no longer count."
 OTHER_NAME = "Not graded, as no notebook of the lab has this name: {}."
 REPLACED = "The points are of other answers than are handed in now: nbgrader autograde {} --force --student={}."
 DAY = 86_400  # seconds
@@ -77,6 +78,8 @@ class Platforms(ExportPlugin):
                         "late_days": ceil(seconds / DAY),
                         "to_grade_by_hand": graded[who].needs_manual_grade,
                     }
+                elif who in graded and graded[who].score:
+                    said.append(EARLIER.format(graded[who].score))
                 if others := {file.name for file in Path(submitted, who, lab.name).glob("*.ipynb")} - known:
                     said.append(OTHER_NAME.format(", ".join(sorted(others))))
                 rows.append(row | {"warnings": " ".join(said)})

@@ -135,7 +135,11 @@ def _run_one(name, profile, jobs, cores, dry_run, *, parameters, seed) -> int:
     """Run one experiment and return its exit status."""
     import joblib
 
-    spec, overrides = specification(name), {key: _literal(value) for key, value in parameters}
+    spec, overrides = specification(name), {}
+    for key, value in parameters:
+        if key in overrides:
+            raise TypeError(f"{key}: given twice")
+        overrides[key] = _literal(value)
     if options := sorted({"profile", "seed"}.intersection(overrides)):
         raise TypeError(f"{options[0]}: not a parameter of the experiment; expected --{options[0]}")
     try:
