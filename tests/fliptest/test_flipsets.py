@@ -331,6 +331,10 @@ def test_the_p_value_is_the_level_at_which_the_interval_reaches_the_margin(margi
         ),
         # one decision for each person
         (
+            lambda: counterpart_test([each[[]] for each in groups(60)], (np.ones(60), np.ones(60))),
+            "tables: expected columns to match people on",
+        ),
+        (
             lambda: counterpart_test(groups(60), (np.ones(60), np.ones(59))),
             r"decisions: expected shapes \(60,\) and \(60,\), found \(60,\) and \(59,\)",
         ),

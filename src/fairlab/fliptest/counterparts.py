@@ -186,8 +186,8 @@ def counterpart_test(
     Raises
     ------
     ValueError
-        If a group has fewer than `LEAST_MATCHED` people, decisions are not one boolean each, or an option is out of its
-        range.
+        If a group has fewer than `LEAST_MATCHED` people or no column, decisions are not one boolean each, or an option
+        is out of its range.
 
     Examples
     --------
@@ -203,6 +203,8 @@ def counterpart_test(
             raise ValueError(f"{name}: expected those of two groups, found {of_groups!r}")
     for table in tables:
         check_kind(table, "tables", pd.DataFrame, error=ValueError)
+        if not len(table.columns):
+            raise ValueError("tables: expected columns to match people on, found none")
     if (smaller := min(map(len, tables))) < LEAST_MATCHED:
         raise ValueError(f"tables: expected at least {LEAST_MATCHED} people in each group, found {smaller}")
     decisions = _checked(decisions, tables)
