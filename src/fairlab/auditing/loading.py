@@ -184,10 +184,9 @@ def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, text
         else:
             with PACKED[packing](path, "rt", encoding="utf-8-sig", newline="") as stream:
                 table = _texts(stream, SEPARATORS[ending])
-    except UnicodeDecodeError as error:
-        raise ValueError(f"table: {path} could not be read as a table: {error}; save it as UTF-8") from error
     except Exception as error:  # each format and each packing has errors of its own
-        raise ValueError(f"table: {path} could not be read as a table: {error}") from error
+        advice = "; save it as UTF-8" * isinstance(error, UnicodeDecodeError)
+        raise ValueError(f"table: {path} could not be read as a table: {error}{advice}") from error
     if unknown := set(dtype) - set(table):
         raise ValueError(f"dtype: the table has no column {', '.join(sorted(unknown))}")
     dtype = {name: "str" for name in texts if name in table} | dtype

@@ -220,7 +220,7 @@ def counterpart_test(
     parts = np.array_split(np.arange(size), n_parts)
     of_parts = np.array([_part(decisions, thirds, costs, people) for people in parts])
     shuffled = _shuffled(tables, decisions, thirds, cost, rng)
-    estimate = _estimate(triples[DECISIONS].to_numpy().T)
+    estimate, _ = _result(triples[DECISIONS].to_numpy().T)
     test = CounterpartTest(triples, of_parts, shuffled, estimate, 0.0, 0.0, confidence_level)
     low, high = test.interval(confidence_level)
     return replace(test, low=low, high=high)
@@ -241,13 +241,14 @@ def _counts(decided: np.ndarray) -> tuple[int, int]:
     return int(((first != person) & (second != person)).sum()), int((first != second).sum())
 
 
-def _estimate(decided: np.ndarray) -> float:
-    """Return the excess of flips: a person who is the odd one out counts 1, one with a counterpart who is, minus 1/2.
+def _result(decided: np.ndarray) -> tuple[float, float]:
+    """Return the excess of flips and the flips of decisions as `_counts` takes them.
 
-    A person differs from one of two counterparts then.
+    A person who is the odd one out counts 1, one with a counterpart who is, minus 1/2: such a person differs from one
+    of two counterparts.
     """
     n_odd, n_split = _counts(decided)
-    return (n_odd - 0.5 * n_split) / decided.shape[1]
+    return (n_odd - 0.5 * n_split) / decided.shape[1], float((decided[0] != decided[1]).mean())
 
 
 def _wider(bounds, estimate: float, away: float) -> tuple[float, float]:
@@ -329,8 +330,3 @@ def _shuffled(tables, decisions, thirds, cost, rng) -> np.ndarray:
 def _matched(costs) -> np.ndarray:
     """Return which column each row of a square matrix goes to at the least cost in all."""
     return linear_sum_assignment(costs)[1]
-
-
-def _result(decided) -> tuple[float, float]:
-    """Return the estimate and the flips of decisions as of `_counts`."""
-    return _estimate(decided), float((decided[0] != decided[1]).mean())
