@@ -186,6 +186,34 @@ def test_what_a_method_cannot_examine_it_says_and_does_not_raise(method):
     assert not table_of(result)["p_value"].le(0.001).any(), "of noise"
 
 
+@pytest.mark.parametrize("method", ["themis", "aequitas"])
+def test_noise_that_is_too_rare_to_be_seen_at_first_is_no_discrimination(method):
+    rng, share = np.random.default_rng(1), 0.0
+    drawn = rng.integers(0, 90, (4_000, 2))
+    table = pd.DataFrame({"sex": ["f", "m"] * 2_000, "points": drawn[:, 0], "years": drawn[:, 1]})
+    case = Case(
+        lambda rows: (rows["points"] + rows["years"] > 90).to_numpy() ^ (rng.random(len(rows)) < share),
+        table,
+        sensitive_features="sex",
+    )
+    share = 0.001  # of 1,333 rows that the case sent twice, none changes in one case of four
+    assert case.queries.is_deterministic
+    report = audit(case, methods=[method], margin=0, progress=False)
+    assert not case.queries.is_deterministic and not report.significant
+    assert any("not deterministic" in said for said in report.warnings)
+    skipped = [str(said) for said in report.results[0].skipped]
+    assert method == "themis" or "its own noise would count as discrimination" in skipped[0]
+    counted = len(table.drop_duplicates()) + report.n_repeated + sum(result.n_queries for result in report.results)
+    assert report.n_queries == counted
+
+
+def test_evidence_of_a_deterministic_model_is_sent_once_more():
+    case = case_of("mixed", "booleans")
+    result = run("themis", case, budget=5_000)
+    assert result.findings and case.queries.is_deterministic
+    assert 0 < case.queries.n_confirmed <= 20 * len(result.findings)
+
+
 @pytest.mark.parametrize("budget", [0, 1, 17, 500])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_asks_no_more_than_it_may(method, budget):

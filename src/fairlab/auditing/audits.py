@@ -80,13 +80,14 @@ def audit(
     ----------
     case : Case
     budget : int
-        Most rows that the model is queried with, beside those that the case queried a second time, 1,000 at most, to
-        see whether the model is deterministic. The people of the table count first, once for all methods that
-        look at people, also where the case has queried them already. They take half of the budget at most: of a
-        longer table a simple random sample is examined, and the report says of how many. What is left is split in
-        parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 4 (Themis), 1 (ADF) and 1 (AEQUITAS), and what
-        one method does not use goes to those after it. Rates by group need no more queries. Of decisions without a
-        model, FlipTest and FairTest look at a random sample of half as many, and rates are of all.
+        Most rows that the model is queried with, beside those that are queried a second time to see whether the model
+        is deterministic: 1,000 at most by the case, and the first ten pairs of each finding. The people of the table
+        count first, once for all methods that look at people, also where the case has queried them already. They take
+        half of the budget at most: of a longer table a simple random sample is examined, and the report says of how
+        many. What is left is split in parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 4 (Themis), 1 (ADF)
+        and 1 (AEQUITAS), and what one method does not use goes to those after it. Rates by group need no more queries.
+        Of decisions without a model, FlipTest and FairTest look at a random sample of half as many, and rates are of
+        all.
     methods : iterable of str or Method, optional
         Some of ``"rates"``, ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"``, ``"adf"`` and
         ``"aequitas"``; all by default. They run in this order. A `Method` of your own, which has its own parameters,
@@ -151,7 +152,7 @@ def audit(
     some = case.sample(max(budget // 2, 1), random_state=random_state)
     case = some if case.model is not None else case  # of decisions, rates are of all
     people, queried = 0 if case.model is None else len(case.table), case.queries.n_queries
-    given, until = budget, start + (max_seconds or float("inf"))
+    confirmed, given, until = case.queries.n_confirmed, budget, start + (max_seconds or float("inf"))
     if max_seconds is not None and case.model is not None:
         budget = min(budget, people + int(MODEL_PART * max_seconds / max(case.queries.seconds_per_row, 1e-9)))
     allowed = f"the model can be queried with {budget:,} of the {given:,} rows allowed."
@@ -161,13 +162,13 @@ def audit(
     limit = case.queries.limit(max(budget - people, 0))
     with deadline, limit, query_bar(case.queries, budget, done=people, show=progress) as tell:
         for position, method in enumerate(chosen):
-            left = budget - people - (case.queries.n_queries - queried)
             share = method.share / max(sum(other.share for other in chosen[position:]), 1)
             tell(method.title, sum(len(result.findings) for result in results))
             if time.perf_counter() > until:
                 results.append(MethodResult(method.title, (), (LATE,), 0, 0.0))
                 continue
-            results.append(method.run(case if method.takes_weights else some, budget=int(left * share)))
+            results.append(method.run(case if method.takes_weights else some, budget=int(case.queries.left * share)))
+    confirmed = case.queries.n_confirmed - confirmed
     return Report(
         case=case,
         results=tuple(results),
@@ -179,8 +180,8 @@ def audit(
         budget=budget,
         confidence_level=confidence_level,
         random_state=random_state,
-        n_queries=case.queries.n_for_case + case.queries.n_queries - queried,
-        n_repeated=case.queries.n_repeated,
+        n_queries=case.queries.n_for_case + case.queries.n_queries - queried + confirmed,
+        n_repeated=case.queries.n_repeated + confirmed,
         n_beside=max(case.queries.n_for_case - case.queries.n_repeated - people, 0),
         seconds=time.perf_counter() - start,
         margin=margin,

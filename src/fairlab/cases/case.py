@@ -526,6 +526,13 @@ class Case:
             answers = self._answers(rows)
         return self._model.meaning.favourable(answers)
 
+    def confirms(self, rows: pd.DataFrame) -> bool:
+        """Send rows that were decided once more, beside any limit, and return whether the model answers alike.
+
+        If it does not, it is not deterministic from now on: `Queries.is_deterministic`.
+        """
+        return self.queries.confirm(*self._model.decision_question, self._rows(rows))
+
     def values(self, names: Sequence[str]) -> pd.DataFrame:
         """Return all combinations of values of some features, in the table's dtypes; of numbers in bins their middles.
 

@@ -3,10 +3,12 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import ClassVar
+
+import pandas as pd
 
 from fairlab.cases.case import Case
 from fairlab.cases.decisions import NO_MODEL, NoModelError
@@ -34,6 +36,7 @@ NEEDS = {
     ),
 }
 CASE = partial(check_kind, kind=Case, advice="; wrap model and table in one first")  # of a parameter
+PAIRS_CONFIRMED = 10  # of each finding
 LATE = "the seconds that the audit may take were over."
 
 
@@ -78,6 +81,22 @@ class Examination:
             return False
         self.skip(f"{part}: {reason[0].lower()}{reason[1:]}" if part else reason)
         return True
+
+    def confirms(self, findings: Iterable[Finding]) -> bool:
+        """Return whether the model still decides alike on the first pairs of rows of the evidence against it.
+
+        Chance that is too rare for the rows that a case sends twice would else count as discrimination.
+        """
+        shown = [finding.evidence.head(PAIRS_CONFIRMED) for finding in findings if len(finding.evidence)]
+        pairs = [evidence for evidence in shown if evidence.attrs.get("others")]
+        if not self.case.queries.is_deterministic or not pairs:
+            return True
+        features = list(self.case.features)
+        sides = []
+        for some in pairs:
+            others = {origin: some[name].array for name, origin in some.attrs["others"].items()}
+            sides += [some[features], some[features].assign(**others)]
+        return self.case.confirms(pd.concat(sides, ignore_index=True))
 
     def large_groups(self, name: str, groups, fewest: int) -> list:
         """Return the groups of a sensitive column with at least `fewest` people, and skip the others."""
@@ -210,7 +229,7 @@ class Method(ABC):
         one_each = case if self.takes_weights else case.one_decision_each(random_state=self.random_state)
         needs = self.needs if self.takes_weights else (*self.needs, "whole people")
         examination = Examination(one_each, budget)
-        start, queried = time.perf_counter(), case.queries.n_queries
+        start, queried, confirmed = time.perf_counter(), case.queries.n_queries, True
         findings: list[Finding] = []
         try:
             with case.queries.limit(budget):
@@ -221,6 +240,7 @@ class Method(ABC):
                             f"{len(one_each.table):,} of {len(case.table):,}."
                         )
                     findings.extend(self.findings(examination))
+                    confirmed = examination.confirms(findings)
         except NoModelError:
             examination.skip(NO_MODEL)
         except DeadlineError:
@@ -233,6 +253,9 @@ class Method(ABC):
         except Exception as error:
             error.add_note(f"This happened while {self.title} examined the case; audit(methods=...) can leave it out.")
             raise
+        if not confirmed:
+            anew = self.run(case, budget=int(min(budget, case.queries.left)))
+            return replace(anew, n_queries=case.queries.n_queries - queried, seconds=time.perf_counter() - start)
         return MethodResult(
             method=self.title,
             findings=tuple(findings),

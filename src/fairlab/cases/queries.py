@@ -117,13 +117,15 @@ class Queries:
         Rows among these that making a case took, the repeated ones included.
     n_repeated : int
         Rows among these that were sent a second time, to see whether they are answered alike.
+    n_confirmed : int
+        Rows beside these that were to be confirmed, each time one was: see `confirm`.
     seconds : float
         Spent in the model.
     shortest : float
         Seconds of its quickest call, about what starting a program or reaching a server takes; infinite before the
         first.
     is_deterministic : bool
-        Whether rows that were sent twice, in other batches, were answered alike.
+        Whether rows that were sent twice, in other batches, were answered alike: some of the case, and evidence.
     left : float
         Rows that may still be sent within the present limit; infinite without one.
     watch : callable or None
@@ -141,7 +143,7 @@ class Queries:
     """
 
     def __init__(self) -> None:
-        self.n_queries = self.n_sent = self.n_cached = self.n_for_case = self.n_repeated = 0
+        self.n_queries = self.n_sent = self.n_cached = self.n_for_case = self.n_repeated = self.n_confirmed = 0
         self.seconds, self.shortest = 0.0, np.inf
         self.is_deterministic = True
         self.watch: Callable[[int], object] | None = None
@@ -248,10 +250,30 @@ class Queries:
         sent = np.concatenate(parts)
         self._count(len(sent), len(sent))
         again = self._send(answer, [rows.iloc[some[part]].reset_index(drop=True) for part in parts])
-        changed = ~np.isclose(first[sent], again, rtol=1e-4, atol=1e-5 * np.median(np.abs(first)))  # in any unit
-        self.n_for_case, self.n_repeated, self.is_deterministic = self.n_queries, len(sent), not changed.any()
+        changed = self._changed(first[sent], again)
+        self.n_for_case, self.n_repeated = self.n_queries, len(sent)
         self._of_case = {name: len(known) for name, known in self._answers.items()}
         return float(changed.mean())
+
+    def confirm(self, question: str, answer: Callable, rows: pd.DataFrame) -> bool:
+        """Send some rows once more that were answered before, beside any limit; return whether all answers stay alike.
+
+        Parameters
+        ----------
+        question, answer, rows
+            As for `answers`.
+        """
+        self.n_confirmed += len(rows)
+        known = self._answers.setdefault(f"{question} again", AnswerCache())
+        numbers, is_new = known.find(row_keys(rows))
+        if is_new.any():
+            known.keep(self._send(answer, _batches(rows[is_new])))
+        return not self._changed(self.answers(question, answer, rows), known.values.take(numbers)).any()
+
+    def _changed(self, first: np.ndarray, again: np.ndarray) -> np.ndarray:
+        changed = ~np.isclose(first, again, rtol=1e-4, atol=1e-5 * np.median(np.abs(first)))  # in any unit
+        self.is_deterministic = self.is_deterministic and not changed.any()
+        return changed
 
     def distinct(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the distinct rows, in the order in which they occur first."""
