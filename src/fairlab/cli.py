@@ -276,8 +276,8 @@ AUDIT_OPTIONS = (
     default=200_000,
     metavar="N",
     show_default=True,
-    help="maximum number of model queries, in rows, plus up to 1,000 for the determinism check; if the table has more "
-    "than half as many rows, a random sample is audited",
+    help="maximum number of model queries, in rows, plus up to 1,000, and ten pairs of each finding, for the "
+    "determinism check; if the table has more than half as many rows, a random sample is audited",
 )
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"

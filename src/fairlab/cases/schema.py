@@ -380,14 +380,14 @@ def _is_real(value) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def check_values(values: Iterable, what: str) -> None:
+def check_values(values: Iterable, what: str, advice: str = "") -> None:
     """Raise a CaseError unless values are strings, booleans, numbers or missing; dates are none of them."""
     if isinstance(values, pd.Series) and pd.api.types.infer_dtype(values) in PLAIN:
         return
     for value in values:
         if not (is_missing(value) or isinstance(value, PLAIN_TYPES)):
             is_date = isinstance(value, datetime.date | np.datetime64)
-            advice = "; make it a number, as the age in years" if is_date else ""
+            advice = "; make it a number, as the age in years" if is_date else advice
             advice = "; astype(float) makes numbers of them" if isinstance(value, Decimal) else advice
             raise CaseError(f"{what}: expected strings, booleans or numbers, found a {type(value).__name__}{advice}")
 
@@ -406,7 +406,7 @@ def check_column(name: str, column: pd.Series) -> None:
             raise CaseError(f"column {name!r} holds infinite values; expected finite or missing ones")
         check_size(numbers, f"column {name!r}")
         return
-    check_values(column, f"column {name!r}")
+    check_values(column, f"column {name!r}", "; features= can leave it out")
     if column.dtype == object and pd.api.types.infer_dtype(column) not in PLAIN:
         are_flags = {isinstance(each, bool | np.bool_) for each in column.dropna() if isinstance(each, Real | np.bool_)}
         if len(are_flags) > 1:
