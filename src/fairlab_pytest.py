@@ -20,9 +20,9 @@ def fairness_audit(request):
     """Return a function that audits a case, and fails the test as `fairlab audit` would.
 
     It takes the case; ``fail_on``, rules such as ``"selection_rate_difference > 0.05"``, without which a difference
-    that is found fails; ``baseline``, ``accepted`` and ``require_within`` of `fairlab.auditing.guard.judge`; and the
-    options of `fairlab.audit`. It returns the report. A failure shows the verdict, the first reason, and what to do
-    next.
+    that is found fails; ``baseline``, ``accepted`` (also as entries of a configuration) and ``require_within`` of
+    `fairlab.auditing.guard.judge`; and the options of `fairlab.audit`. It returns the report. A failure shows the
+    verdict, the first reason, and what to do next.
     """
     defaults = {}
     for marker in reversed([*request.node.iter_markers("fairness_audit")]):  # the closest last
@@ -33,12 +33,15 @@ def fairness_audit(request):
 
     def run(case, **options):
         from fairlab import audit
-        from fairlab.auditing.guard import Rule, failures
+        from fairlab.auditing.guard import Accepted, Rule, failures
         from fairlab.auditing.wording import lines
 
         options = {"progress": False} | defaults | options
-        rules = [Rule.of(text) for text in options.pop("fail_on", ())]
+        rules = options.pop("fail_on", ())
+        rules = [Rule.of(text) for text in ([rules] if isinstance(rules, str) else rules)]
         judging = {name: options.pop(name) for name in OF_JUDGEMENT if name in options}
+        entries = judging.get("accepted", ())
+        judging["accepted"] = [each if isinstance(each, Accepted) else Accepted.of(each) for each in entries]
         report = audit(case, **options)
         reasons, _ = failures(report, rules=rules, **judging)
         if reasons or not report.n_tests:

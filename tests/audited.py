@@ -70,6 +70,7 @@ def report(*results, table=None, model=people, **changes):
         y_true=None,
         unseen=(),
         outcome={"name": None, "type": "number"},
+        pos_label=None,
     )
     parts = {"case": case, "results": results, "warnings": (), "budget": 1000, "confidence_level": 0.95}
     return Report(**(parts | {"random_state": 0, "n_queries": 900, "seconds": 2.5} | changes))

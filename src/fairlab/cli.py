@@ -347,7 +347,7 @@ def audit(
     **options,
 ):
     """Audit your model with all methods."""
-    files = options["model"] if options["decisions"] is not None else None
+    files = options["model"] or options["table"] if options["decisions"] is not None else None
     if codes is not None or (files is not None and ("*" in files or Path(files).is_dir())):
         return _audit_files(context, codes)
     from fairlab.auditing import audit, forecast
@@ -431,7 +431,9 @@ def _audit_files(context, codes):
         print(found)
     if context.params["json"] is not None:
         found.to_json(context.params["json"])
-    return SIGNIFICANT if found.report.counts()["significant"].any() else 0
+    if found.report.counts()["significant"].any():
+        return SIGNIFICANT
+    return NOT_ASSESSED if len(found.not_assessed) == len(found.rates) else 0
 
 
 @fairlab.command(

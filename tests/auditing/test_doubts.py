@@ -220,6 +220,12 @@ def test_people_without_a_group_are_not_what_others_are_compared_with_in_files(a
     assert written.astype(ratios.dtypes).equals(ratios.rename_axis(None))
 
 
+def test_groups_that_are_too_small_are_not_assessed_in_files(audit_in_files):
+    found = audit_in_files(decided({"f": (300, 1_000), "m": (2, 3), None: (450, 500)}))
+    assert found.not_assessed == ("sex",)
+    assert "Not assessed: sex, of which fewer than two groups have 30 people." in str(found)
+
+
 def test_two_spellings_of_a_group_are_said_in_files(audit_in_files):
     found = audit_in_files(decided({"f": (300, 1_000), "F": (100, 300), "m": (400, 1_000)}))
     assert "sex: expected one spelling of each group, found 'F', 'f'." in str(found)

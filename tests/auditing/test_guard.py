@@ -29,6 +29,7 @@ def rate(hits, totals, **changes):
     low, high = map(float, difference_bounds(hits, totals, confidence_level=0.95))
     test, estimate = partial(difference_p_value, hits, totals), hits[0] / totals[0] - hits[1] / totals[1]
     parts = {"measure": "selection_rate_difference", "effect": "selection rate difference, f minus m", "low": low}
+    parts["groups"] = ("f", "m")
     return finding(people(), test(), estimate, **(parts | {"high": high, "test": test} | changes))
 
 
@@ -171,6 +172,29 @@ def test_groups_beyond_those_that_are_compared_are_not_judged():
     assert f"Not compared: {why}" in report.summary
 
 
+def labelled(n_known, *, scores=None):
+    """Return decisions on three groups of 300, of which only some people of the last have a true label."""
+    table = pd.DataFrame({"group": np.repeat(["f", "m", "x"], 300), "decision": np.tile([True, False, True], 300)})
+    truth = pd.Series(np.tile([True, True, False], 300)).where(np.arange(900) < 600 + n_known)
+    return Case.from_decisions(table, "decision", sensitive_features="group", y_true=truth, scores=scores)
+
+
+def test_a_group_whose_true_labels_are_not_known_is_not_judged(tmp_path):
+    full, part = (audit(labelled(n), methods=["rates"], progress=False) for n in (300, 0))
+    rule = Rule.of("true_positive_rate_difference > 0.4")
+    assert judge(full, rules=[rule], require_within=True).not_judged == []
+    why = "group: fewer than 30 people are x and their true label is favourable (0)."
+    said = judge(part, rules=[rule], require_within=True, baseline=None).not_judged
+    assert f"{rule}, by group: group rates: {why.replace('fewer than 30', 'no')}" in said and why in said
+    full.to_json(tmp_path / "before.json")
+    again = judge(part, baseline=tmp_path / "before.json").not_judged
+    assert any(text.startswith("true_positive_rate_difference by group was tested in the baseline") for text in again)
+    scores = np.where(np.arange(900) < 600, 0.2, 0.9) + np.tile([0.01, 0.02], 450)  # those of x occur in x alone
+    apart = audit(labelled(300, scores=scores), methods=["rates"], progress=False)
+    said = judge(apart, rules=[Rule.of("calibration_difference > 0.4")]).not_judged
+    assert len(said) == 1 and "calibration of x was not compared" in said[0]
+
+
 def test_a_flip_rate_is_known_to_be_0_of_a_feature_that_the_model_does_not_get():
     report = audit(decided({"f": 40, "m": 50}).case, methods=["themis"], progress=False, verdict_on="all")
     rules = [Rule.of("counterfactual_flip_rate > 0.05"), Rule.of("demographic_parity_difference > 0.05")]
@@ -207,6 +231,57 @@ def test_a_group_that_was_compared_in_the_baseline_and_is_gone_is_not_judged(tmp
     assert judge(decided({"f": 40, "m": 41, "x": 42}), baseline=baseline).not_judged == []
     said = "selection_rate_difference by group was tested in the baseline, and is not now: the table has no x"
     assert judge(decided({"f": 40, "m": 41}), baseline=baseline).not_judged == [said]
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        {"f": 300, "m": 600, None: 450},  # of some people no group is known
+        {"f": 300, "m": 600, "x": 450},
+        {"f": 300, "m": 600},
+    ],
+)
+def test_the_same_difference_is_not_new_as_other_groups_come_and_go(tmp_path, groups):
+    then = [{"f": 300, "m": 600}, {"f": 300, "m": 600, "x": 450}]
+    for number, before in enumerate(then):
+        decided(before, of=1_000).to_json(tmp_path / f"{number}.json")
+        assert judge(decided(groups, of=1_000), baseline=tmp_path / f"{number}.json").failing == []
+    turned = judge(decided({"f": 600, "m": 300}, of=1_000), baseline=tmp_path / "0.json").failing
+    assert len(turned) == 1 and turned[0].startswith("new: ")
+
+
+def test_groups_whose_names_read_like_a_comparison_are_found_again(tmp_path):
+    report = decided({"f minus m": 30, "m": 60})
+    report.to_json(tmp_path / "before.json")
+    judged = judge(report, baseline=tmp_path / "before.json")
+    assert (judged.failing, judged.not_judged) == ([], [])
+
+
+def test_each_subgroup_of_a_baseline_can_be_worse(tmp_path):
+    def subgroups(*rates):
+        wheres = ("age < 30", "age >= 50")
+        return report_of(*(rate([k, 300], [500, 500], where=where) for k, where in zip(rates, wheres, strict=True)))
+
+    subgroups(200, 250).to_json(tmp_path / "before.json")
+    judged = [judge(subgroups(*now), baseline=tmp_path / "before.json").failing for now in ((90, 250), (200, 90))]
+    assert [[text[:16] for text in failing] for failing in judged] == [["worse than -0.2:"], ["worse than -0.1:"]]
+
+
+def test_a_baseline_on_another_outcome_or_the_other_label_is_refused(tmp_path):
+    table = people().assign(hired=["yes", "no"] * (len(people()) // 2), paid=["no", "yes"] * (len(people()) // 2))
+
+    def audited(name, label):
+        case = Case.from_decisions(table, name, sensitive_features="sex", features=["age"], pos_label=label)
+        return audit(case, methods=["rates"], progress=False)
+
+    audited("hired", "yes").to_json(tmp_path / "before.json")
+    assert judge(audited("hired", "yes"), baseline=tmp_path / "before.json").not_judged == []
+    for given, said in {
+        ("paid", "yes"): "decisions 'paid', found 'hired'",
+        ("hired", "no"): "label 'no', found 'yes'",
+    }.items():
+        with pytest.raises(ValueError, match=f"baseline: expected a report on the .*{said} in"):
+            judge(audited(*given), baseline=tmp_path / "before.json")
 
 
 SMALL = {"where": "age < 30", "effect": "selection rate difference, f minus m"}

@@ -35,6 +35,11 @@ def test_within_its_rule(fairness_audit):
 def test_the_call_comes_first(fairness_audit):
     fairness_audit(case(9), fail_on=["selection_rate_difference > 0.1"])
 
+def test_accepted(fairness_audit):
+    entry = {"measure": "selection_rate_difference", "sensitive_features": "sex", "reason": "as agreed"}
+    rule = "selection_rate_difference > 0.1"
+    fairness_audit(case(9), fail_on=rule, accepted=[entry | {"expires": "2999-01-31"}])
+
 def test_not_judged(fairness_audit):
     fairness_audit(case(0), fail_on=["true_positive_rate_difference > 0.1"])
 
@@ -70,7 +75,7 @@ def test_a_session_that_audits_nothing_loads_no_more_than_one_small_module():
 
 def test_audits_fail_by_what_was_found_by_their_rules_and_by_what_is_undecided(shown):
     assert re.findall(r"^(PASSED|FAILED) test_audits.py::test_(\w+)", shown, flags=re.MULTILINE) == [
-        *(("PASSED", name) for name in ("fair", "within_its_rule", "within")),
+        *(("PASSED", name) for name in ("fair", "within_its_rule", "accepted", "within")),
         *(
             ("FAILED", name)
             for name in ("biased", "the_call_comes_first", "not_judged", "undecided", "nothing_to_test")

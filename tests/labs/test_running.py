@@ -111,7 +111,7 @@ def marked(**changes):
         *((of_cell() | {"metadata": data}, "not a notebook") for data in ([], {"kernelspec": 3})),
         *((marked(grade_id=name), "cell 1: expected a name as grade_id") for name in (None, "", ["\x1b[2Ja"], {})),
         *((marked(points=points), "and points, found") for points in ("1", None, [])),
-        (of_cell() | {"cells": []}, "is it the notebook of a lab"),
+        (of_cell() | {"cells": []}, "no cell is graded, as in lab 10, or it is not the notebook of a lab"),
         *(
             (content, "odd.ipynb: not a notebook (")
             for content in (b"", b"[" * 100_000, b"\xff\xfe\x00", b'{"nbformat": 4')

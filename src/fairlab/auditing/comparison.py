@@ -220,7 +220,7 @@ def compare(
             raise ValueError(f"{name}: expected decisions, found a model of numbers; give its case a threshold")
         if case.weights is not None or case.person is not None:
             raise ValueError(f"{name}: expected whole people, one decision each, found weights or persons")
-    if _differ(case_a.pos_label, case_b.pos_label):
+    if are_opposite(case_a.pos_label, case_b.pos_label):
         labels = [case.pos_label for case in (case_a, case_b)]
         expected, found = ("none (scores speak for 1)" if label is None else repr(label) for label in labels)
         raise ValueError(
@@ -266,7 +266,7 @@ def compare(
     return ModelComparison(case_a, case_b, rows, is_paired, reasons, confidence_level, within)
 
 
-def _differ(first, second) -> bool:
+def are_opposite(first, second) -> bool:
     """Return whether two favourable labels are different ones of one kind: a text may stand for a number."""
     first, second = (_plain_label(1 if label is None else label) for label in (first, second))  # scores speak for 1
     return type(first) is type(second) and first != second

@@ -15,6 +15,7 @@ from fairlab.cases.tables import Folder, encode
 from fairlab.cases.tables.encoding import is_folder
 from fairlab.checks import suggestion
 from fairlab.fairtest import AssociationReport, DataSource, Investigation, impact_table
+from fairlab.fairtest.group_rates import LEAST_RATED
 from fairlab.paths import write_text
 
 COLUMNS_SHOWN = ["people", "share", "selected", "selection rate", "impact ratio", "ratio low", "ratio high"]
@@ -35,6 +36,8 @@ class FilesReport:
         Columns that could not be encoded, and why.
     warnings : tuple of str
         What a reader must know of the rates.
+    not_assessed : tuple of str
+        Sensitive features of which fewer than two groups are large enough to be compared.
     """
 
     n_rows: int
@@ -42,6 +45,7 @@ class FilesReport:
     report: AssociationReport
     left_out: dict[str, str]
     warnings: tuple[str, ...] = ()
+    not_assessed: tuple[str, ...] = ()
 
     def __str__(self):
         counts = dict.fromkeys(["people", "selected"], "{:,}".format)
@@ -56,7 +60,7 @@ class FilesReport:
         """Write rates, and what FairTest reports, as JSON."""
         rates = {name: table.to_dict(orient="index") for name, table in self.rates.items()}
         content = {"n_rows": self.n_rows, "rates": rates, "fairtest": self.report.to_dict(), "left_out": self.left_out}
-        write_text(path, as_json(content | {"warnings": self.warnings}))
+        write_text(path, as_json(content | {"warnings": self.warnings, "not_assessed": self.not_assessed}))
 
 
 def audit_files(
@@ -125,7 +129,7 @@ def audit_files(
         if strange := [side.name for side in sides if not side.is_categorical]:
             raise ValueError(f"sensitive_features: column {strange[0]!r} holds numbers; cut them into categories first")
         counted = table.tabulate([(side.key, table.columns[decisions].key) for side in sides])
-        rates, warnings = {}, []
+        rates, warnings, not_assessed = {}, [], []
         for side, counts in zip(sides, counted, strict=True):
             groups = {"people": counts.sum(axis=1), "selected": counts[:, place]}
             frame = pd.DataFrame(groups, index=pd.Index(side.categories, name=side.name))
@@ -133,9 +137,14 @@ def audit_files(
                 warnings.append(alike)
             unknown = frame.index[: None in (table.values(side.name) or ())]  # missing ones come first
             warnings += unknown_groups(side.name, frame.index.drop(unknown))
+            if (frame["people"].drop(unknown) >= LEAST_RATED).sum() < 2:
+                not_assessed.append(side.name)
+                warnings.append(f"Not assessed: {side.name}, of which fewer than two groups have {LEAST_RATED} people.")
             options = {"unknown": unknown, "confidence_level": confidence_level}
             rates[side.name] = impact_table(frame[frame["people"] > 0], **options)
-        return FilesReport(table.n_rows, rates, investigation.test(), table.left_out, tuple(warnings))
+        return FilesReport(
+            table.n_rows, rates, investigation.test(), table.left_out, tuple(warnings), tuple(not_assessed)
+        )
 
 
 def _favourable(labels, decisions, pos_label) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairlab.auditing.audits import run
+from fairlab.auditing.comparison import are_opposite
 from fairlab.auditing.report import UNDECIDED, Report
 from fairlab.auditing.wording import comparable, line, settled_by
 from fairlab.cases import Case, Feature, Finding, MethodResult
@@ -51,7 +52,9 @@ DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 of a
 PATTERN = re.compile(r"\s*(\w+)\s*([<>])\s*([0-9.eE+-]+)\s*")
 # Of a finding in a baseline, what is read of it.
 OF_BASELINE: dict[str, Any] = dict.fromkeys(("measure", "sensitive_features", "population", "effect", "where"), str)
-OF_BASELINE |= dict.fromkeys(("estimate", "low", "high", "p_value"), float | int | None) | {"significant": bool}
+OF_BASELINE |= dict.fromkeys(("estimate", "low", "high", "p_value"), float | int | None)
+OF_BASELINE |= {"significant": bool, "groups": list}
+LABELS = str | int | float | bool | None  # what a favourable label in a baseline may be
 KEYS = ("measure", "sensitive_features", "where", "reason", "expires")
 
 
@@ -214,6 +217,7 @@ def _why_untested(report: Report, measure: str, method: str) -> str:
         (why_no_error_rates(case), measure in OF_TRUTH),
         ("there are decisions, no scores", measure == CALIBRATION and not case.has_scores),
         (only_generated, measure in DIRECT[1:] and report.verdict_on != "all"),
+        ("the model gives numbers, no decisions", measure in (*OF_GROUPS, RATIO) and case.task == "numbers"),
         ("fewer than two groups are large enough, or nobody is selected", measure == RATIO),
         ("the model gives decisions, no numbers", measure in OF_NUMBERS and case.task != "numbers"),
         (f"{method} did not run", method not in ran),
@@ -335,16 +339,18 @@ def judge(
     Raises
     ------
     ValueError
-        If the baseline is no report, or an acceptance names what is no sensitive feature.
+        If the baseline is no report, or one on another outcome or with the other label favourable; or if an acceptance
+        names what is no sensitive feature.
     """
     for each in accepted:
         each.check(report.case.sensitive_features)
     failing = [each for rule in rules for each in rule.failures(report)]
     not_judged = [each for rule in rules for each in rule.not_judged(report)]
     if baseline is not None:
-        before, names = read_baseline(baseline)
-        failing += _since(report, before)
-        not_judged += _not_again(report, before, names)
+        before = read_baseline(baseline)
+        before.check(report.case, baseline)
+        failing += _since(report, before.findings)
+        not_judged += _not_again(report, before)
     if require_within or (not rules and baseline is None):
         failing += [(_subject(finding), line(finding)) for finding in report.significant]
     if require_within:
@@ -379,33 +385,76 @@ def failures(report: Report, **options: Any) -> tuple[list[str], list[str]]:
     return [*judged.failing, *(f"not judged: {said}" for said in judged.not_judged)], judged.accepted
 
 
-def read_baseline(baseline: str | Path) -> tuple[list[dict], list[str]]:
-    """Return the findings and the sensitive features of an earlier report; ValueError if it is none."""
+class Baseline(NamedTuple):
+    """What is read of an earlier report.
+
+    Attributes
+    ----------
+    findings : list of dict
+        The significant ones last.
+    sensitive_features : list of str
+    outcome : dict
+        ``name`` and ``favourable``, the label.
+    """
+
+    findings: list[dict]
+    sensitive_features: list[str]
+    outcome: dict
+
+    def check(self, case: Case, path: str | Path) -> None:
+        """Raise a ValueError if it is about another outcome than a case, or the other label was favourable."""
+        outcomes = [self.outcome, case.outcome | {"favourable": case.pos_label}]
+        for name, differ in (("name", _are_two), ("favourable", are_opposite)):
+            then, now = (outcome[name] for outcome in outcomes)
+            if differ(then, now):
+                what = "decisions" if name == "name" else "favourable label"
+                raise ValueError(f"baseline: expected a report on the {what} {now!r}, found {then!r} in {path}")
+
+
+def read_baseline(baseline: str | Path) -> Baseline:
+    """Return what an earlier report says; ValueError if it is none."""
     try:
         content = json.loads(Path(baseline).read_text(encoding="utf-8-sig"))
-        rows, names = content["findings"], content["sensitive_features"]
+        rows, names, outcome = content["findings"], content["sensitive_features"], content["outcome"]
         for values, kind in ((content, dict), (rows, list), (names, list), *((name, str) for name in names)):
             _check_kind(values, kind)
+        _check_kind(outcome["name"], str | None)
+        _check_kind(outcome["favourable"], LABELS)
         for row in rows:
             for name, kind in OF_BASELINE.items():
                 _check_kind(row[name], kind)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"baseline: expected a report that to_json wrote, found {baseline} ({error!r})") from None
-    return sorted(rows, key=lambda row: row["significant"]), names  # of subgroups a significant one is last
+    return Baseline(sorted(rows, key=lambda row: row["significant"]), names, outcome)
+
+
+def _are_two(first, second) -> bool:
+    return None not in (first, second) and first != second
 
 
 def _check_kind(value, kind) -> None:
     """Raise a TypeError if a value is none of a kind; of numbers, a ValueError if it is not finite."""
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind not in (bool, LABELS)):
         raise TypeError(f"found {value!r:.50}")
     if isinstance(value, float) and not isfinite(value):
         raise ValueError(f"found {value!r}")
 
 
-def _key(row: Mapping) -> tuple:
-    """Return what a finding is about, and in which direction; subgroups are found anew, so that one stands for any."""
-    effect = row["effect"] if _is_whole(row) else "a subgroup"
-    return row["measure"], row["sensitive_features"], row["population"], effect, (row["estimate"] or 0) < 0
+def _sides(row: Mapping) -> list[tuple[tuple, Mapping]]:
+    """Return what a finding is about and its direction, with its numbers; as a baseline also the other way round.
+
+    Whom a group is compared with goes by which others there are: a difference is one of either group, be it from the
+    other or from everyone else. Subgroups are found anew, so that one stands for any.
+    """
+    about, sign = (row["measure"], row["sensitive_features"], row["population"]), (row["estimate"] or 0) < 0
+    if not _is_whole(row):
+        return [((*about, "a subgroup", sign), row)]
+    first, *second = row["groups"] or [row["effect"]]
+    turned = {
+        name: None if row[of] is None else -row[of]
+        for name, of in [("estimate",) * 2, ("low", "high"), ("high", "low")]
+    }
+    return [((*about, first, sign), row), *(((*about, group, not sign), {**row, **turned}) for group in second)]
 
 
 def _is_whole(row: Mapping) -> bool:
@@ -413,13 +462,17 @@ def _is_whole(row: Mapping) -> bool:
 
 
 def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
-    found, then = [], {_key(row): row for row in before}
+    """Return the significant findings that are new, or worse than the same one was."""
+    sides = [side for row in before for side in _sides(row)]
+    found, then = [], dict(sides)
+    same = {(*key, row["where"]): row for key, row in sides}
     frame = report.tested[report.tested["significant"]]
     for row in frame.assign(sensitive_features=frame["who"]).to_dict(orient="records"):
-        old, finding = then.get(_key(row)), row["finding"]
-        if old is None or not old["significant"]:
+        finding = row["finding"]
+        key, _ = _sides(row | {"groups": finding.groups})[0]
+        if key not in then or not then[key]["significant"]:
             found.append((_subject(finding), f"new: {line(finding)}"))
-        elif finding.where == old["where"] and _is_worse(finding, old):
+        elif (old := same.get((*key, row["where"]))) is not None and _is_worse(finding, old):
             found.append((_subject(finding), f"worse than {old['estimate']:.3g}: {line(finding)}"))
     return found
 
@@ -433,20 +486,21 @@ def _open(report) -> list[tuple[Subject, str]]:
     ]
 
 
-def _not_again(report, before: list[dict], names: list[str]) -> list[tuple[Subject, str]]:
+def _not_again(report, before: Baseline) -> list[tuple[Subject, str]]:
     """Return the tests of everyone by one sensitive feature that an earlier audit made, and this one did not."""
     then: dict[str, dict[str, list[str]]] = {}
-    for row in before:
+    for row in before.findings:
         decides = row["population"] == "people" or report.verdict_on == "all"
-        if decides and _is_whole(row) and row["p_value"] is not None and row["sensitive_features"] in names:
-            group = row["effect"].partition(" difference, ")[2].rpartition(" minus ")[0]
-            then.setdefault(row["measure"], {}).setdefault(row["sensitive_features"], []).append(group)
+        is_by_one = row["sensitive_features"] in before.sensitive_features
+        if decides and _is_whole(row) and row["p_value"] is not None and is_by_one:
+            groups = then.setdefault(row["measure"], {}).setdefault(row["sensitive_features"], [])
+            groups += row["groups"][:1]
     known = {name: _names_of_groups(report.case, name) for name in report.case.sensitive_features}
     found = []
     for measure, tested in then.items():
         missed = _untested(report, measure, tested)
         for name, groups in tested.items():
-            if gone := [group for group in groups if group and known.get(name) and group not in known[name]]:
+            if gone := [group for group in groups if known.get(name) and group not in known[name]]:
                 missed.setdefault(name, f"the table has no {listed(gone)}")
         said = "was tested in the baseline, and is not now"
         found += [(Subject(measure, name), f"{measure} by {name} {said}: {why}") for name, why in missed.items()]

@@ -356,6 +356,7 @@ class Report(Result):
     def to_json(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as JSON, and write it to `path`; the parameters are those of `to_html`."""
         named = {"sensitive_features": self.frame["who"], "through": self.frame["through"].map(list)}
+        named["groups"] = [list(finding.groups) for finding in self.frame["finding"]]
         findings = self.to_frame().assign(**named).to_dict(orient="records")
         for row, finding in zip(findings, self.frame["finding"], strict=True):
             row["next_step"] = wording.next_step(finding.measure)
@@ -372,7 +373,7 @@ class Report(Result):
             "sensitive_features": list(self.case.sensitive_features),
             "features": list(self.case.features),
             "columns": self._columns(),
-            "outcome": self.case.outcome,
+            "outcome": self.case.outcome | {"favourable": self.case.pos_label},
             "queries": self.n_queries,
             "queries_repeated": self.n_repeated,
             "queries_before_the_sample": self.n_beside,

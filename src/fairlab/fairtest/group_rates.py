@@ -164,6 +164,7 @@ class GroupRates(Method):
                 f"{features[0]}: {CALIBRATION} of {names[0]} was not compared, since fewer than {self.fewest} people "
                 f"with true labels, and with scores that occur in both groups, are {names[0]} or {names[1]}.",
                 features[0],
+                left_out=[names[0]],
             )
             return
         low, high = gap.bounds(self.confidence_level)
@@ -204,7 +205,8 @@ class GroupRates(Method):
             who = names[int(np.argmin(people))]
             few_people = f"fewer than {self.fewest} people" if self.fewest > 1 else "no people"
             reason = f"{few_people} are {who} and their {MEANS[RATES[rate][1]]} ({min(people)})"
-            examination.skip(f"{listed(features)}: {reason}.", *features)
+            left_out = [who] if len(features) == 1 else ()  # as of groups that are small in all
+            examination.skip(f"{listed(features)}: {reason}.", *features, left_out=left_out)
             return
         hits, totals = zip(*(effective_counts(counts, rate) for counts in (own, rest)), strict=True)
         yield rate_difference(

@@ -53,7 +53,7 @@ def check(notebook: Path | str) -> list[Line]:
     names = [_name(cell, f"{notebook}: cell {number}") for number, cell in enumerate(content.cells, start=1)]
     copies = Counter(filter(None, names))
     if not copies:
-        raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
+        raise ValueError(f"{notebook}: no cell is graded, as in lab 10, or it is not the notebook of a lab")
     messages = _messages(content, Path(notebook)) if find_spec("nbconvert") else _messages_here(content)
     lines = {}
     for number, (cell, name, message) in enumerate(zip(content.cells, names, messages, strict=True), start=1):
