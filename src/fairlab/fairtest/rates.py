@@ -3,9 +3,10 @@
 Of people with weights, or of several decisions of one person, rates are known as exactly as from some number of
 independent people, the effective one (Korn and Graubard 1998, "Confidence intervals for proportions with small expected
 number of positive counts estimated from survey data"): the variance of the rate is linearised, persons are its units.
+It is at least that of decisions which are as alike within persons of this group as within those of all groups.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -52,7 +53,7 @@ KINDS = {
     "labelled not selected": KNOWN & ~SELECTED,
 }
 # Sums over the people of a group that the effective number follows from: of weights w, and of those of hits h, by unit.
-SUMS = ("h", "w", "squares", "hh", "hw", "ww", "units")
+SUMS = ("h", "w", "squares", "hit squares", "hh", "hw", "ww", "units")
 SQUARES = ("h", "w", "hh", "hw", "ww")  # those of them that the variance of a mean follows from
 LEAST_SKEWED = 100  # people by squared skewness from which Welch's test holds at the levels of many tests, too
 ALWAYS_ENOUGH = 100_000  # people for whom it is taken to hold, however skewed
@@ -101,9 +102,11 @@ def _counted(case: Case, rates: Collection[str]) -> pd.DataFrame:
         table = np.bincount(codes * 8 + kind, minlength=8 * len(groups)).reshape(-1, 8)
         counted = {name: table[:, kinds].sum(axis=1) for name, kinds in KINDS.items()}
         codes = codes if first is None else codes[first]
-        for rate, sums in units.items():
-            for name, values in zip(SUMS, sums, strict=True):
-                counted[f"{rate}: {name}"] = np.bincount(codes, values, minlength=len(groups))
+        for rate, of_units in units.items():
+            every = zip(SUMS, of_units, strict=True)
+            sums = {name: np.bincount(codes, values, minlength=len(groups)) for name, values in every}
+            sums["squares"] += _correlation(sums) * (sums["ww"] - sums["squares"])
+            counted |= {f"{rate}: {name}": values for name, values in sums.items()}
         parts[BETWEEN.join(features)] = pd.DataFrame(counted, index=groups)
     frame = pd.concat(parts, names=["sensitive_features", "group"])
     return frame[frame["people"] > 0]
@@ -113,11 +116,24 @@ def _units(case: Case, hits: np.ndarray, among: np.ndarray) -> list[np.ndarray]:
     """Return `SUMS` of each person, or of each decision where nobody has two."""
     weights = 1.0 if case.weights is None else case.weights
     h, w = weights * hits, weights * among
-    squares = w * w
+    squares, hit_squares = w * w, h * h
     if case.person is not None:
         present = np.unique(case.person, return_inverse=True)[1]  # of a sample some persons are not there
-        h, w, squares = (np.bincount(present, values) for values in (h, w, squares))
-    return [h, w, squares, h * h, h * w, w * w, w > 0]
+        h, w, squares, hit_squares = (np.bincount(present, values) for values in (h, w, squares, hit_squares))
+    return [h, w, squares, hit_squares, h * h, h * w, w * w, w > 0]
+
+
+def _correlation(sums: Mapping[str, np.ndarray]) -> float:
+    """Return how alike the decisions of one person are within groups, 0 to 1, by the moments of all groups together.
+
+    Where few persons of a group have many decisions, and none of these a hit, its own spread would not show it.
+    """
+    h, w, squares, hit_squares, hh, hw, ww, _ = (sums[name] for name in SUMS)
+    share = np.divide(h, w, out=np.zeros_like(h), where=w > 0)
+    of_persons = hh - 2 * share * hw + share**2 * ww
+    of_decisions = hit_squares - 2 * share * hit_squares + share**2 * squares
+    alike = (share * (1 - share) * (ww - squares)).sum()
+    return float(np.clip((of_persons - of_decisions).sum() / alike, 0, 1)) if alike > 0 else 0.0
 
 
 def effective_counts(counts, rate: str) -> tuple:
@@ -132,7 +148,7 @@ def effective_counts(counts, rate: str) -> tuple:
     """
     if f"{rate}: w" not in counts:
         return tuple(counts[name] for name in RATES[rate])
-    h, w, squares, hh, hw, ww, _ = (counts[f"{rate}: {name}"] for name in SUMS)
+    h, w, squares, _, hh, hw, ww, _ = (counts[f"{rate}: {name}"] for name in SUMS)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = h / w
         few = w * w / ww  # if all decisions of a person were one
