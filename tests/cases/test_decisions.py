@@ -1,7 +1,7 @@
 """Cases of decisions without a model: what they take and refuse, and what becomes of them in an audit."""
 
 import json
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from decimal import Decimal
 
 import numpy as np
@@ -16,7 +16,14 @@ from fairlab.auditing.guard import Rule, judge
 from fairlab.cases import Case, CaseError, Method
 from fairlab.fairtest import FairTest, GroupRates, resampling
 from fairlab.fairtest.calibration import calibration_gap
-from fairlab.fairtest.rates import LEAST_SKEWED, effective_counts, group_counts, people_in_sums
+from fairlab.fairtest.rates import (
+    LEAST_SKEWED,
+    effective_counts,
+    enough_for_welch,
+    group_counts,
+    mean_gap,
+    people_in_sums,
+)
 from fairlab.fliptest import FlipTest
 
 N = 1_200
@@ -468,6 +475,17 @@ def test_effective_counts_by_hand(hits, weight, person, among):
     assert found == pytest.approx((among * np.average(hits, weights=weight), among))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_group_whose_few_persons_with_many_decisions_are_not_selected_tells_as_much_as_persons_do():
+    # Decisions of a person are alike, as men show: the 80 on four women tell no more than four.
+    person = np.repeat(np.arange(104), [*[1] * 40, *[20] * 4, *[1] * 40, *[20] * 20])
+    selected = np.isin(person, [*range(4), *range(44, 64), *range(84, 94)])
+    people = pd.DataFrame({"sex": np.where(person < 44, "f", "m"), "person": person, "hired": selected})
+    case = Case.from_decisions(people, "hired", sensitive_features="sex", person="person")
+    hits, n = effective_counts(group_counts(case).loc[("sex", "f")], "selection rate")
+    assert hits / n == pytest.approx(4 / 120) and 5 < n < 12, "84 before"
+
+
 def test_methods_that_count_people_get_one_decision_of_each_or_refuse_weights():
     people = repeated(table())
     case = case_of(people, person="person")
@@ -692,12 +710,16 @@ def test_means_of_few_skewed_numbers_are_compared_with_those_of_random_groups(n_
     pay = np.random.default_rng(5).lognormal(0, 1, 330)
     pay[:n_women] *= 0.7
     [found] = means_of(of_pay(pay, n_women))
-    method, p_value = PermutationMethod(n_resamples=100_000, rng=np.random.default_rng(1)), found.test(0.0)
-    tails = [
-        ttest_ind(pay[:n_women], pay[n_women:], equal_var=False, alternative=side, method=method).pvalue
-        for side in ("less", "greater")
-    ]
-    assert p_value == pytest.approx(2 * min(tails), rel=0.15)
+    gap, method = found.test.__self__, PermutationMethod(n_resamples=100_000, rng=np.random.default_rng(1))
+    women, men, tails = pay[:n_women], pay[n_women:], []
+    for side in ("less", "greater"):
+        by_welch, by_groups = (
+            ttest_ind(women, men, equal_var=False, alternative=side, method=each).pvalue for each in (None, method)
+        )
+        tails.append(max(by_welch, by_groups))
+    by_groups, p_value = replace(gap, drawn=gap.drawn[:1]).p_value(), found.test(0.0)
+    assert by_groups == pytest.approx(2 * min(tails), rel=0.15)
+    assert p_value >= by_groups, "bootstrap samples can only make it larger"
     p_values = [found.test(margin) for margin in np.linspace(0, abs(found.estimate), 50)]
     assert (np.diff(p_values) >= 0).all()
     bounds = [found.bounds(1 - p_value + change) for change in (-0.001, 0.001)]
@@ -728,6 +750,48 @@ def test_means_of_skewed_numbers_differ_by_chance_as_often_as_stated(monkeypatch
     assert resampled < 0.078 < by_welch
 
 
+def lognormal(rng, spread, n):
+    return rng.lognormal(-(spread**2) / 2, spread, n)  # mean 1
+
+
+@pytest.mark.filterwarnings("ignore:Decisions are numbers")
+@pytest.mark.parametrize(
+    ("few", "others", "by_welch"),
+    [
+        (lambda rng: 20.0 * (rng.random(100) < 0.05), lambda rng: rng.normal(1, 1, 1_000), 0.08),
+        (lambda rng: 10.0 * (rng.random(60) < 0.1), lambda rng: rng.exponential(1, 600), 0.06),
+        (lambda rng: rng.normal(1, 0.3, 40), lambda rng: lognormal(rng, 1.5, 1_000), 0.0),  # random groups: 9%
+        (lambda rng: lognormal(rng, 1, 40), lambda rng: lognormal(rng, 1, 400), 0.06),
+    ],
+)
+def test_equal_means_of_numbers_of_other_shapes_differ_as_seldom_as_stated(monkeypatch, few, others, by_welch):
+    monkeypatch.setattr(resampling, "RESAMPLES", 399)
+    rng, p_values = np.random.default_rng(1), []
+    for _ in range(300):
+        own, rest = few(rng), others(rng)
+        people = people_in_sums(
+            Case.from_decisions(
+                pd.DataFrame({"pay": np.append(own, rest) * 1e3, "sex": np.repeat(["f", "m"], [len(own), len(rest)])}),
+                "pay",
+                sensitive_features="sex",
+            )
+        )
+        found = mean_gap(people, np.arange(people.shape[1]) < len(own), people.shape[1]).p_value()
+        p_values.append((found, ttest_ind(own, rest, equal_var=False).pvalue))
+    found, plain = (np.array(p_values) <= 0.05).mean(axis=0)
+    assert found < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300) and plain > by_welch
+
+
+@pytest.mark.filterwarnings("ignore:Decisions are numbers")
+def test_a_mean_that_a_few_numbers_make_is_said_to_be_uncertain():
+    rng = np.random.default_rng(0)
+    pay = np.append(lognormal(rng, 1.5, 40), rng.normal(1, 2.9, 1_000))
+    said = fairlab.audit(of_pay(pay, 40), methods=["rates"], progress=False).warnings
+    assert any("sex: a few large numbers make the mean of f, 40 people" in text for text in said)
+    plain = fairlab.audit(of_pay(pay[40:], 40), methods=["rates"], progress=False).warnings
+    assert not any("a few large numbers" in text for text in plain)
+
+
 def test_means_of_the_smallest_groups_that_welch_tests_differ_as_seldom_at_the_level_of_many_tests():
     pay = np.random.default_rng(0).exponential(size=(20_000, 4 * LEAST_SKEWED))  # whose skewness is 2
     mean, spread = pay.mean(axis=1), pay.std(axis=1, ddof=1)
@@ -740,7 +804,8 @@ def test_numbers_are_as_skewed_as_their_weights_make_them():
     rng = np.random.default_rng(0)
     pay, weights = rng.exponential(size=3_000), rng.lognormal(0, 1, 3_000)
     plain, weighted = of_pay(pay, 600), of_pay(pay, 600, weights=weights)
-    assert people_in_sums(plain)[1] < 600 < people_in_sums(weighted)[1]
+    enough = [enough_for_welch(people_in_sums(case)) for case in (plain, weighted)]
+    assert enough[0] < 600 < enough[1]
 
 
 @pytest.mark.filterwarnings("ignore")

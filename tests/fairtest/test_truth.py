@@ -363,6 +363,18 @@ def count_decisions():
             for found in GroupRates(rates=["calibration"]).run(case).findings:
                 said = f"{design}, {n} people, calibration differs by {shift:g}: the interval holds the truth"
                 answers.append((said, found.low <= shift <= found.high, 0.95))
+    for (kind, correlation), numbers in product(ALIKE.items(), UNEQUAL):
+        for number in range(N_TABLES):
+            rng = np.random.default_rng([number, numbers[0], len(kind)])
+            case = case_of("persons", unequal(rng, *numbers, correlation).assign(weight=1))
+            [found] = GroupRates(rates=["selection rate"]).run(case).findings
+            said = f"{numbers[0]} persons, {numbers[4]} decisions of {numbers[3]:.0%}, {kind} alike"
+            answers.append((f"{said}: the interval holds the truth", found.low <= 0 <= found.high, 0.95))
+    for name, shapes in SHAPES.items():
+        for number in range(N_TABLES):
+            case = of_shapes(np.random.default_rng([number, len(name)]), *shapes)
+            [found] = GroupRates().run(case).findings
+            answers.append((f"{name}: the interval of means holds the truth", found.low <= 0 <= found.high, 0.95))
     for sizes, means in SCORES_APART:
         for number in range(N_TABLES):
             case = calibrated(np.random.default_rng([number, *sizes]), sizes, means)
@@ -374,6 +386,41 @@ def count_decisions():
 
 # People of two groups and the means of their scores as log odds.
 SCORES_APART = (((1_000, 1_000), (-1, 1)), ((200, 200), (-1, 1)), ((4_000, 400), (-2, 0)), ((20_000, 400), (-3, 0)))
+
+
+# Persons, the share of one group, the rate of all, the share with many decisions and how many; the others have one.
+UNEQUAL = ((2_000, 0.1, 0.05, 0.05, 30), (200, 0.2, 0.1, 0.2, 50), (1_000, 0.5, 0.3, 0.1, 15))
+ALIKE = {"all": 1.0, "some": 0.3, "none": 1e-6}  # of the decisions on one person: the correlation of two of them
+
+
+def unequal(rng, n, share, rate, heavy, most, correlation):
+    """Return decisions of persons of two groups, many of a few, who are selected alike."""
+    own = rng.beta(rate * (1 / correlation - 1), (1 - rate) * (1 / correlation - 1), n) if correlation < 1 else None
+    own = (rng.random(n) < rate).astype(float) if own is None else own
+    person = np.repeat(np.arange(n), np.where(rng.random(n) < heavy, most, 1))
+    table = pd.DataFrame({"group": np.where(rng.random(n) < share, "b", "a")[person], "person": person})
+    return table.assign(decided=rng.random(len(person)) < own[person])
+
+
+# By name: numbers of few people, and of all others, with equal means.
+SHAPES = {
+    "40 exponential, 1,000 normal": (lambda rng: rng.exponential(size=40), lambda rng: rng.normal(1, 1, 1_000)),
+    "40 normal, 1,000 lognormal": (lambda rng: rng.normal(1, 0.3, 40), lambda rng: lognormal(rng, 1.5, 1_000)),
+    "60 mostly 0, 600 exponential": (lambda rng: 10 * (rng.random(60) < 0.1), lambda rng: rng.exponential(size=600)),
+    "40 and 400 lognormal": (lambda rng: lognormal(rng, 1, 40), lambda rng: lognormal(rng, 1, 400)),
+}
+
+
+def lognormal(rng, spread, n):
+    """Return numbers with the mean 1."""
+    return rng.lognormal(-(spread**2) / 2, spread, n)
+
+
+def of_shapes(rng, few, others):
+    """Return outcomes that are numbers, of two groups."""
+    own, rest = few(rng), others(rng)
+    table = pd.DataFrame({"pay": 1e3 * np.append(own, rest), "group": np.repeat(["a", "b"], [len(own), len(rest)])})
+    return Case.from_decisions(table, "pay", sensitive_features="group")
 
 
 def calibrated(rng, sizes, means):

@@ -14,11 +14,14 @@ from fairlab.checks import check_count, check_number
 from fairlab.fairtest.calibration import CALIBRATION, calibration_gap
 from fairlab.fairtest.rates import (
     BETWEEN,
+    LEAST_FOR_MEANS,
     MEAN,
     RATES,
     TESTED,
     Gap,
+    are_in,
     effective_counts,
+    enough_for_welch,
     feature_sets,
     group_counts,
     mean_gap,
@@ -53,7 +56,7 @@ class GroupRates(Method):
     with scores, and with true labels, calibration is compared as well, see `fairlab.fairtest.calibration`.
 
     Outcomes that are numbers have no rates: their means are compared, by Welch's t, and those of small groups of skewed
-    numbers by random groups of the same size; see `fairlab.fairtest.rates.mean_gap`.
+    numbers also by random groups of the same size and by bootstrap samples; see `fairlab.fairtest.rates.mean_gap`.
 
     Weights and several decisions of one person are in all of these; see `fairlab.fairtest.rates`.
 
@@ -108,11 +111,13 @@ class GroupRates(Method):
         """Yield the difference of each rate between two groups."""
         case, rates = examination.case, self._rates(examination)
         counts = group_counts(case, [rate for rate in rates if rate in RATES])
-        people = people_in_sums(case) if MEAN in rates else ()
+        people = people_in_sums(case) if MEAN in rates else np.empty(0)
         for features, names, own, rest in self._pairs(examination, counts) if rates else ():
             for rate in rates:
                 if rate == MEAN:
-                    yield self._mean(case, features, names, mean_gap(own, rest, *people, self.random_state))
+                    inside, n = are_in(case, features, names[0]), int(own["people"] + rest["people"])
+                    self._say_skewed(examination, features, names, people, inside)
+                    yield self._mean(case, features, names, mean_gap(people, inside, n, self.random_state))
                 elif rate != CALIBRATION:
                     yield from self._difference(examination, features, names, rate, own, rest)
                 elif len(features) == 1 and case.has_scores and case.labelled.any():
@@ -143,6 +148,15 @@ class GroupRates(Method):
             for names in examination.pairs_of_groups(features, sizes, self.fewest, MOST_RATED):
                 own = groups.loc[names[0]]
                 yield features, names, own, groups.loc[names[1]] if len(groups) == 2 else groups.sum() - own
+
+    def _say_skewed(self, examination, features, names, people, inside) -> None:
+        """Say of which of two groups so few numbers are so skewed that no interval of their mean is as stated."""
+        for name, some in zip(names, (people[:, inside], people[:, ~inside]), strict=True):
+            if some.shape[1] < enough_for_welch(some, LEAST_FOR_MEANS):
+                examination.warnings.append(
+                    f"{listed(features)}: a few large numbers make the mean of {name}, {some.shape[1]:,} people: "
+                    "its interval may be too short. Compare logarithms, or the share of numbers above a limit, too."
+                )
 
     def _mean(self, case, features, names, gap: Gap) -> Finding:
         """Return the difference of the means of two groups."""

@@ -6,7 +6,7 @@ number of positive counts estimated from survey data"): the variance of the rate
 It is at least that of decisions which are as alike within persons of this group as within those of all groups.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -20,7 +20,7 @@ from scipy.stats import skew
 from fairlab.cases import Case, Finding
 from fairlab.cases.finding import ROUNDING, decimals, percent
 from fairlab.cases.groups import group_codes, tiny_as_one
-from fairlab.fairtest.resampling import permute_sums
+from fairlab.fairtest.resampling import MOST_RESAMPLED, permute_sums, resample_sums, resamples_of
 from fairlab.statistics import SMALLEST_FLOAT, difference_bounds, difference_p_value, smallest_difference
 
 BETWEEN = " and "  # names of features
@@ -56,6 +56,7 @@ KINDS = {
 SUMS = ("h", "w", "squares", "hit squares", "hh", "hw", "ww", "units")
 SQUARES = ("h", "w", "hh", "hw", "ww")  # those of them that the variance of a mean follows from
 LEAST_SKEWED = 100  # people by squared skewness from which Welch's test holds at the levels of many tests, too
+LEAST_FOR_MEANS = 25  # the same at 95%: below it, intervals of means of odd shapes are too short
 ALWAYS_ENOUGH = 100_000  # people for whom it is taken to hold, however skewed
 _COUNTS: WeakKeyDictionary = WeakKeyDictionary()  # of each case: the audit's tests and its tables go by the same
 LEVEL = 0.999  # at which the spread of few persons makes intervals wider
@@ -77,7 +78,7 @@ def group_counts(case: Case, rates: Collection[str] = TESTED) -> pd.DataFrame:
         ``selected``, and of those with a true label ``labelled``, ``positives``, ``negatives``, ``true positives``,
         ``false positives``, ``true negatives``, ``false negatives``, ``errors``, ``labelled selected``, ``labelled not
         selected``. With weights or several decisions of one person, also what `effective_counts` needs for `rates`; of
-        outcomes that are numbers ``people`` and what `mean_gap` needs.
+        outcomes that are numbers ``people``, and how many different ones.
     """
     known_counts = _COUNTS.setdefault(case, {})
     if (key := tuple(rates)) not in known_counts:
@@ -87,8 +88,7 @@ def group_counts(case: Case, rates: Collection[str] = TESTED) -> pd.DataFrame:
 
 def _counted(case: Case, rates: Collection[str]) -> pd.DataFrame:
     if case.task == "numbers":
-        kind, numbers = np.zeros(len(case.table), dtype=np.int8), case.number()
-        units = {MEAN: _units(case, numbers - numbers.mean(), np.ones(len(numbers)))}
+        kind, units = np.zeros(len(case.table), dtype=np.int8), {}
     else:
         decided, known = case.decide(), case.labelled
         truth = known & (decided if case.y_true is None else case.y_true.astype(bool))
@@ -102,6 +102,8 @@ def _counted(case: Case, rates: Collection[str]) -> pd.DataFrame:
         table = np.bincount(codes * 8 + kind, minlength=8 * len(groups)).reshape(-1, 8)
         counted = {name: table[:, kinds].sum(axis=1) for name, kinds in KINDS.items()}
         codes = codes if first is None else codes[first]
+        if case.task == "numbers":
+            counted[f"{MEAN}: units"] = np.bincount(codes, minlength=len(groups))
         for rate, of_units in units.items():
             every = zip(SUMS, of_units, strict=True)
             sums = {name: np.bincount(codes, values, minlength=len(groups)) for name, values in every}
@@ -172,15 +174,16 @@ class Gap:
         Decisions that it rests on.
     freedom : float
         Degrees of freedom: people, or persons, of equal weight, less those that the error is estimated by.
-    drawn : ndarray or None
-        Differences over their errors as chance makes them, sorted: they take the place of Student's t distribution.
+    drawn : tuple of ndarray
+        Differences over their errors as chance makes them, sorted, in one way or several. What lies beyond an end is as
+        likely as by Student's t, or by one of these where it is likelier.
     """
 
     estimate: float
     error: float
     n: int
     freedom: float
-    drawn: np.ndarray | None = field(default=None, compare=False)
+    drawn: tuple[np.ndarray, ...] = field(default=(), compare=False)
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
         """Return the confidence interval."""
@@ -197,71 +200,102 @@ class Gap:
 
     def _tail(self, end: float, side: int) -> float:
         """Return the probability of what is beyond an end, below for side 1, above for side -1."""
-        by_theory = float(stdtr(self.freedom, side * end))
-        if self.drawn is None:
-            return by_theory
-        drawn = self._from_side(side)
-        n_beyond, n = np.searchsorted(drawn, side * end + ROUNDING, side="right"), len(drawn) + 1
-        # Further out than the draws reach, their tail is continued by Student's t.
-        return float((1 + n_beyond if n_beyond else by_theory / self._furthest(drawn)) / n)
+        by_theory = found = float(stdtr(self.freedom, side * end))
+        for drawn in self._from_side(side):
+            n_beyond, n = np.searchsorted(drawn, side * end + ROUNDING, side="right"), len(drawn) + 1
+            # Further out than the draws reach, their tail is continued by Student's t.
+            found = max(found, float((1 + n_beyond if n_beyond else by_theory / self._furthest(drawn)) / n))
+        return found
 
     def _quantile(self, tail: float, side: int) -> float:
         """Return the end beyond which a tail has a probability."""
-        if self.drawn is None:
-            return side * float(stdtrit(self.freedom, tail))
-        drawn, beyond = self._from_side(side), tail * (len(self.drawn) + 1)
-        further = stdtrit(self.freedom, max(beyond * self._furthest(drawn), SMALLEST_FLOAT))
-        return side * float(drawn[int(beyond) - 1] if beyond >= 1 else further)
+        found = float(stdtrit(self.freedom, tail))
+        for drawn in self._from_side(side):
+            beyond = tail * (len(drawn) + 1)
+            further = stdtrit(self.freedom, max(beyond * self._furthest(drawn), SMALLEST_FLOAT))
+            found = min(found, float(drawn[int(beyond) - 1] if beyond >= 1 else further))
+        return side * found
 
-    def _from_side(self, side: int) -> np.ndarray:
+    def _from_side(self, side: int) -> list[np.ndarray]:
         """Return the draws in the order in which they come from below for side 1; for side -1, from above, negated."""
-        return self.drawn if side > 0 else -self.drawn[::-1]
+        return [each if side > 0 else -each[::-1] for each in self.drawn]
 
     def _furthest(self, drawn: np.ndarray) -> float:
         """Return the probability beyond the furthest draw by Student's t, which may be too small for a number."""
         return max(float(stdtr(self.freedom, drawn[0])), SMALLEST_FLOAT)
 
 
-def people_in_sums(case: Case) -> tuple[np.ndarray, float]:
-    """Return what each person adds to `SQUARES` of a mean, and the people from whom on Student's t is right of a group.
-
-    Those are 100 times the squared skewness of what each person adds to the mean of everyone, so that weights and
-    persons count: four times what Cochran asks for at 95% (1977, Sampling Techniques, 2.15), as the level of one of
-    many tests is lower; and at most `ALWAYS_ENOUGH`. The mean of a smaller group often comes out low together with its
-    error, and Welch's test finds too much.
-    """
+def people_in_sums(case: Case) -> np.ndarray:
+    """Return what each person adds to `SQUARES` of a mean, shape (5, n_people)."""
     numbers = case.number()
     sums = dict(zip(SUMS, _units(case, numbers - numbers.mean(), np.ones(len(numbers))), strict=True))
-    people = np.stack([sums[name] for name in SQUARES])[:, sums["units"]]
-    h, w, *_ = people
-    return people, min(float(LEAST_SKEWED * skew(h - h.sum() / w.sum() * w, bias=False) ** 2), ALWAYS_ENOUGH)
+    return np.stack([sums[name] for name in SQUARES])
 
 
-def mean_gap(own: pd.Series, rest: pd.Series, people: np.ndarray, enough: float, random_state: int = 0) -> Gap:
-    """Return the difference of the means of two groups, by Welch with linearised variances.
+def are_in(case: Case, features: Sequence[str], group: str) -> np.ndarray:
+    """Return whether each person of `people_in_sums` is in a group of some sensitive features."""
+    codes, groups = group_codes(case, features)
+    inside = codes == list(groups).index(group)
+    return inside if case.person is None else inside[np.unique(case.person, return_index=True)[1]]
 
-    If a group is smaller than `enough`, that it is one of random people is tested, by the same difference over its
-    error. With many people it is the test of equal means, whatever else differs between groups (Janssen 1997,
-    Studentized permutation tests for non-i.i.d. hypotheses and the generalized Behrens-Fisher problem).
+
+def enough_for_welch(people: np.ndarray, times: float = LEAST_SKEWED) -> float:
+    """Return from how many people on Student's t is right of a mean of numbers that are as skewed as these.
+
+    Those are 100 times the squared skewness of what each person adds to the mean, so that weights and persons count:
+    four times what Cochran asks for at 95% (1977, Sampling Techniques, 2.15), as the level of one of many tests is
+    lower; and at most `ALWAYS_ENOUGH`. The mean of a smaller group often comes out low together with its error, and
+    Welch's test finds too much.
 
     Parameters
     ----------
-    own, rest : Series
-        Of `group_counts`; together they are everyone.
     people : ndarray of shape (5, n_people)
-    enough : float
-        Both from `people_in_sums`.
+        Of `people_in_sums`.
+    times : float
+        The squared skewness.
+    """
+    h, w, *_ = people
+    return min(float(times * skew(h - h.sum() / w.sum() * w, bias=False) ** 2), ALWAYS_ENOUGH)
+
+
+def mean_gap(people: np.ndarray, inside: np.ndarray, n: int, random_state: int = 0) -> Gap:
+    """Return the difference of the mean inside a group less that outside, by Welch with linearised variances.
+
+    If the smaller group has not `enough_for_welch`, as skewed as everyone is, that it is one of random people is tested
+    as well, by the same difference over its error. With many people it is the test of equal means, whatever else
+    differs between groups (Janssen 1997, Studentized permutation tests for non-i.i.d. hypotheses and the generalized
+    Behrens-Fisher problem); with few, of equal shapes. So if a group has not enough, as skewed as it is itself, it is
+    resampled, too (bootstrap-t: Efron and Tibshirani 1993, An Introduction to the Bootstrap, 12.5). The widest of these
+    counts. Of a few dozen people whose few largest numbers make the mean, none is right: see `LEAST_FOR_MEANS`.
+
+    Parameters
+    ----------
+    people : ndarray of shape (5, n_people)
+        Of `people_in_sums`.
+    inside : ndarray of bool of shape (n_people,)
+    n : int
+        Decisions that it rests on.
     random_state : int
     """
-    sums = np.array([[float(group[f"{MEAN}: {name}"]) for group in (own, rest)] for name in SQUARES])
+    sides = [people[:, inside], people[:, ~inside]]
+    sums = np.stack([side.sum(axis=1) for side in sides], axis=1)
     estimate, error, freedom = map(float, _welch(sums))
-    sizes, drawn = [int(group[f"{MEAN}: units"]) for group in (own, rest)], None
-    if min(sizes) < enough:
-        some = permute_sums(people, min(sizes), np.random.default_rng(random_state))
+    rng, sizes, drawn = np.random.default_rng(random_state), [side.shape[1] for side in sides], []
+    if min(sizes) < enough_for_welch(people):
+        some = permute_sums(people, min(sizes), rng)
         differences, errors, _ = _welch(np.stack([some, people.sum(axis=1, keepdims=True) - some], axis=1))
-        drawn = np.divide(differences, errors, out=np.zeros_like(errors), where=errors > 0)
-        drawn = np.sort(drawn if sizes[0] == min(sizes) else -drawn)
-    return Gap(estimate, error, int(own["people"] + rest["people"]), freedom, drawn)
+        drawn.append((differences if sizes[0] == min(sizes) else -differences, errors))
+    are_few = [size < min(enough_for_welch(side), MOST_RESAMPLED) for side, size in zip(sides, sizes, strict=True)]
+    if any(are_few):
+        n_draws = resamples_of(max(size for size, few in zip(sizes, are_few, strict=True) if few))
+        some = [
+            resample_sums(side, n_draws, rng) if few else _moved(side.sum(axis=1), rng.normal(size=n_draws))
+            for side, few in zip(sides, are_few, strict=True)
+        ]
+        differences, errors, _ = _welch(np.stack(some, axis=1))
+        drawn.append((differences - estimate, errors))
+    over = [np.divide(*each, out=np.zeros_like(each[0]), where=each[1] > 0) for each in drawn]
+    return Gap(estimate, error, n, freedom, tuple(map(np.sort, over)))
 
 
 def _welch(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -273,6 +307,13 @@ def _welch(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     error, parts = variance.sum(axis=0), (variance**2 / freedom).sum(axis=0)
     freedom = np.divide(error**2, parts, out=np.ones_like(error), where=parts > 0)
     return mean[0] - mean[1], np.sqrt(error), freedom
+
+
+def _moved(sums: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return `SQUARES` of people whose numbers are all moved, by so many times the error of their mean."""
+    h, w, hh, hw, ww = sums
+    by = times * _welch(np.stack([sums, [0, 1, 0, 0, 1]], axis=1))[1]
+    return np.stack([h + by * w, w + 0 * by, hh + 2 * by * hw + by**2 * ww, hw + by * ww, ww + 0 * by])
 
 
 def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:

@@ -17,6 +17,8 @@ SUMMED = 30_000_000  # numbers in all draws of a group together
 EXACT_LIMIT = 1_000  # largest sample for which these replace large-sample theory
 LEAST_EXPECTED = 5  # people in a cell, by its row and column, for which that theory holds
 LEAST_OF_TWO = 100  # of two rows and two columns, where the p-value is exact without drawing a table
+RESAMPLED = 3_000_000  # people in all bootstrap samples of a group together
+MOST_RESAMPLED = 3_000  # people of a group of which there would be enough samples
 _NUMBERS_AT_ONCE = 4_000_000
 
 
@@ -157,6 +159,26 @@ def permute_sums(values: np.ndarray, n_own: int, rng: np.random.Generator) -> np
         order = rng.permutation(groups)
         drawn.append([np.bincount(order, of_one)[:n_groups] for of_one in values])
     return np.concatenate(drawn, axis=1)[:, :n_draws]
+
+
+def resamples_of(n_people: int) -> int:
+    """Return how many bootstrap samples are drawn of a group: `RESAMPLES`, of more than 300 people fewer."""
+    return min(RESAMPLES, RESAMPLED // n_people)
+
+
+def resample_sums(values: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Return sums over as many people as there are, drawn with replacement, shape (n_sums, n_draws).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_sums, n_people)
+    n_draws : int
+    """
+    n_people = values.shape[1]
+    shares = np.full(n_people, 1 / n_people)
+    return np.concatenate(
+        [values @ rng.multinomial(n_people, shares, n).T for n in _portions(n_draws, n_people)], axis=1
+    )
 
 
 def percentile_interval(draws: np.ndarray, confidence_level: float) -> tuple[float, float]:
