@@ -127,6 +127,28 @@ def test_several_decisions_of_a_person_are_said(monitor):
     assert said.startswith(f"{tested.sum()} of the rows tested are about {n_persons} persons, and count as independent")
 
 
+@pytest.mark.parametrize(
+    ("delay", "is_said"),
+    [
+        (lambda label, rng: 100 * np.ones(len(label)), False),
+        (lambda label, rng: rng.integers(1, 400, len(label)), False),
+        (lambda label, rng: np.where(label, 50, 300), True),  # loans that fail do so soon, others are paid at last
+        (lambda label, rng: np.where(label, 50, 300) * rng.random(len(label)), True),
+    ],
+)
+def test_labels_of_one_kind_that_come_later_are_said(monitor, delay, is_said):
+    rng, rows = np.random.default_rng(0), decisions(2_000)
+    columns = REGISTRATION["columns"] | {"truth": {"type": "boolean"}}
+    number = monitor.register(columns=columns, **KINDS["error profiling"])
+    label = rng.random(len(rows)) < 0.3
+    monitor.send(number, rows)
+    order = np.argsort(np.arange(len(rows)) + delay(label, rng), kind="stable")
+    labels = [{"event_id": rows[place]["event_id"], "truth": bool(label[place])} for place in order]
+    monitor.send(number, labels, kind="labels")
+    warnings = monitor.look(number)["warnings"]
+    assert any("Some true labels come later than others." in said for said in warnings) == is_said
+
+
 def test_each_row_is_tested_once_and_then_released_for_training(monitor):
     rows, number = decisions(3000), monitor.register()
     train = split(monitor, number, rows)

@@ -290,8 +290,9 @@ def test_true_labels_come_later_and_order_the_rows(monitor):
     assert sum(group[0] for group in people) == 310
     assert sum(group[1] for group in people) == sum(not row["offer"] for row in rows[390:])  # errors
     with monitor.store.read() as connection:
-        train, table = monitor.store.rows(connection, number, 310, 300)
+        train, table, order = monitor.store.rows(connection, number, 310, 300)
     assert len(table) == 310 and train[:300].all() and not train[300:].all()
+    assert order.tolist() == [*range(391, 401), *range(300, 0, -1)]
     expected = [row["offer"] for row in reversed(rows[:300])]
     assert table["offer"][10:].tolist() == table["truth"][10:].tolist() == expected
 

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from scipy.stats import kruskal, rankdata, spearmanr
 
 from fairlab import fairtest
 from fairlab.monitoring.registration import RefusedError, Registration
 
 N_EXAMPLES = 1_000  # rows for a trial
+LATE = 0.001  # p-value from which on labels are said to come late
 
 
 def as_table(registration: Registration, rows: Iterable[dict] | pd.DataFrame) -> pd.DataFrame:
@@ -39,6 +41,25 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
     AssociationReport
     """
     return _fitted(registration, table, train, seed).test(significance=level)
+
+
+def come_late(labels: pd.Series, order: np.ndarray) -> bool:
+    """Return whether some true labels come later after the decision than others.
+
+    Parameters
+    ----------
+    labels : Series
+        In the order in which they came.
+    order : ndarray of int
+        In which the rows were decided.
+    """
+    later = np.arange(len(order)) - rankdata(order)  # than the labels of other rows
+    values = labels.to_numpy(dtype=float) if labels.dtype.kind in "bf" else labels.cat.codes.to_numpy()
+    if not later.any() or len(np.unique(values)) < 2:
+        return False
+    if labels.dtype.kind == "f":
+        return bool(spearmanr(later, values).pvalue < LATE)
+    return bool(kruskal(*(later[values == value] for value in np.unique(values))).pvalue < LATE)
 
 
 def check_registration(registration: Registration) -> None:

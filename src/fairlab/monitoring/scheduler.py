@@ -105,7 +105,7 @@ def take_look(store: Store, number: int, look: int) -> None:
         if begun.attempts > MOST_ATTEMPTS:
             raise ValueError(f"{MOST_ATTEMPTS} attempts ended before the report")
         with store.read() as connection:
-            train, table = store.rows(connection, number, begun.until, begun.after)
+            train, table, order = store.rows(connection, number, begun.until, begun.after)
             n_named, n_persons = store.persons(connection, number, begun.until, begun.after)
         about |= {"n_train": int(train.sum()), "n_test": int((~train).sum())}
         (seed,) = keyed(found.key, b"look ", [str(look)])
@@ -115,6 +115,12 @@ def take_look(store: Store, number: int, look: int) -> None:
             shown["warnings"].append(
                 f"{n_named:,} of the rows tested are about {n_persons:,} persons, and count as independent: where "
                 "decisions on a person are alike, differences that do not exist are found more often than stated."
+            )
+        if registration.true_label and looks.come_late(table[registration.true_label], order):
+            shown["warnings"].append(
+                "Some true labels come later than others. Rows count when their label comes: where groups come at "
+                "different times, differences that do not exist are found more often than stated. Send each label "
+                "after the same time, whatever it is."
             )
         changes = compare_reports(earlier.report if earlier else {"sections": []}, shown)
         values = {

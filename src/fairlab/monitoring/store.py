@@ -417,23 +417,31 @@ class Store:
             connection.execute(sa.update(investigations).where(investigations.c.id == number).values(after))
         return answer
 
-    def rows(self, connection, number: int, until: int, after: int = 0) -> tuple[np.ndarray, pd.DataFrame]:
-        """Return the rows that looks take up to a position, in order: which are for training, and the table.
+    def rows(self, connection, number: int, until: int, after: int = 0) -> tuple[np.ndarray, pd.DataFrame, np.ndarray]:
+        """Return the rows that looks take up to a position, in order of their labels.
 
         Those up to another position were tested, and are for training, too.
+
+        Returns
+        -------
+        train : ndarray of bool
+            Which are for training.
+        table : DataFrame
+        order : ndarray of int
+            In which they were decided.
         """
         is_released = sa.or_(decisions.c.training, decisions.c.complete <= after)
         query = (
-            sa.select(is_released.label("train"), decisions.c.content)
+            sa.select(is_released.label("train"), decisions.c.content, decisions.c.position)
             .where(decisions.c.investigation == number, decisions.c.complete <= until)
             .order_by(decisions.c.complete)
         )
-        parts = [
-            pd.DataFrame(map(json.loads, part["content"]), index=part["train"])
-            for part in pd.read_sql(query, connection.execution_options(yield_per=AT_ONCE), chunksize=AT_ONCE)
-        ]
+        parts, order = [], []
+        for part in pd.read_sql(query, connection.execution_options(yield_per=AT_ONCE), chunksize=AT_ONCE):
+            parts.append(pd.DataFrame(map(json.loads, part["content"]), index=part["train"]))
+            order.append(part["position"].to_numpy())
         found, registration = pd.concat(parts), self.investigation(number).registration
-        return found.index.to_numpy(bool), as_table(registration, found.reset_index(drop=True))
+        return found.index.to_numpy(bool), as_table(registration, found.reset_index(drop=True)), np.concatenate(order)
 
     def persons(self, connection, number: int, until: int, after: int = 0) -> tuple[int, int]:
         """Return how many of the rows that a look tests name a person, and how many persons they are about."""
