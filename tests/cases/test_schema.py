@@ -140,6 +140,14 @@ LOAN = {"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}}
 MIXED = Schema.from_dict(LOAN)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "Float32"])
+def test_numbers_of_32_bits_are_in_the_groups_that_their_text_says(dtype):
+    wide = pd.Series(np.random.default_rng(0).integers(1, 600, 1_500) / 10)
+    groups = [Feature.groups("income", column) for column in (wide, wide.astype(dtype))]
+    assert groups[0].labels == groups[1].labels
+    assert (groups[0].categories(wide).to_numpy() == groups[1].categories(wide.astype(dtype)).to_numpy()).all()
+
+
 def test_descriptions_of_one_domain():
     described = (
         Schema.from_dict({"sex": ("Male", "Female"), "age": [18, 19, 20]}),

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from fairlab.cases import Case
 from fairlab.fair_metric import FairMetric, chance_p_values, sensitive_directions, subspace_basis
 from fairlab.individual_fairness import (
+    IndividualFairness,
     StepSizeWarning,
     audit,
     error_rate_ratio_test,
@@ -619,3 +620,16 @@ def test_limits_of_a_mean_ratio_by_hand():
     low = 2.5 - stats.t.ppf(0.95, 99) * 0.5 / np.sqrt(99)
     assert test.lower_bound == pytest.approx(low - (1 - 0.05**0.01) * (low - 1))
     assert loss_ratio_test(np.ones(100), np.repeat([2.0, 3.0], 50), max_loss_ratio=2).p_value < 1e-6
+
+
+@pytest.mark.parametrize(("scale", "is_said"), [(expit, False), (lambda odds: 3 * odds, True)])
+@pytest.mark.filterwarnings("ignore:The model gives numbers")
+def test_scores_that_are_no_probabilities_are_said_to_have_a_scale_of_their_own(scale, is_said):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"sex": ["f", "m"] * 150, "points": rng.normal(size=300)})
+    threshold = float(scale(np.zeros(1))[0])
+    case = Case(
+        lambda rows: scale(rows["points"].to_numpy()), table, sensitive_features="sex", decision_threshold=threshold
+    )
+    said = IndividualFairness().run(case, budget=3_000).warnings
+    assert any("no probabilities: individual fairness took them as log odds" in text for text in said) == is_said

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BETTER, WORSE = "better", "worse"
+MOST_CHANGED = 0.5  # of rows that differ in two tables, from which on these are taken for other people without a word
 LEAST_COMPARED = 10  # people of a group in each case, below which it is not compared
 N_SHARES = 9  # ways in which a level is shared out between the changes in two groups
 COLUMNS = [
@@ -249,6 +250,13 @@ def compare(
             "People one by one: rows that are decided alike stand together, as where counts were made rows, and no row "
             "label says who is who; an index of persons does."
         )
+    differ = _changed(case_a.table, case_b.table)
+    if differ is not None and 0 < differ.any(axis=1).mean() < MOST_CHANGED:
+        names = few([str(name) for name in differ.columns[differ.any()]])
+        not_compared.append(
+            f"People one by one: the row labels are the same, but {names} of {differ.any(axis=1).sum():,} of "
+            f"{len(differ):,} rows is not, so that they count as other people."
+        )
     for name in common:
         if only := sorted(set.symmetric_difference(*(set(each[f"by {name}"]) for each in people))):
             not_compared.append(f"{name}: {few(only)}, in one of the tables only.")
@@ -349,20 +357,30 @@ def _is_in_order(case: Case) -> bool:
 
 def are_same_people(first: pd.DataFrame, second: pd.DataFrame) -> bool:
     """Return whether two tables have the same row labels, in any order, and equal values in their common columns."""
+    differ = _changed(first, second)
+    return differ is not None and not differ.to_numpy().any()
+
+
+def _changed(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame | None:
+    """Return where two tables of the same row labels differ, by common column; None of others."""
     if len(first) != len(second) or not first.index.is_unique or not second.index.is_unique:
-        return False
+        return None
     place = second.index.get_indexer(first.index)
-    if (place < 0).any():
-        return False
     common = [name for name in first if name in second]
+    if (place < 0).any() or not common:
+        return None
     aligned = second.iloc[place]
-    return bool(common) and all(_equal(first[name], aligned[name]) for name in common)
+    return pd.DataFrame({name: _unlike(first[name], aligned[name]) for name in common})
 
 
-def _equal(first: pd.Series, second: pd.Series) -> bool:
-    """Return whether values are equal one by one; one missing value is like any other."""
-    values = [column.astype(object).where(column.notna(), None).to_numpy() for column in (first, second)]
-    return bool(np.all(values[0] == values[1]))
+def _unlike(first: pd.Series, second: pd.Series) -> np.ndarray:
+    """Return where values differ; one missing value is like any other, and floats count with the fewer digits."""
+    columns, kinds = (first, second), [getattr(each.dtype, "numpy_dtype", each.dtype) for each in (first, second)]
+    if all(isinstance(kind, np.dtype) and kind.kind == "f" for kind in kinds):
+        kind = min(kinds, key=lambda kind: kind.itemsize)
+        columns = tuple(pd.Series(each.to_numpy(dtype=kind, na_value=np.nan)) for each in columns)
+    values = [column.astype(object).where(column.notna(), None).to_numpy() for column in columns]
+    return np.asarray(values[0] != values[1], dtype=bool)
 
 
 def _groups(people: list[pd.DataFrame], name: str) -> Iterator[tuple[str, list[pd.Series]]]:

@@ -104,7 +104,7 @@ class DecisionRecord(ModelAdapter):
             if meaning.kind == "scores" and decision_threshold is None:
                 raise CaseError(
                     "decision_threshold: decisions are numbers within 0 and 1, expected labels; give a threshold, or "
-                    "the numbers as scores= beside the decisions"
+                    "the numbers as scores= beside the decisions; amounts, such as shares, times 100"
                 )
             truth = None if y is None else meaning.truth(y)
         except CaseError as error:

@@ -4,6 +4,7 @@ A number that stands for a value of the table gives back that very value; others
 """
 
 import datetime
+import re
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from typing import Any
@@ -132,7 +133,7 @@ class Originals:
         """What puts a number in words: as a date or a duration; None where it is a number in the table, too."""
         if not isinstance(self._kind, _Moments):
             return None
-        return lambda number: str(self._kind.values(np.array([number]))[0]).removesuffix(" 00:00:00")
+        return lambda number: re.sub(r" 00:00:00(?=[+-]|$)", "", str(self._kind.values(np.array([number]))[0]))
 
 
 def from_other_library(table) -> pd.DataFrame:

@@ -258,7 +258,7 @@ class Feature:
         """
         values, missing = values_of(name, column)
         if is_number(column) and (edges is not None or len(values) > most):
-            edges = _rounded_quantiles(column.dropna().to_numpy(dtype=float), n_groups) if edges is None else edges
+            edges = _rounded_quantiles(_widened(column.dropna()), n_groups) if edges is None else edges
             return cls(name, [*edges, np.inf, *missing], edges)
         return cls(name, [*values, *missing])
 
@@ -345,7 +345,7 @@ class Feature:
         if not pd.api.types.is_numeric_dtype(known) and not all(map(_is_real, known)):
             return np.full(len(known), -1)
         whole = pd.api.types.is_integer_dtype(known)
-        numbers = known.to_numpy() if whole else known.to_numpy(dtype=float)
+        numbers = known.to_numpy() if whole else _widened(known)
         return np.searchsorted(_edges_among(numbers, self.edges), numbers)
 
     def describe(self) -> list | dict:
@@ -480,6 +480,15 @@ def _representatives(name: str, numbers: np.ndarray, edges) -> list:
         if not len(part):
             raise CaseError(f"edges: column {name!r} has no value above {low:g} and up to {high:g}")
     return [part[(len(part) - 1) // 2].item() for part in parts]
+
+
+def _widened(column: pd.Series) -> np.ndarray:
+    """Return numbers as floats of 64 bits; those of fewer bits as they are written, since edges are: .1 is .1."""
+    kind = getattr(column.dtype, "numpy_dtype", column.dtype)
+    if not isinstance(kind, np.dtype) or kind.kind != "f" or kind.itemsize > 4:
+        return column.to_numpy(dtype=float)
+    values, places = np.unique(column.to_numpy(dtype=kind), return_inverse=True)
+    return values.astype(str).astype(float)[places]
 
 
 def _rounded_quantiles(numbers: np.ndarray, n_groups: int) -> list[float]:

@@ -236,6 +236,11 @@ def _doubts(case, people: "_People") -> Iterator[str]:
             "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it "
             "says how much less sure the model is of a decision, not how much more wrong."
         )
+    if case.unit == "score":
+        yield (
+            "The model's scores are no probabilities: individual fairness took them as log odds, divided by their "
+            "standard deviation. With another scale the loss ratio is another."
+        )
     if len(people.X) < LEAST_ROWS * people.X.shape[1]:
         yield (
             f"Individual fairness learned from {len(people.X):,} rows how groups differ in {people.X.shape[1]:,} "
