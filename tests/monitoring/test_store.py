@@ -292,8 +292,8 @@ def test_true_labels_come_later_and_order_the_rows(monitor):
     with monitor.store.read() as connection:
         train, table, order = monitor.store.rows(connection, number, 310, 300)
     assert len(table) == 310 and train[:300].all() and not train[300:].all()
-    assert order.tolist() == [*range(391, 401), *range(300, 0, -1)]
-    expected = [row["offer"] for row in reversed(rows[:300])]
+    assert order.tolist() == [*range(391, 401), *range(1, 301)], "of one batch in the order of the decisions"
+    expected = [row["offer"] for row in rows[:300]]
     assert table["offer"][10:].tolist() == table["truth"][10:].tolist() == expected
 
 

@@ -461,18 +461,22 @@ def _is_whole(row: Mapping) -> bool:
     return row["where"] in ("everyone", row["population"])
 
 
+def _subgroup(row: Mapping) -> tuple:
+    return () if _is_whole(row) else (row["where"], row["effect"])
+
+
 def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
     """Return the significant findings that are new, or worse than the same one was."""
     sides = [side for row in before for side in _sides(row)]
     found, then = [], dict(sides)
-    same = {(*key, row["where"]): row for key, row in sides}
+    same = {(*key, *_subgroup(row)): row for key, row in sides}
     frame = report.tested[report.tested["significant"]]
     for row in frame.assign(sensitive_features=frame["who"]).to_dict(orient="records"):
         finding = row["finding"]
         key, _ = _sides(row | {"groups": finding.groups})[0]
         if key not in then or not then[key]["significant"]:
             found.append((_subject(finding), f"new: {line(finding)}"))
-        elif (old := same.get((*key, row["where"]))) is not None and _is_worse(finding, old):
+        elif (old := same.get((*key, *_subgroup(row)))) is not None and _is_worse(finding, old):
             found.append((_subject(finding), f"worse than {old['estimate']:.3g}: {line(finding)}"))
     return found
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairlab.cases import Finding
 from fairlab.cases.decisions import why_no_error_rates
-from fairlab.cases.finding import decimals, listed
+from fairlab.cases.finding import decimals, few, listed
 from fairlab.cases.method import Examination, Method
 from fairlab.checks import check_count, check_number
 from fairlab.fairtest.calibration import CALIBRATION, calibration_gap
@@ -19,9 +19,9 @@ from fairlab.fairtest.rates import (
     RATES,
     TESTED,
     Gap,
+    are_few,
     are_in,
     effective_counts,
-    enough_for_welch,
     feature_sets,
     group_counts,
     mean_gap,
@@ -111,17 +111,24 @@ class GroupRates(Method):
         """Yield the difference of each rate between two groups."""
         case, rates = examination.case, self._rates(examination)
         counts = group_counts(case, [rate for rate in rates if rate in RATES])
-        people = people_in_sums(case) if MEAN in rates else np.empty(0)
+        people, skewed = people_in_sums(case) if MEAN in rates else np.empty(0), {}
         for features, names, own, rest in self._pairs(examination, counts) if rates else ():
             for rate in rates:
                 if rate == MEAN:
                     inside, n = are_in(case, features, names[0]), int(own["people"] + rest["people"])
-                    self._say_skewed(examination, features, names, people, inside)
+                    for name, some in zip(names, (people[:, inside], people[:, ~inside]), strict=True):
+                        if are_few(some, some.shape[1], LEAST_FOR_MEANS):
+                            skewed[name] = f"{name} ({some.shape[1]:,})"
                     yield self._mean(case, features, names, mean_gap(people, inside, n, self.random_state))
                 elif rate != CALIBRATION:
                     yield from self._difference(examination, features, names, rate, own, rest)
                 elif len(features) == 1 and case.has_scores and case.labelled.any():
                     yield from self._calibration(examination, features, names)
+        if skewed:
+            examination.warnings.append(
+                f"So few people are {few([*skewed.values()])} that a few large numbers make their means, and intervals "
+                "may be too short. Compare logarithms, or the share of numbers above a limit, too."
+            )
 
     def _rates(self, examination) -> list[str]:
         """Return what can be compared; what cannot, although it was to be, is said."""
@@ -148,15 +155,6 @@ class GroupRates(Method):
             for names in examination.pairs_of_groups(features, sizes, self.fewest, MOST_RATED):
                 own = groups.loc[names[0]]
                 yield features, names, own, groups.loc[names[1]] if len(groups) == 2 else groups.sum() - own
-
-    def _say_skewed(self, examination, features, names, people, inside) -> None:
-        """Say of which of two groups so few numbers are so skewed that no interval of their mean is as stated."""
-        for name, some in zip(names, (people[:, inside], people[:, ~inside]), strict=True):
-            if some.shape[1] < enough_for_welch(some, LEAST_FOR_MEANS):
-                examination.warnings.append(
-                    f"{listed(features)}: a few large numbers make the mean of {name}, {some.shape[1]:,} people: "
-                    "its interval may be too short. Compare logarithms, or the share of numbers above a limit, too."
-                )
 
     def _mean(self, case, features, names, gap: Gap) -> Finding:
         """Return the difference of the means of two groups."""

@@ -239,34 +239,36 @@ def are_in(case: Case, features: Sequence[str], group: str) -> np.ndarray:
     return inside if case.person is None else inside[np.unique(case.person, return_index=True)[1]]
 
 
-def enough_for_welch(people: np.ndarray, times: float = LEAST_SKEWED) -> float:
-    """Return from how many people on Student's t is right of a mean of numbers that are as skewed as these.
+def are_few(people: np.ndarray, n: int, times: float = LEAST_SKEWED) -> bool:
+    """Return whether so many people are too few for Student's t to be right of a mean of numbers as skewed as these.
 
-    Those are 100 times the squared skewness of what each person adds to the mean, so that weights and persons count:
+    Enough are 100 times the squared skewness of what each person adds to the mean, so that weights and persons count:
     four times what Cochran asks for at 95% (1977, Sampling Techniques, 2.15), as the level of one of many tests is
-    lower; and at most `ALWAYS_ENOUGH`. The mean of a smaller group often comes out low together with its error, and
-    Welch's test finds too much.
+    lower; and at most `ALWAYS_ENOUGH`. The mean of fewer often comes out low together with its error, and Welch's test
+    finds too much.
 
     Parameters
     ----------
     people : ndarray of shape (5, n_people)
         Of `people_in_sums`.
+    n : int
     times : float
         The squared skewness.
     """
     h, w, *_ = people
-    return min(float(times * skew(h - h.sum() / w.sum() * w, bias=False) ** 2), ALWAYS_ENOUGH)
+    return n < ALWAYS_ENOUGH and n < times * skew(h - h.sum() / w.sum() * w, bias=False) ** 2
 
 
 def mean_gap(people: np.ndarray, inside: np.ndarray, n: int, random_state: int = 0) -> Gap:
     """Return the difference of the mean inside a group less that outside, by Welch with linearised variances.
 
-    If the smaller group has not `enough_for_welch`, as skewed as everyone is, that it is one of random people is tested
-    as well, by the same difference over its error. With many people it is the test of equal means, whatever else
-    differs between groups (Janssen 1997, Studentized permutation tests for non-i.i.d. hypotheses and the generalized
-    Behrens-Fisher problem); with few, of equal shapes. So if a group has not enough, as skewed as it is itself, it is
-    resampled, too (bootstrap-t: Efron and Tibshirani 1993, An Introduction to the Bootstrap, 12.5). The widest of these
-    counts. Of a few dozen people whose few largest numbers make the mean, none is right: see `LEAST_FOR_MEANS`.
+    If the smaller group has too few people for numbers as skewed as everyone's (`are_few`), that it is one of random
+    people is tested as well, by the same difference over its error. With many people it is the test of equal means,
+    whatever else differs between groups (Janssen 1997, Studentized permutation tests for non-i.i.d. hypotheses and the
+    generalized Behrens-Fisher problem); with few, of equal shapes. So a group that is too small for numbers as skewed
+    as its own is resampled, too (bootstrap-t: Efron and Tibshirani 1993, An Introduction to the Bootstrap, 12.5). The
+    widest of these counts. Of a few dozen people whose few largest numbers make the mean, none is right: see
+    `LEAST_FOR_MEANS`.
 
     Parameters
     ----------
@@ -281,16 +283,16 @@ def mean_gap(people: np.ndarray, inside: np.ndarray, n: int, random_state: int =
     sums = np.stack([side.sum(axis=1) for side in sides], axis=1)
     estimate, error, freedom = map(float, _welch(sums))
     rng, sizes, drawn = np.random.default_rng(random_state), [side.shape[1] for side in sides], []
-    if min(sizes) < enough_for_welch(people):
+    if are_few(people, min(sizes)):
         some = permute_sums(people, min(sizes), rng)
         differences, errors, _ = _welch(np.stack([some, people.sum(axis=1, keepdims=True) - some], axis=1))
         drawn.append((differences if sizes[0] == min(sizes) else -differences, errors))
-    are_few = [size < min(enough_for_welch(side), MOST_RESAMPLED) for side, size in zip(sides, sizes, strict=True)]
-    if any(are_few):
-        n_draws = resamples_of(max(size for size, few in zip(sizes, are_few, strict=True) if few))
+    small = [size < MOST_RESAMPLED and are_few(side, size) for side, size in zip(sides, sizes, strict=True)]
+    if any(small):
+        n_draws = resamples_of(max(size for size, is_small in zip(sizes, small, strict=True) if is_small))
         some = [
-            resample_sums(side, n_draws, rng) if few else _moved(side.sum(axis=1), rng.normal(size=n_draws))
-            for side, few in zip(sides, are_few, strict=True)
+            resample_sums(side, n_draws, rng) if is_small else _moved(side.sum(axis=1), rng.normal(size=n_draws))
+            for side, is_small in zip(sides, small, strict=True)
         ]
         differences, errors, _ = _welch(np.stack(some, axis=1))
         drawn.append((differences - estimate, errors))

@@ -53,7 +53,7 @@ def come_late(labels: pd.Series, order: np.ndarray) -> bool:
     order : ndarray of int
         In which the rows were decided.
     """
-    later = np.arange(len(order)) - rankdata(order)  # than the labels of other rows
+    later = np.arange(1, len(order) + 1) - rankdata(order)  # than the labels of other rows
     values = labels.to_numpy(dtype=float) if labels.dtype.kind in "bf" else labels.cat.codes.to_numpy()
     if not later.any() or len(np.unique(values)) < 2:
         return False

@@ -377,6 +377,8 @@ class Store:
                     conflicts.append(error(place, EVENT, "stands for other content, stored or earlier in the batch"))
             refuse(conflicts, 409, "an event id was used for other content; nothing of the batch is kept", conflicts)
             new = [event for event in stands if event not in stored and (event in known) == is_labels]
+            if is_labels:  # of one batch they come at once, in whatever order
+                new.sort(key=lambda event: known[event].position)
             kept = [stands[event][1] for event in new]
             met = {name: {*names, *(row[name] for row in kept)} - {None} for name, names in before.categories.items()}
             many = [
