@@ -392,7 +392,7 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
                     "register from the table"
                 )
             columns[name] = _of_codes(codes)
-    known = outcome.pop("name")
+    known, _ = outcome.pop("name"), outcome.pop("favourable", None)
     if output is None and (output := known) is None:
         raise ValueError("output: expected the name that decisions will have: the audit was of a model")
     favourable = report["provenance"].get("favourable", "")
