@@ -33,6 +33,7 @@ from fairlab.individual_fairness.linearised import (
     loss,
     loss_ratios,
     permuted,
+    rows_per_person,
 )
 from fairlab.models import LinearClassifier
 from fairlab.papers.individual_fairness.learners import SOLVERS
@@ -633,3 +634,12 @@ def test_scores_that_are_no_probabilities_are_said_to_have_a_scale_of_their_own(
     )
     said = IndividualFairness().run(case, budget=3_000).warnings
     assert any("no probabilities: individual fairness took them as log odds" in text for text in said) == is_said
+
+
+def test_columns_in_which_nobody_differs_cost_no_queries():
+    table = pd.DataFrame({"sex": ["f", "m"] * 50, "points": np.arange(100.0)})
+    plain, padded = (
+        Case(lambda rows: rows["points"] / 100, each, sensitive_features="sex", decision_threshold=0.5)
+        for each in (table, table.assign(year=2026, country="x"))
+    )
+    assert rows_per_person(plain) == rows_per_person(padded)

@@ -59,8 +59,9 @@ def rows_per_person(case) -> int:
     encoding = case.encoding
     if case.has_gradients:
         return 1
-    numbers = encoding.is_number
-    return int(2 * numbers.sum() + (~numbers).sum()) + 1
+    varied = {name for name in encoding.source if len(case.table[name].unique()) > 1}
+    is_varied = np.array([name in varied for name in encoding.source])
+    return int((is_varied * np.where(encoding.is_number, 2, 1)).sum()) + 1
 
 
 def log_odds_slopes(scorer: Scorer, people: np.ndarray) -> np.ndarray:
