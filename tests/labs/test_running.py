@@ -240,6 +240,13 @@ def test_changed_or_deleted_cells_are_restored(released):
     assert (sources(restored), noticed) == ([*sources(released)[1:], "1"], told)
 
 
+def test_cells_in_another_order_are_said(released):
+    theirs = new_notebook(cells=[deepcopy(cell) for cell in reversed(released.cells)])
+    assert restore_cells(theirs, released)[1] == [
+        "The cells stand in another order than in the lab, and run in this order."
+    ]
+
+
 def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch):
     nbformat.write(new_notebook(), tmp_path / "lab.ipynb")
     monkeypatch.setitem(sys.modules, "nbformat", None)

@@ -90,6 +90,9 @@ def restore_cells(notebook, released) -> tuple:
     given = {marks(cell)["grade_id"]: cell for cell in from_dict(released).cells if marks(cell)}
     missing, cells, warnings = dict(given), [], []
     known = {cell.source.strip() for cell in released.cells}
+    names = dict.fromkeys(str(marks(cell).get("grade_id")) for cell in notebook.cells)
+    if [name for name in names if name in given] != [name for name in given if name in names]:
+        warnings.append("The cells stand in another order than in the lab, and run in this order.")
     for number, cell in enumerate(notebook.cells, start=1):
         name = str(marks(cell).get("grade_id"))
         if cell.cell_type == "code" and cell.source.strip() not in known and (found := reaching(cell.source)):
