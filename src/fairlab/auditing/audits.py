@@ -81,13 +81,13 @@ def audit(
     case : Case
     budget : int
         Most rows that the model is queried with, beside those that are queried a second time to see whether the model
-        is deterministic: 1,000 at most by the case, and the first ten pairs of each finding. The people of the table
-        count first, once for all methods that look at people, also where the case has queried them already. They take
-        half of the budget at most: of a longer table a simple random sample is examined, and the report says of how
-        many. What is left is split in parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 4 (Themis), 1 (ADF)
-        and 1 (AEQUITAS), and what one method does not use goes to those after it. Rates by group need no more queries.
-        Of decisions without a model, FlipTest and FairTest look at a random sample of half as many, and rates are of
-        all.
+        is deterministic: 1,000 at most by the case, and the first ten pairs of each finding, fewer of a slow model. The
+        people of the table count first, once for all methods that look at people, also where the case has queried them
+        already. They take half of the budget at most: of a longer table a simple random sample is examined, and the
+        report says of how many. What is left is split in parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness),
+        4 (Themis), 1 (ADF) and 1 (AEQUITAS), and what one method does not use goes to those after it. Rates by group
+        need no more queries. Of decisions without a model, FlipTest and FairTest look at a random sample of half as
+        many, and rates are of all.
     methods : iterable of str or Method, optional
         Some of ``"rates"``, ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"``, ``"adf"`` and
         ``"aequitas"``; all by default. They run in this order. A `Method` of your own, which has its own parameters,

@@ -8,6 +8,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 
 from fairlab.cases.case import Case
@@ -36,7 +37,7 @@ NEEDS = {
     ),
 }
 CASE = partial(check_kind, kind=Case, advice="; wrap model and table in one first")  # of a parameter
-PAIRS_CONFIRMED = 10  # of each finding
+PAIRS_CONFIRMED = 10  # of each finding, fewer of a slow model
 LATE = "the seconds that the audit may take were over."
 
 
@@ -87,13 +88,12 @@ class Examination:
 
         Chance that is too rare for the rows that a case sends twice would else count as discrimination.
         """
-        shown = [finding.evidence.head(PAIRS_CONFIRMED) for finding in findings if len(finding.evidence)]
-        pairs = [evidence for evidence in shown if evidence.attrs.get("others")]
-        if not self.case.queries.is_deterministic or not pairs:
+        shown = [each.evidence for each in findings if len(each.evidence) and each.evidence.attrs.get("others")]
+        if not self.case.queries.is_deterministic or not shown:
             return True
-        features = list(self.case.features)
-        sides = []
-        for some in pairs:
+        n_pairs = np.clip(self.case.queries.repeated_in_time // (2 * len(shown)), 1, PAIRS_CONFIRMED)
+        features, sides = list(self.case.features), []
+        for some in (evidence.head(n_pairs) for evidence in shown):
             others = {origin: some[name].array for name, origin in some.attrs["others"].items()}
             sides += [some[features], some[features].assign(**others)]
         return self.case.confirms(pd.concat(sides, ignore_index=True))

@@ -158,6 +158,11 @@ class Queries:
         """Seconds that the model takes for a row, on average; nan before the first."""
         return self.seconds / self.n_sent if self.n_sent else np.nan
 
+    @property
+    def repeated_in_time(self) -> int:
+        """Rows that a slow model may be sent once more, to see whether it answers alike."""
+        return int(REPEAT_SECONDS / max(self.seconds_per_row, 1e-9))
+
     @contextmanager
     def deadline(self, seconds: float) -> Iterator["Queries"]:
         """Hold the queries inside a ``with`` block to so many seconds from now, by the pace of the queries so far.
@@ -240,8 +245,7 @@ class Queries:
         rows : DataFrame
             Distinct ones.
         """
-        in_time = int(REPEAT_SECONDS / max(self.seconds_per_row, 1e-9))
-        n = min(ROWS_REPEATED, max(len(rows), FEWEST_REPEATED), max(10, in_time))
+        n = min(ROWS_REPEATED, max(len(rows), FEWEST_REPEATED), max(10, self.repeated_in_time))
         some = np.resize(np.random.default_rng(0).permutation(len(rows)), -(-2 * n // 3))
         first = self.answers(question, answer, rows.iloc[some])
         order = np.argsort(first, kind="stable")
