@@ -486,6 +486,17 @@ def test_a_group_whose_few_persons_with_many_decisions_are_not_selected_tells_as
     assert hits / n == pytest.approx(4 / 120) and 5 < n < 12, "84 before"
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_group_that_has_seen_no_heavy_hit_tells_less_where_hits_are_heavy():
+    # Of men, two hits of weight 10: the variance is 3.4 times that of weights which do not go with the outcome.
+    people = pd.DataFrame(
+        {"sex": ["m"] * 102 + ["f"] * 100, "hired": [1, 1] + [0] * 200, "weight": [10.5] * 2 + [1.05] * 200}
+    )
+    case = Case.from_decisions(people, "hired", sensitive_features="sex", weights="weight")
+    found = effective_counts(group_counts(case).loc[("sex", "f")], "selection rate")
+    assert found == (0, pytest.approx(0.99 * 100 / 3.4))
+
+
 def test_methods_that_count_people_get_one_decision_of_each_or_refuse_weights():
     people = repeated(table())
     case = case_of(people, person="person")

@@ -370,6 +370,12 @@ def count_decisions():
             for found in GroupRates(rates=["selection rate"]).run(case).findings:  # a group may be too small
                 said = f"{numbers[0]} persons, {numbers[4]} decisions of {numbers[3]:.0%}, {kind} alike"
                 answers.append((f"{said}: the interval holds the truth", found.low <= 0 <= found.high, 0.95))
+    for sizes, rate, times in HEAVY:
+        for number in range(N_TABLES):
+            case = case_of("weights", heavy(np.random.default_rng([number, *sizes]), sizes, rate, times))
+            [found] = GroupRates(rates=["selection rate"]).run(case).findings
+            said = f"{sizes[0]} and {sizes[1]} people, hits of {times} times the weight"
+            answers.append((f"{said}: the interval holds the truth", found.low <= 0 <= found.high, 0.95))
     for name, shapes in SHAPES.items():
         for number in range(N_TABLES):
             case = of_shapes(np.random.default_rng([number, len(name)]), *shapes)
@@ -400,6 +406,17 @@ def unequal(rng, n, share, rate, heavy, most, correlation):
     person = np.repeat(np.arange(n), np.where(rng.random(n) < heavy, most, 1))
     table = pd.DataFrame({"group": np.where(rng.random(n) < share, "b", "a")[person], "person": person})
     return table.assign(decided=rng.random(len(person)) < own[person])
+
+
+# People of two groups, the rate of both, and how many times as heavy hits are: of a sample that was drawn by outcome.
+HEAVY = (((100, 1_000), 0.1, 10), ((300, 300), 0.02, 10), ((50, 1_000), 0.2, 3))
+
+
+def heavy(rng, sizes, rate, times):
+    """Return decisions of people with weights, of which hits were drawn more seldom, and stand for more."""
+    hit = rng.random(sum(sizes)) < rate / times / (rate / times + 1 - rate)
+    weight = np.where(hit, times, 1) * rng.lognormal(0, 0.3, len(hit))
+    return pd.DataFrame({"group": np.repeat(["a", "b"], sizes), "decided": hit, "weight": weight, "person": 0})
 
 
 # By name: numbers of few people, and of all others, with equal means.

@@ -3,7 +3,7 @@
 Of people with weights, or of several decisions of one person, rates are known as exactly as from some number of
 independent people, the effective one (Korn and Graubard 1998, "Confidence intervals for proportions with small expected
 number of positive counts estimated from survey data"): the variance of the rate is linearised, persons are its units.
-It is at least that of decisions which are as alike within persons of this group as within those of all groups.
+It is at least that of decisions which are as alike within persons, and as much of them by weight, as in all groups.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -108,6 +108,7 @@ def _counted(case: Case, rates: Collection[str]) -> pd.DataFrame:
             every = zip(SUMS, of_units, strict=True)
             sums = {name: np.bincount(codes, values, minlength=len(groups)) for name, values in every}
             sums["squares"] += _correlation(sums) * (sums["ww"] - sums["squares"])
+            sums["squares"] *= _times_as_spread(sums)
             counted |= {f"{rate}: {name}": values for name, values in sums.items()}
         parts[BETWEEN.join(features)] = pd.DataFrame(counted, index=groups)
     frame = pd.concat(parts, names=["sensitive_features", "group"])
@@ -138,6 +139,17 @@ def _correlation(sums: Mapping[str, np.ndarray]) -> float:
     return float(np.clip((of_persons - of_decisions).sum() / alike, 0, 1)) if alike > 0 else 0.0
 
 
+def _times_as_spread(sums: Mapping[str, np.ndarray]) -> float:
+    """Return how many times as large the variance of rates is as by `squares`, 1 or more, in all groups together.
+
+    Where hits have larger weights, as of a sample that was drawn by the outcome, a group with few of them shows less.
+    """
+    h, w, squares, _, hh, hw, ww, _ = (sums[name] for name in SUMS)
+    share = np.divide(h, w, out=np.zeros_like(h), where=w > 0)
+    expected = (share * (1 - share) * squares).sum()
+    return max(1.0, float((hh - 2 * share * hw + share**2 * ww).sum() / expected)) if expected > 0 else 1.0
+
+
 def effective_counts(counts, rate: str) -> tuple:
     """Return how many hits among how many independent people would tell a rate as exactly as these decisions do.
 
@@ -154,9 +166,10 @@ def effective_counts(counts, rate: str) -> tuple:
     with np.errstate(invalid="ignore", divide="ignore"):
         share = h / w
         few = w * w / ww  # if all decisions of a person were one
+        most = w * w / squares
         spread = hh - 2 * share * hw + share * share * ww
-        n = np.minimum(share * (1 - share) * w * w / spread, w * w / squares)
-        n = np.where((share > 0) & (share < 1) & (spread > 1e-9 * ww), n, few)
+        n = np.minimum(share * (1 - share) * w * w / spread, most)
+        n = np.where((share > 0) & (share < 1) & (spread > 1e-9 * ww), n, np.minimum(few, most))
         freedom = np.maximum(np.minimum(few, n) - 1, 1)
         n = n * (1 - 1 / few) * (stdtrit(np.maximum(n - 1, 1), LEVEL) / stdtrit(freedom, LEVEL)) ** 2
     return np.where(w > 0, share * n, 0.0)[()], np.where(w > 0, n, 0.0)[()]
