@@ -245,17 +245,17 @@ def compare(
         for name in dict.fromkeys([*case_a.sensitive_features, *case_b.sensitive_features])
         if name not in common
     ]
-    if not is_paired and are_same_people(case_a.table, case_b.table):
+    differ = None if is_paired else _changed(case_a.table, case_b.table)
+    if differ is not None and not (n_changed := int(differ.any(axis=1).sum())):
         not_compared.append(
             "People one by one: rows that are decided alike stand together, as where counts were made rows, and no row "
             "label says who is who; an index of persons does."
         )
-    differ = _changed(case_a.table, case_b.table)
-    if differ is not None and 0 < differ.any(axis=1).mean() < MOST_CHANGED:
+    elif differ is not None and n_changed < MOST_CHANGED * len(differ):
         names = few([str(name) for name in differ.columns[differ.any()]])
         not_compared.append(
-            f"People one by one: the row labels are the same, but {names} of {differ.any(axis=1).sum():,} of "
-            f"{len(differ):,} rows is not, so that they count as other people."
+            f"People one by one: the row labels are the same, but {names} of {n_changed:,} of {len(differ):,} rows is "
+            "not, so that they count as other people."
         )
     for name in common:
         if only := sorted(set.symmetric_difference(*(set(each[f"by {name}"]) for each in people))):

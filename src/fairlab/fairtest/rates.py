@@ -107,8 +107,7 @@ def _counted(case: Case, rates: Collection[str]) -> pd.DataFrame:
         for rate, of_units in units.items():
             every = zip(SUMS, of_units, strict=True)
             sums = {name: np.bincount(codes, values, minlength=len(groups)) for name, values in every}
-            sums["squares"] += _correlation(sums) * (sums["ww"] - sums["squares"])
-            sums["squares"] *= _times_as_spread(sums)
+            sums["squares"] = _squares_as_in_all(sums)
             counted |= {f"{rate}: {name}": values for name, values in sums.items()}
         parts[BETWEEN.join(features)] = pd.DataFrame(counted, index=groups)
     frame = pd.concat(parts, names=["sensitive_features", "group"])
@@ -126,28 +125,22 @@ def _units(case: Case, hits: np.ndarray, among: np.ndarray) -> list[np.ndarray]:
     return [h, w, squares, hit_squares, h * h, h * w, w * w, w > 0]
 
 
-def _correlation(sums: Mapping[str, np.ndarray]) -> float:
-    """Return how alike the decisions of one person are within groups, 0 to 1, by the moments of all groups together.
+def _squares_as_in_all(sums: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return by group the squares of weights from which a rate's variance follows if all groups are alike in two ways.
 
-    Where few persons of a group have many decisions, and none of these a hit, its own spread would not show it.
+    Those are how alike decisions of a person are within groups, from 0 to 1 by the method of moments, and how much
+    larger variances are than by the weights, as where a sample was drawn by the outcome and hits are heavy. A group
+    whose few persons with many decisions, or whose few heavy people, have no hit would not show it by itself.
     """
     h, w, squares, hit_squares, hh, hw, ww, _ = (sums[name] for name in SUMS)
     share = np.divide(h, w, out=np.zeros_like(h), where=w > 0)
-    of_persons = hh - 2 * share * hw + share**2 * ww
+    spread = hh - 2 * share * hw + share**2 * ww
     of_decisions = hit_squares - 2 * share * hit_squares + share**2 * squares
     alike = (share * (1 - share) * (ww - squares)).sum()
-    return float(np.clip((of_persons - of_decisions).sum() / alike, 0, 1)) if alike > 0 else 0.0
-
-
-def _times_as_spread(sums: Mapping[str, np.ndarray]) -> float:
-    """Return how many times as large the variance of rates is as by `squares`, 1 or more, in all groups together.
-
-    Where hits have larger weights, as of a sample that was drawn by the outcome, a group with few of them shows less.
-    """
-    h, w, squares, _, hh, hw, ww, _ = (sums[name] for name in SUMS)
-    share = np.divide(h, w, out=np.zeros_like(h), where=w > 0)
+    if alike > 0:
+        squares = squares + np.clip((spread - of_decisions).sum() / alike, 0, 1) * (ww - squares)
     expected = (share * (1 - share) * squares).sum()
-    return max(1.0, float((hh - 2 * share * hw + share**2 * ww).sum() / expected)) if expected > 0 else 1.0
+    return squares * max(1.0, spread.sum() / expected) if expected > 0 else squares
 
 
 def effective_counts(counts, rate: str) -> tuple:
