@@ -77,7 +77,7 @@ def predict(table: pd.DataFrame, order: int, *, n_trees: int = N_TREES) -> pd.Da
     trees = np.stack([tree.predict(held_out).astype(np.float32) for tree in model.estimators_[:, 0]])
     width = np.subtract(*np.percentile(trees, [95, 5], axis=0))
     predicted = np.expm1(model.predict(inputs.loc[rest])).clip(0, 15)
-    table = table.loc[rest].reset_index(drop=True)
+    table = table.loc[rest].reset_index(drop=True).copy()  # in one block, without which each insertion warns
     table.insert(len(table.columns) - 1, "predicted_days", predicted)
     table.insert(len(table.columns) - 1, "confidence", np.where(width >= np.median(width), "low", "high"))
     return table
