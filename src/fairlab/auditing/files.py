@@ -18,6 +18,7 @@ from fairlab.fairtest import AssociationReport, DataSource, Investigation, impac
 from fairlab.fairtest.group_rates import LEAST_RATED
 from fairlab.paths import write_text
 
+LEAST_LEAF = 100
 COLUMNS_SHOWN = ["people", "share", "selected", "selection rate", "impact ratio", "ratio low", "ratio high"]
 
 
@@ -119,7 +120,8 @@ def audit_files(
             # Numbers as text, as "01", are names, as in a table in memory.
             categories=[name for name in table.names if name == decisions or not table.is_number(name)],
         )
-        investigation = Investigation(sensitive_features, decisions, context=features).fit(source)
+        leaf = max(min(LEAST_LEAF, source.n_train), 1)  # of fewer rows there is only everyone
+        investigation = Investigation(sensitive_features, decisions, context=features, min_leaf_size=leaf).fit(source)
         labels = table.columns[decisions].categories
         if None in (table.values(decisions) or ()):
             raise ValueError(f"decisions: expected one in each row, some of column {decisions!r} are missing")
