@@ -22,16 +22,21 @@ def sabotage(methods: Mapping[str, Callable], course: int = 0) -> dict[str, Call
     >>> from fairlab.labs.trust import sabotage
     >>> methods = {"a": lambda tables: ([0.0], [1.0]), "b": lambda tables: ([0.0], [1.0])}
     >>> broken = sabotage(methods)
-    >>> sum(broken[name] is not methods[name] for name in methods)
+    >>> sum(np.ptp(broken[name](None)) < 1 for name in methods)
     1
     """
     rng = course_rng("sabotage", course)
     names = list(methods)
     broken, factor = names[rng.integers(len(names))], rng.uniform(0.6, 0.7)
 
-    def narrow(tables):
-        low, high = map(np.asarray, methods[broken](tables))
-        middle, half = (low + high) / 2, factor * (high - low) / 2
-        return middle - half, middle + half
+    def company(name):
+        """Return a function whose name does not tell whether it was broken."""
 
-    return {**methods, broken: narrow}
+        def method(tables):
+            low, high = map(np.asarray, methods[name](tables))
+            middle, half = (low + high) / 2, factor * (high - low) / 2
+            return (middle - half, middle + half) if name == broken else (low, high)
+
+        return method
+
+    return {name: company(name) for name in names}

@@ -130,6 +130,26 @@ def test_others_say_what_was_expected_and_found(found, expected, message):
 
 
 @pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ([4, 2, 1, 3, 0], [2, 3, 1, 4, 0]),  # every order of these has the same values
+        (0.1, 0.1333),
+        (3, 9),
+    ],
+)
+def test_what_may_well_be_chance_is_no_common_mistake(found, expected):
+    with pytest.raises(LabError) as raised:
+        expect("it", found, expected)
+    assert "A common mistake" not in str(raised.value)
+
+
+def test_of_a_long_list_the_first_wrong_value_is_shown():
+    right = [False] * 12
+    with pytest.raises(LabError, match=r"^it: at place 10, counted from 0, expected False, found True\.$"):
+        expect("it", [*right[:10], True, False], right)
+
+
+@pytest.mark.parametrize(
     "wrap", [lambda own: own, lambda own: [own], lambda own: {"a": own}, lambda own: np.array([own], dtype=object)]
 )
 def test_an_object_that_equals_everything_is_no_answer(wrap):

@@ -21,24 +21,24 @@ OBJECTS.maxother = 80  # letters of an object that is no value
 # How a wrong answer is made right, by what a student should hear of it. The first that fits is said.
 COMMON = {
     "0 means that nothing was found; is what you compare with spelled as in the table?": lambda found, right: (
-        right if right.any() and not found.any() else found
+        right if right.any() and not found.any() and not np.isin(right, (0, 1)).all() else found
     ),
     "that is a percentage; return a share, between 0 and 1": lambda found, right: (
         _unrounded(found / 100, right, 2) if _share(right) else found
     ),
-    "that is rounded; return all digits": lambda found, right: _unrounded(found, right),
+    "that is rounded; return all digits": lambda found, right: _unrounded(found, right, 2 if right.size == 1 else 1),
     "the sign is turned": lambda found, right: -found,
     "the sign is lost": lambda found, right: np.where(right < 0, -found, found),
     "that is the share of the others; take it from 1": lambda found, right: 1 - found if _share(right) else found,
     "the order is turned round": lambda found, right: np.flip(found),
     "the values are right and stand in another order": lambda found, right: (
-        right if np.allclose(np.sort(found.ravel()), np.sort(right.ravel())) else found
+        right if not _are_places(right) and np.allclose(np.sort(found.ravel()), np.sort(right.ravel())) else found
     ),
     "all are the same, as from a method that is not called by brackets: ()": lambda found, right: (
         right if right.size > 1 and np.isin(right, (0, 1)).all() and np.ptp(found) == 0 else found
     ),
     "that is the square; take the root": lambda found, right: np.sqrt(found),
-    "that is the root; take the square": lambda found, right: found**2,
+    "that is the root; take the square": lambda found, right: found if (found == np.round(found)).all() else found**2,
     "that is the ratio turned over": lambda found, right: 1 / found,
     "those are counts; a share is a count divided by how many there are": lambda found, right: _shared(found, right),
 }
@@ -130,6 +130,9 @@ def expect(
     named = [mistake.strip() for mistake, value in (mistakes or {}).items() if _same(found, value, within)]
     reason = ignores or (named or [_reason(found, expected, within)])[0]
     mistake = f" A common mistake: {reason}".rstrip("?.") + ("?" if reason.endswith("?") else ".")
+    if (place := _first_unlike(found, expected, within)) >= LIST:
+        found, expected = found[place], expected[place]
+        message = f"{what}: at place {place}, counted from 0, expected {_shown(expected)}, found"
     raise LabError(f"{message} {_shown(found)}." + (mistake if reason else ""))
 
 
@@ -146,8 +149,10 @@ def require(holds, message: str) -> None:
     fairlab.labs.expectation.LabError: your list is empty; choose at least one
     """
     ignores = _ignored(message, sys._getframe(1).f_globals)
-    if ignores or not holds:
-        raise LabError(f"{message}. A common mistake: {ignores}." if ignores else message)
+    if not holds and not ignores:
+        raise LabError(message)
+    if ignores:
+        raise LabError(f"{ignores}." if holds else f"{message}{'' if message[-1:] in '.?' else '.'} {ignores}.")
 
 
 def _same(found, expected, within) -> bool:
@@ -228,6 +233,18 @@ def _share(right: np.ndarray) -> bool:
 def _shared(found: np.ndarray, right: np.ndarray) -> np.ndarray:
     are_counts = (found == np.round(found)).all() and found.max(initial=0) > 1 and found.min(initial=0) >= 0
     return right if are_counts and _share(right) and (right != np.round(right)).any() else found
+
+
+def _are_places(right: np.ndarray) -> bool:
+    """Return whether all numbers from 0 are there once, so that any other order of them has the same values."""
+    return right.size > 1 and np.array_equal(np.sort(right.ravel()), np.arange(right.size))
+
+
+def _first_unlike(found, expected, within) -> int:
+    """Return the place of the first wrong value of a list or array; -1 for others, or of another length."""
+    are_lists = all(isinstance(each, list | tuple | np.ndarray) for each in (found, expected))
+    pairs = enumerate(zip(found, expected, strict=True)) if are_lists and len(found) == len(expected) else ()
+    return next((place for place, (own, right) in pairs if not _same(own, right, within)), -1)
 
 
 def _unrounded(found: np.ndarray, right: np.ndarray, least: int = 1) -> np.ndarray:

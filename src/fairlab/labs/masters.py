@@ -86,7 +86,8 @@ def as_lab(notebook):
     for cell in lab.cells:
         if cell.cell_type == "code" and marks(cell).get("grade"):
             shown, hidden, more = cell.source.partition("### BEGIN HIDDEN TESTS")
-            said = f"Passed: {marks(cell)['points']:g} points{', unless a hidden test fails' if hidden else ''}."
+            points = marks(cell)["points"]
+            said = f"Passed: {points:g} point{'s' * (points != 1)}{', unless a hidden test fails' if hidden else ''}."
             cell.source = f'{shown.rstrip()}\nprint("{said}")\n{hidden}{more}'.rstrip()
     return lab
 
