@@ -61,6 +61,24 @@ def test_a_feature_that_is_sensitive_in_one_case_only_is_said():
     assert all("race, which is a sensitive feature of one case only." in each.not_compared for each in compared)
 
 
+def test_errors_are_not_compared_where_labels_are_known_by_the_decision_in_one_of_two_tables():
+    rng = np.random.default_rng(0)
+
+    def case(n, known):
+        truth = rng.random(n) < 0.3
+        hired = np.where(rng.random(n) < 0.8, truth, ~truth)
+        good = pd.array(truth, dtype="boolean")
+        good[rng.random(n) >= np.where(hired, *known)] = pd.NA
+        table = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "hired": hired, "good": good})
+        return Case.from_decisions(table, "hired", sensitive_features="sex", y_true="good")
+
+    every, chosen = case(3_000, (1, 1)), case(3_001, (0.95, 0.4))
+    compared = compare(every, chosen)
+    assert "Errors, since true labels are known of 9" in compared.summary
+    assert set(compared.to_frame()["measure"]) == {"selection rate difference"}
+    assert "error rate" in set(compare(every, case(3_001, (0.7, 0.7))).to_frame()["measure"])
+
+
 def test_rows_made_of_counts_are_not_the_same_people():
     selected = (300, 400), (320, 390)
     compared = compare(*(decided({"f": (women, 1_000), "m": (men, 1_000)}) for women, men in selected))
@@ -297,6 +315,25 @@ def test_rows_that_are_all_there_several_times_are_said(n_kinds, copies, is_said
     rows = pd.concat([once.assign(hired=rng.random(n_kinds) < 0.4)] * copies, ignore_index=True)
     case = Case.from_decisions(rows, "hired", sensitive_features="sex")
     assert bool(doubts(case, "Each row is there 10 times")) is is_said
+
+
+def test_copies_of_some_rows_are_said_and_people_who_are_alike_are_not():
+    rng, said = np.random.default_rng(4), " rows repeat another one in all columns"
+    people = pd.DataFrame({"sex": ["f"] * 60 + ["m"] * 1000, "points": rng.normal(size=1060)})
+    people["hired"] = rng.random(1060) < 0.3
+    balanced = pd.concat([people, people.iloc[rng.integers(0, 60, 440)]], ignore_index=True)
+    case = Case.from_decisions(balanced, "hired", sensitive_features="sex")
+    assert len(doubts(case, f"440 of 1,500{said}")) == 1
+    case = Case.from_decisions(
+        balanced.assign(name=balanced["points"]), "hired", sensitive_features="sex", person="name"
+    )
+    assert not doubts(case, "440 of")
+    # Of a hundred places whoever lives in the same one is alike in all but the group and the decision.
+    place = rng.integers(0, 100, 1060)
+    alike = people.assign(points=place, district=place // 10, sex=np.where(rng.random(1060) < 0.05, "f", "m"))
+    case = Case.from_decisions(alike, "hired", sensitive_features="sex")
+    assert alike.duplicated().mean() > 0.5 and not [text for text in doubts(case, "") if said in text]
+    assert not [text for text in doubts(decided({"f": (100, 500), "m": (100, 500)}), "") if said in text]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from fairlab.auditing import figures, page
+from fairlab.auditing.doubts import known_by_decision
 from fairlab.auditing.exports import as_json
 from fairlab.auditing.report import FOUND, RULED_OUT, UNDECIDED, WITHIN_MARGIN, answers, written
 from fairlab.auditing.wording import count, name_of, number, points
@@ -260,7 +261,11 @@ def compare(
     for name in common:
         if only := sorted(set.symmetric_difference(*(set(each[f"by {name}"]) for each in people))):
             not_compared.append(f"{name}: {few(only)}, in one of the tables only.")
-    if why := next(filter(None, map(why_no_error_rates, (case_a, case_b))), ""):
+    why = next(filter(None, map(why_no_error_rates, (case_a, case_b))), "")
+    # The people of two tables may err more often because labels are known of others: of the same people, of the same.
+    if not (why or is_paired) and (known_of := next(filter(None, map(known_by_decision, (case_a, case_b))), "")):
+        why = f"{known_of[0].lower()}{known_of[1:]} in one of the tables"
+    if why:
         people = [each.assign(known=False) for each in people]
     if not all(each["known"].any() for each in people):
         not_compared.append(f"Errors, since {why or 'y_true is not known in both cases'}.")

@@ -23,6 +23,8 @@ UNKNOWN = {
     *("", "?", "-", "n/a", "na", "<na>", "nan", "none", "null", "missing", "(missing)", "unknown", "unspecified"),
     *("not known", "not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a."),
 }
+MANY_COPIES = 0.02  # share of rows, below which nothing is said of copies
+NEARLY = 0.02  # as many pairs of people who differ in group or outcome alone, of those alike, are no chance
 LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 
 
@@ -43,14 +45,10 @@ def _of_labels(case: Case) -> list[str]:
             f"{why[0].upper()}{why[1:]}: true and false positive rates are the same in every group, however it was "
             "decided, and are not compared; errors are those of these people alone."
         ]
-    decided, known, said = case.decide(), case.labelled, []
+    decided, known = case.decide(), case.labelled
     true = case.y_true[known].astype(bool)
-    low, high = _bounds(known, decided)
-    if low > SLIGHT or high < -SLIGHT:
-        shares = "{}% of the people with a favourable decision, and of {}% of the others".format(
-            *(decimals(100 * share, 0) for share in _shares(known, decided))
-        )
-        said.append(f"True labels are known of {shares}: rates of errors are not those of all people.")
+    known_of = known_by_decision(case)
+    said = [f"{known_of}: rates of errors are not those of all people."] if known_of else []
     if len(true) >= LEAST_LABELS and (decided[known] != true).mean() <= BY_CHANCE:
         said.append(
             f"Decisions are the true labels of {(decided[known] == true).sum():,} of {len(true):,} people. If one is a "
@@ -70,6 +68,17 @@ def _of_labels(case: Case) -> list[str]:
     return said
 
 
+def known_by_decision(case: Case) -> str:
+    """Return of how many people with either decision the true labels are known, if these shares differ, or ""."""
+    decided, known = case.decide(), case.labelled
+    low, high = _bounds(known, decided)
+    if case.y_true is None or (low <= SLIGHT and high >= -SLIGHT):
+        return ""
+    return "True labels are known of {}% of the people with a favourable decision, and of {}% of the others".format(
+        *(decimals(100 * share, 0) for share in _shares(known, decided))
+    )
+
+
 def _shares(hits: np.ndarray, inside: np.ndarray) -> list[float]:
     return [float(hits[some].mean()) if some.any() else np.nan for some in (inside, ~inside)]
 
@@ -85,20 +94,38 @@ def _bounds(hits: np.ndarray, inside: np.ndarray) -> tuple[float, float]:
 
 
 def _of_copies(case: Case) -> list[str]:
-    """Return a sentence if all rows are there several times: as many tests as there are copies would be too sure."""
-    if len(case.table) < case.n_given or case.person is not None or case.weights is not None:
+    """Return a sentence if rows are there several times: as many tests as there are copies would be too sure.
+
+    Either all of them are, or many are, and whoever is alike in all other columns is so in sensitive features,
+    decisions and true labels, too, which people who are alike by chance would not be.
+    """
+    if case.person is not None:
         return []
-    parts = [case.table, case.record] if case.record is not None else [case.table]
-    hashed = [row_keys(part) for part in parts]
-    rows = pd.DataFrame(dict(enumerate([*hashed, *([] if case.y_true is None else [case.y_true, case.labelled])])))
-    times = rows.value_counts(dropna=False).to_numpy()
-    n_copies = int(np.gcd.reduce(times))
-    if n_copies == 1 or len(times) < LEAST_KINDS:
+    sensitive, others = list(case.sensitive_features), case.table.drop(columns=list(case.sensitive_features))
+    outcomes = [] if case.y_true is None else [pd.DataFrame({"true": case.y_true, "known": case.labelled})]
+    parts = [case.table[sensitive], *([] if case.record is None else [case.record]), *outcomes]
+    inputs = row_keys(others)
+    rows = np.sum([inputs, *(row_keys(part) * factor for factor, part in enumerate(parts, 3))], axis=0)
+    times, of_inputs = (np.unique(keys, return_counts=True)[1] for keys in (rows, inputs))
+    if len(times) < LEAST_KINDS:
+        return []
+    is_whole = len(case.table) == case.n_given and case.weights is None
+    n_alike, n_more = _pairs(times), len(rows) - len(times)
+    if is_whole and (n_copies := int(np.gcd.reduce(times))) > 1:
+        copied = f"Each row is there {n_copies} times, alike in all columns, or a multiple of it"
+    elif n_more >= max(LEAST_KINDS, MANY_COPIES * len(rows)) and _pairs(of_inputs) <= (1 + NEARLY) * n_alike:
+        copied = f"{n_more:,} of {len(rows):,} rows repeat another one in all columns, groups and outcomes included"
+    else:
         return []
     return [
-        f"Each row is there {n_copies} times, alike in all columns, or a multiple of it. If rows were copied, as by a "
-        "join, leave the copies out: intervals and tests take each row for another person."
+        f"{copied}. If rows were copied, as by a join or to balance groups, leave the copies out, or name the people "
+        "by person=: intervals and tests take each row for another person."
     ]
+
+
+def _pairs(times: np.ndarray) -> float:
+    """Return how many pairs are alike, of rows that are there so many times."""
+    return float((times * (times - 1.0)).sum() / 2)
 
 
 def _of_codes(case: Case) -> list[str]:
