@@ -546,8 +546,9 @@ def committed(toy, monkeypatch):
 
 def test_a_run_ends_with_what_is_other_than_committed_and_where_it_is(committed):
     card = fill(Experiment("toy/mean", n=7)).compare()
-    *moved, counted, stored = card.remarks
+    *moved, counted, sizes, stored = card.remarks
     assert counted.startswith("1 of 1 rows are other than in the committed scorecard at quick; not in it: ")
+    assert sizes == "Its parameters beside those of quick: n 7, not 50."
     assert repr(card).splitlines()[: len(card.remarks)] == list(card.remarks)
     latest = place("toy/mean", "custom") / "latest"
     assert stored == f"toy/mean: done, see {latest}; all rows: fairlab scorecard '{latest}'"

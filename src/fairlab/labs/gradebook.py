@@ -82,7 +82,7 @@ class Platforms(ExportPlugin):
                     said.append(EARLIER.format(graded[who].score))
                 if others := {file.name for file in Path(submitted, who, lab.name).glob("*.ipynb")} - known:
                     said.append(OTHER_NAME.format(", ".join(sorted(others))))
-                rows.append(row | {"warnings": " ".join(said)})
+                rows.append(row | {"warnings": " ".join(dict.fromkeys(said))})
             alike += [{"lab": title, **pair} for pair in pairs_alike(texts)]
         columns = ["lab", "student", "points", "of", "late_days", "to_grade_by_hand", "warnings"]
         table = pd.DataFrame(rows, columns=columns).set_index(["lab", "student"])
@@ -109,6 +109,9 @@ class Platforms(ExportPlugin):
         canvas.to_csv(folder / "canvas.csv", index=False)
         for (lab, who), row in said[said["warnings"] != ""].iterrows():
             self.log.warning("%s, %s: %s", who, lab, row["warnings"])
+        if by_hand := [f"{who} ({lab})" for (lab, who), row in said.iterrows() if row["to_grade_by_hand"] is True]:
+            text = "The points in moodle.csv and canvas.csv are without what is to be graded by hand: %s"
+            self.log.warning(text, ", ".join(by_hand))
         self.log.info("Wrote grades.csv, alike.csv, moodle.csv and canvas.csv to %s", folder)
 
     def _notebooks(self, submission) -> dict[str, tuple]:

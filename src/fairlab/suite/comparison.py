@@ -228,10 +228,8 @@ class Row(Entry):
 
     def to_text(self, committed: "Row | None" = None) -> str:
         """Return the row in one line; if it was not run here, with the committed result."""
-        claim = self.kind == "claim"
-        sides = (
-            self.published if claim else f"{self.printed or self.published}, our result {self.shown or 'not available'}"
-        )
+        claim, ours = self.kind == "claim", f", our result {self.shown}" if self.shown else ""
+        sides = self.published if claim else f"{self.printed or self.published}{ours}"
         more = self.reason if claim or self.ours is None else self.difference
         if self.ours is None and committed and committed.ours is not None:
             more = f"{more}; committed: {committed.result}"

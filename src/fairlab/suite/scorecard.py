@@ -190,11 +190,19 @@ def ending_of(run: Run, stored: Path | None = None, most: int | None = MOST_ROWS
         lines = beside(compare(run).rows, [row.of_profile(size) for row in committed_rows()], most, of=of)
     except ValueError:  # of another version; a run must not fail for it
         lines = [f"not compared: the committed {NAME}.json cannot be read; fairlab scorecard --write writes it anew"]
+    if is_custom and (sizes := _other_sizes(run, size)):
+        lines.append(f"Its parameters beside those of {size}: {sizes}.")
     if stored:
         link = stored.with_name(LATEST)
         where = project().short(link if link.exists() else stored)
         lines.append(f"{run.name}: done, see {where}; all rows: fairlab scorecard {shlex.quote(where)}")
     return lines
+
+
+def _other_sizes(run: Run, profile: str) -> str:
+    """Return the parameters of a run that are not those of a profile, each with both values."""
+    there, own = run.specification.parameters(profile), run.parameters
+    return "; ".join(f"{name} {own[name]}, not {value}" for name, value in there.items() if own.get(name) != value)
 
 
 def table(card: Comparison) -> pd.DataFrame:
