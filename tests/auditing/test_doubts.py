@@ -336,6 +336,16 @@ def test_copies_of_some_rows_are_said_and_people_who_are_alike_are_not():
     assert not [text for text in doubts(decided({"f": (100, 500), "m": (100, 500)}), "") if said in text]
 
 
+@pytest.mark.parametrize(("n_women", "times", "is_said"), [(60, 10, True), (600, 10, False), (60, 1.5, False)])
+def test_weights_that_go_with_decisions_are_said_of_groups_that_may_lack_the_heavy(n_women, times, is_said):
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"sex": ["f"] * n_women + ["m"] * 1000, "hired": rng.random(n_women + 1000) < 0.04})
+    people["weight"] = np.where(people["hired"], times, 1.0)
+    case = Case.from_decisions(people, "hired", sensitive_features="sex", weights="weight")
+    said = doubts(case, "People with a favourable decision weigh 10 times as much")
+    assert [text.count("(sex: f)") for text in said] == [1] * is_said
+
+
 @pytest.mark.parametrize(
     ("selected", "within", "said"),
     [

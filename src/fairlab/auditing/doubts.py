@@ -7,7 +7,7 @@ import pandas as pd
 
 from fairlab.cases import Case, Feature
 from fairlab.cases.decisions import why_no_error_rates
-from fairlab.cases.finding import decimals, percent
+from fairlab.cases.finding import decimals, few, percent
 from fairlab.cases.groups import missing_groups
 from fairlab.cases.queries import row_keys
 from fairlab.checks import is_number
@@ -25,6 +25,7 @@ UNKNOWN = {
 }
 MANY_COPIES = 0.02  # share of rows, below which nothing is said of copies
 NEARLY = 0.02  # as many pairs of people who differ in group or outcome alone, of those alike, are no chance
+HEAVIER, LEAST_HEAVY = 2, 7  # weights by decision, and people of the heavier one, of which simulations say enough
 LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
 
 
@@ -34,7 +35,8 @@ def doubts(case: Case, within: float) -> list[str]:
         name: case.groups(name).cat.categories.drop(missing_groups(case, [name])) for name in case.sensitive_features
     }
     unknown = [said for name, names in groups.items() for said in unknown_groups(name, names)]
-    return [*_of_labels(case), *_of_copies(case), *_of_codes(case), *unknown, *_of_rare_decisions(case, within)]
+    of_people = [*_of_labels(case), *_of_copies(case), *_of_weights(case, groups), *_of_codes(case)]
+    return [*of_people, *unknown, *_of_rare_decisions(case, within)]
 
 
 def _of_labels(case: Case) -> list[str]:
@@ -120,6 +122,26 @@ def _of_copies(case: Case) -> list[str]:
     return [
         f"{copied}. If rows were copied, as by a join or to balance groups, leave the copies out, or name the people "
         "by person=: intervals and tests take each row for another person."
+    ]
+
+
+def _of_weights(case: Case, groups: dict[str, pd.Index]) -> list[str]:
+    """Return a sentence if those with one decision weigh more, and a group is so small that it may lack them."""
+    if case.weights is None or case.task == "numbers":
+        return []
+    decided, weights = case.decide(), case.weights
+    means = [weights[side].mean() if side.any() else np.nan for side in (decided, ~decided)]
+    heavy, times = (decided, means[0] / means[1]) if means[0] > means[1] else (~decided, means[1] / means[0])
+    if not times >= HEAVIER:
+        return []
+    sizes = {name: case.groups(name).value_counts()[names] for name, names in groups.items()}
+    small = [f"{name}: {group}" for name, of in sizes.items() for group in of.index[of * heavy.mean() < LEAST_HEAVY]]
+    if not small:
+        return []
+    kind = "a favourable" if heavy is decided else "an unfavourable"
+    return [
+        f"People with {kind} decision weigh {times:.2g} times as much as the others. Of small groups ({few(small)}) "
+        f"fewer than {LEAST_HEAVY} of them are expected; without these a rate is far off, and its interval too short."
     ]
 
 
