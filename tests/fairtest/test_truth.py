@@ -370,6 +370,13 @@ def count_decisions():
             for found in GroupRates(rates=["selection rate"]).run(case).findings:  # a group may be too small
                 said = f"{numbers[0]} persons, {numbers[4]} decisions of {numbers[3]:.0%}, {kind} alike"
                 answers.append((f"{said}: the interval holds the truth", found.low <= 0 <= found.high, 0.95))
+    for sizes, n_many, most in FEW_OF_ONE_GROUP:
+        for (kind, correlation), number in product(ALIKE.items(), range(N_TABLES)):
+            rng = np.random.default_rng([number, *sizes, len(kind)])
+            case = case_of("persons", several_of_few(rng, sizes, n_many, most, 0.3, correlation).assign(weight=1))
+            [found] = GroupRates(rates=["selection rate"]).run(case).findings
+            said = f"{sizes[0]} and {sizes[1]} persons, {most} decisions of {n_many} of the first, {kind} alike"
+            answers.append((f"{said}: the interval holds the truth", found.low <= 0 <= found.high, 0.95))
     for sizes, rate, times in HEAVY:
         for number in range(N_TABLES):
             case = case_of("weights", heavy(np.random.default_rng([number, *sizes]), sizes, rate, times))
@@ -401,11 +408,29 @@ ALIKE = {"all": 1.0, "some": 0.3, "none": 1e-6}  # of the decisions on one perso
 
 def unequal(rng, n, share, rate, heavy, most, correlation):
     """Return decisions of persons of two groups, many of a few, who are selected alike."""
-    own = rng.beta(rate * (1 / correlation - 1), (1 - rate) * (1 / correlation - 1), n) if correlation < 1 else None
-    own = (rng.random(n) < rate).astype(float) if own is None else own
+    own = own_rates(rng, n, rate, correlation)
     person = np.repeat(np.arange(n), np.where(rng.random(n) < heavy, most, 1))
     table = pd.DataFrame({"group": np.where(rng.random(n) < share, "b", "a")[person], "person": person})
     return table.assign(decided=rng.random(len(person)) < own[person])
+
+
+def own_rates(rng, n, rate, correlation):
+    """Return the rates of persons whose decisions have a correlation."""
+    if correlation == 1:
+        return (rng.random(n) < rate).astype(float)
+    return rng.beta(rate * (1 / correlation - 1), (1 - rate) * (1 / correlation - 1), n)
+
+
+# Persons of two groups, of how many of the first there are many decisions, and how many.
+FEW_OF_ONE_GROUP = (((200, 1_000), 5, 50), ((400, 4_000), 8, 50))
+
+
+def several_of_few(rng, sizes, n_many, most, rate, correlation):
+    """Return decisions of persons of two groups, many of a few of the first, who are selected alike."""
+    n = sum(sizes)
+    person = np.repeat(np.arange(n), np.where(np.arange(n) < n_many, most, 1))
+    decided = rng.random(len(person)) < own_rates(rng, n, rate, correlation)[person]
+    return pd.DataFrame({"group": np.where(person < sizes[0], "a", "b"), "person": person, "decided": decided})
 
 
 # People of two groups, the rate of both, and how many times as heavy hits are: of a sample that was drawn by outcome.

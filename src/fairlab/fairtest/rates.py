@@ -53,7 +53,7 @@ KINDS = {
     "labelled not selected": KNOWN & ~SELECTED,
 }
 # Sums over the people of a group that the effective number follows from: of weights w, and of those of hits h, by unit.
-SUMS = ("h", "w", "squares", "hit squares", "hh", "hw", "ww", "units")
+SUMS = ("h", "w", "squares", "hit squares", "hh", "hw", "ww", "unlike", "more", "units")
 SQUARES = ("h", "w", "hh", "hw", "ww")  # those of them that the variance of a mean follows from
 LEAST_SKEWED = 100  # people by squared skewness from which Welch's test holds at the levels of many tests, too
 LEAST_FOR_MEANS = 10  # the same for bootstrap samples at 95%, by simulation: of fewer, intervals may be too short
@@ -122,23 +122,29 @@ def _units(case: Case, hits: np.ndarray, among: np.ndarray) -> list[np.ndarray]:
     if case.person is not None:
         present = np.unique(case.person, return_inverse=True)[1]  # of a sample some persons are not there
         h, w, squares, hit_squares = (np.bincount(present, values) for values in (h, w, squares, hit_squares))
-    return [h, w, squares, hit_squares, h * h, h * w, w * w, w > 0]
+    unlike, more = (np.divide(of, w, out=np.zeros_like(h), where=w > 0) for of in (h * (w - h), w * w - squares))
+    return [h, w, squares, hit_squares, h * h, h * w, w * w, unlike, more, w > 0]
 
 
 def _squares_as_in_all(sums: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return by group the squares of weights from which a rate's variance follows if all groups are alike in two ways.
 
-    Those are how alike decisions of a person are within groups, from 0 to 1 by the method of moments, and how much
-    larger variances are than by the weights, as where a sample was drawn by the outcome and hits are heavy. A group
-    whose few persons with many decisions, or whose few heavy people, have no hit would not show it by itself.
+    Those are how alike decisions of a person are within groups, from 0 to 1, and how much larger variances are than by
+    the weights, as where a sample was drawn by the outcome and hits are heavy. A group whose few persons with many
+    decisions, or whose few heavy people, have no hit would not show it by itself. How alike decisions are is estimated
+    by their sums by person and by how seldom two of a person differ (Fleiss and Cuzick 1979, "The reliability of
+    dichotomous judgments: unequal numbers of judges per subject"), which few persons, all decided alike, show as well;
+    the larger of both counts.
     """
-    h, w, squares, hit_squares, hh, hw, ww, _ = (sums[name] for name in SUMS)
+    h, w, squares, hit_squares, hh, hw, ww, unlike, more, _ = (sums[name] for name in SUMS)
     share = np.divide(h, w, out=np.zeros_like(h), where=w > 0)
     spread = hh - 2 * share * hw + share**2 * ww
     of_decisions = hit_squares - 2 * share * hit_squares + share**2 * squares
-    alike = (share * (1 - share) * (ww - squares)).sum()
-    if alike > 0:
-        squares = squares + np.clip((spread - of_decisions).sum() / alike, 0, 1) * (ww - squares)
+    variance = share * (1 - share)
+    alike, differ = (variance * (ww - squares)).sum(), (variance * more).sum()
+    if alike > 0 and differ > 0:
+        likeness = max((spread - of_decisions).sum() / alike, 1 - unlike.sum() / differ)
+        squares = squares + np.clip(likeness, 0, 1) * (ww - squares)
     expected = (share * (1 - share) * squares).sum()
     return squares * max(1.0, spread.sum() / expected) if expected > 0 else squares
 
@@ -155,7 +161,7 @@ def effective_counts(counts, rate: str) -> tuple:
     """
     if f"{rate}: w" not in counts:
         return tuple(counts[name] for name in RATES[rate])
-    h, w, squares, _, hh, hw, ww, _ = (counts[f"{rate}: {name}"] for name in SUMS)
+    h, w, squares, _, hh, hw, ww, *_ = (counts[f"{rate}: {name}"] for name in SUMS)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = h / w
         few = w * w / ww  # if all decisions of a person were one
