@@ -324,6 +324,7 @@ def test_copies_of_some_rows_are_said_and_people_who_are_alike_are_not():
     balanced = pd.concat([people, people.iloc[rng.integers(0, 60, 440)]], ignore_index=True)
     case = Case.from_decisions(balanced, "hired", sensitive_features="sex")
     assert len(doubts(case, f"440 of 1,500{said}")) == 1
+    assert f"440 of 1,500{said}" in compare(case, case).summary
     case = Case.from_decisions(
         balanced.assign(name=balanced["points"]), "hired", sensitive_features="sex", person="name"
     )

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from fairlab.auditing import figures, page
-from fairlab.auditing.doubts import known_by_decision
+from fairlab.auditing.doubts import copied_rows, known_by_decision
 from fairlab.auditing.exports import as_json
 from fairlab.auditing.report import FOUND, RULED_OUT, UNDECIDED, WITHIN_MARGIN, answers, written
 from fairlab.auditing.wording import count, name_of, number, points
@@ -124,6 +124,7 @@ class ModelComparison(Result):
             said.append("The change of a difference between groups is that of its size.")
         if self.not_compared:
             said.append(f"Not compared: {' '.join(self.not_compared)}")
+        said += dict.fromkeys([*copied_rows(self.before), *copied_rows(self.after)])
         return " ".join(said)
 
     def __repr__(self) -> str:

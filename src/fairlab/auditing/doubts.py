@@ -35,7 +35,7 @@ def doubts(case: Case, within: float) -> list[str]:
         name: case.groups(name).cat.categories.drop(missing_groups(case, [name])) for name in case.sensitive_features
     }
     unknown = [said for name, names in groups.items() for said in unknown_groups(name, names)]
-    of_people = [*_of_labels(case), *_of_copies(case), *_of_weights(case, groups), *_of_codes(case)]
+    of_people = [*_of_labels(case), *copied_rows(case), *_of_weights(case, groups), *_of_codes(case)]
     return [*of_people, *unknown, *_of_rare_decisions(case, within)]
 
 
@@ -95,7 +95,7 @@ def _bounds(hits: np.ndarray, inside: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _of_copies(case: Case) -> list[str]:
+def copied_rows(case: Case) -> list[str]:
     """Return a sentence if rows are there several times: as many tests as there are copies would be too sure.
 
     Either all of them are, or many are, and whoever is alike in all other columns is so in sensitive features,
