@@ -327,7 +327,7 @@ def test_what_is_written_to_a_redirection_comes_after_what_was_printed(tmp_path)
         ({"--html": "folder"}, "expected a file to write, found a folder or socket: 'folder'"),
         ({"--html": "table.csv/a"}, "Not a directory: 'table.csv/a'"),
         ({"--html": "a" * 300}, "File name too long"),
-        ({"--html": "a\0b"}, "embedded null byte"),
+        ({"--html": "a\0b"}, "embedded null"),
         ({"--html": "/proc/page"}, "'/proc/page'"),
         ({"--html": "/dev/fd/999"}, "'/dev/fd/999'"),
     ],
