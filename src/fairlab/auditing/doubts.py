@@ -72,9 +72,11 @@ def _of_labels(case: Case) -> list[str]:
 
 def known_by_decision(case: Case) -> str:
     """Return of how many people with either decision the true labels are known, if these shares differ, or ""."""
+    if case.y_true is None:
+        return ""
     decided, known = case.decide(), case.labelled
     low, high = _bounds(known, decided)
-    if case.y_true is None or (low <= SLIGHT and high >= -SLIGHT):
+    if low <= SLIGHT and high >= -SLIGHT:
         return ""
     return "True labels are known of {}% of the people with a favourable decision, and of {}% of the others".format(
         *(decimals(100 * share, 0) for share in _shares(known, decided))

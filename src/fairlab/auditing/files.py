@@ -18,7 +18,7 @@ from fairlab.fairtest import AssociationReport, DataSource, Investigation, impac
 from fairlab.fairtest.group_rates import LEAST_RATED
 from fairlab.paths import write_text
 
-LEAST_LEAF = 100
+LEAST_LEAF = 100  # people of a subgroup in training
 COLUMNS_SHOWN = ["people", "share", "selected", "selection rate", "impact ratio", "ratio low", "ratio high"]
 
 
