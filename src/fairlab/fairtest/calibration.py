@@ -1,19 +1,19 @@
-"""Calibration by group: of people with equal scores, how often the true label is favourable in each group.
+"""Calibration by group: how often the true label is favourable in each group at equal scores.
 
-The difference is that of Mantel and Haenszel: within each score, or bin of scores, the share of favourable labels in
-one group less that in the other, averaged with weights ``a b / (a + b)`` of the groups' sizes. Its variance is the
-larger one of two: linearised around the shares of both groups, with people, or persons of several decisions, as units;
-and that of labels which do not depend on the group, as it follows from the share of both together and the correlation
-of a person's labels. The second one holds where labels of one kind are so rare that a group has none by chance.
+The estimate is the Mantel-Haenszel difference: within each score, or bin of scores, the share of favourable labels in
+one group minus that in the other, averaged with weights ``a b / (a + b)`` of the groups' sizes. Its variance is the
+larger of two. The first is linearised around the shares of both groups, with people, or persons with several decisions,
+as units. The second assumes that labels do not depend on the group, and follows from the pooled share and the
+correlation of a person's labels; it is valid even where one label is so rare that a group has none by chance.
 
-Of labels that are rare at most scores no variance tells how many more there may be: bounds are at least as wide as
-those that exact ones of such labels give, of either group and of scores with mostly favourable and mostly unfavourable
-labels, added in squares (Zou and Donner 2008).
+Where one label is rare, no variance shows how many more of it there may be. Bounds are therefore at least as wide as
+those from exact intervals for the rarer label, in either group and at scores with mostly favourable and mostly
+unfavourable labels, added in squares (Zou and Donner 2008).
 
-Within a bin, groups differ in their scores, and so in their labels: what is expected at the scores of each, on a line
-through the shares of the bins, is taken off. What is left of that bias falls with the square of the number of bins, the
-error with the root of the number of people: there are so many bins that it is a small part of the error. Bins are equal
-parts of both groups, each of which counts half, lest a small group at one end of the scores have only a few.
+Within a bin, groups differ in their scores, and so in their labels: the share expected at each score, interpolated
+between the bins, is subtracted. The remaining bias falls with the square of the number of bins, the error with the root
+of the number of people; the number of bins makes the bias a small part of the error. Bins are quantiles of both groups
+together, each weighted one half, so that a small group at one end of the scores has more than a few bins.
 """
 
 from dataclasses import dataclass, field
@@ -36,8 +36,8 @@ class CalibrationGap(Gap):
     Attributes
     ----------
     weights, shares, people : ndarray of shape (2, 2)
-        Of people inside and outside of a group, and of scores with mostly unfavourable and mostly favourable labels:
-        their part in the rate, how much of it has the rarer label, and how many people would tell that as exactly.
+        Rows are people inside and outside the group, columns are scores with mostly unfavourable and mostly favourable
+        labels. The weight of each cell in the rate, its share of the rarer label, and its effective number of people.
     """
 
     weights: np.ndarray = field(kw_only=True, compare=False)
@@ -67,8 +67,8 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Calibrat
         With scores and true labels.
     inside : ndarray of bool of shape (n_rows,)
     fewest : int
-        People that either group needs among those whose score occurs in both; None is returned for fewer, and where all
-        labels are alike.
+        Least number of people in either group with a score that occurs in both; with fewer, or if all labels are equal,
+        None is returned.
     """
     cells = _Cells.of(case, inside)
     people = cells.people()
@@ -82,11 +82,11 @@ def calibration_gap(case: Case, inside: np.ndarray, fewest: int = 1) -> Calibrat
         differences = (shares - cells.sums(cells.weight * cells.by_score) / w) @ [1, -1]
         strata = np.where(is_in_both, w.prod(axis=1) / w.sum(axis=1), 0.0)
         strata /= strata.sum()
-        small = people / np.maximum(people - 1, 1)  # of the variance in a cell
+        small = people / np.maximum(people - 1, 1)  # corrects the variance in a cell
         per_weight = strata[:, None] / w * np.array([1, -1]) * np.sqrt(small)
     estimate = float((strata * np.where(is_in_both, differences, 0.0)).sum())
 
-    # Of everybody's label: its part in the estimate, and its share of favourable ones whatever the group.
+    # For each label: its weight in the estimate, and the pooled share of favourable labels at its score.
     scale = np.where(compared, cells.weight * per_weight[cells.bin, cells.side], 0.0)
     expected = pooled[cells.bin]
     correlation = cells.correlation(expected, compared)
@@ -127,7 +127,7 @@ class _Cells:
 
     @classmethod
     def of(cls, case: Case, inside: np.ndarray) -> "_Cells":
-        """Return the cells of a case; there are the more bins, the more people the smaller group has."""
+        """Return the cells of a case; the number of bins grows with the size of the smaller group."""
         rows = np.flatnonzero(case.labelled)
         truth, side, scores = case.y_true[rows].astype(float), (~inside[rows]).astype(np.int64), case.score()[rows]
         weight = np.ones(len(rows)) if case.weights is None else case.weights[rows]
@@ -147,7 +147,7 @@ class _Cells:
         return np.bincount(cell, minlength=2 * int(self.bin.max() + 1)).reshape(-1, 2)
 
     def correlation(self, expected: np.ndarray, compared: np.ndarray) -> float:
-        """Return how much alike the labels of a person are, from 0 to 1, beyond what is expected of each."""
+        """Return the correlation, from 0 to 1, of a person's labels around their expected values."""
         spread = np.sqrt(expected * (1 - expected))
         varied = compared & (spread > 0)
         z = np.divide(self.truth - expected, spread, out=np.zeros(len(spread)), where=varied)
@@ -156,21 +156,21 @@ class _Cells:
         return float(np.clip(of_pairs / max(n_pairs, 1), 0, 1))
 
     def variances(self, errors: np.ndarray, correlation: float, part: np.ndarray | int = 0, n: int = 1) -> np.ndarray:
-        """Return the variance of the sum of labels, whose standard errors these are, in each of `n` parts of them."""
+        """Return the variance of the sum of labels with standard errors `errors`, in each of `n` parts."""
         part = np.broadcast_to(part, errors.shape)
         alone = np.bincount(part, errors**2, minlength=n)
         of_persons = np.bincount(n * self.person + part, errors, minlength=n * int(self.person.max() + 1))
         return alone + correlation * ((of_persons.reshape(-1, n) ** 2).sum(axis=0) - alone)
 
     def rare(self, part: np.ndarray, usual: np.ndarray, correlation: float) -> dict[str, np.ndarray]:
-        """Return the attributes of a `CalibrationGap`: of both sides, and of scores with either label as the usual one.
+        """Return the array attributes of a `CalibrationGap`: by side, and by which label is the usual one at a score.
 
         Parameters
         ----------
         part : ndarray of shape (n_rows,)
-            Of everybody in the rate of their side.
+            Weight of each label in the rate of its side.
         usual : ndarray of bool of shape (n_rows,)
-            Whether the label that most people of the score have is the favourable one.
+            Whether most labels at the score are favourable.
         """
         kind = 2 * self.side + usual
         total, rare = (np.bincount(kind, x, minlength=4) for x in (part, part * (self.truth != usual)))
@@ -185,10 +185,10 @@ class _Cells:
 
 
 def _bins(scores: np.ndarray, side: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return the number of everybody's score, or of the bin of more different ones: equal parts of groups, by rank.
+    """Return the number of each row's score or, with more than `n_bins` scores, of its bin: quantiles of the groups.
 
-    Each group counts half, so that where the smaller one is, bins are narrow for the larger one, too. Equal scores have
-    the rank in their middle, so that a score of so many people as two bins shares its bin with none.
+    Each group counts half, so that bins are narrow where the smaller group's scores are. Equal scores have their middle
+    rank, so that a score with as many people as two bins shares its bin with no other.
     """
     codes, values = pd.factorize(scores, sort=True)
     if len(values) <= n_bins:
@@ -198,6 +198,6 @@ def _bins(scores: np.ndarray, side: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def _expected(scores: np.ndarray, weights: np.ndarray, sums: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Return the share of favourable labels at everybody's score, linear between the means of the bins."""
+    """Return the share of favourable labels expected at each score, linear between the means of the bins."""
     known = weights > 0
     return np.interp(scores, sums[known] / weights[known], hits[known] / weights[known])

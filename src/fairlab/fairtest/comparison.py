@@ -1,4 +1,4 @@
-"""What changed between two reports, such as those of two looks at a stream of decisions (section 5)."""
+"""Changes between two reports, such as those of two looks at a stream of decisions (section 5)."""
 
 from collections.abc import Mapping
 
@@ -37,10 +37,10 @@ def compare_reports(before: Mapping, now: Mapping) -> dict[str, list[dict]]:
     Returns
     -------
     dict
-        Lists of findings by ``new``, ``gone``, ``stronger`` and ``weaker``; those of the last two have the earlier one
-        as ``before``. Subgroups are the same if their conditions are, but for the bounds of numbers. An effect is
-        stronger or weaker if the intervals of both reports do not overlap, of labels those of one label; in the other
-        direction it is new, and the earlier one gone.
+        Lists of findings under ``new``, ``gone``, ``stronger`` and ``weaker``; in the last two, each has the earlier
+        finding as ``before``. Subgroups are the same if their conditions agree, except for the bounds of numbers. An
+        effect is stronger or weaker if the intervals of both reports do not overlap; for labels, if those of one label
+        do not. If its direction is reversed, it is new, and the earlier one gone.
 
     Examples
     --------
@@ -84,8 +84,8 @@ def _pairs(old: Mapping, new: Mapping) -> list[tuple[dict, dict]]:
 
 
 def _side(test: Mapping) -> int:
-    """Return in which direction groups differ, 1 or -1; 0 where that is not known."""
-    if test["metric"].endswith(NMI.name):  # which has none; that of two groups is in their table
+    """Return the direction in which groups differ, 1 or -1; 0 where it is unknown."""
+    if test["metric"].endswith(NMI.name):  # it has no direction; with two groups their table shows it
         is_known = test["direction"] and not test["table"]["hidden"] and len(test["table"]["shares"]) == 2
         return int(np.sign(np.subtract(*test["table"]["shares"]))) if is_known else 0
     none = 1 if test["metric"].endswith(Ratio.name) else 0
@@ -97,7 +97,7 @@ def _is_above(test: Mapping, other: Mapping) -> bool:
 
 
 def _by_key(found: list[dict]) -> dict[tuple, dict]:
-    """Return findings by what they are about; of several in one attribute, the later ones by their bounds, too."""
+    """Return findings by feature, output and kind of condition; where these coincide, later ones also by context."""
     by_key = {}
     for one in found:
         key = (one["sensitive_feature"], one["output"], *one["kind"])

@@ -31,14 +31,14 @@ from fairlab.fairtest.rates import (
 )
 from fairlab.statistics import smallest_effect
 
-LEAST_RATED = 30  # people of a group, or people with such a true label
-MEAN_MARGIN, MEAN_WITHIN = 0.005, 0.05  # of a standard deviation: what is no finding, and what is small
-MOST_RATED = 12  # of one feature, or of two, that are compared, the largest first
-SAID = {  # of rates whose names not everyone knows
+LEAST_RATED = 30  # people of a group, or those of them with a rate's true label
+MEAN_MARGIN, MEAN_WITHIN = 0.005, 0.05  # in standard deviations: differences that are no finding, and that are small
+MOST_RATED = 12  # groups of one feature, or of two, that are compared, the largest first
+SAID = {  # names of less familiar rates, in words
     "true positive rate": "Of people whose true label is favourable, the selection rate",
     "false positive rate": "Of people whose true label is not favourable, the selection rate",
 }
-MEANS = {  # of people whom a rate is of, by their true label
+MEANS = {  # of people in the denominator of a rate, in words
     "positives": "true label is favourable",
     "negatives": "true label is not favourable",
     "labelled": "true label is known",
@@ -48,28 +48,28 @@ MEANS = {  # of people whom a rate is of, by their true label
 class GroupRates(Method):
     """Compares the rates of groups: of every sensitive feature, and of the intersections of two.
 
-    Of a feature with two groups the first is compared with the second; of one with more, and of intersections, each
-    with everyone else. The selection rate difference is demographic parity's, that of true positive rates equal
-    opportunity's; with that of false positive rates it is equalised odds'. Bounds are put together from exact ones of
-    both rates, and the p-value is the level at which they reach the margin. An audit does not test error rates, which
-    follow from these and from how many labels are favourable; a rule on them has `rates` do it. Of decisions that came
-    with scores, and with true labels, calibration is compared as well, see `fairlab.fairtest.calibration`.
+    With two groups, the first is compared with the second; with more, and for intersections, each is compared with
+    everyone else. The selection rate difference measures demographic parity, that of true positive rates equal
+    opportunity, and both error rate differences together equalised odds. Bounds combine exact ones of both rates, and
+    the p-value is the level at which they reach the margin. An audit does not test error rates, which follow from these
+    and from how many labels are favourable; a rule on error rates names them in `rates`. For decisions with scores and
+    true labels, calibration is compared as well, see `fairlab.fairtest.calibration`.
 
-    Outcomes that are numbers have no rates: their means are compared, by Welch's t, and those of small groups of skewed
-    numbers also by random groups of the same size and by bootstrap samples; see `fairlab.fairtest.rates.mean_gap`.
+    Numeric outcomes have no rates: their means are compared by Welch's t, in small groups of skewed numbers also by a
+    permutation test and bootstrap samples; see `fairlab.fairtest.rates.mean_gap`.
 
-    Weights and several decisions of one person are in all of these; see `fairlab.fairtest.rates`.
+    All of these allow for weights and for several decisions of one person; see `fairlab.fairtest.rates`.
 
     Parameters
     ----------
     rates : collection of str, optional
-        Some of `fairlab.fairtest.rates.RATES` and ``"calibration"``, which any model with scores may be tested for. By
-        default the rates of `fairlab.fairtest.rates.TESTED`, and calibration of decisions without a model.
+        Some of `fairlab.fairtest.rates.RATES` and ``"calibration"``, which any model with scores can be tested for. By
+        default the rates in `fairlab.fairtest.rates.TESTED` and, for decisions without a model, calibration.
     mean_margin : float or None
-        Of outcomes that are numbers the difference of means, in their unit, that is no finding, and that is small; by
-        default half a hundredth of their standard deviation is no finding, and five hundredths are small.
+        For numeric outcomes, the difference of means, in their unit, up to which it is no finding and counts as small;
+        by default, 0.005 standard deviations are no finding, and 0.05 are small.
     fewest : int
-        People of a group, and of a group with such a true label, below which it is not compared.
+        Least number of people in a group that is compared, and of those with the rate's true label.
     confidence_level : float
     random_state : int
 
@@ -131,7 +131,7 @@ class GroupRates(Method):
             )
 
     def _rates(self, examination) -> list[str]:
-        """Return what can be compared; what cannot, although it was to be, is said."""
+        """Return the rates that can be compared; report the others as skipped."""
         case = examination.case
         if case.task == "numbers":
             if self.rates is not None and examination.lacks("decisions"):
@@ -188,7 +188,7 @@ class GroupRates(Method):
         yield self._gap(features, names, CALIBRATION, gap, (max(low, -1.0), min(high, 1.0)), said)
 
     def _gap(self, features, names, what, gap: Gap, ends, said, **options) -> Finding:
-        """Return a finding on a difference with a normal error."""
+        """Return the finding on the difference in a `Gap`."""
         return Finding(
             self.title,
             features,
@@ -217,7 +217,7 @@ class GroupRates(Method):
             who = names[int(np.argmin(people))]
             few_people = f"fewer than {self.fewest} people" if self.fewest > 1 else "no people"
             reason = f"{few_people} are {who} and their {MEANS[RATES[rate][1]]} ({min(people)})"
-            left_out = [who] if len(features) == 1 else ()  # as of groups that are small in all
+            left_out = [who] if len(features) == 1 else ()  # as for groups that are small altogether
             examination.skip(f"{listed(features)}: {reason}.", *features, left_out=left_out)
             return
         hits, totals = zip(*(effective_counts(counts, rate) for counts in (own, rest)), strict=True)

@@ -1,4 +1,4 @@
-"""Impact ratios: how often the people of each group are selected, against the group that is selected most often."""
+"""Impact ratios: the selection rate of each group over that of the group with the highest rate."""
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -44,27 +44,28 @@ def impact_table(
     Parameters
     ----------
     counts : DataFrame
-        One row a group, named by the index, which may have several levels. Columns ``people`` and ``selected``; where
+        One row per group, named by the index, which may have several levels. Columns ``people`` and ``selected``; where
         true labels are known also ``labelled``, the people who have one, and ``positives``, ``true positives``,
-        ``negatives`` and ``false positives``. Counts may be fractions, as they come out of published rates. Those of
-        `fairlab.fairtest.rates.without_tiny` may have ``effective`` ones and a ``weight``, which shares, rates, ratios
-        and intervals go by then. Or, with `decisions`, a table with a row for each decision, of pandas, Polars, Arrow,
-        DuckDB or Spark, or paths of files: counts are taken where it lies.
+        ``negatives`` and ``false positives``. Counts may be fractional, as when computed from published rates. Those of
+        `fairlab.fairtest.rates.without_tiny` may include ``effective`` counts and a ``weight``; shares, rates, ratios
+        and intervals then use these. Or, with `decisions`, a table with a row for each decision, of pandas, Polars,
+        Arrow, DuckDB or Spark, or paths of files, which is counted inside its engine.
     decisions : str or None
-        Column of that table that says what was decided.
+        Column of that table with the decisions.
     sensitive_features : str or sequence of str
-        Columns by which it is counted, with at most 255 different values each; of several, their intersections.
+        Columns to count by, with at most 255 different values each; several give their intersections.
     y_true : str or None
         Column with true labels, of which some may be missing.
     pos_label : object or None
         The favourable decision and label; not needed for 0 and 1, and booleans.
     unknown : collection of str
-        Names of groups of people of whom it is not known: they are counted and not compared, as is a missing name. With
-        several levels also names within one level.
+        Names of groups that stand for an unknown feature: like a missing name, they are counted but not compared. With
+        several levels, also names within one level.
     smallest_share : float
         Share of the people below which a group is marked as small.
     smallest_size : int
-        Number of people below which it is, too. Small groups are shown, but are not what others are compared with.
+        Number of people below which a group is marked as small, too. Small groups are shown, but others are not
+        compared with them.
     confidence_level : float
 
     Returns
@@ -72,9 +73,9 @@ def impact_table(
     DataFrame
         By group: ``people``, ``share`` of the people, ``selected``, ``selection rate`` with its exact interval ``rate
         low`` and ``rate high``, ``impact ratio`` with ``ratio low`` and ``ratio high``, ``small``, and with true labels
-        ``true positive rate``, ``false positive rate`` and ``missing labels``. The interval of a ratio is that against
-        the group which is selected most often in these counts, as if it had been named beforehand; of this group itself
-        the ratio is 1 and has none. Where nobody is selected, ratios are nan.
+        ``true positive rate``, ``false positive rate`` and ``missing labels``. Intervals of ratios treat the group with
+        the highest rate in these counts as if it had been named beforehand; this group itself has the ratio 1 and no
+        interval. If nobody is selected, ratios are nan.
 
     Raises
     ------
@@ -82,8 +83,8 @@ def impact_table(
         If `counts` is no DataFrame, or `unknown` no collection of names.
     ValueError
         If there is no group, a group or column is named twice, a column is missing, a count is negative, missing,
-        infinite, a boolean or more than those it is a part of, two parts are more than the whole, `unknown` names no
-        group, or an option is out of its range.
+        infinite, a boolean or larger than the count it is a part of, two parts add up to more than the whole, `unknown`
+        names no group, or an option is out of its range.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def impact_table(
     >>> fairlab.impact_table(counts)["impact ratio"].round(3).to_dict()
     {'women': 0.75, 'men': 1.0}
 
-    The same of a table of decisions:
+    The same from a table of decisions:
 
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "hired": ["no", "yes", "no", "yes", "yes", "no"] * 100})
     >>> table = fairlab.impact_table(people, decisions="hired", sensitive_features="sex", pos_label="yes")
@@ -145,7 +146,7 @@ def impact_table(
 def count_decisions(
     table: Any, *, decisions: str, sensitive_features: str | Sequence[str], y_true: str | None, pos_label: object
 ) -> pd.DataFrame:
-    """Return counts by group of a table of decisions, as `impact_table` takes them, which describes the parameters."""
+    """Return counts by group of a table of decisions, for `impact_table`, which describes the parameters."""
     table = engine_table(table, "counts")
     parts = {"sensitive_features": sensitive_features, "decisions": decisions, "y_true": y_true}
     named = {argument: check_names(names, argument, table.names) for argument, names in parts.items()}
@@ -172,7 +173,7 @@ def count_decisions(
         raise ValueError(f"decisions: expected one in each row, some of column {decisions!r} are missing")
     [counted] = table.tabulate([tuple(table.columns[name].key for name in names)])
     counted = counted.reshape(-1, *(len(table.columns[name].categories) for name in favourable), *[1] * (not y_true))
-    kinds = np.zeros((len(counted), 8), dtype=np.int64)  # as `KINDS` has them
+    kinds = np.zeros((len(counted), 8), dtype=np.int64)  # coded as in `KINDS`
     for decision, own in favourable[decisions].items():
         for label, truth in (favourable[y_true] if y_true else {0: None}).items():
             kinds[:, 4 * (truth is not None) + 2 * bool(truth) + own] += counted[:, decision, label]
@@ -190,7 +191,7 @@ def count_decisions(
 
 
 def _favourable(name: str, codes: Mapping, pos_label) -> dict[int, bool | None]:
-    """Return for each code of a column whether its value is the favourable one; None for a missing one."""
+    """Return for each code of a column whether its value is the favourable one; None for a missing value."""
     values = [value for value in codes if value is not None]
     is_plain = pos_label is None and len(values) > 0 and set(values) <= {0, 1}
     pos_label = 1 if is_plain else pos_label
@@ -205,7 +206,7 @@ def _effective(counts: pd.DataFrame, name: str) -> pd.Series:
 
 
 def _checked(counts) -> tuple[pd.DataFrame, list[pd.Index]]:
-    """Return counts with a flat index of names, and the names by level; refuse what is no table of counts."""
+    """Return counts with a flat index of names, and the names by level; raise an error for anything but counts."""
     if not isinstance(counts, pd.DataFrame):
         raise TypeError(f"counts: expected a DataFrame with the columns people and selected, found {counts!r}")
     if counts.empty:

@@ -64,40 +64,40 @@ class Investigation(BaseEstimator):
         The paper's protected attributes. Each gets its own subgroups, which may use the others.
     output : str or list of str
         A column; or a list of labels (booleans, zeros and ones, or two categories), for a discovery: in training a
-        `Regression` chooses labels in each subgroup, in testing each of them is compared by itself. It needs sensitive
-        features with two categories. A label that is constant shows no association.
+        `Regression` chooses labels in each subgroup, and each of these is tested by itself. A discovery needs sensitive
+        features with two categories. A constant label shows no association.
     ground_truth : str or None
-        For error profiling, what `output` was to predict. The error is the absolute difference of numbers; of two
-        categories, correct, false negative or false positive, the second category being positive; of more, correct or
-        incorrect.
+        For error profiling, the true values that `output` predicts. The error of numbers is their absolute difference;
+        with two categories it is correct, false negative or false positive, the second category being positive; with
+        more, correct or incorrect.
     explanatory : str or None
-        A categorical attribute on which it is acceptable to differentiate: associations are those among people who
+        A categorical attribute on which it is acceptable to differentiate: associations are measured among people who
         share its value. Not for a discovery.
     context : list of str or None
         Attributes that define subgroups. None for all columns but output, ground truth, explanatory attribute and the
-        outcomes of a case. One that is constant never defines any.
+        outcomes of a case. A constant attribute defines none.
     metric : Metric, dict of str to Metric, or None
         For all sensitive features, or for each by name. None: if both sides are categorical `NMI`, or given an
-        explanatory attribute and two categories on each side `Difference`; otherwise `Correlation`. In a discovery that
-        of one label in the test; None for `Difference`.
+        explanatory attribute and two categories on each side `Difference`; otherwise `Correlation`. In a discovery, the
+        metric of one label in the test; None for `Difference`.
     top_k : int
         How many labels a discovery tests in each subgroup.
     max_depth : int
-        Most conditions that define a subgroup.
+        Maximum number of conditions that define a subgroup.
     min_leaf_size : int
-        Fewest people in a subgroup; given an explanatory attribute, in each of its strata that occurs.
+        Minimum number of people in a subgroup; given an explanatory attribute, in each of its non-empty strata.
     score_aggregation : {"avg", "weighted_avg", "max"}
-        How the associations of subgroups make the score of a split.
+        How the score of a split is computed from the associations of subgroups.
     max_bins : int
-        Most thresholds that are tried for a continuous attribute.
+        Maximum number of thresholds tried for a continuous attribute.
     random_state : int
-        For Monte Carlo tests and bootstraps; they start with it anew in every subgroup.
+        Seed of Monte Carlo tests and bootstraps, used anew in every subgroup.
 
     Attributes
     ----------
     source_ : DataSource
     sensitive_features_, context_ : list of str
-        A sensitive feature makes no subgroups for itself.
+        A sensitive feature does not define subgroups in its own tree.
     metrics_ : dict of str to Metric
         By sensitive feature.
     trees_ : dict of str to Node
@@ -163,8 +163,8 @@ class Investigation(BaseEstimator):
             If `source` is no DataSource, `metric` no Metric, or a column is not given by name.
         ValueError
             If a parameter is out of range; if a column does not exist, has two roles that exclude each other, has one
-            value in the training set, more than 100 categories, or a type that the metric is not for; if the
-            explanatory attribute is continuous; if a context attribute says the same as the output; if output and
+            value in the training set, more than 100 categories, or a type that does not suit the metric; if the
+            explanatory attribute is continuous; if a context attribute is equivalent to the output; if output and
             ground truth are not of one kind, or some of them are missing; or if the training set is smaller than
             `min_leaf_size`.
         """
@@ -200,7 +200,7 @@ class Investigation(BaseEstimator):
         explanatory : str
             Name of a categorical attribute.
         metric : Metric, dict or None
-            None for the metric that was asked for at first, or else for the default one.
+            None for the metric given at first, or else the default one.
 
         Raises
         ------
@@ -224,9 +224,9 @@ class Investigation(BaseEstimator):
         """Test the subgroups on an unused test set, and report on them (section 4.4).
 
         Intervals are corrected by Bonferroni over all hypotheses of an investigation and over the investigations,
-        p-values by Holm's method over the hypotheses of all of them; as published, within each investigation. Reported
-        are the whole population and the subgroups with a corrected p-value of at most `significance` (for labels, an
-        effect above 0) whose effect is not weaker than that of any tested population around them.
+        p-values by Holm's method over the hypotheses of all investigations; as published, within each one. Reported are
+        the whole population and the subgroups with a corrected p-value of at most `significance` (for labels, an effect
+        above 0) whose effect is not weaker than that of any tested population containing them.
 
         Parameters
         ----------
@@ -236,8 +236,8 @@ class Investigation(BaseEstimator):
             Whether small samples are tested by Monte Carlo, permutation and bootstrap. Otherwise all are tested by
             large-sample theory.
         significance : float or None
-            Level of this test set, between 0 and 1. None: one of 0.05, which all test sets of the source share, so that
-            of two each has 0.0253; as published, each has 0.05.
+            Level of this test set, between 0 and 1. None: all test sets of the source share a level of 0.05, so that
+            each of two has 0.0253; as published, each test set has 0.05.
 
         Raises
         ------
@@ -271,7 +271,7 @@ class Investigation(BaseEstimator):
 
     @checked(source=partial(check_kind, kind=DataSource))
     def _prepare(self, source) -> dict[str, Column]:
-        """Check the parameters against a source; return the columns of its training set that are looked at."""
+        """Check the parameters against a source; return the columns in use from its training set."""
         check_parameters(self)
         if source.n_train < self.min_leaf_size:
             raise ValueError(
@@ -300,23 +300,23 @@ class Investigation(BaseEstimator):
 
     @property
     def _columns(self) -> list[str]:
-        """Names of all columns that are looked at."""
+        """Names of all columns in use."""
         return list(dict.fromkeys([*self.sensitive_features_, *self.outputs_, *self.explanatory_, *self.context_]))
 
     def _output(self, columns: Mapping[str, Column]) -> Column | tuple[Column, ...]:
-        """Return what is tested for associations, from the columns of a training or test set."""
+        """Return the output or labels tested for associations, from the columns of a training or test set."""
         outputs = [columns[name] for name in self.outputs_]
         if self._is_discovery:
             return tuple(map(_label, outputs))
         return outputs[0] if self.ground_truth is None else prediction_error(*outputs)
 
     def _sample(self, columns: Mapping[str, Column], name: str) -> Sample:
-        """Return what a metric looks at, from the columns of a training or test set."""
+        """Return the sample for a metric, from the columns of a training or test set."""
         explanatory = columns[self.explanatory_[0]] if self.explanatory_ else None
         return Sample(columns[name], self._output(columns), explanatory)
 
     def _metrics(self, columns) -> dict[str, Metric]:
-        """Return the metric of each sensitive feature, after checking that it is for its columns."""
+        """Return the metric of each sensitive feature, after checking that it suits its columns."""
         given = (
             self.metric if isinstance(self.metric, Mapping) else dict.fromkeys(self.sensitive_features_, self.metric)
         )
@@ -343,12 +343,12 @@ class Investigation(BaseEstimator):
         return kind(variant=self.source_.variant)
 
     def _tested(self, columns: Mapping[str, Column], confidence_level, exact) -> list[dict]:
-        """Test the subgroups among people who had no part in finding them, all intervals together at a level.
+        """Test the subgroups on people who were not used to find them, with all intervals jointly at a level.
 
         Returns
         -------
         list of dict
-            One row for each hypothesis, as `judge` takes them.
+            One row for each hypothesis, for `judge`.
         """
         subgroups = [(name, *subgroup) for name in self.metrics_ for subgroup in self._subgroups(name, columns)]
         level = bonferroni_level(confidence_level, sum(len(samples) for *_, samples in subgroups))
@@ -365,9 +365,9 @@ class Investigation(BaseEstimator):
         return rows
 
     def _subgroups(self, name, columns) -> Iterator[tuple[Metric, Node, dict[str, Sample]]]:
-        """Yield the subgroups among the rows of `columns`, each with what is tested in it, and by which metric.
+        """Yield the metric, the node and the tested samples of each subgroup among the rows of `columns`.
 
-        That is the subgroup itself, by an empty name, and its strata, such as ``department: A``; or each of its labels.
+        Samples are the subgroup itself, under an empty name, and its strata, such as ``department: A``; or its labels.
         """
         metric, nodes = self.metrics_[name], self.nodes(name)
         metric = metric.label_metric if self._is_discovery else metric
@@ -392,7 +392,7 @@ class Investigation(BaseEstimator):
             yield metric, node, samples
 
     def _known(self, columns: People, metric: Metric | None) -> People:
-        """Return the columns that a metric needs: with values, of a sample, if counts and sums are not enough."""
+        """Return the columns for a metric; if counts and sums are not enough, those of a sample, with values."""
         if metric is not None and metric.by_sums:
             return columns
         known = columns.in_memory(self._columns)
@@ -400,7 +400,7 @@ class Investigation(BaseEstimator):
         return known
 
     def _warnings(self) -> list[str]:
-        """Return one line that says which columns of numbers were taken as categories, if there are any."""
+        """Return warnings about columns of numbers taken as categories, and about sampling."""
         taken = [f"{name} ({text})" for name, text in self.source_.warnings.items() if name in self._columns]
         words = f"Taken as categories: {', '.join(taken)}; DataSource(..., numbers=[...]) keeps numbers."
         words = [words] if taken else []
@@ -459,14 +459,14 @@ class Investigation(BaseEstimator):
 def investigate(
     source: DataSource, investigations: Investigation | Sequence[Investigation], *, exact: bool = True
 ) -> AssociationReport:
-    """Find subgroups in the training set, test them on an unused test set, and report what is left.
+    """Find subgroups in the training set, test them on an unused test set, and report the results.
 
     Parameters
     ----------
     source : DataSource
     investigations : Investigation or list of Investigation
-        Several share the test set, and the correction for testing many hypotheses (of p-values not as published).
-        Fitted are clones of them.
+        Several share the test set and the correction for multiple testing (not that of p-values as published). Clones
+        of them are fitted.
     exact : bool
         As for `Investigation.test`.
 
@@ -529,7 +529,7 @@ def prediction_error(prediction: Column, truth: Column) -> Column:
 
 
 def _label(column: Column) -> Column:
-    """Return zeros and ones as codes of both, even if one does not occur, anything else as it is."""
+    """Return zeros and ones as a column of both categories, even if one does not occur; other columns unchanged."""
     if column.is_categorical and set(column.categories) <= {"0", "1"}:
         codes = np.array(column.categories, dtype=np.intp)
         values = None if column.values is None else codes[column.values]
@@ -540,9 +540,9 @@ def _label(column: Column) -> Column:
 
 
 def _warnings_of_permutations(family: list[Investigation], significance: float) -> list[str]:
-    """Return a line if no p-value by permutations could be small enough after Holm's correction over a family."""
+    """Return a warning if no permutation p-value could be small enough after Holm's correction over a family."""
     trees = [(one, name) for one in family if one.explanatory_ for name in one.metrics_]
-    # Holm's factor is at least the number of subgroups, also after strata.
+    # Holm's factor of the smallest is at least the number of subgroups, even if all strata come before it.
     n_tests = sum(len(one.nodes(name)) for one, name in trees if isinstance(one.metrics_[name], TableMetric))
     smallest = n_tests / (1 + RESAMPLES)
     if smallest <= significance:
@@ -552,7 +552,7 @@ def _warnings_of_permutations(family: list[Investigation], significance: float) 
 
 
 def _row(metric: Metric, sample: Sample, test) -> dict:
-    """Return the test of one hypothesis: what the report has of it."""
+    """Return the test of one hypothesis as a row of the report."""
     interval = test(sample) if len(sample) else Interval(np.nan, np.nan, 1.0)
     is_counted = sample.output.is_categorical and sample.sensitive_features.is_categorical
     return {
@@ -568,7 +568,7 @@ def _row(metric: Metric, sample: Sample, test) -> dict:
 
 
 def _varies(column: Column, columns: People) -> bool:
-    """Whether a column has more than one value; a constant number of an engine has no thresholds."""
+    """Whether a column has more than one value; a constant numeric column of an engine has no thresholds."""
     if column.values is not None:
         return np.ptp(column.values) > 0
     if column.is_categorical:
@@ -577,7 +577,7 @@ def _varies(column: Column, columns: People) -> bool:
 
 
 def _that_say_the_same(others: list[Column], output: Column, table: Table) -> list[str]:
-    """Return the names of those columns that the output determines, and which determine it."""
+    """Return the names of the columns that are equivalent to the output: each determines the other."""
     values = output.values
     coded = [each for each in others if each.is_categorical and output.is_categorical]
     found = (

@@ -1,4 +1,4 @@
-"""FairTest of a case: in which subgroups a group is decided otherwise, or wrongly, more often."""
+"""FairTest of a case: subgroups in which decisions, or errors, are associated with sensitive features."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,36 +22,36 @@ from fairlab.statistics import correlation_bounds, correlation_p_value, smallest
 
 LEAST_TESTED = 20  # people in a group
 LEAST_LEAF, MOST_LEAF = 30, 100  # people in a subgroup in training, by the size of the table
-MOST_TRAINED = 100_000  # people that subgroups are looked for among
-MOST_SUBGROUPS, MAX_DEPTH = 5, 3  # that are reported of each association, and conditions of each
+MOST_TRAINED = 100_000  # people among whom subgroups are sought
+MOST_SUBGROUPS, MAX_DEPTH = 5, 3  # reported for each association, and conditions of each subgroup
 MAX_BINS = 10
 RATES = {"favourable": "selection rate", "error": "error rate"}
-# What an effect calls an outcome.
+# Names of outcomes in effects.
 NAMES = {"favourable": "decision", "model's number": "prediction", "error of the model's number": "absolute error"}
 
 
 class _Question(NamedTuple):
-    """An association to look for: the people whom it concerns, as rows of the table, with their groups and outcomes."""
+    """An association to look for: the rows of the table that it concerns, with their groups and outcomes."""
 
     rows: np.ndarray
     sample: Sample
     metric: Metric
-    effect: str = ""  # of a correlation
-    groups: tuple[str, ...] = ()  # that it compares
+    effect: str = ""  # name of a correlation
+    groups: tuple[str, ...] = ()  # the two that it compares
 
 
 class FairTest(Method):
-    """Looks for subgroups where sensitive features go with the model's decisions, or with its errors.
+    """Looks for subgroups where sensitive features are associated with the model's decisions or errors.
 
-    A guided tree (section 4.3) finds them in one half of the table (at most 100,000 people), and the other half, which
-    had no part in that, tests them. The subgroups with the strongest associations in training are reported whatever the
-    test says, so that each interval and p-value is valid on its own. The effect is the difference of a rate between two
-    groups; of several, the tree goes by mutual information, and the effect is that of the group which differs most from
-    the others in training. Of a regression the effect is the correlation with the sensitive number or with being in a
-    group, among everyone and in subgroups. Errors are of people whose true label is known.
+    A guided tree (section 4.3) finds them in one half of the table (at most 100,000 people), and they are tested in the
+    other half. The subgroups with the strongest associations in training are reported whatever the test result, so that
+    each interval and p-value is valid on its own. The effect is the difference of a rate between two groups. With more
+    groups, the tree uses mutual information, and the effect compares the group that differs most from the others in
+    training with these. For a regression, the effect is the correlation with the sensitive number or with membership in
+    a group, among everyone and in subgroups. Errors are tested among people whose true label is known.
 
-    The evidence of a finding is the people that it rests on, by their row labels, with the decision or the error
-    as first column.
+    The evidence of a finding is the table of the tested people, by row label, with the decision or the error as first
+    column.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class FairTest(Method):
     )
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
-        """Yield correlations among everyone, and what is found in subgroups."""
+        """Yield correlations among everyone, and the findings in subgroups."""
         case, n = examination.case, len(examination.case.table)
         if n < 2 * LEAST_TESTED:
             examination.skip(f"FairTest needs {2 * LEAST_TESTED} people, there are {n}.")
@@ -100,11 +100,11 @@ class FairTest(Method):
 
 
 def _subgroup_columns(examination) -> list[Column]:
-    """Return the columns that subgroups can be made of, whole; wide numbers with missing values in groups."""
+    """Return the complete columns that can define subgroups; wide numbers with missing values are grouped."""
     columns = []
     for name, values in examination.case.table.items():
         column, in_words = None if _goes_by_levels(values) else encode(values), examination.case.named(name)
-        if column is None or (in_words and column.is_categorical):  # few dates are categories, called by their words
+        if column is None or (in_words and column.is_categorical):  # a few dates: formatted categories
             groups = Feature.groups(name, values)
             column = encode(groups.categories(values, groups.named(in_words)))
         if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
@@ -118,7 +118,7 @@ def _subgroup_columns(examination) -> list[Column]:
 
 
 def _goes_by_levels(values: pd.Series) -> bool:
-    """Whether a column is of fractions or wide numbers, some missing, of missing values only, or of numbers as text."""
+    """Whether a column holds fractions or wide numbers, some missing, only missing values, or numbers as text."""
     known = values.dropna()
     if pd.api.types.is_numeric_dtype(values):
         is_continuous = values.nunique() > MAX_GROUP_VALUES or (known.to_numpy(dtype=float) % 1).any()
@@ -189,7 +189,7 @@ def _answers(examination, level, question: _Question, columns, train_rows, test_
 
 
 def _correlation(case, level, question: _Question, members, where) -> Finding:
-    """Return the test of some people, given by their places in the question's sample."""
+    """Return the finding on some people, given by their positions in the question's sample."""
     sample = question.sample.take(members)
     values = sample.sensitive_features.values, sample.output.values
     low, high, p_value = correlation_bounds(*values, confidence_level=level)
@@ -252,7 +252,7 @@ def _counts(table: np.ndarray, code: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distance(hits: np.ndarray, totals: np.ndarray) -> float:
-    """Return how far two rates are apart, in units of the error that the sizes of the groups bring."""
+    """Return the distance between two rates, scaled by the sizes of the groups; -1 if a group is empty."""
     if min(totals) == 0:
         return -1.0
     return float(abs(hits[0] / totals[0] - hits[1] / totals[1]) * np.sqrt(totals.prod() / totals.sum()))

@@ -1,8 +1,8 @@
 """Association metrics (table 1): mutual information, difference, ratio, correlation, and the regression of labels.
 
 Given an explanatory attribute, every metric is the mean over its strata, weighted by numbers of people (sections 4.2
-and 4.6). Rates are compared in strata with people of both groups; the others count in published variants only. Derive
-your own metric from `Metric`.
+and 4.6). Rates are compared only in strata with people of both groups; published variants include the other strata.
+Derive your own metric from `Metric`.
 """
 
 from abc import ABC, abstractmethod
@@ -44,7 +44,7 @@ from fairlab.statistics import (
 )
 
 LATER_SMOOTHING = 5  # of the authors' later code
-# By what a metric needs, which columns suit it.
+# Whether a column suits a metric, by what the metric needs.
 SUITS = {
     "categories": lambda column: column.is_categorical,
     "two categories": lambda column: column.is_binary,
@@ -54,7 +54,7 @@ SUITS = {
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval of an association, and the p-value of having none; numbers, or arrays of one shape.
+    """A confidence interval of an association, and the p-value of no association; numbers, or arrays of one shape.
 
     Examples
     --------
@@ -71,9 +71,9 @@ class Interval:
 class Metric(ABC):
     """Strength of the association between a sensitive feature and an output.
 
-    A metric of your own needs a `name` and `approximate`; `exact` if it has better methods for small samples, `effect`
-    if no association is not 0, and `needs` if it is not for every kind of column. Only metrics derived from
-    `AdditiveMetric` can hold an explanatory attribute fixed.
+    A metric of your own needs a `name` and `approximate`. Define `exact` for better methods in small samples, `effect`
+    if no association is not at 0, and `needs` if the metric does not suit every kind of column. Only metrics derived
+    from `AdditiveMetric` can hold an explanatory attribute fixed.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Metric(ABC):
 
     name: str
     needs = ""  # a key of `SUITS`, or nothing for any columns
-    by_sums = False  # whether trees and tests need no people but counts, and sums over them
+    by_sums = False  # whether counts and sums are enough for trees and tests
 
     def name_given(self, explanatory: str | None) -> str:
         """Return the name, which says whether an explanatory attribute is held fixed."""
@@ -99,7 +99,7 @@ class Metric(ABC):
         return self.approximate(sample, confidence_level=confidence_level)
 
     def effect(self, interval: Interval) -> Any:
-        """Return the strength that an interval proves: its distance from 0, which is 0 if it holds 0."""
+        """Return the strength that an interval proves: its distance from 0, which is 0 if the interval contains 0."""
         return np.maximum(np.maximum(interval.low, -np.asarray(interval.high)), 0.0)
 
     def check(self, sample: Sample) -> None:
@@ -116,12 +116,12 @@ class Metric(ABC):
     def children(
         self, sample: Sample, groups: np.ndarray, n_groups: int, *, ordered: bool, confidence_level: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return all subpopulations that splits of a sample by one attribute would make.
+        """Return effects and sizes of all subpopulations that splits of a sample by one attribute would make.
 
         Parameters
         ----------
         groups : ndarray of shape (n_rows,)
-            Number of the group that each row is in, from 0.
+            Number of each row's group, from 0.
         ordered : bool
             Whether the groups are intervals of a continuous attribute. Then each of the ``n_groups - 1`` cuts makes two
             children and arrays have shape (n_groups - 1, 2); else each group is a child, and they have shape
@@ -134,7 +134,7 @@ class Metric(ABC):
         size : ndarray of int
             Number of people in each.
         smallest_stratum : ndarray of int
-            Number of people in the smallest stratum that occurs in each; the size, for a metric without strata.
+            Number of people in the smallest non-empty stratum of each; the size, for a metric without strata.
         """
         if ordered:
             members = [side for cut in range(n_groups - 1) for side in (groups <= cut, groups > cut)]
@@ -150,9 +150,9 @@ class Metric(ABC):
 
 
 class AdditiveMetric(Metric):
-    """A metric of counts or sums: those of a union are the sum of its parts', so that all children come at once.
+    """A metric of counts or sums, which add up over parts, so that all children are computed at once.
 
-    Before their own axes, statistics have one of strata: of the explanatory attribute's categories, or of everybody.
+    Statistics have an axis of strata before their own axes: the explanatory attribute's categories, or one stratum.
 
     Attributes
     ----------
@@ -169,14 +169,14 @@ class AdditiveMetric(Metric):
 
     @abstractmethod
     def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return the intervals that trees are grown by, and p-values, of each stratum."""
+        """Return the intervals and p-values of each stratum that are used to grow trees."""
 
     @abstractmethod
     def size(self, statistics: np.ndarray) -> np.ndarray:
         """Return the number of people in each stratum."""
 
     def weight(self, statistics: np.ndarray) -> np.ndarray:
-        """Return how much each stratum counts in the mean: as many people as it has."""
+        """Return the weight of each stratum in the mean: its number of people."""
         return self.size(statistics)
 
     def training_effect(self, statistics: np.ndarray, *, confidence_level: float) -> np.ndarray:
@@ -190,16 +190,16 @@ class AdditiveMetric(Metric):
         return Interval(_mean(parts.low, sizes), _mean(parts.high, sizes), p_value)
 
     def keys(self, sample: Sample, table: Table) -> tuple[Key | Sums, ...]:
-        """Return what the people of a sample are counted by in a table; `by_sums`, also what is summed."""
+        """Return the keys by which a table counts the people of a sample, and the sums it takes, if there are any."""
         sides = (sample.explanatory, sample.sensitive_features, sample.output)
         return tuple(each.key for each in sides if each is not None)
 
     def from_counts(self, counted: np.ndarray) -> np.ndarray:
-        """Return statistics, of shape (..., n_strata, ...), from what was counted by `keys`."""
+        """Return statistics, of shape (..., n_strata, ...), from the counts or sums by `keys`."""
         return counted
 
     def completed(self, sample: Sample, table: Table, keys: tuple, parts: list, counted: list) -> list[np.ndarray]:
-        """Return what a test needs to know of the people of each part, from what was counted of them by keys."""
+        """Return the statistics that a test needs of each part, from the counts or sums of its people by keys."""
         return counted
 
     def of_all(self, sample: Sample) -> np.ndarray:
@@ -207,7 +207,7 @@ class AdditiveMetric(Metric):
         return self.statistics(sample, np.zeros(len(sample), dtype=np.intp), 1)[0]
 
     def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
-        """Return the interval and p-value that trees are grown by."""
+        """Return the interval and p-value that are used to grow trees."""
         statistics = self.of_all(sample)
         return self.over_strata(self.interval(statistics, confidence_level=confidence_level), statistics)
 
@@ -217,7 +217,7 @@ class AdditiveMetric(Metric):
         return self.children_of(statistics, ordered=ordered, confidence_level=confidence_level)
 
     def children_of(self, statistics: np.ndarray, *, ordered: bool, confidence_level: float) -> tuple:
-        """Return what `children` does, from statistics of groups, of shape (n_groups, n_strata, ...)."""
+        """Return the result of `children` from statistics of groups, of shape (n_groups, n_strata, ...)."""
         if ordered:
             left = statistics.cumsum(axis=0)
             statistics = np.stack([left[:-1], left[-1] - left[:-1]], axis=1)
@@ -237,7 +237,7 @@ class TableMetric(AdditiveMetric):
 
     @abstractmethod
     def sound(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return intervals that hold the truth at their rate, and p-values, over the leading axes of `tables`."""
+        """Return intervals with the stated coverage, and p-values, over the leading axes of `tables`."""
 
     @abstractmethod
     def exact_table(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
@@ -270,23 +270,23 @@ class TableMetric(AdditiveMetric):
         return float(self.estimate_given(tables[tables.any(axis=(-2, -1))]))
 
     def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return the means of the strata's bounds, and twice that of their p-values, which alone is none."""
+        """Return the means of the strata's bounds, and twice their mean p-value, as the mean alone is not a p-value."""
         means = self.over_strata(self.sound(tables, confidence_level=confidence_level), tables)
         return means if tables.shape[-3] == 1 else replace(means, p_value=np.minimum(2 * means.p_value, 1))
 
     def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
-        """Return the interval and p-value of one sample; as published, those that trees are grown by."""
+        """Return the interval and p-value of one sample; as published, those used to grow trees."""
         if self.variant == PUBLISHED:
             return super().approximate(sample, confidence_level=confidence_level)
         means = self.sound_given(self.of_all(sample), confidence_level=confidence_level)
         return self.as_tested(means, confidence_level=confidence_level)
 
     def as_tested(self, interval: Interval, *, confidence_level: float) -> Interval:
-        """Return an interval that agrees with its p-value, where both of them together decide what is held."""
+        """Return the interval, changed to agree with its p-value if the metric needs that."""
         return interval
 
     def exact(self, sample: Sample, *, confidence_level: float, rng: np.random.Generator) -> Interval:
-        """Test as the notes of each metric say.
+        """Test as described in the notes of each metric.
 
         Given an explanatory attribute, shuffle the output within strata for the p-value; as published, bootstrap
         within strata for the interval.
@@ -315,16 +315,16 @@ class NMI(TableMetric):
     Parameters
     ----------
     variant : {"sound", "published"}
-        Whose intervals. "sound": see `fairlab.statistics.information_bounds`; the lower bound is 0 where the
-        data cannot tell an association from none. "published": the authors' code adds one to every cell, takes
-        intervals in training from the non-centrality of the G statistic, and bootstraps those of tests, which never
-        hold 0.
+        Which intervals to use. "sound": see `fairlab.statistics.information_bounds`; the lower bound is 0 where the
+        data cannot distinguish an association from none. "published": the authors' code adds one to every cell, takes
+        training intervals from the non-centrality of the G statistic, and bootstraps test intervals, which never
+        contain 0.
 
     Notes
     -----
-    P-values of up to 1,000 people are from Monte Carlo tables, unless "sound" with two groups and two outputs: exact.
-    Those of more people are from the G test, "sound" ones from Pearson's, and only where chance would put five people
-    into every cell, of two groups and two outputs a hundred.
+    Up to 1,000 people, p-values are from Monte Carlo tables; "sound" ones of two groups and two outputs are exact. With
+    more people, published p-values are from the G test. "sound" ones are from Pearson's test if every cell has an
+    expected count of 5 (of 100, for two groups and two outputs), else as with fewer people.
 
     Examples
     --------
@@ -345,8 +345,7 @@ class NMI(TableMetric):
     def estimate(self, tables: np.ndarray) -> np.ndarray:
         """Return the normalised mutual information, from 0 to 1.
 
-        It is that of the table less what chance alone adds; as published, that of the table with one added to every
-        cell.
+        The contribution of chance alone is subtracted; as published, one is added to every cell instead.
         """
         if self.variant == SOUND:
             return information_share(tables)
@@ -354,13 +353,13 @@ class NMI(TableMetric):
         return np.maximum(rows + columns - joint, 0) / np.minimum(rows, columns)
 
     def sound(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return intervals that hold 0 where chance explains the table, and p-values of Pearson's test."""
+        """Return intervals that contain 0 where chance explains the table, and p-values of Pearson's test."""
         return Interval(*information_bounds(statistics, confidence_level=confidence_level))
 
     def as_tested(self, interval: Interval, *, confidence_level: float) -> Interval:
         """Return the interval with a lower bound of 0 unless the p-value is small.
 
-        The mean of the strata's lower bounds is above 0 as soon as one of them is, which by chance is so the more often
+        The mean of the strata's lower bounds is above 0 as soon as one of them is, which happens by chance more often
         the more strata there are.
         """
         return replace(interval, low=interval.low * (interval.p_value <= 1 - confidence_level))
@@ -377,7 +376,7 @@ class NMI(TableMetric):
         return _mean(self._lower_bound(statistics, *g_test(statistics), confidence_level), self.size(statistics))
 
     def _lower_bound(self, tables, g, df, p_value, confidence_level) -> np.ndarray:
-        """Return the lower bound, from the G test; 0 where it is not significant, without a search for one."""
+        """Return the lower bound from the G test; where the test is not significant, 0, without computing the bound."""
         g, significant = np.asarray(g), p_value <= 1 - confidence_level
         low = np.zeros(g.shape)
         freedom = np.maximum(df, 1)[significant]
@@ -397,7 +396,7 @@ class NMI(TableMetric):
 
 
 class RateMetric(TableMetric):
-    """A comparison of the rates of the second output value in two groups; `smoothing` and `variant` as below.
+    """A comparison of the rates of the second output value in two groups; see `Difference` for the parameters.
 
     Attributes
     ----------
@@ -427,7 +426,7 @@ class RateMetric(TableMetric):
         self.variant = SOUND if smoothing is None else PUBLISHED
 
     def estimate(self, tables: np.ndarray) -> np.ndarray:
-        """Return the comparisons of rates; those of no association where they are undefined."""
+        """Return the comparisons of rates; where undefined, the value of no association."""
         hits, totals = self._counts(tables, 0)
         with np.errstate(invalid="ignore", divide="ignore"):
             rates = hits / totals
@@ -435,9 +434,9 @@ class RateMetric(TableMetric):
         return np.where(np.isnan(value), self.no_association, value)
 
     def weight(self, statistics: np.ndarray) -> np.ndarray:
-        """Return numbers of people; unless as published, 0 of strata without a group, in which nothing is compared.
+        """Return numbers of people; unless as published, 0 for strata that lack a group, as they compare nothing.
 
-        Counted as no association they would make the mean smaller than what it is of.
+        Counted as no association, such strata would bias the mean towards it.
         """
         sizes = self.size(statistics)
         return sizes if self.variant == PUBLISHED else sizes * statistics.any(axis=-1).all(axis=-1)
@@ -447,12 +446,12 @@ class RateMetric(TableMetric):
         return np.where(self.weight(tables).any(axis=-1), super().estimate_given(tables), self.no_association)
 
     def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return the means of the strata's bounds; nothing bounds them where no stratum has both groups."""
+        """Return the means of the strata's bounds; the whole range where no stratum has both groups."""
         means, known = super().sound_given(tables, confidence_level=confidence_level), self.weight(tables).any(axis=-1)
         return replace(means, low=np.where(known, means.low, self.least), high=np.where(known, means.high, self.most))
 
     def sound(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return intervals that are sound in small groups, too, and p-values of the two-sided z-test of equal rates."""
+        """Return intervals that are valid in small groups, too, and p-values of the two-sided z-test of equal rates."""
         hits, totals = self._counts(tables, 0)
         return Interval(*self.bounds(hits, totals, confidence_level=confidence_level), _pooled_test(tables))
 
@@ -465,7 +464,7 @@ class RateMetric(TableMetric):
             margin = _quantile(confidence_level) * error
             ends = [np.clip(self.from_normal(end), self.least, self.most) for end in (value - margin, value + margin)]
         empty = _has_empty_line(statistics)
-        unbounded = ~np.isfinite(error)  # without smoothing, a ratio with a group without a single hit
+        unbounded = ~np.isfinite(error)  # a ratio without smoothing, if a group has no hits
         low, high = (
             np.where(empty, unknown, np.where(unbounded, limit, end))
             for unknown, limit, end in zip(self.unknown, (self.least, self.most), ends, strict=True)
@@ -473,7 +472,7 @@ class RateMetric(TableMetric):
         return Interval(low, high, np.where(empty | unbounded, 1.0, p_value))
 
     def exact_table(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
-        """Test by Fisher's exact test; as published, by Monte Carlo and bootstrap, of over 1,000 people by theory."""
+        """Test by Fisher's exact test; as published, by Monte Carlo and bootstrap, or above 1,000 people by theory."""
         if self.variant == SOUND:
             theory = self.sound(table, confidence_level=confidence_level)
             return replace(theory, p_value=float(fisher_exact(table).pvalue))
@@ -483,24 +482,24 @@ class RateMetric(TableMetric):
         return Interval(*_bootstrapped(table, rng, self.estimate, confidence_level), p_value)
 
     def _counts(self, tables, smoothing):
-        """Return numbers of people with the second output value, and of all, in each group.
+        """Return the numbers of people with the second output value, and of all people, in each group.
 
-        `smoothing` is added to every cell unless the metric has one of its own: in training always something, so that
-        small groups do not split off by chance.
+        `smoothing` is added to every cell unless the metric has its own. In training the default is 5, so that small
+        groups do not split off by chance.
         """
         smoothed = tables + (smoothing if self.smoothing is None else self.smoothing)
         return smoothed[..., 1], smoothed.sum(axis=-1)
 
 
 class Difference(RateMetric):
-    """Difference of the rates of the second output value: in the first group minus in the second, from -1 to 1.
+    """Rate of the second output value in the first group minus that in the second, from -1 to 1.
 
     Parameters
     ----------
     smoothing : float or None
-        None: nothing is added to the counts, and intervals hold the truth at their rate in small groups, too; see
-        `fairlab.statistics.difference_bounds`. A number is added to every cell, and intervals are the authors'
-        normal ones and bootstraps: 5 in their later code, 0 behind the paper's figures 4 and 9.
+        None: nothing is added to the counts of tests, and intervals have the stated coverage in small groups, too;
+        see `fairlab.statistics.difference_bounds`. A number is added to every cell, and intervals are the authors'
+        normal ones and bootstraps: they add 5 in their later code, 0 for the paper's figures 4 and 9.
     variant : {"sound", "published"}
         "published" is short for a smoothing of 5.
 
@@ -532,9 +531,9 @@ class Difference(RateMetric):
         return rates[..., 0] - rates[..., 1], np.sqrt((rates * (1 - rates) / totals).sum(axis=-1))
 
     def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return the weighted mean of the strata's differences with the root of their squared margins added.
+        """Return the weighted mean of the strata's differences, with the root of their summed squared margins.
 
-        Of many strata of a few people each, margins are on one side by chance; they are at least the normal ones.
+        With many strata of a few people each, margins may be one-sided by chance, so they are at least the normal ones.
         """
         means = super().sound_given(tables, confidence_level=confidence_level)
         sizes, middle = self.weight(tables), self.estimate(tables)
@@ -551,10 +550,10 @@ class Difference(RateMetric):
         return Interval(np.where(known, low, means.low), np.where(known, high, means.high), means.p_value)
 
     def _variance(self, tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the estimated variance of the weighted mean; people who are alone are taken to have their mean rate.
+        """Return the estimated variance of the weighted mean; groups of one person get their mean rate.
 
-        The variance of a single outcome cannot be seen. As it is concave in the rate, that of the mean is an upper
-        bound of the mean variance.
+        A single outcome gives no estimate of its variance. The variance is concave in the rate, so that its value at
+        the mean rate is an upper bound of the mean variance.
         """
         hits, totals = self._counts(tables, 0)
         squares, rates, alone = weights[..., None] ** 2, hits / np.maximum(totals, 1), totals == 1
@@ -571,9 +570,9 @@ class Ratio(RateMetric):
     Parameters
     ----------
     smoothing : float or None
-        None: nothing is added to the counts, and intervals hold the truth at their rate in small groups, too; see
-        `fairlab.statistics.ratio_bounds`. A number is added to every cell, and intervals are the authors'
-        normal ones and bootstraps: 5 in their later code, 0 behind the paper's figures 4 and 9.
+        None: nothing is added to the counts of tests, and intervals have the stated coverage in small groups, too;
+        see `fairlab.statistics.ratio_bounds`. A number is added to every cell, and intervals are the authors'
+        normal ones and bootstraps: they add 5 in their later code, 0 for the paper's figures 4 and 9.
     variant : {"sound", "published"}
         "published" is short for a smoothing of 5.
 
@@ -620,9 +619,9 @@ class Correlation(AdditiveMetric):
     Parameters
     ----------
     variant : {"sound", "published"}
-        Whose intervals and p-values. "sound": those of `fairlab.statistics.correlation_bounds`, which need no
-        normal distribution; Fisher's z is for comparing splits in training only. "published": Fisher's z above
-        1,000 people; up to 1,000, tests shuffle the output and bootstrap pairs.
+        Which intervals and p-values to use. "sound": those of `fairlab.statistics.correlation_bounds`, which assume no
+        normal distribution; Fisher's z only compares splits in training. "published": Fisher's z above 1,000 people; up
+        to 1,000, tests shuffle the output and bootstrap pairs.
 
     Examples
     --------
@@ -643,7 +642,7 @@ class Correlation(AdditiveMetric):
         return self.variant == SOUND
 
     def keys(self, sample: Sample, table: Table) -> tuple[Key | Sums, ...]:
-        """Return what people are counted by if both attributes have two categories, else what is summed."""
+        """Return the keys to count by if both attributes have two categories, else the sums to take."""
         sides = (sample.sensitive_features, sample.output)
         if all(side.is_categorical for side in sides):
             return super().keys(sample, table)
@@ -659,7 +658,7 @@ class Correlation(AdditiveMetric):
         return np.stack([n, x, y, x, y, counted[..., 1, 1]], axis=-1).astype(float)
 
     def completed(self, sample: Sample, table: Table, keys: tuple, parts: list, counted: list) -> list[np.ndarray]:
-        """Return the statistics of numbers, and means of squared influences and of their squares, in a second pass."""
+        """Return, for numbers, statistics with means of squared influences and of their squares, from a second pass."""
         products, given = keys[-1], sample.explanatory
         if not isinstance(products, Products):
             return counted
@@ -744,14 +743,14 @@ class Correlation(AdditiveMetric):
 class Regression(Metric):
     """Logistic regression of a binary sensitive feature on many labels, each with two values.
 
-    It is for finding contexts and labels in training; a test compares each of the labels found by `label_metric`.
+    It finds contexts and labels in training; a test compares each of these labels by `label_metric`.
 
     Parameters
     ----------
     top_k : int
         How many labels to keep in each context; the association is the mean of their effects.
     label_metric : Metric
-        Of one label in the test.
+        Metric of one label in the test.
 
     Notes
     -----
@@ -801,11 +800,11 @@ class Regression(Metric):
 
 
 def _mean(values, sizes):
-    """Return means over strata, the last axis, weighted by their sizes; the values themselves of a single one."""
+    """Return means over strata, the last axis, weighted by their sizes; for a single stratum, its values."""
     if sizes.shape[-1] == 1:
         return values[..., 0]
     weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
-    with np.errstate(invalid="ignore"):  # a ratio without bound, of nobody
+    with np.errstate(invalid="ignore"):  # the infinite bound of a ratio without people
         return np.where(weights > 0, weights * values, 0).sum(axis=-1)
 
 
@@ -814,7 +813,7 @@ def _bootstrapped(tables, rng, estimate, confidence_level) -> tuple[float, float
 
 
 def _scale(tables):
-    """Return what the G statistic of tables is divided by for NMI, with one added to every cell."""
+    """Return the divisor that turns the G statistic of tables into NMI, with one added to every cell."""
     smoothed = tables + 1
     rows, columns, _ = entropies(smoothed)
     return 2 * smoothed.sum(axis=(-2, -1)) * np.minimum(rows, columns)
@@ -851,18 +850,18 @@ def _stouffer(parts, weights):
 
 
 def _correlation(statistics: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return whether correlations are known, what they are, else 0, and sums of squares around the means of x and y."""
+    """Return whether correlations are defined, their values or 0, and sums of squares around the means of x and y."""
     n, x, y, xx, yy, xy = np.moveaxis(statistics[..., :6], -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         of_x, of_y = xx - x * x / n, yy - y * y / n
-        # Sums of squares leave a rest of rounding where a group holds one value.
+        # Sums of squares leave a rounding error where a group has a single value.
         known = (n > 3) & (of_x > 1e-12 * xx) & (of_y > 1e-12 * yy)
         r = np.where(known, (xy - x * y / n) / np.sqrt(np.where(known, of_x * of_y, 1)), 0)
     return known, r, of_x, of_y
 
 
 def _middle(column: Column, table: Table) -> tuple[float, float]:
-    """Return a middle of numbers, and a power of 2 by which the distance of any from it becomes at most 1."""
+    """Return a middle of the numbers, and a power of 2 that scales their distances from it to at most 1."""
     if column.is_categorical:
         return 0.5, 2.0
     low, high = table.span(column.key)
@@ -871,7 +870,7 @@ def _middle(column: Column, table: Table) -> tuple[float, float]:
 
 
 def _standards(statistics: np.ndarray, middles: tuple[float, ...]) -> list[np.ndarray]:
-    """Return means of x and y, each with one over its standard deviation, and correlations; known ones matter only."""
+    """Return the means and inverse standard deviations of x and y, and correlations; only defined ones matter."""
     known, r, *squares = _correlation(statistics)
     n, x, y = np.moveaxis(statistics[..., :3], -1, 0)
     found = []
@@ -882,7 +881,7 @@ def _standards(statistics: np.ndarray, middles: tuple[float, ...]) -> list[np.nd
 
 
 def _moments(metric: Correlation, table: np.ndarray) -> tuple[int, float, float, float]:
-    """Return what `correlation_bounds_by_sums` takes, of sums or of the counts of two categories by two."""
+    """Return the arguments of `correlation_bounds_by_sums`, from sums or from a 2 x 2 table of counts."""
     statistics = table
     if table.ndim == 2:
         statistics = metric.from_counts(table)

@@ -1,9 +1,9 @@
-"""Rates by group: how often the people of each are selected, and how often rightly; by sensitive feature and by two.
+"""Rates by group: selection rates, error rates and predictive values, by one sensitive feature and by two.
 
-Of people with weights, or of several decisions of one person, rates are known as exactly as from some number of
-independent people, the effective one (Korn and Graubard 1998, "Confidence intervals for proportions with small expected
-number of positive counts estimated from survey data"): the variance of the rate is linearised, persons are its units.
-It is at least that of decisions which are as alike within persons, and as much of them by weight, as in all groups.
+With weights, or several decisions of one person, a rate is as precise as one from an effective number of independent
+people (Korn and Graubard 1998, "Confidence intervals for proportions with small expected number of positive counts
+estimated from survey data"): the variance of the rate is linearised, with persons as units. It is at least the variance
+if decisions were as correlated within persons, and the weights inflated it as much, as in all groups together.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,7 +36,7 @@ RATES = {
 }
 MEAN = "mean"  # of outcomes that are numbers, in place of a rate
 TESTED = ("selection rate", "true positive rate", "false positive rate")
-# Kinds of decisions that a count is of: of eight, by whether there is a true label, it is favourable, the decision is.
+# Decisions in each count, by kind: 4 if there is a true label, plus 2 if it is favourable, plus 1 if the decision is.
 KNOWN, TRUE, SELECTED = (np.arange(8) & bit > 0 for bit in (4, 2, 1))
 KINDS = {
     "people": np.ones(8, dtype=bool),
@@ -52,24 +52,24 @@ KINDS = {
     "labelled selected": KNOWN & SELECTED,
     "labelled not selected": KNOWN & ~SELECTED,
 }
-# Sums over the people of a group that the effective number follows from: of weights w, and of those of hits h, by unit.
+# Sums over the units of a group, of weights w and of the weights of hits h, that give its effective number of people.
 SUMS = ("h", "w", "squares", "hit squares", "hh", "hw", "ww", "unlike", "more", "units")
-SQUARES = ("h", "w", "hh", "hw", "ww")  # those of them that the variance of a mean follows from
-LEAST_SKEWED = 100  # people by squared skewness from which Welch's test holds at the levels of many tests, too
-LEAST_FOR_MEANS = 10  # the same for bootstrap samples at 95%, by simulation: of fewer, intervals may be too short
-ALWAYS_ENOUGH = 100_000  # people for whom it is taken to hold, however skewed
-_COUNTS: WeakKeyDictionary = WeakKeyDictionary()  # of each case: the audit's tests and its tables go by the same
-LEVEL = 0.999  # at which the spread of few persons makes intervals wider
+SQUARES = ("h", "w", "hh", "hw", "ww")  # the sums that give the variance of a mean
+LEAST_SKEWED = 100  # people per squared skewness that Welch's test needs at the low levels of many tests
+LEAST_FOR_MEANS = 10  # the same for bootstrap intervals at 95%, by simulation; with fewer, they may be too short
+ALWAYS_ENOUGH = 100_000  # people, assumed to be enough for any skewness
+_COUNTS: WeakKeyDictionary = WeakKeyDictionary()  # of each case, shared by the audit's tests and tables
+LEVEL = 0.999  # of the t quantiles that make intervals of few persons wider
 
 
 def feature_sets(case: Case) -> list[tuple[str, ...]]:
-    """Return each sensitive feature and each two of them, whose groups are compared."""
+    """Return each sensitive feature, and each pair of them, whose groups are compared."""
     names = case.sensitive_features
     return [*((name,) for name in names), *combinations(names, 2)]
 
 
 def group_counts(case: Case, rates: Collection[str] = TESTED) -> pd.DataFrame:
-    """Return counts of people and decisions by group, of each sensitive feature and of each two of them.
+    """Return counts of people and decisions by group, for each sensitive feature and each pair of them.
 
     Returns
     -------
@@ -77,8 +77,8 @@ def group_counts(case: Case, rates: Collection[str] = TESTED) -> pd.DataFrame:
         Index ``sensitive_features`` ("sex", "sex and race") and ``group`` ("f, black"); columns ``people``,
         ``selected``, and of those with a true label ``labelled``, ``positives``, ``negatives``, ``true positives``,
         ``false positives``, ``true negatives``, ``false negatives``, ``errors``, ``labelled selected``, ``labelled not
-        selected``. With weights or several decisions of one person, also what `effective_counts` needs for `rates`; of
-        outcomes that are numbers ``people``, and how many different ones.
+        selected``. With weights or several decisions of one person, also the sums that `effective_counts` needs for
+        `rates`; for numeric outcomes ``people`` and, as ``mean: units``, the number of different persons.
     """
     known_counts = _COUNTS.setdefault(case, {})
     if (key := tuple(rates)) not in known_counts:
@@ -95,7 +95,7 @@ def _counted(case: Case, rates: Collection[str]) -> pd.DataFrame:
         kind = (4 * known + 2 * truth + decided).astype(np.int8)
         is_plain = case.weights is None and case.person is None
         units = {} if is_plain else {rate: _units(case, *(KINDS[name][kind] for name in RATES[rate])) for rate in rates}
-    first = None if case.person is None else np.unique(case.person, return_index=True)[1]  # decision of each person
+    first = None if case.person is None else np.unique(case.person, return_index=True)[1]  # first of each person
     parts = {}
     for features in feature_sets(case):
         codes, groups = group_codes(case, features)
@@ -115,26 +115,26 @@ def _counted(case: Case, rates: Collection[str]) -> pd.DataFrame:
 
 
 def _units(case: Case, hits: np.ndarray, among: np.ndarray) -> list[np.ndarray]:
-    """Return `SUMS` of each person, or of each decision where nobody has two."""
+    """Return `SUMS` for each person, or for each decision if nobody has two."""
     weights = 1.0 if case.weights is None else case.weights
     h, w = weights * hits, weights * among
     squares, hit_squares = w * w, h * h
     if case.person is not None:
-        present = np.unique(case.person, return_inverse=True)[1]  # of a sample some persons are not there
+        present = np.unique(case.person, return_inverse=True)[1]  # some persons are absent from a sample
         h, w, squares, hit_squares = (np.bincount(present, values) for values in (h, w, squares, hit_squares))
     unlike, more = (np.divide(of, w, out=np.zeros_like(h), where=w > 0) for of in (h * (w - h), w * w - squares))
     return [h, w, squares, hit_squares, h * h, h * w, w * w, unlike, more, w > 0]
 
 
 def _squares_as_in_all(sums: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return by group the squares of weights from which a rate's variance follows if all groups are alike in two ways.
+    """Return by group the squared weights that give a rate's variance if all groups share two parameters.
 
-    Those are how alike decisions of a person are within groups, from 0 to 1, and how much larger variances are than by
-    the weights, as where a sample was drawn by the outcome and hits are heavy. A group whose few persons with many
-    decisions, or whose few heavy people, have no hit would not show it by itself. How alike decisions are is estimated
-    by their sums by person and by how seldom two of a person differ (Fleiss and Cuzick 1979, "The reliability of
-    dichotomous judgments: unequal numbers of judges per subject"), which few persons, all decided alike, show as well;
-    the larger of both counts.
+    One is the correlation of a person's decisions within groups, from 0 to 1. The other is the ratio of variances to
+    those from the weights alone, as where a sample was drawn by outcome and hits have large weights. A single group
+    shows neither if its few persons with many decisions, or its few people with large weights, have no hit. The
+    correlation is the larger of two estimates: from sums by person, and from how seldom two decisions of a person
+    differ (Fleiss and Cuzick 1979, "The reliability of dichotomous judgments: unequal numbers of judges per subject"),
+    which works even if the few persons of a group are all decided alike.
     """
     h, w, squares, hit_squares, hh, hw, ww, unlike, more, _ = (sums[name] for name in SUMS)
     share = np.divide(h, w, out=np.zeros_like(h), where=w > 0)
@@ -150,14 +150,14 @@ def _squares_as_in_all(sums: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def effective_counts(counts, rate: str) -> tuple:
-    """Return how many hits among how many independent people would tell a rate as exactly as these decisions do.
+    """Return the numbers of hits and of independent people that would give a rate the precision of these decisions.
 
     Parameters
     ----------
     counts : DataFrame or Series
-        Of `group_counts`, or sums and differences of its rows.
+        Rows of `group_counts`, or sums and differences of them.
     rate : str
-        Of `RATES`.
+        A key of `RATES`.
     """
     if f"{rate}: w" not in counts:
         return tuple(counts[name] for name in RATES[rate])
@@ -181,14 +181,14 @@ class Gap:
     Attributes
     ----------
     estimate, error : float
-        With its standard error.
+        The difference and its standard error.
     n : int
-        Decisions that it rests on.
+        Number of decisions behind it.
     freedom : float
-        Degrees of freedom: people, or persons, of equal weight, less those that the error is estimated by.
+        Degrees of freedom: the effective number of people, or persons, less the estimated parameters.
     drawn : tuple of ndarray
-        Differences over their errors as chance makes them, sorted, in one way or several. What lies beyond an end is as
-        likely as by Student's t, or by one of these where it is likelier.
+        Simulated differences over their errors, sorted, one array for each kind of simulation. A tail has the largest
+        probability that Student's t or one of these gives it.
     """
 
     estimate: float
@@ -211,7 +211,7 @@ class Gap:
         return min(1.0, 2 * min(self._tail(end, side) for end, side in zip(ends, (1, -1), strict=True)))
 
     def _tail(self, end: float, side: int) -> float:
-        """Return the probability of what is beyond an end, below for side 1, above for side -1."""
+        """Return the probability beyond an end: below it for side 1, above it for side -1."""
         by_theory = found = float(stdtr(self.freedom, side * end))
         for drawn in self._from_side(side):
             n_beyond, n = np.searchsorted(drawn, side * end + ROUNDING, side="right"), len(drawn) + 1
@@ -220,7 +220,7 @@ class Gap:
         return found
 
     def _quantile(self, tail: float, side: int) -> float:
-        """Return the end beyond which a tail has a probability."""
+        """Return the end beyond which the probability is `tail`."""
         found = float(stdtrit(self.freedom, tail))
         for drawn in self._from_side(side):
             beyond = tail * (len(drawn) + 1)
@@ -229,16 +229,16 @@ class Gap:
         return side * found
 
     def _from_side(self, side: int) -> list[np.ndarray]:
-        """Return the draws in the order in which they come from below for side 1; for side -1, from above, negated."""
+        """Return the draws in ascending order; for side -1 negated."""
         return [each if side > 0 else -each[::-1] for each in self.drawn]
 
     def _furthest(self, drawn: np.ndarray) -> float:
-        """Return the probability beyond the furthest draw by Student's t, which may be too small for a number."""
+        """Return the probability beyond the furthest draw by Student's t, at least the smallest positive float."""
         return max(float(stdtr(self.freedom, drawn[0])), SMALLEST_FLOAT)
 
 
 def people_in_sums(case: Case) -> np.ndarray:
-    """Return what each person adds to `SQUARES` of a mean, shape (5, n_people)."""
+    """Return each person's contribution to `SQUARES` of a mean, shape (5, n_people)."""
     numbers = case.number()
     sums = dict(zip(SUMS, _units(case, numbers - numbers.mean(), np.ones(len(numbers))), strict=True))
     return np.stack([sums[name] for name in SQUARES])
@@ -252,12 +252,12 @@ def are_in(case: Case, features: Sequence[str], group: str) -> np.ndarray:
 
 
 def are_few(people: np.ndarray, n: int, times: float = LEAST_SKEWED) -> bool:
-    """Return whether so many people are too few for Student's t to be right of a mean of numbers as skewed as these.
+    """Return whether `n` people are too few for Student's t, given the skewness of these numbers.
 
-    Enough are 100 times the squared skewness of what each person adds to the mean, so that weights and persons count:
-    four times what Cochran asks for at 95% (1977, Sampling Techniques, 2.15), as the level of one of many tests is
-    lower; and at most `ALWAYS_ENOUGH`. The mean of fewer often comes out low together with its error, and Welch's test
-    finds too much.
+    Enough are 100 times the squared skewness of each person's contribution to the mean (so that weights and several
+    decisions count), and `ALWAYS_ENOUGH` in any case. That is four times Cochran's rule for 95% (1977, Sampling
+    Techniques, 2.15), as one of many tests has a lower level. With fewer people, the mean and its error are often low
+    together, and Welch's test rejects too often.
 
     Parameters
     ----------
@@ -265,21 +265,21 @@ def are_few(people: np.ndarray, n: int, times: float = LEAST_SKEWED) -> bool:
         Of `people_in_sums`.
     n : int
     times : float
-        The squared skewness.
+        Factor of the squared skewness.
     """
     h, w, *_ = people
     return n < ALWAYS_ENOUGH and n < times * skew(h - h.sum() / w.sum() * w, bias=False) ** 2
 
 
 def mean_gap(people: np.ndarray, inside: np.ndarray, n: int, random_state: int = 0) -> Gap:
-    """Return the difference of the mean inside a group less that outside, by Welch with linearised variances.
+    """Return the mean inside a group minus that outside, by Welch's method with linearised variances.
 
-    If the smaller group has too few people for numbers as skewed as everyone's (`are_few`), that it is one of random
-    people is tested as well, by the same difference over its error. With many people it is the test of equal means,
-    whatever else differs between groups (Janssen 1997, Studentized permutation tests for non-i.i.d. hypotheses and the
-    generalized Behrens-Fisher problem); with few, of equal shapes. So a group that is too small for numbers as skewed
-    as its own is resampled, too (bootstrap-t: Efron and Tibshirani 1993, An Introduction to the Bootstrap, 12.5). The
-    widest of these counts. Of a few dozen people whose few largest numbers make the mean, none is right: see
+    If the smaller group has too few people for the skewness of everyone's numbers (`are_few`), a permutation test of
+    the difference over its error is added. With many people it tests equal means, whatever else differs between groups
+    (Janssen 1997, Studentized permutation tests for non-i.i.d. hypotheses and the generalized Behrens-Fisher problem);
+    with few, equal shapes. So a group that is too small for the skewness of its own numbers is resampled, too
+    (bootstrap-t: Efron and Tibshirani 1993, An Introduction to the Bootstrap, 12.5). The widest interval counts. In a
+    group of a few dozen people whose mean depends on a few large numbers, none of the three is reliable: see
     `LEAST_FOR_MEANS`.
 
     Parameters
@@ -288,7 +288,7 @@ def mean_gap(people: np.ndarray, inside: np.ndarray, n: int, random_state: int =
         Of `people_in_sums`.
     inside : ndarray of bool of shape (n_people,)
     n : int
-        Decisions that it rests on.
+        Number of decisions behind it.
     random_state : int
     """
     sides = [people[:, inside], people[:, ~inside]]
@@ -324,17 +324,17 @@ def _welch(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _moved(sums: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return `SQUARES` of people whose numbers are all moved, by so many times the error of their mean."""
+    """Return `SQUARES` after all numbers are shifted by `times` the error of their mean."""
     h, w, hh, hw, ww = sums
     by = times * _welch(np.stack([sums, [0, 1, 0, 0, 1]], axis=1))[1]
     return np.stack([h + by * w, w + 0 * by, hh + 2 * by * hw + by**2 * ww, hw + by * ww, ww + 0 * by])
 
 
 def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return counts by group, those of fewer than five people as one: see `fairlab.cases.groups.tiny_as_one`.
+    """Return counts by group, with groups of fewer than five people merged: see `fairlab.cases.groups.tiny_as_one`.
 
-    Of weights and persons they have the effective counts of `TESTED`, as ``effective people``, and how many ``persons``
-    there are.
+    With weights or persons, they include the effective counts of `TESTED`, such as ``effective people``, the number of
+    ``persons`` and the ``weight``.
     """
     parts = {}
     for features, groups in counts.groupby(level=0, sort=False):
@@ -369,19 +369,19 @@ def rate_difference(
     where: str = "everyone",
     evidence: pd.DataFrame | None = None,
 ) -> Finding:
-    """Return the finding on a rate of a first group less that of a second one.
+    """Return the finding on the rate of a first group minus that of a second one.
 
     Parameters
     ----------
     method, features, where, evidence, n
-        Of the finding.
+        Fields of the finding.
     rate : str
     names : pair of str
-        Of the groups.
+        Names of the groups.
     hits, totals : array-like of shape (2,)
         Counts of both groups.
     start : str
-        Of the sentence: the rate in words.
+        Start of the sentence: the rate in words.
     confidence_level : float
     """
     rates, test = np.divide(hits, totals), partial(difference_p_value, hits, totals)

@@ -32,18 +32,18 @@ TEXT_AND_NUMBERS = [
 
 @dataclass(frozen=True, eq=False)
 class AssociationReport:
-    """What one or several investigations found; as text with ``print``.
+    """Results of one or several investigations; ``print`` shows them as text.
 
     Attributes
     ----------
     frame : DataFrame
         One row for each tested hypothesis, the whole population first: the columns of `to_frame`, and
-        ``investigation``, its number; ``explanatory``, the attribute that is held fixed, or None; ``strength``, what
-        the interval of the row proves; ``node``, which defines the subgroup; ``counts``, people by output and group
-        with totals, None if either is a number; ``estimate``, the metric of the people themselves, nan if it is not of
-        contingency tables.
+        ``investigation``, its number; ``explanatory``, the attribute that is held fixed, or None; ``strength``, the
+        distance of the row's interval from no association; ``node``, which defines the subgroup; ``counts``, people by
+        output and group with totals, None if either is a number; ``estimate``, the point estimate of the metric, nan if
+        it is not a metric of contingency tables.
     warnings : tuple of str
-        What was decided about the data unasked.
+        Columns taken as categories by default, and limits of sampling and of permutation tests.
     significance : float
         The largest corrected p-value that is significant.
 
@@ -71,9 +71,9 @@ class AssociationReport:
         DataFrame
             ``output`` and ``sensitive_features``; ``context``, the subgroup, and its ``depth`` in the tree; ``part``,
             which is empty for the whole subgroup and else names a stratum or label; ``size`` in the test set;
-            ``metric`` with the corrected interval ``low`` to ``high`` (nan if nobody is concerned), corrected and raw
-            p-value; for the subgroup ``effect`` (of its own row, or the mean over labels), ``significant`` and, if it
-            is reported, ``rank``, which is 0 for the whole population.
+            ``metric`` with the corrected interval ``low`` to ``high`` (nan without people), corrected and raw p-value;
+            for the subgroup ``effect`` (of its own row, or the mean over labels), ``significant`` and, if it is
+            reported, ``rank``, which is 0 for the whole population.
         """
         return self.frame[TEXT_AND_NUMBERS].copy()
 
@@ -101,16 +101,16 @@ class AssociationReport:
         Parameters
         ----------
         smallest_cell : int
-            Subgroups and strata of fewer people are left out, and so are groups with fewer people of one output,
-            unless their numbers would follow from what is shown.
+            Subgroups and strata of fewer people are left out, and so are groups with fewer people of one output; one
+            more group is left out if those have fewer people together, since their number follows from the totals.
 
         Returns
         -------
         dict
             ``warnings``, and ``sections`` with the ``contexts`` that are reported, the whole population first. Each has
-            its ``tests``: interval, p-value, the ``table`` of counts and, where that is whole, the ``estimate``, and in
-            ``direction`` which group gets the last output least often. A context is ``significant`` by its p-value, or
-            by that of one of its labels. None stands for what is not shown, and for an infinite number.
+            its ``tests``: interval, p-value, the ``table`` of counts, the ``estimate`` if that table is complete, and
+            ``direction``, which names the group that gets the last output least often. A context is ``significant`` if
+            its p-value, or that of one of its labels, is significant. Hidden values and infinite numbers are None.
 
         Examples
         --------
@@ -166,7 +166,7 @@ class AssociationReport:
         }
 
     def _text(self, section: pd.DataFrame) -> str:
-        """Return what is reported of one sensitive feature."""
+        """Return the report on one sensitive feature as text."""
         subgroups, first = section.drop_duplicates("node"), section.iloc[0]
         given = f", conditioned on explanatory attribute E={first['explanatory']}" if first["explanatory"] else ""
         n_significant, n_reported = subgroups["significant"].sum(), subgroups["rank"].count()
@@ -203,16 +203,16 @@ class AssociationReport:
 
 
 def judge(rows: list[dict], significance: float) -> pd.DataFrame:
-    """Return the tested hypotheses of one investigation as a frame that says what is significant and what is reported.
+    """Return a frame of the tested hypotheses of one investigation that marks the significant and the reported ones.
 
-    A subgroup is judged by its own row, whatever its strata; one of labels by the mean of their strengths, and is
-    significant if that is above 0. Reported are the whole population and the significant subgroups that are not weaker
-    than any tested population around them, the strongest first.
+    A subgroup is judged by its own row, not by its strata. In a discovery it is judged by the mean strength of its
+    labels, and is significant if that is above 0. Reported are the whole population and the significant subgroups that
+    are not weaker than any tested population containing them, the strongest first.
 
     Parameters
     ----------
     rows : list of dict
-        By sensitive feature, then by subgroup, the whole population first.
+        Ordered by sensitive feature, then by subgroup, the whole population first.
     significance : float
     """
     for _, grouped in groupby(rows, key=lambda row: row["sensitive_features"]):
@@ -232,12 +232,12 @@ def judge(rows: list[dict], significance: float) -> pd.DataFrame:
 
 
 def label_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the labels of a discovery: share of people with each, by group, interval and p-value.
+    """Return the labels of a discovery, each with its share in every group, its interval and p-value.
 
     Parameters
     ----------
     rows : DataFrame
-        Of one subgroup in the frame of a report.
+        Rows of one subgroup in the frame of a report.
 
     Returns
     -------
@@ -268,7 +268,7 @@ def _is_own(rows: pd.DataFrame) -> pd.Series:
 
 
 def _metric(section: pd.DataFrame) -> str:
-    """Return the metric that a section's subgroups were found by."""
+    """Return the name of the metric by which a section's subgroups were found."""
     return Regression.name if _is_of_labels(section) else section["metric"].iloc[0]
 
 
@@ -280,7 +280,7 @@ def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _finite(number: float) -> float | None:
-    """Return None for what JSON has no number for: the bound of a ratio may be infinite."""
+    """Return the number, or None if it is not finite, which JSON cannot hold: the bound of a ratio may be infinite."""
     return float(number) if np.isfinite(number) else None
 
 
@@ -303,9 +303,9 @@ def _plain_test(row: dict, smallest_cell: int) -> dict:
 
 
 def _shown_counts(counts: pd.DataFrame | None, smallest_cell: int) -> dict | None:
-    """Return people by output and group, as far as two groups at least have no small cell.
+    """Return counts by output for the groups without a small cell; None if there are fewer than two such groups.
 
-    The people of the other groups together are no small cell, either, as they follow from the size of the context.
+    The hidden groups together are no small cell either, since their number follows from the size of the context.
     """
     if counts is None:
         return None
@@ -325,9 +325,9 @@ def _shown_counts(counts: pd.DataFrame | None, smallest_cell: int) -> dict | Non
 
 
 def _direction(table: dict, counts: pd.DataFrame, smallest_cell: int) -> str | None:
-    """Say which group gets the last output least and which most often, unless it is all the same.
+    """Return a sentence on which group gets the last output least and which most often; None if rates are equal.
 
-    A group that is not shown is not named; but if it has enough people and is beyond those that are, that is said.
+    Hidden groups are not named; but if one has enough people and an even lower or higher rate, the sentence says so.
     """
     (least, low), *_, (most, high) = sorted(zip(table["groups"], table["shares"], strict=True), key=lambda one: one[1])
     output = table["outputs"][-1]

@@ -1,7 +1,7 @@
 """Monte Carlo tests and bootstraps of contingency tables, pairs and sums, as array operations in bounded memory.
 
-`scipy.stats.bootstrap` and `permutation_test` resample people one by one. Here tables are drawn by their cells, so that
-the cost does not grow with the number of people, and after one is added to every cell, as in the authors' code. Random
+`scipy.stats.bootstrap` and `permutation_test` resample people one by one. Here tables are drawn by cell, so that the
+cost does not grow with the number of people. Bootstraps first add one to every cell, as the authors' code does. Random
 tables with given margins are SciPy's.
 """
 
@@ -14,16 +14,16 @@ from scipy.stats import random_table
 TABLES = 100_000  # Monte Carlo tables of a test
 RESAMPLES = 10_000  # of a bootstrap or a permutation test
 SUMMED = 30_000_000  # numbers in all draws of a group together
-EXACT_LIMIT = 1_000  # largest sample for which these replace large-sample theory
-LEAST_EXPECTED = 5  # people in a cell, by its row and column, for which that theory holds
-LEAST_OF_TWO = 100  # of two rows and two columns, where the p-value is exact without drawing a table
+EXACT_LIMIT = 1_000  # largest sample for which resampling replaces large-sample theory
+LEAST_EXPECTED = 5  # expected people in a cell for which that theory holds
+LEAST_OF_TWO = 100  # the same for two rows and two columns, where the exact p-value needs no draws
 RESAMPLED = 3_000_000  # people in all bootstrap samples of a group together
-MOST_RESAMPLED = 3_000  # people of a group of which there would be enough samples
+MOST_RESAMPLED = 3_000  # largest group for which there would be enough samples
 _NUMBERS_AT_ONCE = 4_000_000
 
 
 def is_sparse(table: np.ndarray) -> bool:
-    """Return whether chance would put so few people into a cell of a row and column that occur that theory misleads."""
+    """Return whether a cell of non-empty rows and columns has too small an expected count for that theory."""
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     expected = np.outer(rows[rows > 0], columns[columns > 0])
     least = LEAST_OF_TWO if expected.shape == (2, 2) else LEAST_EXPECTED
@@ -38,7 +38,7 @@ def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int 
     table : ndarray of shape (n_protected, n_output)
         Counts.
     exact : bool
-        Whether the p-value of two groups and two outputs is exact: no table is drawn.
+        Whether to compute the exact p-value for two groups and two outputs, without drawing tables.
     """
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     if min(table.shape) < 2:
@@ -78,7 +78,7 @@ def exact_p_value(table: np.ndarray) -> float:
 def bootstrap_tables(
     tables: np.ndarray, rng: np.random.Generator, estimate: Callable, *, n_resamples: int = RESAMPLES
 ) -> np.ndarray:
-    """Return estimates from multinomial draws out of contingency tables, each with one added to every cell.
+    """Return estimates on multinomial draws from contingency tables with one added to every cell.
 
     Parameters
     ----------
@@ -145,16 +145,16 @@ def permute_sums(values: np.ndarray, n_own: int, rng: np.random.Generator) -> np
     ----------
     values : ndarray of shape (n_sums, n_people)
     n_own : int
-        People of a group.
+        Number of people in a group.
 
     Returns
     -------
     ndarray of shape (n_sums, n_draws)
-        `RESAMPLES` draws, of groups of more than 3,000 fewer.
+        `RESAMPLES` draws, fewer for groups of more than 3,000 people.
     """
     n_people, n_draws = values.shape[1], min(RESAMPLES, SUMMED // n_own)
     n_groups = n_people // n_own
-    groups, drawn = np.arange(n_people) // n_own, []  # who is left over is in one more
+    groups, drawn = np.arange(n_people) // n_own, []  # the remainder forms one more group
     for _ in range(-(-n_draws // n_groups)):
         order = rng.permutation(groups)
         drawn.append([np.bincount(order, of_one)[:n_groups] for of_one in values])
@@ -162,12 +162,12 @@ def permute_sums(values: np.ndarray, n_own: int, rng: np.random.Generator) -> np
 
 
 def resamples_of(n_people: int) -> int:
-    """Return how many bootstrap samples are drawn of a group: `RESAMPLES`, of more than 300 people fewer."""
+    """Return the number of bootstrap samples of a group: `RESAMPLES`, or fewer for more than 300 people."""
     return min(RESAMPLES, RESAMPLED // n_people)
 
 
 def resample_sums(values: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Return sums over as many people as there are, drawn with replacement, shape (n_sums, n_draws).
+    """Return sums over bootstrap samples of the people, shape (n_sums, n_draws).
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def percentile_interval(draws: np.ndarray, confidence_level: float) -> tuple[flo
 
 
 def _portions(n_draws: int, n_numbers: int) -> Iterator[int]:
-    """Yield numbers of draws that add up to `n_draws`, so few at a time that memory stays bounded."""
+    """Yield numbers of draws that add up to `n_draws`, each small enough to bound memory."""
     portion = max(1, _NUMBERS_AT_ONCE // n_numbers)
     for start in range(0, n_draws, portion):
         yield min(portion, n_draws - start)

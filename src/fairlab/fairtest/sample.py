@@ -24,12 +24,12 @@ MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
 SOUND, PUBLISHED = "sound", "published"  # variants
 RANDOM, HASH = SPLITS = ("random", "hash")
-MOST_IN_MEMORY = 100_000  # people of a set of a table of an engine, for what counts are not enough for
+MOST_IN_MEMORY = 100_000  # people sampled from a set of an engine table, where counts are not enough
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What a metric is computed from: sensitive feature S, output O and explanatory attribute E of the same people.
+    """The input of a metric: sensitive feature S, output O and explanatory attribute E of the same people.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Sample:
     explanatory : Column or None
         Held fixed: metrics are then means over its categories.
     tables : ndarray of shape (n_strata, n_groups, n_outputs) or (n_strata, n_sums), or None
-        Of people who were counted where they lie, all that is known of them: counts, or their number and sums.
+        For data counted inside its engine, all that the sample holds: counts, or the number of people and sums.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Sample:
         return int((self.tables if self.tables.ndim == 3 else self.tables[:, 0]).sum())
 
     def counted(self, tables: np.ndarray) -> "Sample":
-        """Return the sample of some people of whom counts are known only."""
+        """Return a sample of some people that holds no values, only their counts or sums."""
         columns = (self.sensitive_features, self.output, self.explanatory)
         return Sample(*(column and replace(column, values=None) for column in columns), tables)
 
@@ -139,7 +139,7 @@ class People(dict):
     table : Table or None
         None if the columns have everybody's values.
     draw : callable or None
-        Returns columns, given by their names, of a sample in memory.
+        Maps names of columns to these columns of a sample in memory.
     """
 
     def __init__(self, columns: Mapping, table: Table | None = None, draw: Callable | None = None):
@@ -152,71 +152,71 @@ class People(dict):
         return People({name: self[name] for name in names}, self.table if self._draw else None, self._draw)
 
     def in_memory(self, names: Iterable[str]) -> "People":
-        """Return columns with values: of a sample, if the people lie elsewhere."""
+        """Return columns with values; if the data is not in memory, those of a sample."""
         return self if self._draw is None else People(self._draw(list(dict.fromkeys(names))))
 
 
 class DataSource:
     """People whose data is split once into a training set and `budget` test sets.
 
-    Text, categories and booleans are categorical attributes, coded before the split in their own order or a sorted one;
-    a missing one is a category that comes first. Numbers are continuous attributes, unless they are whole and there are
-    at most 10 different ones: such codes are categories, too, and `warnings` and every report say so.
+    Text, categories and booleans are categorical attributes, coded before the split in their declared order, else
+    sorted; missing values are a category, which comes first. Numbers are continuous attributes, except columns of at
+    most 10 different whole numbers: these are categories, too, and `warnings` and every report list them.
 
     Parameters
     ----------
     data : DataFrame of shape (n_rows, n_columns), Case, table of an engine, or path
-        One row per person: sensitive features, context and explanatory attributes, and outputs. Of a case its table,
-        one decision of each person, and the outcomes: ``favourable``, whether the decision is, and ``error``, whether
-        it is wrong, if all true labels are known; of a regression ``model's number`` and ``error of the model's
-        number``. Tables of Polars, Arrow, DuckDB and Spark, Parquet and CSV files (``"decisions/*.parquet"``), and
-        codes that `fairlab.cases.tables.encode` made of files, are counted where they are: they need ``split="hash"``,
-        and columns of text have at most 255 different values. Where counts and sums are not enough, for choosing the
-        labels of a discovery and for published correlations, about 100,000 people of a set are drawn by their hash, and
-        every report says so.
+        One row per person: sensitive features, context and explanatory attributes, and outputs. A case supplies its
+        table, with one decision per person, and its outcomes: ``favourable``, whether the decision is, and, if all true
+        labels are known, ``error``, whether the decision is wrong; for a regression ``model's number`` and ``error of
+        the model's number``. Tables of Polars, Arrow, DuckDB and Spark, Parquet and CSV files
+        (``"decisions/*.parquet"``), and codes that `fairlab.cases.tables.encode` made of files, are counted inside
+        their engine: they need ``split="hash"``, and text columns of at most 255 different values. Where counts and
+        sums are not enough (choosing the labels of a discovery, published correlations), about 100,000 people of a set
+        are sampled by hash, and every report says so.
     budget : int
-        How many adaptive investigations are planned. The rows that are not for training are cut into so many test sets
-        of equal size. The training share does not depend on it.
+        Number of planned adaptive investigations. The rows not used for training are cut into this many test sets of
+        equal size. The training share does not depend on it.
     confidence_level : float
         Over all test sets together, between 0 and 1; each has ``confidence_level ** (1 / budget)``.
     train_size : float
         Share of the rows for training, between 0 and 1. For a training set as large as a test set, as in section
         4.7, it is ``1 / (budget + 1)``.
     train : array-like of bool of shape (n_rows,), or None
-        Which rows are for training; the others are test sets in their order. None: `train_size` of them, at random.
+        Mask of the training rows; the others become test sets in their order. None: a random share `train_size`.
     random_state : int
-        Of the split.
+        Seed of the split.
     split : {"random", "hash"}
-        "hash": by a hash of `key`, which is the same wherever the table lies; sets are of nearly equal size then.
+        "hash": by a hash of `key`, which gives the same split in every engine; the sets are then of nearly equal size.
     key : str or None
-        Column of whole numbers or texts, another one for each person, which is no attribute.
+        Column with a unique whole number or string for each person; it is not an attribute.
     numbers, categories : str or list of str
-        Columns of numbers that are to be taken as continuous, or as categories, whatever they hold. Numbers as text,
-        such as ``"01"``, are taken as categories only.
+        Columns of numbers to treat as continuous, or as categories, whatever their values. Numbers stored as text, such
+        as ``"01"``, can only be categories.
     variant : {"sound", "published"}
-        "published": all numbers are continuous unless named in `categories`, categories stand in the order of their
-        text, and investigations use the authors' intervals unless they are given a metric.
+        "published": all numbers are continuous unless named in `categories`, categories are sorted as text, and
+        investigations use the authors' intervals unless they are given a metric.
 
     Attributes
     ----------
     outcomes : dict of str to Column
-        Of a case, by name.
+        Outcomes of a case, by name.
     warnings : dict of str to str
-        For each column of numbers that was taken as categories unasked, what it holds.
+        For each column of numbers treated as categories by default, how many values it has.
     n_train : int
         Number of rows of the training set.
     confidence_level_ : float
-        Of each test set, and of training.
+        Level of each test set, and of training.
     remaining_ : int
         Number of test sets that are still unused.
 
     Raises
     ------
     TypeError
-        If `data` is no table and no case, or columns are not given by name.
+        If `data` is neither a table nor a case, or columns are not given by name.
     ValueError
         If a parameter is out of range, a column occurs twice or cannot be coded, there are too few rows, a case has
-        weights, or a key is missing or there twice.
+        weights, or a key is missing or duplicated.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class DataSource:
     >>> source.n_train, source.budget
     (300, 2)
 
-    Whom a model favours:
+    Decisions of a model:
 
     >>> import fairlab
     >>> case = fairlab.Case(lambda rows: rows["offer"] == "yes", people, sensitive_features="sex")
@@ -343,20 +343,20 @@ class DataSource:
 
 
 def _counted_sets(table: StoredTable, codes: Mapping[str, Callable], sets: Cut) -> tuple[list[People], int]:
-    """Return the people of each part of a table, whose columns have no values here, and the number of the first."""
+    """Return the people of each set of a table, with columns without values, and the size of the first set."""
     parts = [table.among(sets, number) for number in range(sets.size)]
     sizes = [part.n_rows for part in parts]
     _check_sizes(sizes)
     for name, code in codes.items():
         table.add(*described(table, name, code))
     columns = {name: table.columns[name] for name in codes}
-    other = Hash(sets.number.column, sets.number.coefficients[::-1])  # by which people are drawn from their part
+    other = Hash(sets.number.column, sets.number.coefficients[::-1])  # by which a part is sampled
     draws = [partial(part.sample, other, min(1.0, MOST_IN_MEMORY / n)) for part, n in zip(parts, sizes, strict=True)]
     return [People(columns, *each) for each in zip(parts, draws, strict=True)], sizes[0]
 
 
 def described(table: StoredTable, name: str, code: Callable) -> tuple[Column, dict | None]:
-    """Return a column of an engine with the codes of its values, from these alone."""
+    """Return a column of an engine, and the codes of its values, from its distinct values alone."""
     values = table.values(name)
     if values is not None:
         # Integers beside a missing value stay integers, as floats do not tell all of them apart.
@@ -411,7 +411,7 @@ def _check_sizes(sizes: list[int], n_rows: int | None = None) -> None:
 
 
 def outcomes(case: Case) -> Iterator[tuple[Column, np.ndarray]]:
-    """Yield what the model makes of people, and how far that is wrong, with the mask of those of whom it is known."""
+    """Yield decisions or numbers of the model, then their errors, each with the mask of people for whom it is known."""
     everyone, labelled = np.ones(len(case.table), dtype=bool), case.labelled
     is_regression = case.task == "numbers"
     values = case.number() if is_regression else case.decide()
@@ -424,7 +424,7 @@ def outcomes(case: Case) -> Iterator[tuple[Column, np.ndarray]]:
 
 
 def _outcome(name, values) -> Column:
-    """Return numbers, or whether something holds, as a column."""
+    """Return numbers or booleans as a column."""
     if values.dtype == bool:
         return Column(name, values.astype(np.intp), ("no", "yes"))
     return Column(name, values.astype(float))
@@ -437,22 +437,22 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
     ----------
     values : Series
     kind : {"numbers", "categories"} or None
-        What numbers are; those as text only "categories". None: categories if all are whole and there are at most
-        `most_codes` different ones.
+        How to treat numbers; stored as text, they can only be "categories". None: categories if there are at most
+        `most_codes` different numbers, all whole.
     most_codes : int
-        0 for the authors' way: all numbers are continuous, and categories stand in the order of their text.
+        0 for the authors' rule: all numbers are continuous, and categories are sorted as text.
 
     Returns
     -------
     Column
-        Its own copy. Categories stand in the order that an ordered type gives them, else in that of numbers or text. A
-        missing one is a category of its own, which comes first, and is never mistaken for a text.
+        A copy. Categories keep the order of an ordered type, else they are sorted as numbers or text. Missing values
+        are a category of their own, which comes first and is distinct from every string.
 
     Raises
     ------
     ValueError
-        If a continuous number is missing or infinite, if text holds nothing but numbers, for complex numbers, for
-        lists and the like, and for any other type of column.
+        If a continuous number is missing or infinite, if a text column holds nothing but numbers, or if values are
+        complex numbers, lists or of another unsupported type.
     """
     name = str(values.name)
     found, missing = values_of(name, values)
@@ -471,12 +471,12 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
     else:
         found = _ordered(name, values, found, as_text=not most_codes, as_categories=kind == "categories")
     feature = Feature(name, [*missing, *found])
-    codes = feature.find(values).astype(np.intp)  # as counting takes them, on 32 bits too, as in a browser
+    codes = feature.find(values).astype(np.intp)  # the type that counting needs, also on 32 bits, as in a browser
     return Column(name, codes, tuple(feature.labels))
 
 
 def _ordered(name, values, found, *, as_text, as_categories) -> list:
-    """Return categories in their own order, or in that of numbers or text."""
+    """Return categories in their declared order, or sorted as numbers or text."""
     declared = isinstance(values.dtype, pd.CategoricalDtype)
     numbers = pd.to_numeric(pd.Series(found, dtype=object).astype(str), errors="coerce")
     if not (declared or as_categories) and found and numbers.notna().all():
@@ -491,7 +491,7 @@ def _ordered(name, values, found, *, as_text, as_categories) -> list:
 
 
 def _kinds(known, **kinds) -> dict[str, str]:
-    """Return the kind of each column that the user named one for."""
+    """Return the kind of each column for which the user named one."""
     named = {kind: check_names(columns, kind, known) for kind, columns in kinds.items()}
     if both := set(named["numbers"]) & set(named["categories"]):
         raise ValueError(f"categories: {both.pop()!r} is among numbers, too; expected one of the two")

@@ -6,8 +6,8 @@ from numpy.typing import ArrayLike
 from fairlab.checks import FRACTION, check_array, check_count, checked
 from fairlab.statistics import bonferroni_level
 
-# Of a bet on a rate, in log odds: the best one after n decisions is about sqrt(log(1 / alpha) / n), so that these
-# serve from some decisions up to tens of millions.
+# Sizes of bets on a rate, in log odds: the best one after n decisions is about sqrt(log(1 / alpha) / n), so that these
+# cover a few decisions up to tens of millions.
 BETS = np.geomspace(1e-3, 8, 32) * np.array([[-1], [1]])  # on few hits, on many
 ODDS = np.expm1(BETS)
 STAKES = np.log(BETS.size)
@@ -24,7 +24,7 @@ def look_level(number: int, alpha: float) -> float:
     Parameters
     ----------
     number : int
-        Of the look, from 1.
+        Number of the look, from 1.
     alpha : float
 
     Returns
@@ -54,7 +54,7 @@ def adaptive_level(largest_p_values: ArrayLike, alpha: float) -> float:
     Parameters
     ----------
     largest_p_values : array-like of float
-        Of each earlier look the largest of all its p-values, before correction. Empty before the first look.
+        Largest p-value of each earlier look, before correction. Empty before the first look.
     alpha : float
 
     Returns
@@ -69,9 +69,9 @@ def adaptive_level(largest_p_values: ArrayLike, alpha: float) -> float:
 
     Notes
     -----
-    While all hypotheses of a look are false, as of a model that treats groups differently everywhere, the next look has
-    the same level; `look_level` would go on falling. If each look has one true hypothesis, the levels are larger in the
-    long run, too, and never below 0.75 of those of `look_level`.
+    While all null hypotheses of a look are false, as for a model that treats groups differently everywhere, the next
+    look has the same level; `look_level` would go on falling. If each look has one true hypothesis, the levels are
+    larger in the long run, too, and never below 0.75 of those of `look_level`.
 
     A look may err only if at least one of its null hypotheses is true. Given the past, which determines the hypotheses
     and the level a, the p-value of that one is above c = 0.25 with a probability of at least 1 - c, and so is the
@@ -79,8 +79,8 @@ def adaptive_level(largest_p_values: ArrayLike, alpha: float) -> float:
     other. Hence the probability of any error is at most the expected sum of a over looks with a true hypothesis, which
     is at most the expected sum of a / (1 - c) over looks whose largest p-value is above c. These have different n, and
     the sum of ``look_level(1 + n, alpha)`` over all n is `alpha`. This is the adaptive spending of Tian and Ramdas,
-    with a family of hypotheses in the place of each single one. Needed is that p-values are valid given the past: a
-    look tests rows that no earlier look and no training has used, and is not put off for what these rows hold.
+    with a family of hypotheses in the place of each single one. P-values must be valid given the past: a look tests
+    rows that no earlier look and no training has used, and its timing does not depend on the values in these rows.
 
     References
     ----------
@@ -102,17 +102,17 @@ def adaptive_level(largest_p_values: ArrayLike, alpha: float) -> float:
 def rate_sequence(
     hits: ArrayLike, totals: ArrayLike, *, confidence_level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds that hold the mean rate so far at all moments at once, with the stated probability.
+    """Return bounds that contain the mean rate so far at all moments at once, with the stated probability.
 
-    Decisions may depend on earlier ones and their rate may change: what is bounded is the mean, so far, of the chances
-    of all decisions, each given what was before it. Bounds may be read after every decision, and one may stop at any
-    time.
+    Decisions may depend on earlier ones and their rate may change: the bounds are for the mean, so far, of the
+    probabilities of all decisions, each given the past. Bounds may be read after every decision, and one may stop at
+    any time.
 
     Parameters
     ----------
     hits, totals : array-like of float, of one shape
-        Favourable and all decisions up to each moment, with moments along the first axis; or the sum of numbers from 0
-        to 1, whose mean is then bounded, and how many they are.
+        Favourable and all decisions up to each moment, with moments along the first axis; or the sum and the count of
+        numbers from 0 to 1, whose mean is then bounded.
     confidence_level : float
 
     Returns
@@ -123,15 +123,15 @@ def rate_sequence(
     Raises
     ------
     ValueError
-        If there are more hits than decisions, or less than none, or if counts are no running totals.
+        If there are more hits than decisions, or negative counts, or if counts are no running totals.
 
     Notes
     -----
     A rate is excluded when a mixture of bets against it would have multiplied its stake by 1 / alpha, which by Ville's
     inequality happens, ever, with a probability of at most alpha (Howard et al. 2020; Chugg et al. 2023). A bet at
     log odds b multiplies by exp(b * hit) / (1 - p + p * exp(b)), which has a mean of 1, and of numbers from 0 to 1 with
-    a mean of p of at most 1, as exp is convex. The logarithm of the divisor is concave in p, so that what holds for the
-    mean of changing chances is a bound, too. The sizes of bets are fixed beforehand and have equal parts of the stake.
+    a mean of p of at most 1, as exp is convex. The logarithm of the divisor is concave in p, so that bounds hold for
+    the mean of changing probabilities, too. The sizes of bets are fixed beforehand and have equal parts of the stake.
 
     References
     ----------
@@ -153,7 +153,7 @@ def rate_sequence(
 
 
 def _checked(hits, totals, *, n_axes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return counts that run up along the first axis, unless the last `n_axes`, which are no moments, are all."""
+    """Return checked counts: running totals along the first axis, unless it is one of the last `n_axes`."""
     hits, totals = check_array(hits, "hits"), check_array(totals, "totals")
     if hits.shape != totals.shape:
         raise ValueError(f"totals: expected the shape of hits, {hits.shape}, found {totals.shape}")
@@ -171,14 +171,14 @@ def _checked(hits, totals, *, n_axes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _in_parts(bounds, *arrays) -> np.ndarray:
-    """Return bounds of some moments at a time."""
+    """Return bounds, computed for some moments at a time."""
     starts = range(0, max(len(arrays[0]), 1), MOMENTS_AT_ONCE)
     parts = [bounds(*(each[k : k + MOMENTS_AT_ONCE] for each in arrays)) for k in starts]
     return np.concatenate(parts)
 
 
 def evidence(hits, totals, rate) -> tuple[np.ndarray, np.ndarray]:
-    """Return the logarithm of what the bets against a rate made of a stake of 1, and its slope; arrays broadcast."""
+    """Return the log wealth of bets against a rate, from a stake of 1, and its slope; arrays broadcast."""
     hits, totals, rate = (np.asarray(each, dtype=float)[..., None] for each in (hits, totals, rate))
     bets, odds = BETS.ravel(), ODDS.ravel()
     gains = 1 + rate * odds
@@ -193,8 +193,8 @@ def evidence(hits, totals, rate) -> tuple[np.ndarray, np.ndarray]:
 def _end(hits, totals, end: int, limit, beyond=0) -> np.ndarray:
     """Return the rate nearest to `end`, 0 or 1, that is not excluded, or less than a billionth beyond.
 
-    Newton's steps begin where one bet alone excludes, or for the lower end at a rate `beyond` what they look for if it
-    is nearer, and never pass it, as evidence is convex.
+    Newton's steps begin where one bet alone excludes or, for the lower end, at `beyond`, a rate not above the solution,
+    if that is nearer. They never pass the solution, as evidence is convex.
     """
     bets, odds = BETS[1 - end], ODDS[1 - end]
     gain = (bets * hits[:, None] - (STAKES + np.asarray(limit))[..., None]) / np.maximum(totals, 1)[:, None]
@@ -225,7 +225,7 @@ def _best_rate(hits, totals) -> np.ndarray:
 def difference_sequence(
     hits: ArrayLike, totals: ArrayLike, *, confidence_level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds of the mean rate of a first group so far less that of a second one, at all moments at once.
+    """Return bounds of the mean rate of a first group so far minus that of a second one, at all moments at once.
 
     Parameters
     ----------
@@ -241,12 +241,13 @@ def difference_sequence(
     Raises
     ------
     ValueError
-        If there are more hits than decisions, or less than none, or not two groups, or if counts are no running totals.
+        If there are more hits than decisions, or negative counts, or not two groups, or if counts are no running
+        totals.
 
     Notes
     -----
-    Two rates are excluded together when the product of what bets against each made exceeds 1 / alpha, and a difference
-    when all rates that differ by it are: the product of evidence on separate decisions is evidence, too. It is convex,
+    A pair of rates is excluded when the product of the wealth of bets against each exceeds 1 / alpha, and a difference
+    when all pairs that differ by it are: the product of evidence on separate decisions is evidence, too. It is convex,
     so that a plane below it at any pair of rates bounds the difference; the pair is found by nested searches.
 
     Examples
@@ -275,7 +276,7 @@ def _largest_difference(first_counts, second_counts, limit: float) -> np.ndarray
 
 
 def _farthest_pair(first_counts, second_counts, limit: float):
-    """Return rates p, q with the largest p - q of those that are not excluded, e1(p) + e2(q) <= limit, by halving.
+    """Return rates p, q with the largest p - q among those not excluded, e1(p) + e2(q) <= limit, by halving.
 
     For each p, the smallest q is where the sum of evidence reaches the limit. While p rises by dp, that q rises by
     e1'(p) / -e2'(q) dp. As e1 and e2 are convex, p - q is concave in p, and it grows as long as e1'(p) < -e2'(q).
@@ -327,7 +328,7 @@ def _bound_by_plane(pair, log, slopes, ends, limit: float) -> np.ndarray:
 def group_sequences(
     hits: ArrayLike, totals: ArrayLike, *, confidence_level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds of each group's mean rate so far less that of everybody else, of all groups and moments at once.
+    """Return bounds of each group's mean rate so far minus that of everyone else, for all groups and moments at once.
 
     Parameters
     ----------
@@ -335,7 +336,7 @@ def group_sequences(
         Favourable and all decisions of each group up to each moment, or sums and numbers as for `rate_sequence`. Axes
         between are for several outputs, such as labels.
     confidence_level : float
-        Of all bounds together, by Bonferroni's correction over outputs and groups; two groups are one comparison.
+        Level of all bounds together, by Bonferroni's correction over outputs and groups; two groups are one comparison.
 
     Returns
     -------
@@ -344,7 +345,7 @@ def group_sequences(
     Raises
     ------
     ValueError
-        If there are more hits than decisions, or less than none, or fewer than two groups, or if counts are no running
+        If there are more hits than decisions, or negative counts, or fewer than two groups, or if counts are no running
         totals.
 
     Examples

@@ -1,9 +1,9 @@
 """The guided decision tree (algorithm 1): subpopulations where output and sensitive feature are ever more associated.
 
-The authors' code differs from the printed algorithm, and is what the published numbers come from. Associations are
-those that an interval proves, not plain estimates. A split must give some child a stronger association than the
-*score* of the split above it. The score of a categorical split is reduced by the share of people whose child is too
-small.
+The authors' code differs from the published algorithm, and the published numbers come from that code. Associations are
+measured by the strength that an interval proves, not by plain estimates. A split must give some child a stronger
+association than the *score* of the split above it. The score of a categorical split is reduced by the share of people
+whose child is too small.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,14 +21,14 @@ from fairlab.fairtest.metrics import AdditiveMetric, Metric
 from fairlab.fairtest.sample import Column, Sample
 
 AGGREGATIONS = ("avg", "weighted_avg", "max")
-LARGEST_HALF = 2**52  # below which floats tell whole numbers and the middle between two of them apart
-LARGE = 1e9  # numbers of which twelve digits are too few
-MOST_CELLS = 2**20  # of the tables of nodes that are counted at once
+LARGEST_HALF = 2**52  # below it, floats can represent the midpoints between whole numbers
+LARGE = 1e9  # numbers for which twelve digits are too few
+MOST_CELLS = 2**20  # in the tables of nodes counted at once
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What one edge of the tree says of an attribute.
+    """The condition of one edge of the tree on an attribute.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Condition:
     category : str or None
         The attribute's value, if it is categorical.
     low, high : float
-        Otherwise it lies above `low` and not above `high`.
+        Otherwise the value is above `low` and at most `high`.
     """
 
     attribute: str
@@ -51,10 +51,10 @@ class Condition:
         return (column.values > self.low) & (column.values <= self.high)
 
     def in_words(self, values: pd.Series, named: Callable[[float], str] | None = None) -> str:
-        """Return the condition as a reader of the table has it: a whole number is named by those that can occur.
+        """Return the condition in terms of the table: bounds of whole numbers are whole numbers that can occur.
 
-        Other numbers have six digits, or as many more as tell the people of the table apart as the condition does.
-        `named` gives the words for what numbers stand for, such as dates.
+        Other bounds have six digits, or as many more as keep each person of the table on the same side. `named` formats
+        numbers that stand for something else, such as dates.
         """
         if self.category is not None:
             return f"{self.attribute} = {self.category}"
@@ -70,7 +70,7 @@ class Condition:
 
     @property
     def kind(self) -> str:
-        """The condition without its bounds, such as ``age >``: in other data they lie elsewhere."""
+        """The condition without its bounds, such as ``age >``: bounds differ between data sets."""
         if self.category is not None:
             return str(self)
         sides = [side for side, end in ((">", self.low), ("<", self.high)) if np.isfinite(end)]
@@ -101,7 +101,7 @@ class Node:
     Attributes
     ----------
     condition : Condition or None
-        What tells it from its parent; None for the root.
+        Distinguishes it from its parent; None for the root.
     effect : float
         Strength of the association in training.
     size : int
@@ -111,7 +111,7 @@ class Node:
     parent : Node or None
     children : list of Node
     level : Split or None
-        Key that tells the nodes of one depth apart, from the left; None for the root.
+        Key that numbers the nodes of its depth, from the left; None for the root.
     """
 
     condition: Condition | None
@@ -129,7 +129,7 @@ class Node:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """All that defines the subpopulation, one condition for each attribute, in the order of the path."""
+        """The conditions that define the subpopulation, one for each attribute, in the order of the path."""
         merged = {}
         for node in reversed([self, *self.ancestors[:-1]] if self.parent else []):
             new = node.condition
@@ -138,7 +138,7 @@ class Node:
         return tuple(merged.values())
 
     def members(self, columns: Mapping[str, Column], rows: np.ndarray) -> np.ndarray:
-        """Return the mask of the people in the subpopulation, of those in some rows of whole columns."""
+        """Return the mask of the people in the subpopulation among some rows of complete columns."""
         held = np.ones(len(rows), dtype=bool)
         for condition in self.conditions:
             held &= condition.holds(columns[condition.attribute].take(rows))
@@ -146,7 +146,7 @@ class Node:
 
     @property
     def is_context(self) -> bool:
-        """Whether it is to be tested: the root is, and what has an association in training."""
+        """Whether it is to be tested: the root is, and every node with an association in training."""
         return self.parent is None or self.effect > 0
 
     def walk(self) -> Iterator["Node"]:
@@ -160,14 +160,14 @@ class Node:
 
 
 def strongest(effects: Mapping[Node, float], *, ties: bool = True) -> list[Node]:
-    """Return the nodes below the root with an effect that is stronger than all around them, the strongest first.
+    """Return the nodes below the root whose effect is stronger than all of their ancestors', the strongest first.
 
     Parameters
     ----------
     effects : dict of Node to float
-        Of a tree, or of a part of it: other nodes count as without effect.
+        Effects of all or some nodes of a tree; the effect of other nodes is taken to be 0.
     ties : bool
-        Whether an effect may equal the strongest around it.
+        Whether an effect may equal its strongest ancestor's.
     """
 
     def is_strong(node):
@@ -187,7 +187,7 @@ class BestSplit(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """A node that may be split, with the score that a child must exceed, and the attributes that may do it.
+    """A node that may be split, with the score that the effect of a child must exceed, and the attributes to split by.
 
     The key of an attribute puts people into its groups: categories, or intervals of numbers.
     """
@@ -201,22 +201,22 @@ class _Open(NamedTuple):
 class GuidedTree:
     """Builds the tree of one investigation and one sensitive feature, level by level.
 
-    Of a metric of counts or sums it needs no people: it takes these for all nodes of a level and all attributes in one
-    pass over the data.
+    With a metric of counts or sums, it needs no single rows: one pass over the data gives these for all nodes of a
+    level and all attributes.
 
     Parameters
     ----------
     metric : Metric
     confidence_level : float
-        Of the intervals that effects are taken from.
+        Level of the intervals from which effects are taken.
     max_depth : int
-        Most conditions on a path.
+        Maximum number of conditions on a path.
     min_leaf_size : int
-        Fewest people in a subpopulation; for a conditional metric, in each of its strata that occurs.
+        Minimum number of people in a subpopulation; for a conditional metric, in each of its non-empty strata.
     score_aggregation : {"avg", "weighted_avg", "max"}
-        How the children's effects make the score of a split.
+        How the score of a split is computed from the children's effects.
     max_bins : int
-        Number of thresholds that are tried for a continuous attribute, at most.
+        Maximum number of thresholds tried for a continuous attribute.
     """
 
     metric: Metric
@@ -234,7 +234,7 @@ class GuidedTree:
         sample : Sample
         columns : list of Column
         table : Table or None
-            Where the keys of all columns are counted; None if the columns themselves have everybody's values.
+            Where the keys of all columns are counted; None if the columns themselves hold all values.
         """
         if table is None:
             sample, columns, table = _numbered(sample, columns)
@@ -272,7 +272,7 @@ class GuidedTree:
         return root
 
     def _count(self, sample: Sample, table: Table, keys: tuple, level: Split | None, opened: list[_Open]) -> Iterator:
-        """Yield for each node what splits by its attributes would make, from counts; see `Metric.children`."""
+        """Yield for each node the children of splits by its attributes, from counts; see `Metric.children`."""
         by_key = list(dict.fromkeys(attribute.key for each in opened for attribute in each.attributes))
         shape, most_groups = _shape(sample, keys), max((key.size for key in by_key), default=1)
         for piece, some in _pieces(level, opened, max(1, MOST_CELLS // prod(shape) // most_groups)):
@@ -293,7 +293,7 @@ class GuidedTree:
                 ]
 
     def _take(self, sample: Sample, table: InMemory, level: Split | None, opened: list[_Open]) -> Iterator:
-        """Yield for each node what splits by its attributes would make, from its people in memory."""
+        """Yield for each node the children of splits by its attributes, from its people in memory."""
         codes = np.zeros(len(sample), dtype=np.intp) if level is None else table.codes(level)
         order = np.argsort(codes, kind="stable")  # once, however many nodes there are
         ends = np.searchsorted(codes[order], np.arange(len(opened) + 1)).tolist()
@@ -312,9 +312,9 @@ class GuidedTree:
             ]
 
     def _best_split(self, opened: _Open, found: list) -> tuple[BestSplit | None, list[Column]]:
-        """Return the best split of a node, if there is one, and what its children may be split by.
+        """Return the best split of a node, if there is one, and the attributes that may split its children.
 
-        `found` has for each of its attributes what a split by it would make.
+        `found` has, for each attribute of the node, the children that a split by it would make.
         """
         splits = [
             self._admissible(opened.node, attribute, *children)
@@ -326,7 +326,7 @@ class GuidedTree:
         if not valid:
             return None, []
         best = max(valid, key=lambda split: split.score)
-        # Where an attribute admits no split, it admits none further down; a category is not split again.
+        # An attribute that admits no split here admits none further down; a categorical one is not used again.
         left = [each.attribute for each in admissible if each is not best or not each.attribute.is_categorical]
         return best, left
 
@@ -358,7 +358,7 @@ class GuidedTree:
 
 
 def _pieces(parts: Split | None, nodes: list, most: int) -> Iterator[tuple[Split | None, list]]:
-    """Yield at most so many nodes at a time, with the key that tells them apart."""
+    """Yield at most `most` nodes at a time, with the key that distinguishes them."""
     if len(nodes) <= most:
         yield parts, nodes
         return
@@ -400,7 +400,7 @@ def count_nodes(root: Node, metric: AdditiveMetric, samples: list[Sample], table
 
 
 def _counted(metric: AdditiveMetric, samples: list[Sample], keys: list, pieces: list, table: Table) -> list[dict]:
-    """Return, for each sample and its keys, those of the people of several nodes, given as pieces of a tree."""
+    """Return, for each sample and its keys, the samples of several nodes, given as pieces of a tree."""
     given = [() if parts is None else (parts,) for parts, _ in pieces]
     counted = iter(table.tabulate([(*part, *own) for own in keys for part in given]))
     nodes, members = [node for _, some in pieces for node in some], []
@@ -412,12 +412,12 @@ def _counted(metric: AdditiveMetric, samples: list[Sample], keys: list, pieces: 
 
 
 def _shape(sample: Sample, keys: tuple) -> list[int]:
-    """Return the shape of what is counted by the keys of a metric, of one node; the first axis is of strata."""
+    """Return the shape of one node's counts by the keys of a metric; the first axis is of strata."""
     return [1] * (sample.explanatory is None) + [key.size for key in keys]
 
 
 def _numbered(sample: Sample, columns: list[Column]) -> tuple[Sample, list[Column], InMemory]:
-    """Return a sample and columns with keys of their own, and the table of these: their names may be alike."""
+    """Return a sample and columns with unique keys, and a table of the columns: their names may coincide."""
     known: dict[int, Column] = {}
 
     def own(column):

@@ -1,4 +1,4 @@
-"""What is counted on: inputs from a schema or a case's table, and what is decided on them with other values."""
+"""Draws of inputs from a schema or a case's table, and the model's decisions on them with other values."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -12,12 +12,12 @@ from fairlab.cases.queries import Answers
 from fairlab.cases.schema import Schema, check_schema
 
 BATCH_INPUTS = 200_000  # inputs in one call of the model
-INPUTS_AT_ONCE = 50_000  # inputs that are looked at in one go
+INPUTS_AT_ONCE = 50_000  # inputs processed at once
 INPUTS = "generated inputs"
 
 
 class Comparison(NamedTuple):
-    """Inputs, and what the model decides on them with other values of some features.
+    """Inputs, and the model's decisions on them with other values of some features.
 
     Attributes
     ----------
@@ -26,13 +26,14 @@ class Comparison(NamedTuple):
     own : ndarray of shape (n,)
         The output on each input as it is.
     changed : ndarray of shape (n,)
-        Whether, or how far, other values change it.
+        Whether, or by how much, other values change it.
     partner : ndarray of int of shape (n,)
-        Number of the first values that change it, or change it most; 0 where none does.
+        Number of the first values that change it, or change it most; 0 if none do.
     tests : ndarray of int of shape (n,), or None
-        Inputs that algorithm 2 looks at, one by one: the input itself, and its counterparts up to the first change.
+        Number of inputs that algorithm 2 tests one by one: the input itself, and its counterparts up to the first
+        change.
     decisions : ndarray of bool of shape (n, n_values), or None
-        With all values, where all were queried.
+        Decisions with all values, where all were queried.
     """
 
     inputs: Any
@@ -61,7 +62,7 @@ def outputs_of(model: ModelAdapter, schema: Schema, codes: np.ndarray, *, binary
     Raises
     ------
     CaseError
-        If it does not return one output for each input, or something else than false and true.
+        If the model does not return one output for each input, or returns anything but false and true.
     """
     batches = np.split(codes, range(BATCH_INPUTS, len(codes), BATCH_INPUTS))
     outputs = model.binary_of if binary else model.predict
@@ -86,16 +87,16 @@ class UniformDraw:
 
     @property
     def runs(self) -> int:
-        """To how many inputs the model has been applied, all of them distinct."""
+        """Number of inputs, all distinct, to which the model has been applied."""
         return len(self.decide)
 
     def sample(self, owner: np.ndarray, rngs: Sequence[np.random.Generator], every: np.ndarray | None) -> np.ndarray:
-        """Return new inputs as codes: random ones, or again and again all of those given.
+        """Return new inputs as codes: random ones, or those in `every`, repeated.
 
         Parameters
         ----------
         owner : ndarray of int of shape (n,)
-            Whose random numbers are used for each, sorted.
+            Number of the generator for each input, sorted.
         rngs : sequence of Generator
         every : ndarray of int of shape (n_inputs, n_features), or None
         """
@@ -113,9 +114,9 @@ class UniformDraw:
         return self.decide.inputs[order], self.decide.values[order]
 
     def compare(self, inputs: np.ndarray, sets: Sequence[list[int]], owner: np.ndarray) -> Comparison:
-        """Return whether, or how far, other values of some features change the output of inputs.
+        """Return whether, or by how much, other values of some features change the output of inputs.
 
-        For each input it does what this loop does, for all of them together and some values at a time::
+        Equivalent to this loop for each input, but for all inputs together and some values at a time::
 
             for number, values in enumerate(schema.assignments(positions)):
                 other = input with these values
@@ -159,7 +160,7 @@ class UniformDraw:
                     left.append(part)
             active, start = np.concatenate(left), start + width
             width = min(2 * width, max(1, INPUTS_AT_ONCE // max(1, len(active))))
-        for k, part in of_each(np.arange(len(inputs)), owner):  # the input itself is looked at once
+        for k, part in of_each(np.arange(len(inputs)), owner):  # the input itself is tested once
             sizes = [self.schema.sizes[position] for position in sets[k]]
             tests[part] += np.ravel_multi_index(tuple(inputs[part][:, sets[k]].T), sizes) >= tests[part]
         return Comparison(inputs, own, changed, partner, tests)
@@ -174,7 +175,7 @@ class UniformDraw:
 
 
 def of_each(rows: np.ndarray, owner: np.ndarray) -> list[tuple[int, np.ndarray]]:
-    """Return the numbers of owners that occur, in order, with the rows of each; owners are sorted.
+    """Return the owners that occur, in order, each with its rows.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ def _with_values(schema: Schema, inputs, chosen, positions, numbers: range) -> n
 
 
 def from_people(case: Case, names: tuple[str, ...], people: np.ndarray) -> Comparison:
-    """Return people of a case's table, given by their places, with all values of some features.
+    """Return people of a case's table, given by their positions, with all values of some features.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ def from_people(case: Case, names: tuple[str, ...], people: np.ndarray) -> Compa
     names : tuple of str
         Features to vary.
     people : ndarray of int of shape (n,)
-        Places in the table.
+        Positions in the table.
     """
     rows = case.table[list(case.features)].iloc[people]
     decisions = case.vary(rows, names)
@@ -220,7 +221,7 @@ def from_table(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.random
     ----------
     case : Case
     names : tuple of str
-        Features to vary; of a number in bins they take the middle value of each.
+        Features to vary; a binned number takes the middle value of each bin.
     n_inputs : int
     rng : Generator
     """

@@ -1,4 +1,4 @@
-"""The estimator of both scores: a draw of inputs, counted until a rule stops (section 4.1, algorithms 1 and 2)."""
+"""The estimator of both scores: inputs are drawn and counted until a rule stops (section 4.1, algorithms 1 and 2)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,7 @@ EFFECTS = {"group": "demographic parity difference (largest − smallest)", "cau
 DISTANCE = "mean largest distance of counterfactual outputs"
 GROUPS_AT_ONCE = 2_000
 REPETITIONS = 200  # of a bootstrap
-SHARES_AT_ONCE = 2_000_000  # shares drawn in one go
+SHARES_AT_ONCE = 2_000_000  # shares drawn at once
 
 
 def score_finding(
@@ -45,23 +45,23 @@ def score_finding(
 def count_flips(
     rule: Rule | Fixed, n_sets: int, compare: Callable[[np.ndarray], Comparison]
 ) -> tuple[np.ndarray, list[Comparison]]:
-    """Draw inputs until it is known how often other values change the decision (algorithm 2).
+    """Draw inputs until the rate at which other values change the decision is known (algorithm 2).
 
     Parameters
     ----------
     rule : Rule or Fixed
         When to stop.
     n_sets : int
-        Of features, each of which is counted by itself.
+        Number of sets of features, each counted by itself.
     compare : callable
-        Takes the number of a set for each new input, sorted; draws these inputs, and varies the set on them.
+        Takes the number of a set for each new input, sorted; draws these inputs, and varies the features of the set.
 
     Returns
     -------
     counts : ndarray of shape (n_sets,)
         Inputs whose decision changes, or the sum of the largest distances.
     drawn : list of Comparison
-        The inputs that count, of each set in the order in which they were drawn.
+        The counted inputs of each set, in the order in which they were drawn.
     """
     drawn, owners = [], []
 
@@ -87,9 +87,9 @@ def count_positive(
     ----------
     draw : UniformDraw
     positions : list of int
-        Of the features whose values make the groups.
+        Positions of the features whose values define the groups.
     rule : Rule
-        When to stop; groups that are small enough are counted whole.
+        When to stop; small enough groups are enumerated.
     rng : Generator
     """
     schema, every, counting = draw.schema, None, rule
@@ -112,13 +112,13 @@ def count_positive(
 
 
 def has_small_groups(schema: Schema, positions: list[int], rule: Rule) -> bool:
-    """Return whether the groups are so small that all of their inputs are tried, and their shares known exactly.
+    """Return whether the groups are small enough to try all of their inputs, so that their shares are exact.
 
     Parameters
     ----------
     schema : Schema
     positions : list of int
-        Of the features that make the groups.
+        Positions of the features that define the groups.
     rule : Rule
     """
     return rule.enumerates(schema.n_assignments(others(positions, len(schema.sizes))), measure="group")
@@ -136,15 +136,15 @@ def others(positions: list[int], n_features: int) -> list[int]:
 
 
 def corrected_spread(counts, samples, rng: np.random.Generator) -> float:
-    """Return the highest less the lowest true share, corrected for the noise that makes it look larger.
+    """Return the estimated highest minus lowest true share, corrected for the upward bias from noise.
 
-    The noise's part is what sampling adds to the spread of shares that are shrunk to their mean as far as noise
-    explains their variance (parametric bootstrap).
+    The correction is a parametric bootstrap: shares are shrunk to their mean as far as noise explains their variance,
+    and the amount that sampling adds to their spread is subtracted.
 
     Parameters
     ----------
     counts, samples : ndarray of shape (n_groups,)
-        How often out of how many.
+        Number of positive outputs and of samples.
     rng : Generator
 
     Returns
@@ -163,7 +163,7 @@ def corrected_spread(counts, samples, rng: np.random.Generator) -> float:
 
 
 def spread_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Return the interval of the highest less the lowest share that the shares' intervals together allow.
+    """Return the range of the highest minus the lowest share that the shares' intervals together allow.
 
     Parameters
     ----------
@@ -173,16 +173,16 @@ def spread_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
 
 
 def paired_spread(decisions: np.ndarray, alpha: float, rng: np.random.Generator) -> tuple[float, float, float]:
-    """Return the highest less the lowest favourable rate among values that are seen on the same rows, and its interval.
+    """Return the highest minus the lowest favourable rate of values on the same rows, and its interval.
 
-    The interval is that of `paired_bounds`. The estimate is corrected for the noise that makes a highest rate look
-    higher (bootstrap over rows).
+    The interval is that of `paired_bounds`. The estimate is corrected for the upward bias from noise (bootstrap over
+    rows).
 
     Parameters
     ----------
     decisions : ndarray of bool of shape (n_rows, n_values)
     alpha : float
-        One less the level of the interval.
+        One minus the level of the interval.
     rng : Generator
     """
     n_rows, spread = len(decisions), float(np.ptp(decisions.mean(axis=0)))
@@ -193,10 +193,10 @@ def paired_spread(decisions: np.ndarray, alpha: float, rng: np.random.Generator)
 
 
 def paired_bounds(decisions: np.ndarray, confidence_level: float) -> tuple[float, float]:
-    """Return the interval of the highest less the lowest favourable rate among values that are seen on the same rows.
+    """Return the interval of the highest minus the lowest favourable rate of values on the same rows.
 
-    Rates are compared in pairs: how often one value is favoured where the other is not. The interval has Clopper and
-    Pearson's for every ordered pair at once (Bonferroni).
+    Rates are compared in pairs: how often one value is favoured where the other is not. The interval combines those of
+    Clopper and Pearson for every ordered pair (Bonferroni).
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def extreme_values(decisions: np.ndarray) -> tuple[int, int]:
 def paired_p_value(decisions: np.ndarray, margin: float = 0.0) -> float:
     """Return the p-value of "no two values' favourable rates differ by more than `margin`".
 
-    It is that of the extreme pair, by its rows in which one value is favoured and the other is not, times the number of
+    It is the p-value of the extreme pair, from the rows in which only one of the two is favoured, times the number of
     pairs (Bonferroni).
 
     Parameters

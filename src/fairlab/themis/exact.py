@@ -44,7 +44,7 @@ def output_table(model: Any, schema: Schema) -> np.ndarray:
     Raises
     ------
     DomainTooLargeError
-        If there are more inputs.
+        If there are more than `MAX_INPUTS` inputs.
 
     Examples
     --------

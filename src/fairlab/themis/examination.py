@@ -1,4 +1,4 @@
-"""What Themis finds about a case: how often sensitive columns alone change the decision, and whom they favour."""
+"""Themis on a case: how often sensitive columns alone change the decision, and which groups they favour."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,15 +26,15 @@ from fairlab.themis.estimation import (
 from fairlab.themis.noisy import QUERIES_EACH, RepeatedPairs
 from fairlab.themis.proxies import check_proxies, proxies_of
 
-MIN_ROWS = 20  # inputs or people that a score may rest on
+MIN_ROWS = 20  # inputs or people that a score needs
 MAX_INPUTS = 10_000  # inputs: within about 0.01 at 95%
-PEOPLE_SHARE = 0.75  # of the rows of a question
-MOST_PAIRS = 50  # that show a finding
+PEOPLE_SHARE = 0.75  # of a question's rows, to vary people of the table
+MOST_PAIRS = 50  # in the evidence of a finding
 
 
 @dataclass(frozen=True)
 class _Question:
-    """Features to vary together, and whose effect that shows."""
+    """Features to vary together, and the sensitive features whose effect this shows."""
 
     names: tuple[str, ...]
     sensitive_features: tuple[str, ...]
@@ -49,7 +49,7 @@ class _Question:
 def case_findings(
     examination: Examination, *, proxies, min_score: float, confidence_level: float, random_state: int
 ) -> list[Finding]:
-    """Return flip rates and differences of all features, and sets of them, that a case can be asked about.
+    """Return flip rates and differences for all features of a case that can be varied, and for sets of them.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def case_findings(
 
 
 def changed_pairs(drawn: Comparison, values: pd.DataFrame, *, generated: bool) -> pd.DataFrame:
-    """Return the first rows whose decision other values change, each beside the first such values.
+    """Return the first rows whose decision changes with other values, each beside the first such values.
 
-    The decision is that on the row, first those that are not favourable; with the other values it is the opposite.
+    The decision is the one on the row, unfavourable ones first; with the other values it is the opposite.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def changed_pairs(drawn: Comparison, values: pd.DataFrame, *, generated: bool) -
     values : DataFrame of shape (n_values, n_names)
         See `fairlab.cases.Case.values`.
     generated : bool
-        Whether the rows are made up.
+        Whether the rows are generated.
     """
     changed = np.flatnonzero(drawn.changed)
     shown = drawn.take(changed[np.argsort(drawn.own[changed], kind="stable")][:MOST_PAIRS])
@@ -109,7 +109,7 @@ def favoured_pairs(drawn: Comparison, values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _questions(examination: Examination, proxies: dict, *, looks_for_proxies: bool) -> list[_Question]:
-    """Return what can be assessed: each sensitive column that the model gets, all of them together, and proxies."""
+    """Return the questions: each sensitive column that the model gets, all of them together, and proxies."""
     case = examination.case
     sizes = dict(zip(case.schema.names, case.schema.sizes, strict=True))
 
@@ -136,7 +136,7 @@ class _Run:
     findings: list[Finding] = field(default_factory=list)
 
     def answer(self, questions: list[_Question], min_score: float) -> None:
-        """Find what there is to say to each question, and to sets between one column and all."""
+        """Measure each question, and the sets of more than one column but not all."""
         singles = [question for question in questions if len(question.names) == 1 and not question.through]
         weights = [np.sqrt(question.n_values) for question in questions]
         between = max(weights[: len(singles)]) if len(singles) > 2 else 0.0
@@ -154,7 +154,7 @@ class _Run:
             self._search(singles, found, min_score, int(rest * between / total))
 
     def query_repeatedly(self, questions: list[_Question]) -> None:
-        """Add the flip rates of a model that is not deterministic, beyond its noise, of as many people each."""
+        """Add the flip rates beyond noise of a model that is not deterministic, each with the same number of people."""
         case = self.examination.case
         n_people = min(len(case.table), self.examination.budget // (QUERIES_EACH * max(1, len(questions))))
         for question in questions:
@@ -189,7 +189,7 @@ class _Run:
             )
 
     def _cost(self, question: _Question) -> int:
-        """Return the rows that one person takes: the decision on the own values is known, but not in bins' middles."""
+        """Return the number of rows per person: the decision on the own values is known, unless a feature is binned."""
         schema = self.examination.case.schema
         in_bins = any(schema.features[place].edges is not None for place in schema.positions(question.names))
         return question.n_values - (not in_bins)
@@ -204,7 +204,7 @@ class _Run:
         return [found[question] for question in questions]
 
     def _search(self, singles: list[_Question], found: set, min_score: float, rows: int) -> None:
-        """Look at sets of some columns that contain no set with a score of at least `min_score`."""
+        """Measure sets of some columns that contain no set with a score of at least `min_score`."""
         sizes = {question.names[0]: question.n_values for question in singles}
         for size in range(2, len(sizes)):
             sets = [names for names in combinations(sizes, size) if not any(set(f) <= set(names) for f in found)]
@@ -217,9 +217,9 @@ class _Run:
                 found |= {names} if low >= min_score else set()
 
     def _measure(self, question: _Question, n_people: int, rows: int) -> tuple[float, float]:
-        """Add the findings of a question on so many people, and on generated inputs of at most so many rows.
+        """Add the findings of a question on `n_people` people, and on generated inputs of at most `rows` rows.
 
-        Return how low and how high a causal score can be.
+        Return the larger of the lower bounds of the causal scores, and the larger of the upper bounds.
         """
         case, n_values = self.examination.case, question.n_values
         n_there = len(case.table)
@@ -252,7 +252,7 @@ class _Run:
         return max(low for low, _ in ends), max(high for _, high in ends)
 
     def _add_flips(self, question: _Question, drawn: Comparison, of_whom: str, people=None) -> tuple[float, float]:
-        """Add how often some other values change the decision, and of people who loses by it; return the interval."""
+        """Add how often other values change the decision and, for people, which groups lose; return the interval."""
         names, n, is_generated = question.who, len(drawn.own), people is None
         n_hit = int(drawn.changed.sum())
         low, high = share_bounds(n_hit, n, confidence_level=self.confidence_level)
@@ -281,7 +281,7 @@ class _Run:
         return low, high
 
     def _add_difference(self, question: _Question, drawn: Comparison) -> None:
-        """Add how far the selection rates of two values are apart, with rows that one of them favours alone."""
+        """Add the largest difference in selection rates of two values, with rows that only one of them favours."""
         decisions, names = drawn.decisions, question.who
         estimate, low, high = paired_spread(decisions, 1 - self.confidence_level, self._rng("group", question))
         points = f"{decimals(100 * estimate)} percentage points"

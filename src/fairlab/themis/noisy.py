@@ -1,10 +1,10 @@
-"""Counterfactual flips of a model that answers one row differently each time: paired queries, repeated.
+"""Counterfactual flips of a model whose answers to the same row vary: repeated paired queries.
 
-A person is asked about twice as they are (answers a and b) and twice with other values (c and d), in one batch of rows
-in random order. (a - c)(b - d) is 1 where both pairs differ in the same direction, -1 where they differ in opposite
-ones, and 0 otherwise. If the model favours the person with probability p and their counterpart with q, its mean is
-(p - q)². So the mean over people is 0 if and only if the values change nobody's chances, however noisy the model is;
-for a deterministic model it is the counterfactual flip rate.
+The model is applied to each person twice as they are (decisions a and b) and twice with other values (c and d), in one
+batch of rows in random order. (a - c)(b - d) is 1 where both pairs differ in the same direction, -1 where they differ
+in opposite ones, and 0 otherwise. If the model favours the person with probability p and their counterpart with q, its
+mean is (p - q)². So the mean over people is 0 if and only if the values change nobody's probability, however noisy the
+model is; for a deterministic model it is the counterfactual flip rate.
 """
 
 from functools import partial
@@ -20,7 +20,7 @@ QUERIES_EACH = 4
 
 
 class RepeatedPairs:
-    """Answers of a noisy model about people, and about the same people with other values of some features.
+    """Decisions of a noisy model on people, and on the same people with other values of some features.
 
     Parameters
     ----------
@@ -28,19 +28,19 @@ class RepeatedPairs:
     names : tuple of str
         Features that take another combination of values, drawn at random for each person among all others.
     people : ndarray of int of shape (n,)
-        Their places in the table.
+        Their positions in the table.
     rng : Generator
     alpha : float
-        One less the level of the interval.
+        One minus the level of the interval.
 
     Attributes
     ----------
     own, signs : ndarray of shape (n,)
-        One decision on each person as they are; (a - c)(b - d) as in the module's text.
+        One decision on each person as they are; (a - c)(b - d) as in the module's docstring.
     estimate, low, high : float
         Mean of (p - q)² over people, not below 0, and its interval.
     smallest : callable
-        Takes a level and a margin, returns the smallest effect that the test would find with a power of 80%.
+        Takes a level and a margin, returns the smallest effect that the test would detect with a power of 80%.
     """
 
     def __init__(self, case: Case, names: tuple[str, ...], people: np.ndarray, rng: np.random.Generator, alpha: float):
@@ -62,7 +62,7 @@ class RepeatedPairs:
 
     @property
     def hits(self) -> np.ndarray:
-        """Whose pairs both differ in the same direction, ndarray of bool of shape (n,)."""
+        """The people whose pairs both differ in the same direction, ndarray of bool of shape (n,)."""
         return self.signs == 1
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
@@ -77,7 +77,7 @@ class RepeatedPairs:
     def evidence(self, most: int) -> pd.DataFrame:
         """Return people whose pairs both differ in the same direction, those who lose first, beside the values.
 
-        None where the interval reaches 0: they may be chance alone.
+        Empty if the interval contains 0: such pairs may be chance alone.
         """
         shown = np.flatnonzero(self.hits & (self.low > 0))
         shown = shown[np.argsort(self.own[shown], kind="stable")][:most]
@@ -87,7 +87,7 @@ class RepeatedPairs:
 def _in_random_order(case: Case, parts: list, rng: np.random.Generator) -> list[np.ndarray]:
     """Return new decisions on each of some frames of the same rows, queried as one frame in random order.
 
-    The order keeps noise that goes by the place of a row in its batch from being the same in a pair.
+    The order prevents noise that depends on a row's place in its batch from being the same within a pair.
     """
     n = len(parts[0])
     order = rng.permutation(len(parts) * n)

@@ -1,4 +1,4 @@
-"""Proxies: features that tell about a sensitive column, and can be varied in its place."""
+"""Proxies: features that predict a sensitive column and can be varied in its place."""
 
 from collections.abc import Mapping
 
@@ -8,16 +8,16 @@ from sklearn.metrics import adjusted_mutual_info_score
 from fairlab.cases.case import Case
 from fairlab.checks import check_names
 
-LEAST_INFORMATION = 0.05  # adjusted mutual information, of which chance explains none
+LEAST_INFORMATION = 0.05  # adjusted mutual information, which is 0 by chance
 MOST_PROXIES = 2  # of one column
-MOST_PEOPLE = 5_000  # that associations are measured on
+MOST_PEOPLE = 5_000  # on whom associations are measured
 
 
 def proxies_of(case: Case, name: str, *, random_state: int = 0) -> tuple[str, ...]:
-    """Return the features that tell most about a sensitive column, at most `MOST_PROXIES`; none if none tells much.
+    """Return the features that predict a sensitive column best, at most `MOST_PROXIES`; none if none predicts it well.
 
-    Measured by adjusted mutual information: 0 where chance explains all, 1 where one column says the other. Wide
-    numbers are taken by their bins.
+    Measured by adjusted mutual information: 0 for an association by chance, 1 if each column determines the other. Wide
+    numbers are binned.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def proxies_of(case: Case, name: str, *, random_state: int = 0) -> tuple[str, ..
     name : str
         Sensitive column.
     random_state : int
-        Of the people looked at, if there are more than `MOST_PEOPLE`.
+        Seed of the sample of people, if there are more than `MOST_PEOPLE`.
     """
     people = case.table.reset_index(drop=True)
     chosen = people.index if len(people) <= MOST_PEOPLE else people.sample(MOST_PEOPLE, random_state=random_state).index
@@ -38,7 +38,7 @@ def proxies_of(case: Case, name: str, *, random_state: int = 0) -> tuple[str, ..
 
 
 def check_proxies(case: Case, proxies) -> dict[str, tuple[str, ...]]:
-    """Return the features that stand for sensitive columns, by column, as they were given; none of a truth value.
+    """Return the given proxies by sensitive column; none if `proxies` is a boolean.
 
     Parameters
     ----------

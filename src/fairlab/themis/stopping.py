@@ -1,4 +1,4 @@
-"""When sampling stops: at a number that is fixed beforehand, or by the exact rule, as soon as enough is known.
+"""When sampling stops: at a number fixed beforehand or, by the exact rule, as soon as the error bound is met.
 
 A rule has `count`, which draws until it stops, and `interval`. The paper's own rules, which promise no bound, are in
 `fairlab.papers.themis.published`.
@@ -16,11 +16,11 @@ import numpy as np
 from fairlab.statistics import exact_interval
 
 SPENT = (1 / 8, 1 / 8, 1 / 8, 1 / 8, 1 / 2)  # of the allowed error probability, at each look of the exact rule
-SAMPLES_AT_ONCE = 200_000  # samples drawn in one go
+SAMPLES_AT_ONCE = 200_000  # samples drawn at once
 
 
 def error(count, n_samples, *, alpha, binary: bool = True) -> np.ndarray:
-    """Return how far the share can be from the truth: the longer side of its `exact_interval`.
+    """Return the largest possible error of the share: the longer side of its `exact_interval`.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ def error(count, n_samples, *, alpha, binary: bool = True) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def look_sizes(confidence_level: float, error_bound: float, *, binary: bool = True) -> tuple[int, ...]:
-    """Return after how many samples the exact rule looks whether it may stop.
+    """Return the numbers of samples at which the exact rule checks whether it may stop.
 
-    The first look is where a sample without a hit meets the bound, the last where every sample does; those between
-    grow by a constant factor. Each look spends its share, `SPENT`, of the allowed error probability, so that together
-    they keep the bound (Bonferroni), however the truth is and wherever sampling stops.
+    At the first look a sample without a hit meets the bound, at the last every sample does; the sizes between grow by a
+    constant factor. Each look spends its share, `SPENT`, of the allowed error probability, so that together they keep
+    the bound (Bonferroni), whatever the truth and wherever sampling stops.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ class Rule(ABC):
     ----------
     confidence_level, error_bound : float
     min_samples, max_samples : int
-        More samples than the one are taken, and no more than the other, even if the bound is not reached.
+        More than `min_samples` are taken, and at most `max_samples`, even if the bound is not reached.
     binary : bool
         Whether outcomes are 0 or 1, or anything between.
     is_sound : bool
-        Whether the bound is kept whatever the truth: then a group score is corrected for the noise that makes it look
-        larger, and intervals of a search hold together.
+        Whether the bound is kept whatever the truth. If so, a group score is corrected for the upward bias from noise,
+        and intervals of a search hold simultaneously.
     """
 
     is_sound: ClassVar[bool] = True
@@ -87,7 +87,7 @@ class Rule(ABC):
 
     @abstractmethod
     def enumerates(self, n_inputs: int, *, measure: str) -> bool:
-        """Whether there are so few inputs that all are tried in place of a sample.
+        """Whether inputs are so few that all are tried instead of a sample.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Rule(ABC):
 
     @abstractmethod
     def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Sample until it is known how often something happens in each of some series.
+        """Sample until the rate of some outcome is known in each of several series.
 
         Parameters
         ----------
@@ -108,32 +108,32 @@ class Rule(ABC):
         Returns
         -------
         counts, samples : ndarray of shape (n_series,)
-            Sum of the outcomes that count, and how many these are.
+            Sum and number of the counted outcomes.
         """
 
     @abstractmethod
     def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return intervals of proportions that hold together, if there are so many, at the confidence level.
+        """Return simultaneous intervals of `n_series` proportions at the confidence level.
 
         Parameters
         ----------
         counts, samples : array-like of shape (n_series,)
         n_series : int
-            Intervals that hold together.
+            Number of simultaneous intervals.
         """
 
 
 class Exact(Rule):
-    """Sampling looks a few times whether the bound is met (see `look_sizes`), and keeps it whatever the truth."""
+    """Sampling checks a few times whether the bound is met (see `look_sizes`), and keeps it whatever the truth."""
 
     @property
     def sizes(self) -> dict[int, float]:
-        """After how many samples it looks, and the share of the allowed error probability that each look spends."""
+        """Number of samples at each look, and the share of the allowed error probability that the look spends."""
         planned = look_sizes(self.confidence_level, self.error_bound, binary=self.binary)
         return dict(zip(np.clip(planned, self.min_samples + 1, self.max_samples).tolist(), SPENT, strict=True))
 
     def enumerates(self, n_inputs: int, *, measure: str) -> bool:
-        """Whether there are so few inputs that all are tried: as many as are sampled at least; see `Rule`."""
+        """Whether inputs are so few that all are tried: no more than the smallest sample; see `Rule`."""
         return n_inputs <= max(self.min_samples, min(self.sizes))
 
     def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -153,7 +153,7 @@ class Exact(Rule):
         return counts, samples
 
     def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return intervals that hold all proportions together, wherever each was stopped; see `Rule`."""
+        """Return simultaneous intervals of all proportions, wherever each was stopped; see `Rule`."""
         sizes, spent = (np.array(list(part)) for part in (self.sizes, self.sizes.values()))
         alpha = spent[np.searchsorted(sizes, samples)] * (1 - self.confidence_level) / n_series
         return exact_interval(counts, samples, alpha=alpha, binary=self.binary)
@@ -161,7 +161,7 @@ class Exact(Rule):
 
 @dataclass(frozen=True)
 class Fixed:
-    """A number of samples that is fixed beforehand, as of all inputs that there are.
+    """A number of samples fixed beforehand, such as the number of all inputs.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ from fairlab.themis.stopping import Exact, Fixed, Rule
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_ASSIGNMENTS = 1_000_000  # combinations of values that a score may compare
+MOST_ASSIGNMENTS = 1_000_000  # combinations of values compared by a score
 MADE_OF = ("model", "schema", "output_distance")  # the parameters that outputs depend on
 SETS_AT_ONCE = 16
 ROUNDING = 1e-12  # of differences of shares
@@ -65,13 +65,13 @@ class Search(Result):
     ----------
     min_score : float
     frame : DataFrame
-        Of all sets that were tested: the columns of `Themis.estimate`, and ``minimal``, whether the set was found.
+        One row for each tested set: the columns of `Themis.estimate`, and ``minimal``, whether the set was found.
     skipped : dict of str to int
-        By measure, how many sets needed no test.
+        Number of sets that needed no test, by measure.
     model_runs : int
-        To how many inputs the model was applied.
+        Number of inputs to which the model was applied.
     decided_by : {"low", "estimate"}
-        What has to reach the least score: the lower end of the interval, or the estimate.
+        Whether the lower end of the interval or the estimate has to reach `min_score`.
 
     Examples
     --------
@@ -91,13 +91,13 @@ class Search(Result):
 
     @property
     def found(self) -> dict[str, tuple[tuple[str, ...], ...]]:
-        """By measure, the minimal sets whose score reaches the least one."""
+        """The minimal sets whose score reaches `min_score`, by measure."""
         minimal = self.frame[self.frame["minimal"]].groupby("measure")["sensitive_features"].agg(tuple)
         return {measure: minimal.get(measure, ()) for measure in self.skipped}
 
     @property
     def undecided(self) -> pd.DataFrame:
-        """Tested sets whose interval has the least score inside: more samples might find them."""
+        """Tested sets whose interval contains `min_score`: more samples might find them."""
         least = self.min_score - ROUNDING
         return self.frame[(self.frame["low"] < least) & (least <= self.frame["high"])]
 
@@ -123,7 +123,7 @@ class Search(Result):
         return self.frame
 
     def plot(self) -> "Figure":
-        """Draw all scores with their intervals and the least one."""
+        """Draw all scores with their intervals, and `min_score`."""
         figure = intervals(self.frame.assign(method=TITLE, where=INPUTS, effect=self.frame["measure"].map(EFFECTS)))
         figure.axes[0].axvline(self.min_score, color=GREY, linestyle="--", linewidth=1)
         return figure
@@ -142,33 +142,35 @@ class Search(Result):
 class Themis(BaseEstimator, Method):
     """Themis: how often features alone change a model's decisions, and how far selection rates of their values differ.
 
-    `run` measures both on a case, of the table's people and of inputs drawn from it; `estimate`, `group_score`,
+    `run` measures both on a case, for the table's people and for inputs drawn from it; `estimate`, `group_score`,
     `causal_score` and `search` test a model or a program on inputs that are drawn uniformly from a schema, until a rule
     stops them.
 
     **On a case**, for each sensitive feature that the model gets, and for all of them together, there are three
-    findings. The counterfactual flip rate (the paper's causal score, definition 3.7) is the share whose decision some
-    other values change: of the people of the table, of whom all are counted where the budget allows it, or else a
-    random sample; and of generated inputs, for which each feature is drawn by itself from the values of the table. Such
-    inputs are often unlike people. Of them there is also the demographic parity difference, the largest minus the
-    smallest selection rate among those values (the group score, definition 3.6). With three features or more, sets in
-    between are examined, too, small ones first: but not those that contain a set with a flip rate above `min_score`,
-    since theirs is no lower (theorem 4.1), and none if the flip rate of all features together is below it.
+    findings. The counterfactual flip rate (the paper's causal score, definition 3.7) is the share whose decision
+    changes with some other values. It is measured among the people of the table (everyone if the budget allows it, else
+    a random sample), and among generated inputs, for which each feature is drawn by itself from the values of the
+    table; such inputs are often unlike people. The third finding is the demographic parity difference among generated
+    inputs, the largest minus the smallest selection rate of those values (the group score, definition 3.6). With three
+    features or more, sets of some of them are tested, too, small ones first. Skipped are sets that contain one whose
+    flip rate is shown to be at least `min_score`, since theirs is no lower (theorem 4.1), and all of them if the flip
+    rate of all features together is shown to be below it.
 
-    Intervals are exact for numbers that are fixed beforehand from the budget (Clopper and Pearson), for the population
-    that the table is a sample of. The p-value of a flip rate is that of "it is at most the margin"; without a margin
-    it is 0 with the first change, since a deterministic model that changes one decision has a flip rate above 0. That
-    of the difference is "no two values differ by more than the margin", see `fairlab.themis.estimation.paired_p_value`.
+    Intervals are exact (Clopper and Pearson), since the budget fixes sample sizes beforehand; they are for the
+    population that the table is a sample of. The p-value of a flip rate is that of "it is at most the margin"; without
+    a margin it is 0 with the first change, since a deterministic model that changes one decision has a flip rate above
+    0. That of the difference is "no two values differ by more than the margin", see
+    `fairlab.themis.estimation.paired_p_value`.
 
-    The evidence is pairs that differ in the features and in the decision, those who lose by their own values first.
+    The evidence is pairs that differ in the features and in the decision; people who lose by their own values come
+    first.
 
-    A model that answers the same row differently is asked about people alone, and twice about each and about a
-    counterpart with other values drawn at random: see `fairlab.themis.noisy`. The flip rate is then what is left of
-    it beyond the model's own noise.
+    A model whose answers to the same row vary is applied to people only, twice to each and twice to a counterpart with
+    other values drawn at random: see `fairlab.themis.noisy`. The flip rate then excludes the model's own noise.
 
-    **On a schema**, the default rule keeps the error bound, the group score is corrected for the noise that makes it
-    look larger, and a search names the sets whose interval lies above its threshold, with intervals that hold for all
-    sets together. The paper's rules are in `fairlab.papers.themis.published`: with them nothing is corrected.
+    **On a schema**, the default rule keeps the error bound, the group score is corrected for the upward bias from
+    noise, and a search finds the sets whose interval lies above its threshold, with simultaneous intervals for all
+    sets. The paper's rules, which correct nothing, are in `fairlab.papers.themis.published`.
 
     Parameters
     ----------
@@ -178,10 +180,10 @@ class Themis(BaseEstimator, Method):
     schema : Schema
         A case has its own.
     confidence_level : float
-        How often, at least, an estimate is within its error bound, and an interval holds the truth; between 0 and 1.
-        The default is the paper's; an audit gives its own.
+        Least probability that an estimate is within its error bound and an interval contains the truth; between 0 and
+        1. The default is the paper's; an audit gives its own.
     error_bound : float
-        How far a causal score, or the share of a group, may be from the truth; between 0 and 1.
+        Largest error of a causal score, or of the share of a group; between 0 and 1.
     stop : callable, optional
         When sampling from a schema stops: ``stop(confidence_level, error_bound, min_samples, max_samples, binary)``
         returns a `fairlab.themis.stopping.Rule`; by default `Exact`, which keeps the error bound whatever the truth.
@@ -189,19 +191,20 @@ class Themis(BaseEstimator, Method):
         Sampling stops after more than `min_samples`, and at `max_samples` even if the bound is not reached.
     output_distance : callable or None
         For outputs that are not binary: ``output_distance(a, b)`` returns distances between 0 and 1 of two arrays of
-        outputs (definition 3.3). The causal score is then the mean largest distance that a change makes.
+        outputs (definition 3.3). The causal score is then the mean, over inputs, of the largest distance that other
+        values cause.
     proxies : mapping of str to iterable of str, or bool
-        By sensitive column of a case, features that stand for it and are varied in its place; True takes, for columns
-        that the model does not get, the features that tell most about them.
+        Features to vary in place of a sensitive column of a case; True takes, for columns that the model does not get,
+        the features that predict them best.
     min_score : float
-        Flip rate from which on larger sets of columns of a case are not examined.
+        Flip rate of a set of columns of a case from which on sets that contain it are not tested.
     random_state : int
 
     Notes
     -----
     Parameters are checked when a score is estimated: a `ValueError` names a number that is out of range, a `TypeError`
-    what is no schema or no model. To no input is the model applied twice, until `model`, `schema` or `output_distance`
-    is set. A model that is changed in place, as by another fit, has to be set again.
+    anything that is no schema or no model. The model is never applied twice to one input, until `model`, `schema` or
+    `output_distance` is set. A model that is changed in place, as by another fit, has to be set again.
 
     Examples
     --------
@@ -250,13 +253,13 @@ class Themis(BaseEstimator, Method):
         self.proxies, self.min_score = proxies, min_score
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
-        """Yield flip rates and differences of all features of a case, and sets of them, that can be asked about."""
+        """Yield flip rates and differences for all features of a case that can be varied, and for sets of them."""
         check_parameters(self)
         options = {name: getattr(self, name) for name in ("proxies", "min_score", "confidence_level", "random_state")}
         yield from case_findings(examination, **options)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set a parameter; what is known of the outputs is forgotten if another model or schema may give others."""
+        """Set a parameter; forget known outputs if another model, schema or output distance may change them."""
         if name in MADE_OF:
             vars(self).pop("_draw", None)
         super().__setattr__(name, value)
@@ -267,7 +270,7 @@ class Themis(BaseEstimator, Method):
 
     @property
     def model_runs(self) -> int:
-        """To how many inputs the model was applied over all scores: never twice to one input."""
+        """Number of inputs to which the model was applied over all scores, never twice to one input."""
         return self._draw.runs
 
     def test_suite(self) -> pd.DataFrame:
@@ -282,16 +285,16 @@ class Themis(BaseEstimator, Method):
         Parameters
         ----------
         measure : {"group", "causal"}
-            The group discrimination score (algorithm 1), for which sampling goes on until the share of every group is
-            within the error bound; or the causal one (algorithm 2).
+            The group discrimination score (algorithm 1), sampled until the share of every group is within the error
+            bound, or the causal discrimination score (algorithm 2).
         sets : iterable of str or of iterables of str
 
         Returns
         -------
         DataFrame
-            One row for each set: ``measure``, ``sensitive_features``, ``estimate``, ``low``, ``high``; ``samples``,
-            the random inputs that the estimate rests on; ``tests``, the inputs that the paper's algorithm looks at, one
-            by one, in memory or not.
+            One row for each set: ``measure``, ``sensitive_features``, ``estimate``, ``low``, ``high``; ``samples``, the
+            number of random inputs behind the estimate; ``tests``, the number of inputs that the paper's algorithm
+            tests one by one, cached or not.
 
         Raises
         ------
@@ -300,7 +303,7 @@ class Themis(BaseEstimator, Method):
         DomainTooLargeError
             If features have more than `MOST_ASSIGNMENTS` combinations of values.
         TypeError
-            With an output distance, of the group score: shares of positive outputs need binary ones.
+            For the group score with an output distance: shares of positive outputs need binary outputs.
         """
         if isinstance(sets, str) or not isinstance(sets, Iterable):
             raise TypeError(f"sets: expected sets of features, found {sets!r}")
@@ -318,8 +321,8 @@ class Themis(BaseEstimator, Method):
     def causal_score(self, sensitive_features: str | Iterable[str]) -> Finding:
         """Return the causal discrimination score as a finding.
 
-        The evidence is the first inputs whose output other values of the features change, each beside such values.
-        Errors are those of `estimate`.
+        The evidence is the first inputs whose output changes with other values of the features, each beside such
+        values. Errors are those of `estimate`.
         """
         return self._finding("causal", sensitive_features)
 
@@ -333,12 +336,12 @@ class Themis(BaseEstimator, Method):
         max_size: int | None = None,
         prune: bool = True,
     ) -> Search:
-        """Find the minimal sets of features whose score reaches a least one (algorithm 3).
+        """Find the minimal sets of features whose score reaches `min_score` (algorithm 3).
 
-        Every set has random numbers of its own, so its score is the same whatever else is tested. All
-        intervals of a search hold together at the confidence, however many sets it may look at (Bonferroni), and a
-        set is found if its interval lies at or above the threshold: a set that is below it is named, wherever in the
-        search, with at most the error probability. What has the threshold in its interval is undecided.
+        Every set has random numbers of its own, so its score is the same whatever else is tested. All intervals of a
+        search hold simultaneously at the confidence level (Bonferroni over all sets that it may test). A set is found
+        if its interval lies at or above the threshold, so that the probability that a search finds any set below it is
+        at most the error probability. A set whose interval contains the threshold is undecided.
 
         Parameters
         ----------
@@ -347,7 +350,7 @@ class Themis(BaseEstimator, Method):
         measure : {"causal", "group", "both"}
             Both are searched one after the other, group first.
         sensitive_features : iterable of str, optional
-            Those that sets are made of; all by default.
+            Features that sets are made of; all by default.
         max_size : int, optional
             Largest set.
         prune : bool
@@ -356,7 +359,7 @@ class Themis(BaseEstimator, Method):
         Raises
         ------
         ValueError
-            If the least score, the measure or the largest size is out of range.
+            If `min_score`, `measure` or `max_size` is out of range.
         DomainTooLargeError
             If a set that has to be tested has more than `MOST_ASSIGNMENTS` combinations of values.
         """
@@ -386,7 +389,7 @@ class Themis(BaseEstimator, Method):
         return Search(min_score, pd.DataFrame(rows), skipped, self.model_runs - before, decided_by)
 
     def _rule(self, n_scores: int = 1) -> Rule:
-        """Return when sampling stops; a sound rule, such that so many scores together keep the confidence."""
+        """Return the stopping rule; a sound one keeps the confidence level over `n_scores` scores together."""
         check_parameters(self)
         check_count(self.max_samples, "max_samples", least=self.min_samples + 1)
         limits = (self.confidence_level, self.error_bound, self.min_samples, self.max_samples)
@@ -423,7 +426,7 @@ class Themis(BaseEstimator, Method):
             yield estimate, spread_interval(low, high), n, n, partial(self._groups, positions, ends, measured)
 
     def _groups(self, positions: list[int], numbers: list[int], measured: dict) -> pd.DataFrame:
-        """Return groups, by their numbers, with what was measured on them."""
+        """Return groups, given by their numbers, with their measurements."""
         return self.schema.decode(self.schema.combinations(positions, numbers)).iloc[:, positions].assign(**measured)
 
     def _causal(self, sets: list[list[int]], rule: Rule, rngs: list) -> Iterator[tuple]:
