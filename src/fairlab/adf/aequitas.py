@@ -1,10 +1,9 @@
-"""Aequitas (Udeshi, Arora, Chattopadhyay 2018): random draws, then walks whose odds are learned along the way.
+"""AEQUITAS (Udeshi, Arora, Chattopadhyay 2018): random draws, then walks whose odds are learned along the way.
 
 As `"published"`, the version behind the tables, the check returns a *value* of the sensitive feature (the one that
-flips the class, or the input's own), walks may move the sensitive features, and both the acceptance of a move and
-what is learned from it depend on whether that value is 0, which has to do with discrimination only by accident; where
-the values start at 1, every move is accepted. `"sound"` moves the other attributes only, learns from discrimination and
-keeps every move.
+flips the class, or the input's own), and walks may move the sensitive features. Acceptance of a move and learning from
+it depend on whether that value is 0, which is unrelated to discrimination; if values start at 1, every move is
+accepted. `"sound"` moves the other attributes only, learns from discrimination and keeps every move.
 """
 
 import time
@@ -26,8 +25,8 @@ from fairlab.networks import FeedForward
 STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001
 IN_FLIGHT = 32
-LEAST_STEPS, N_DRAWS = 20, 20  # of a walk on a case; how often its inputs are drawn again
-STEPS_AT_ONCE = 100  # of walks, whose chances are drawn and whose inputs are kept together
+LEAST_STEPS, N_DRAWS = 20, 20  # of a walk on a case; number of its further draws of inputs
+STEPS_AT_ONCE = 100  # of walks, whose random numbers and inputs are processed together
 
 
 @checked(
@@ -43,31 +42,31 @@ class Aequitas(SearchMethod):
 
     **On a case**, the budget is divided evenly over the sensitive features that the model gets. First comes a sample of
     inputs whose features are drawn one by one from the table, or all combinations where they are few; then walks from
-    the discriminatory inputs of the sample, and from those of uniform draws for what is left of the budget. The
-    estimate is what the walks found per 1,000 queries, or the sample where all combinations are in it; it has no
-    interval and no test.
+    the discriminatory inputs of the sample and, with the rest of the budget, from those of uniform draws. The estimate
+    is the number of discriminatory inputs per 1,000 queries of the walks, or of the sample if that holds all
+    combinations; it has no interval and no test.
 
     Parameters
     ----------
     model : Keras model, Network, object with ``predict``, or callable
-        On a `fairlab.networks.FeedForward`, walks are one compiled loop where numba is installed: ten times as quick.
-        A case has its own.
+        On a `fairlab.networks.FeedForward`, walks are one compiled loop if numba is installed, which is ten times as
+        fast. A case has its own.
     schema : Schema
         A case has its own.
     sensitive_features : str or sequence of str
-        A case has its own, of which each is searched by itself.
+        A case has its own, each of which is searched by itself.
     strategy : {"fully_directed", "semi_directed", "random"}
-        Whether the odds of both attribute and direction are learned, of the direction only, or nothing.
+        Whether the odds of attribute and direction are learned, those of the direction only, or none.
     n_local : int
-        Steps of every walk. On a case, the most: fewer if the budget would not last for all walks.
+        Steps of every walk. On a case a maximum: fewer if the budget is too small for all walks.
     learning_rate : float
         By how much one move changes the odds of its attribute and of its direction, between 0 and 1.
     in_flight : int or None
-        Walks of a run that advance together and see the same odds; 1 is the original, one walk after the other. Where
-        few draws are discriminatory, more find less: the first walks learn from nothing. None is 32; on a case, as many
-        as make a step for a tenth of the budget that is left, 128 at most.
+        Walks of a run that advance together with the same odds; 1 is the original, one walk after the other. If few
+        draws are discriminatory, larger values find less, as the first walks have learned nothing yet. None is 32; on a
+        case, the number whose step takes a tenth of the remaining budget, 128 at most.
     n_walks : int or None
-        Walks from every discriminatory draw. None is 1; on a case, as many more as can advance together.
+        Walks from every discriminatory draw. None is 1; on a case, more if fewer walks than `in_flight` would start.
     variant : {"sound", "published"}
     decision_threshold : float or None
         For models that give scores: the class is whether the score is at least this. A case has its own.
@@ -77,7 +76,8 @@ class Aequitas(SearchMethod):
     Notes
     -----
     Parameters are checked by `run`, `generate`, `local_search` and `steps`: a `ValueError` names one that is out of
-    range, or a sensitive feature that is not in the schema, a `TypeError` what is missing, no schema or no model.
+    range, or a sensitive feature that is not in the schema; a `TypeError` names a missing argument, or a schema or
+    model of the wrong type.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Aequitas(SearchMethod):
         search = self._on_case(sample, sample.model.decisions.positive, random_state=rng, **walks)
         if len(starts):
             search.local_search(starts)
-        for _ in range(N_DRAWS):  # whatever is left is for more draws
+        for _ in range(N_DRAWS):  # the rest of the budget is for more draws
             search.generate(n_samples=max(left // (N_DRAWS * sample.n_values), 1))
 
     @checked(n_samples=check_count)
@@ -160,7 +160,7 @@ class Aequitas(SearchMethod):
         return result
 
     def steps(self, starts: ArrayLike) -> Iterator[Trace]:
-        """Yield the given inputs, then what each step of a walk evaluates, the candidates of the walks first."""
+        """Yield the given inputs, then the inputs that each step evaluates, the candidates of the walks first."""
         return self.steps_of_runs([starts], [self.random_state])
 
     def search_runs(
@@ -170,7 +170,7 @@ class Aequitas(SearchMethod):
         *,
         max_found: int | None = None,
     ) -> list[SearchResult]:
-        """Return what `local_search` finds from the starts of each run; all runs advance together, and share nothing.
+        """Return the result of `local_search` from the starts of each run; runs advance together and share nothing.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class Aequitas(SearchMethod):
     def steps_of_runs(
         self, starts: Sequence[ArrayLike], random_states: Sequence[int | np.random.Generator]
     ) -> Iterator[Trace]:
-        """Yield the starts of all runs, then what each step evaluates, in the order of the runs.
+        """Yield the starts of all runs, then the inputs that each step evaluates, in the order of the runs.
 
         Seeds are counted over all runs.
 
@@ -213,7 +213,7 @@ class Aequitas(SearchMethod):
         return self._steps(starts, np.zeros(sum(map(len, starts)), dtype=bool), rngs)
 
     def _begin(self, starts, random_states) -> tuple[list[np.ndarray], list[np.random.Generator]]:
-        """Return the starts as integers, and generators; an error where a parameter is out of range."""
+        """Return the starts as integers, and generators; raise an error if a parameter is out of range."""
         schema = self._check()
         classify = model_over(self.model, schema).deciding(self.decision_threshold)
         self._partners = Partners(classify, self.sensitive_features, schema=schema)
@@ -221,9 +221,9 @@ class Aequitas(SearchMethod):
         return [schema.check(its, "starts") for its in starts], rngs
 
     def _steps(self, draws, successful, rngs, *, in_blocks: bool = False) -> Iterator[Trace]:
-        """Yield the draws of all runs, then what their walks evaluate; note in `successful` which draws start one.
+        """Yield the draws of all runs, then the inputs of their walks; mark in `successful` the draws that start one.
 
-        What walks evaluate comes step by step, or many steps at once.
+        Inputs of walks are yielded by step or, with `in_blocks`, many steps at once.
         """
         ends = np.cumsum([0, *map(len, draws)])
         draws = np.concatenate(draws)
@@ -239,7 +239,7 @@ class Aequitas(SearchMethod):
         odds = Odds(self.schema, self.strategy, left_out, n_runs=len(rngs), learning_rate=self.learning_rate)
         is_compiled = type(self.model) is FeedForward and self.decision_threshold is None and _is_compiled()
         walk = self._compiled_walk if is_compiled else self._walk
-        at_once = STEPS_AT_ONCE if is_compiled or in_blocks else 1  # or a model is asked what nobody waits for
+        at_once = STEPS_AT_ONCE if is_compiled or in_blocks else 1  # else queries may go unused
         in_flight = self.in_flight or IN_FLIGHT
         for start in range(0, max(map(len, waiting)), in_flight):
             block = [hits[start : start + in_flight] for hits in waiting]
@@ -284,11 +284,11 @@ class Aequitas(SearchMethod):
         moved, partner, is_finite = walk(np.concatenate([part.ravel() for part in weights]), widths, *its)
         moved = moved.reshape(-1, X.shape[1])
         if not is_finite:
-            self._partners(moved)  # which says so
+            self._partners(moved)  # raises the error
         return moved, partner.ravel()
 
     def _with_neighbours(self, trace: Trace, n_steps: int) -> tuple[Trace, list[int]]:
-        """Return so many steps with what truncation evaluates besides as published, and the size of each step."""
+        """Return the steps, as published with the inputs that truncation adds, and the size of each step."""
         step = np.repeat(np.arange(n_steps), len(trace.seed) // n_steps)
         if self.variant == "published" and (trace.inputs < 0).any():
             neighbours, owner = truncated_neighbours(trace.inputs)
@@ -300,7 +300,7 @@ class Aequitas(SearchMethod):
 
     @property
     def _learns_from_partners(self) -> bool:
-        """Whether odds learn from discrimination rather than from the value that the check returns."""
+        """Whether odds are learned from discrimination, not from the value that the check returns."""
         return self.variant == "sound"
 
     def _evaluate(self, X) -> tuple[np.ndarray, np.ndarray]:
@@ -317,7 +317,7 @@ def _is_compiled() -> bool:
 
 
 class Odds:
-    """Learned odds of moves: which attribute, and which direction, for every run; at the start, no one is favoured.
+    """Learned odds of moves, by attribute and direction, for every run; uniform at the start.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ class Odds:
         ----------
         X : ndarray of int of shape (n, n_attributes)
         run : ndarray of int of shape (n,)
-            To which run each belongs.
+            Run of each input or move.
         chance : ndarray of shape (2 or more, n)
             Uniform draws.
         """
@@ -362,15 +362,15 @@ class Odds:
         return column, np.where(chance[1] < down, -1, 1)
 
     def learn(self, column: np.ndarray, step: np.ndarray, paid: np.ndarray, run: np.ndarray) -> None:
-        """Shift the odds of each run by whether the moves just made paid, all moves at once.
+        """Shift the odds of each run by the success of the latest moves, all moves at once.
 
         Parameters
         ----------
         column, step : ndarray of int of shape (n,)
-            Which attribute each move was along, and -1 or +1.
+            Attribute of each move, and -1 or +1.
         paid : ndarray of bool of shape (n,)
         run : ndarray of int of shape (n,)
-            To which run each belongs.
+            Run of each input or move.
         """
         shape, place = self.attribute.shape, run * self.attribute.shape[1] + column
         if self.moves_directions:

@@ -1,21 +1,21 @@
 """The walks of Aequitas on a small network in one compiled loop.
 
-A walk asks for a few rows at a time, of which NumPy's calls would take longer than their arithmetic. Rows are the last
-axis, so that a layer of few units is as quick as a wide one. Sums are taken in the order of the inputs, however many
-rows there are.
+A walk queries a few rows at a time, for which the overhead of NumPy's calls would exceed the arithmetic. Rows are the
+last axis, so that a layer of few units is as quick as a wide one. Sums are taken in the order of the inputs, however
+many rows there are.
 """
 
 import numpy as np
 
 from fairlab.models.loops import compiled, compiling
 
-summing = compiling(fastmath={"contract"})  # as products of matrices are summed
-ROWS_AT_ONCE = 64  # that go through a network at once
+summing = compiling(fastmath={"contract"})  # as in matrix products
+ROWS_AT_ONCE = 64  # passed through a network at once
 
 
 @summing
 def multiply(kernel, n_in, n_out, entering, leaving, n):
-    """Write ``kernel.T @ entering`` into `leaving`, of the first `n` rows, which are the last axis of both."""
+    """Write ``kernel.T @ entering`` into `leaving` for the first `n` rows; rows are the last axis of both."""
     j = 0
     while j < n_out:
         one, other = leaving[j], leaving[min(j + 1, n_out - 1)]  # two units at once: each row is read half as often
@@ -49,9 +49,9 @@ def multiply(kernel, n_in, n_out, entering, leaving, n):
 
 @summing
 def follow(weights, widths, layers, n):
-    """Write what leaves each layer into `layers`, of shape (n_layers + 1, widest, n_rows), of which the first enters.
+    """Write the output of each layer into `layers`, of shape (n_layers + 1, widest, n_rows); the first is the input.
 
-    As `fairlab.networks.layer_inputs`, and at last the logits.
+    These are the values of `fairlab.networks.layer_inputs`, then the logits.
     """
     place = 0
     for k in range(len(widths) - 1):
@@ -93,15 +93,15 @@ def walk(weights, widths, X, is_0, run, chance, attribute, down, rates, domain, 
     weights, widths : ndarray
         Kernels and biases in turn, in one array, and the width of every layer, the inputs among them.
     X : ndarray of int of shape (n_walks, n_attributes)
-        Where the walks are.
+        Current inputs of the walks.
     is_0 : ndarray of bool of shape (n_walks,)
-        Whether the sensitive value that the check returns is 0 there.
+        Whether the sensitive value that the check returns for the current input is 0.
     run : ndarray of int of shape (n_walks,)
     chance : ndarray of shape (n_steps, n_walks, 3)
     attribute, down : ndarray of shape (n_runs, n_attributes)
         See `Odds`.
     rates : (float, float)
-        By how much a move changes the odds of its attribute and direction.
+        Amounts by which a move changes the odds of its attribute and of its direction.
     domain : (ndarray, ndarray)
         Lowest and highest values.
     sensitive_features : (ndarray, ndarray)

@@ -18,7 +18,7 @@ from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import FRACTION, check_count, check_seed, checked
 from fairlab.statistics import share_bounds
 
-INPUTS_AT_ONCE = 1 << 18  # inputs, counterparts included, that are held at once
+INPUTS_AT_ONCE = 1 << 18  # inputs, counterparts included, held at once
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Fairness:
 
     @property
     def standard_error(self) -> float:
-        """Of the share."""
+        """Standard error of the share."""
         return float(np.sqrt(self.share * (1 - self.share) / self.n))
 
     @checked(confidence_level=FRACTION)
@@ -96,9 +96,9 @@ class Partners:
     Attributes
     ----------
     columns : list of int
-        Their columns.
+        Columns of the sensitive features.
     values : ndarray of int of shape (n_combinations, n_sensitive)
-        Combinations of their values.
+        Combinations of the sensitive features' values.
     """
 
     def __init__(self, classify, sensitive_features, *, schema: Schema):
@@ -106,7 +106,7 @@ class Partners:
         self.values = schema.values(sensitive_features)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Return which is the first combination that gives each input another class, -1 if none does.
+        """Return the number of the first combination that gives each input another class, -1 if none does.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ def discriminatory(
     sensitive_features : str or sequence of str
         With several attributes, every combination of their values is tried.
     schema : Schema
-        Its bounds say which values there are; of what are no numbers, the model gets the codes.
+        Its bounds define the values; for features that are no numbers, the model gets codes.
     decision_threshold : float or None
         For models that give scores: the class is whether the score is at least this.
 
@@ -153,8 +153,8 @@ def discriminatory(
     ------
     ValueError
         If a sensitive feature is not in the schema, `X` or the model has other columns, or the same in another order;
-        if numbers of the schema are in bins or have gaps; if what the model returns is no class, as probabilities are
-        not.
+        if numbers of the schema are in bins or have gaps; if the model returns anything but classes, such as
+        probabilities.
 
     Examples
     --------
@@ -224,7 +224,7 @@ class Trace:
     partner : ndarray of int of shape (n,)
         Which combination of sensitive values gives another class, as a row of `Schema.values`; -1 if none does.
     seed : ndarray of int of shape (n,)
-        Number of the seed that the input goes back to.
+        Number of the seed from which the input was reached.
     """
 
     inputs: np.ndarray
@@ -239,19 +239,19 @@ class Trace:
         ----------
         traces : list of Trace
         n_attributes : int
-            Of the inputs, for an empty list.
+            Number of attributes, for an empty list.
         """
         if not traces:
             return cls(np.empty((0, n_attributes), dtype=np.int64), np.empty(0, dtype=int), np.empty(0, dtype=int))
         return cls(*(np.concatenate([getattr(t, part) for t in traces]) for part in ("inputs", "partner", "seed")))
 
     def compact(self) -> "Trace":
-        """Return the same in less memory, where it is kept for long."""
+        """Return the same trace in less memory, for long storage."""
         small = self.inputs.astype(np.int32)
         return Trace(small, self.partner.astype(np.int32), self.seed) if (small == self.inputs).all() else self
 
     def split(self, sizes: Iterable[int]) -> Iterator["Trace"]:
-        """Yield parts of so many inputs, one after the other.
+        """Yield consecutive parts with these numbers of inputs.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class Trace:
             yield Trace(self.inputs[low:high], self.partner[low:high], self.seed[low:high])
 
     def of_seeds(self, low: int, high: int) -> "Trace":
-        """Return what goes back to the seeds from `low` to below `high`, which are then counted from 0.
+        """Return the inputs of the seeds from `low` to below `high`, with seeds renumbered from 0.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ def repeated(inputs: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
         return np.arange(len(others)) > 0
     low = others.min(axis=0)
     steps = list(accumulate((others.max(axis=0) - low + 1).tolist(), mul, initial=1))
-    if steps.pop() < 2**63:  # one number for each input is found sooner than one for each attribute
+    if steps.pop() < 2**63:  # one number per input is faster than one per attribute
         return pd.Series((others - low) @ np.array(steps)).duplicated().to_numpy()
     return pd.DataFrame(others).duplicated().to_numpy()
 
@@ -299,7 +299,7 @@ def repeated(inputs: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
 class SearchResult:
     """Result of a search for discriminatory inputs.
 
-    Inputs are distinct but for the sensitive features, as the paper counts them, and ordered by seed.
+    Inputs are ordered by seed; as in the paper, those that differ only in sensitive features count once.
 
     Attributes
     ----------
@@ -308,9 +308,9 @@ class SearchResult:
     trace : Trace
         Every distinct input tried, with its partner and its seed.
     iterations : ndarray of int of shape (n_seeds,)
-        Steps of the global phase until the seed was discriminatory; the most allowed if it never was.
+        Steps of the global phase until the seed was discriminatory; the maximum if it never was.
     successful : ndarray of bool of shape (n_seeds,)
-        Whether the global phase made something discriminatory of the seed.
+        Whether the global phase turned the seed into a discriminatory input.
     seconds : float
         Wall time of the whole search.
 
@@ -348,7 +348,7 @@ class SearchResult:
         Parameters
         ----------
         trace : Trace
-            In the order of the search; of an input that comes again, the first counts.
+            In the order of the search; of repeated inputs, the first counts.
         schema, sensitive_features, iterations, successful, seconds
             As the attributes; a single sensitive feature may be a str.
         """
@@ -416,7 +416,7 @@ class SearchResult:
 
 
 def collect(steps: Iterable[Trace], columns: Sequence[int], max_found: int | None) -> Trace:
-    """Return everything that a search evaluated until it ended, or enough was found.
+    """Return all inputs that a search evaluated until it ended or had found enough.
 
     Parameters
     ----------
@@ -424,7 +424,7 @@ def collect(steps: Iterable[Trace], columns: Sequence[int], max_found: int | Non
     columns : sequence of int
         The sensitive ones.
     max_found : int or None
-        Distinct discriminatory inputs that are enough.
+        Number of distinct discriminatory inputs that is enough.
     """
     most = np.inf if max_found is None else check_count(max_found, "max_found")
     traces, found = [], set()
@@ -434,4 +434,4 @@ def collect(steps: Iterable[Trace], columns: Sequence[int], max_found: int | Non
             found.update(map(tuple, np.delete(step.inputs[step.partner >= 0], columns, axis=1).tolist()))
         if len(found) >= most:
             break
-    return Trace.join(traces, traces[0].inputs.shape[1])  # a search begins with its starts
+    return Trace.join(traces, traces[0].inputs.shape[1])  # the first trace holds the starts

@@ -1,15 +1,15 @@
 """ADF: seeds from all clusters, the global phase (Algorithm 1), the local phase (Algorithms 3 and 4).
 
-`"published"` is what stands behind the tables. Its global phase takes gradients in float32, which are exactly 0
-for many inputs; a seed whose own gradient is 0 stays where it is, one whose partner's is 0 moves by +1 along every
-attribute of nonzero gradient; without any common direction one attribute is drawn and moved. Its local phase accepts
+`"published"` is the version behind the published tables. Its global phase takes gradients in float32, which are exactly
+0 for many inputs. A seed whose own gradient is 0 does not move; one whose partner's gradient is 0 moves by +1 along
+every attribute of nonzero gradient; without any common direction, one random attribute moves. Its local phase accepts
 moves as SciPy's basinhopping does at temperature 1, which no listing mentions: a discriminatory input always, another
 one with probability 1/e if it would replace a discriminatory one. The partner's values stay those of the global phase,
 and negative values bring in neighbours (see `truncated_neighbours`).
 
 `"sound"` is Algorithms 1, 3 and 4 with gradients that cannot vanish by rounding: every move of a walk is kept, and the
 partner is looked up anew wherever there is one. In both the label of the loss is the predicted class: section 2 says
-so, the algorithm's text says ground truth, which inputs that were made up do not have.
+so; the algorithm's text says ground truth, which generated inputs do not have.
 """
 
 import time
@@ -37,9 +37,9 @@ from fairlab.networks import Network, softmax
 
 PUBLISHED_SEED = 2019
 N_RESTARTS = 10
-SHARE_OF_PEOPLE = 0.3  # of the budget of a case's sensitive feature, to look for people whom it concerns
-SHARE_OF_NEAREST = 0.1  # of what a search may ask, for how near its seeds are to the threshold
-MOST_CLUSTERED = 10_000  # people among whom clusters are looked for
+SHARE_OF_PEOPLE = 0.3  # of the budget of a case's sensitive feature, to find people whose decision it changes
+SHARE_OF_NEAREST = 0.1  # of the queries of a search, for the distance of its seeds from the threshold
+MOST_CLUSTERED = 10_000  # people among whom clusters are formed
 STEPS_PER_GRADIENT = 25  # of walks on a case without gradients
 
 
@@ -58,7 +58,7 @@ def cluster_labels(X: np.ndarray, *, n_clusters: int = 4) -> np.ndarray:
     return _cluster_labels(X.tobytes(), X.dtype, X.shape, n_clusters)
 
 
-@lru_cache(maxsize=4)  # of one table, every search looks for the same clusters
+@lru_cache(maxsize=4)  # every search of one table needs the same clusters
 def _cluster_labels(content: bytes, dtype: np.dtype, shape: tuple[int, int], n_clusters: int) -> np.ndarray:
     X = np.frombuffer(content, dtype).reshape(shape)
     with threadpool_limits(1):  # or the threads of a busy machine wait for each other
@@ -68,9 +68,9 @@ def _cluster_labels(content: bytes, dtype: np.dtype, shape: tuple[int, int], n_c
 
 
 def round_robin(labels: np.ndarray, n: int) -> np.ndarray:
-    """Return the first `n` rows when the clusters are gone through in turn, each in the order of its rows.
+    """Return `n` rows by taking one from each cluster in turn, each cluster in the order of its rows.
 
-    A cluster that is used up is left out. There are fewer than `n` if there are fewer rows.
+    Exhausted clusters are skipped. If there are fewer than `n` rows, all are returned.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def round_robin(labels: np.ndarray, n: int) -> np.ndarray:
     """
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], labels[order])
-    rank = np.arange(len(labels)) - starts  # place of each row in its own cluster
+    rank = np.arange(len(labels)) - starts  # position of each row in its own cluster
     return order[np.lexsort((labels[order], rank))][:n]
 
 
@@ -118,10 +118,10 @@ class GlobalPhase:
 
 
 def choose_partner(network, X, columns, values, *, variant: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return which combination of sensitive values to pair every input with, and whether it has another class.
+    """Return the combination of sensitive values to pair with every input, and whether it has another class.
 
-    The first combination of another class; without one, that of the largest difference of probability (equation 3). As
-    published, -1 if every difference is exactly 0.
+    It is the first combination with another class, else the one with the largest difference in probability (equation
+    3). As published, -1 if every difference is exactly 0.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def choose_partner(network, X, columns, values, *, variant: str) -> tuple[np.nda
     columns : sequence of int
         The sensitive ones.
     values : ndarray of int of shape (n_combinations, n_sensitive)
-        That are tried.
+        Combinations to try.
     variant : {"sound", "published"}
     """
     every = with_every_value(X, columns, values)
@@ -155,7 +155,7 @@ def choose_partner(network, X, columns, values, *, variant: str) -> tuple[np.nda
 
 
 def with_partner(X: np.ndarray, partner: np.ndarray, columns, values: np.ndarray) -> np.ndarray:
-    """Return every input with its partner's sensitive values; they are -1 where it has none.
+    """Return every input with its partner's sensitive values, or with -1 if it has no partner.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def direction(network, X, other, sensitive_features: np.ndarray, variant: str, r
         Columns that are not moved.
     variant : {"sound", "published"}
     rng : numpy.random.Generator
-        As published: of the attribute that is moved where there is no common direction.
+        As published, it draws the attribute that moves where there is no common direction.
     """
     if variant == "sound":
         own, theirs = (-np.sign(network.log_odds_gradient(side)[1]) for side in (X, other))
@@ -203,7 +203,7 @@ ACCEPT_WORSE = np.exp(-1)  # basinhopping at temperature 1, where the objective 
 
 
 def saliency(network, X: np.ndarray, other: np.ndarray, variant: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the absolute gradients of both sides of each pair, up to a factor that they share.
+    """Return the absolute gradients of both sides of each pair, up to a common factor.
 
     In the sound variant, the gradient of the loss is that of the log odds times the other classes' probability, carried
     as a logarithm so that it does not vanish.
@@ -226,7 +226,7 @@ def saliency(network, X: np.ndarray, other: np.ndarray, variant: str) -> tuple[n
 def attribute_weights(first: np.ndarray, second: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
     """Return the probability of moving along each attribute, in inverse proportion to both gradients (Algorithm 4).
 
-    Attributes of zero gradient share everything between them; sensitive ones have none.
+    If attributes have zero gradient, they share all probability; sensitive ones have probability 0.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def attribute_weights(first: np.ndarray, second: np.ndarray, sensitive_features:
 def truncated_neighbours(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the inputs that a finite difference of 1e-8 turns into others, since -3 + 1e-8 is truncated to -2.
 
-    The inner minimiser of basinhopping evaluates them; its line search on top of that is not followed here.
+    The inner minimiser of basinhopping evaluates them; its additional line search is not reproduced here.
 
     Returns
     -------
@@ -274,36 +274,36 @@ class ADF(SearchMethod):
 
     **On a case**, the budget is divided evenly over the sensitive features that the model gets. First comes a sample of
     inputs whose features are drawn one by one from the table, or all combinations where they are few; then the search,
-    from people of all clusters, of whom those come first whose own decision another value changes, then those nearest
-    to the decision threshold. Where a model has no gradients, they are those of its score, by differences between
-    neighbours, each of which is checked for discrimination, too. The estimate is what the search found per 1,000
-    queries, or the sample where all combinations are in it; it has no interval and no test.
+    from people of all clusters: first those whose own decision changes with another value, then those nearest to the
+    decision threshold. If a model has no gradients, they are replaced by differences of its score between neighbours,
+    each of which is checked for discrimination, too. The estimate is the number of discriminatory inputs per 1,000
+    queries of the search, or of the sample if that holds all combinations; it has no interval and no test.
 
     Parameters
     ----------
     model : Keras model, Network or FeedForward; with a threshold, object with ``predict_proba``, or callable
         A network of two or more classes, whose gradients are followed; or a model that gives scores, whose gradients
-        are differences between neighbours (`FiniteDifferences`, which is taken as it is, too). A case has its own.
+        are differences between neighbours (a `FiniteDifferences` is also accepted). A case has its own.
     schema : Schema
         A case has its own.
     sensitive_features : str or sequence of str
         The protected attributes of the paper. With several, every combination of their values is tried. A case has its
-        own, of which each is searched by itself.
+        own, each of which is searched by itself.
     n_clusters : int
         c_num of Table 2.
     max_iter : int
-        Most steps of a seed in the global phase (Table 2).
+        Maximum number of steps of a seed in the global phase (Table 2).
     n_local : int
-        Steps of the local phase from every discriminatory input. On a case, the most: fewer if the budget would not
-        last for all inputs.
+        Steps of the local phase from every discriminatory input. On a case a maximum: fewer if the budget is too small
+        for all inputs.
     global_step, local_step : int
         Step sizes s_g and s_l of Table 2: by how much an attribute moves in one step of either phase.
     refresh : int or None
         Steps of the local phase for which the odds of the attributes are kept before gradients are computed again.
-        Where gradients are differences, which cost two rows for every attribute, more is cheaper. None is 1, as in the
-        paper, but 25 on a case without gradients.
+        Larger values save queries where gradients are differences, which cost two rows for every attribute. None is 1,
+        as in the paper, but 25 on a case without gradients.
     variant : {"sound", "published"}
-        See `fairlab.adf.generation`. As published, sensitive features get values that are none of a case's.
+        See `fairlab.adf.generation`. The published variant also tries sensitive values that a case does not have.
     decision_threshold : float or None
         For models that give scores: the class is whether the score is at least this. A case has its own.
     random_state : int, Generator or None
@@ -312,9 +312,9 @@ class ADF(SearchMethod):
     Notes
     -----
     Parameters are checked by `run` and by `generate`, `seeds`, `global_search`, `local_search` and `steps`: a
-    `ValueError` names one that is out of range, a sensitive feature that is not in the schema, or a model with another
-    number of inputs than the schema has attributes, a `TypeError` what is missing, no schema, or a model without
-    gradients.
+    `ValueError` names one that is out of range, a sensitive feature that is not in the schema, or a model whose number
+    of inputs differs from the number of attributes; a `TypeError` names a missing argument, a schema of the wrong type,
+    or a model without gradients.
 
     Examples
     --------
@@ -362,20 +362,20 @@ class ADF(SearchMethod):
         self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
-        """Yield how many discriminatory inputs were found from people of all clusters, for each sensitive feature."""
+        """Yield the number of discriminatory inputs found from people of all clusters, for each sensitive feature."""
         if self.variant == "published":
             raise ValueError("variant: expected 'sound' on a case, found 'published', which queries values it lacks")
         return super().findings(examination)
 
     def _starts(self, sample: Sample, sampled: np.ndarray) -> np.ndarray:
-        """Return people whose decision another value changes, among so many as can be asked about."""
+        """Return people whose decision changes with another value, among as many as this part of the budget allows."""
         case, most = sample.case, int(SHARE_OF_PEOPLE * sample.budget) // (sample.n_values + 1)
         chosen = np.sort(sample.rng("people").permutation(len(case.table))[:most])
         rows = case.table[list(case.features)].iloc[chosen]
         return chosen[(case.vary(rows, (sample.name,)) != case.decide(rows)[:, None]).any(axis=1)]
 
     def _search_case(self, sample: Sample, starts: np.ndarray) -> None:
-        """Go through seeds, some at a time, each phase as long as the budget allows for all of them."""
+        """Search from some seeds at a time, with as many steps as the budget allows for all of them."""
         case, rng, left = sample.case, sample.rng("adf"), sample.case.queries.left
         n_slopes, refresh = (1, 1) if case.has_gradients else (2 * len(case.features), STEPS_PER_GRADIENT)
         refresh = self.refresh or refresh
@@ -389,8 +389,8 @@ class ADF(SearchMethod):
     def _people(self, sample: Sample, concerned: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return people as codes, as in the paper from all clusters in turn.
 
-        Of each cluster come first those whose own decision another value changes (`concerned`), then those nearest to
-        the threshold: others take more steps, and where gradients are differences, a step takes many rows.
+        In each cluster, those come first whose own decision changes with another value (`concerned`), then those
+        nearest to the threshold: others need more steps, and if gradients are differences, a step takes many rows.
         """
         case = sample.case
         people = np.concatenate([rng.permutation(concerned), rng.permutation(len(case.table))[:MOST_CLUSTERED]])
@@ -403,7 +403,7 @@ class ADF(SearchMethod):
         return seeds[order][round_robin(labels, len(seeds))]
 
     def seeds(self, X: Any, n: int) -> np.ndarray:
-        """Return `n` rows of `X`, from its clusters in turn, as integers.
+        """Return `n` rows of `X` as integers, taken from its clusters in turn.
 
         Parameters
         ----------
@@ -476,7 +476,7 @@ class ADF(SearchMethod):
         return self._local_search(phase, network, rng, max_found, started)
 
     def _begin(self) -> tuple:
-        """Return the model with its gradients, and a generator; an error where a parameter is out of range."""
+        """Return the model with gradients, and a generator; raise an error if a parameter is out of range."""
         self._check()
         network = with_gradients(self.model, self.schema, self.sensitive_features, self.decision_threshold)
         if network.n_features != len(self.schema.names):
@@ -488,7 +488,7 @@ class ADF(SearchMethod):
     def _global_phase(self, network, seeds: np.ndarray, rng: np.random.Generator) -> GlobalPhase:
         """Advance all seeds together, one step at a time.
 
-        An input that another seed became already does not count: its seed goes on.
+        An input that another seed has already reached does not count: the seed continues.
         """
         columns, values = self.schema.positions(self.sensitive_features), self.schema.values(self.sensitive_features)
         X, active, found = seeds.copy(), np.arange(len(seeds)), np.zeros(len(seeds), dtype=bool)
@@ -523,7 +523,7 @@ class ADF(SearchMethod):
         )
 
     def _local_phase(self, network, phase: GlobalPhase, rng: np.random.Generator) -> Iterator[Trace]:
-        """Walk from all starts together; yield the starts, then what each step evaluated, the candidates first."""
+        """Walk from all starts together; yield the starts, then the inputs of each step, the candidates first."""
         partners = Partners(network.predict, self.sensitive_features, schema=self.schema)
         X, anchor, seed = phase.inputs, phase.partner, phase.seed
         columns, low, high = partners.columns, self.schema.low, self.schema.high
@@ -533,7 +533,7 @@ class ADF(SearchMethod):
 
         first = evaluate(X, seed)
         yield first
-        found = first.partner >= 0  # not so of a start whose partner lies outside of the schema
+        found = first.partner >= 0  # false for a start whose partner lies outside of the schema
         for number in range(self.n_local if len(X) else 0):
             if number % (self.refresh or 1) == 0:
                 other = X.copy()
@@ -557,7 +557,7 @@ class ADF(SearchMethod):
             found = np.where(accepted, hit, found)
 
     def _as_phase(self, pairs) -> GlobalPhase:
-        """Return pairs of inputs as what the local phase starts from."""
+        """Return pairs of inputs as the start of the local phase."""
         if isinstance(pairs, GlobalPhase):
             return pairs
         pairs = np.asarray(pairs)
@@ -574,7 +574,7 @@ class ADF(SearchMethod):
 
 
 def with_gradients(model, schema: Schema, sensitive_features, decision_threshold: float | None):
-    """Return a model with classes and gradients: its own, or with a threshold those of its scores by differences.
+    """Return a model with classes and gradients: its own or, with a threshold, those of its scores by differences.
 
     Parameters
     ----------

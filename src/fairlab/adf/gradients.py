@@ -1,4 +1,4 @@
-"""What searches need of a model: classes, and of one that is no network gradients by differences; and of a case."""
+"""Models for searches: classes, gradients by differences for models that are no networks, and models of cases."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ NEIGHBOURS_AT_ONCE = 1 << 18  # rows in one query
 
 
 def model_over(model: Any, schema: Schema) -> ModelAdapter:
-    """Return the adapter of a model that gets inputs without names, in the order of a schema.
+    """Return the adapter of a model that takes inputs without names, in the order of a schema.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def model_over(model: Any, schema: Schema) -> ModelAdapter:
     Raises
     ------
     ValueError
-        If the model knows the columns that it was fitted to, and they are others, or in another order.
+        If the model knows the columns that it was fitted to, and these differ from the schema's, or in order.
     """
     adapter = wrap_model(model)
     if adapter.columns is not None:
@@ -39,14 +39,14 @@ def model_over(model: Any, schema: Schema) -> ModelAdapter:
 
 
 def check_domain(schema: Schema) -> Schema:
-    """Return a schema whose inputs as integers are its numbers themselves, and codes of what are none.
+    """Return the schema after checking that numbers are their own integer codes; only other features are coded.
 
     Raises
     ------
     TypeError
         If it is no schema.
     CaseError
-        If a model would get codes in place of other numbers; names the feature.
+        If a model would get codes in place of numbers; names the feature.
     """
     if (feature := check_schema(schema).recoded) is not None:
         found = few([str(value) for value in feature.values])
@@ -58,18 +58,18 @@ def check_domain(schema: Schema) -> Schema:
 
 
 class FiniteDifferences:
-    """A scored model with what ADF needs of a `Network`: two classes, and input gradients.
+    """A scored model with the interface that ADF needs of a `Network`: two classes and input gradients.
 
     The domain is whole numbers, so that an attribute's slope is half the difference of the score one step above and one
-    step below; at a bound, the difference to the neighbour that there is. It costs two rows for every attribute that
-    is not sensitive; along those that are, nothing moves, and the slope is given as 0.
+    step below; at a bound, it is the difference to the one neighbour. It costs two rows for every attribute that is not
+    sensitive. Sensitive attributes do not move, and their slope is given as 0.
 
     Parameters
     ----------
     score : object with ``predict_proba``, or callable
         Of two probabilities, the second is the score.
     schema : Schema
-        Of intervals.
+        Schema of intervals.
     sensitive_features : str or sequence of str
     decision_threshold : float
         Class 1 is a score of at least this.
@@ -125,13 +125,13 @@ class FiniteDifferences:
         """Return the lead of every row's class, shape (n_rows,), and its slope along every attribute."""
         X = np.asarray(X)
         rows = max(1, NEIGHBOURS_AT_ONCE // (2 * self.n_features))
-        lead = self.lead(X)  # which checks X
+        lead = self.lead(X)  # checks X
         slopes = [self._slopes(X[start : start + rows]) for start in range(0, len(X), rows)]
         slope = np.concatenate([np.zeros((0, self.n_features)), *slopes])
         return np.abs(lead), np.sign(lead)[:, None] * slope
 
     def loss_gradient(self, X: Any) -> np.ndarray:
-        """Return the slopes of the cross-entropy of the predicted class, as `Network.loss_gradient` has it."""
+        """Return the slopes of the cross-entropy of the predicted class, as `Network.loss_gradient` does."""
         lead, gradient = self.log_odds_gradient(X)
         return -expit(-lead)[:, None] * gradient
 
@@ -151,14 +151,14 @@ class FiniteDifferences:
 
 
 class DiscriminatoryPairs(NamedTuple):
-    """Discriminatory inputs, one for each combination of the other attributes, with what changes their decision.
+    """Discriminatory inputs, one per combination of the other attributes, with the value that changes the decision.
 
     Attributes
     ----------
     inputs : ndarray of int of shape (n, n_features)
         Codes.
     other : ndarray of int of shape (n,)
-        Code of the sensitive feature that gets another decision.
+        Code of the sensitive feature with the opposite decision.
     favourable : ndarray of bool of shape (n,)
         Decision on the input itself.
     """
@@ -169,12 +169,12 @@ class DiscriminatoryPairs(NamedTuple):
 
 
 class CodedCase(FiniteDifferences):
-    """A case's model over codes: what it decides, and the gradients of a network, or differences of a score.
+    """A case's model over codes: its decisions, and the gradients of a network, or differences of a score.
 
-    A search asks for the same inputs again and again. The rows that they take are counted, and limited, by the case's
-    queries; what a search has asked for are its own inputs.
+    A search queries the same inputs again and again. The case's queries count and limit the rows that these take; the
+    inputs that a search has queried are its own.
 
-    Of a network, a step to the next value of an attribute is a move in the encoding, of one column or of two of one
+    For a network, a step to the next value of an attribute is a move in the encoding, of one column or of two of one
     category; the gradient along that move takes one row, not two for every attribute.
 
     Parameters
@@ -186,14 +186,14 @@ class CodedCase(FiniteDifferences):
     Attributes
     ----------
     domain : Schema
-        Of the codes.
+        Schema of the codes.
     decisions, leads : Answers
-        Decisions are above 0 where they are favourable; where a score decides, they are the leads.
+        Decisions are above 0 if favourable; if a score decides, they are the leads.
     """
 
     def __init__(self, case: Case, name: str):
         self.case, self.domain, self._column = case, case.schema.of_codes, case.schema.names.index(name)
-        # Where a score decides, one answer is both: its sign is the decision.
+        # If a score decides, one answer serves as both: its sign is the decision.
         scores_decide = case.decision_threshold is not None
         self.decisions = Answers(case.schema.sizes, case.lead if scores_decide else case.decide, case.queries)
         self.leads = self.decisions if scores_decide else Answers(case.schema.sizes, case.lead, case.queries)
@@ -208,7 +208,7 @@ class CodedCase(FiniteDifferences):
 
     def lead(self, X) -> np.ndarray:
         """Return log odds beyond their threshold, on the side of the decision."""
-        lead = self.leads(X)  # labels may decide otherwise than the score
+        lead = self.leads(X)  # labels may disagree with the score
         return lead if self.leads is self.decisions else with_side(lead, self.decisions.positive(X))
 
     def predict(self, X) -> np.ndarray:

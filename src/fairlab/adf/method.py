@@ -1,8 +1,8 @@
-"""What ADF and AEQUITAS share: their searches of a case, for one sensitive feature after the other.
+"""Common parts of ADF and AEQUITAS: their searches of a case, for one sensitive feature after the other.
 
-A search finds far more discriminatory inputs than chance would, so that what it finds says nothing about how many there
-are: that is Themis' part. One pair of inputs that differ in the sensitive feature alone and have different decisions
-proves that the feature matters to a deterministic model; nothing is tested here.
+A search finds far more discriminatory inputs than chance would, so that its findings do not estimate how frequent they
+are; Themis does. One pair of inputs that differ in the sensitive feature alone and have different decisions proves that
+the feature matters to a deterministic model; nothing is tested here.
 
 Features are varied one at a time: where changing two changes a decision, changing one of them does so on the way.
 """
@@ -27,9 +27,9 @@ from fairlab.seeds import derive_seed
 
 SHARE_SAMPLED = 0.3  # of the budget of a sensitive feature
 ROWS_OF_EVIDENCE = 1000
-LEAST_SAMPLED = 20  # inputs that a share may rest on
+LEAST_SAMPLED = 20  # inputs that a share needs
 MOST_WALKS = 128  # at a time
-SHARE_OF_A_STEP = 0.1  # of what a search may ask, for one step of its walks
+SHARE_OF_A_STEP = 0.1  # of the queries of a search, for one step of its walks
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,11 +39,11 @@ class DiscriminatoryInputs(Finding):
     Attributes
     ----------
     n_found : int
-        Distinct discriminatory inputs that were found, however they differ in the sensitive feature.
+        Discriminatory inputs that were found; those that differ only in the sensitive feature count once.
     n_asked : int
-        Rows that were asked for it, those of the sample among them.
+        Model queries, including those of the sample.
     random_per_1000 : float
-        Distinct discriminatory inputs per 1,000 rows of the sample; the estimate is the same of the search.
+        Distinct discriminatory inputs per 1,000 rows of the sample; the estimate is the same rate for the search.
     """
 
     n_found: int = 0
@@ -57,9 +57,9 @@ class DiscriminatoryInputs(Finding):
 
 
 class Sample:
-    """Inputs of a case by chance, for one sensitive feature: a search of the case is compared with them.
+    """Random inputs of a case, for one sensitive feature, with which a search of the case is compared.
 
-    Each feature is drawn by itself from the table; where the other features have few combinations, all are taken.
+    Each feature is drawn by itself from the table; if the other features have few combinations, all are taken.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ class Sample:
     Attributes
     ----------
     model : CodedCase
-        With answers to all that the sample and the search asked.
+        With the answers to all queries of the sample and the search.
     n_values : int
-        Number of its values.
+        Number of values of the sensitive feature.
     n_groups : int
         Number of combinations of the other features.
     n : int
-        Number of inputs, each of which is asked with all values.
+        Number of inputs, each of which is queried with all values.
     """
 
     def __init__(self, case: Case, name: str, budget: int, random_state: int):
@@ -89,11 +89,11 @@ class Sample:
         self.n = min(int(SHARE_SAMPLED * budget) // self.n_values, self.n_groups)
 
     def rng(self, stream: str) -> np.random.Generator:
-        """Return a generator; both methods draw the same sample, which the case answers from memory the second time."""
+        """Return a generator; both methods draw the same sample, whose answers are cached the second time."""
         return np.random.default_rng(derive_seed(self.random_state, "adf", self.name, stream, bits=128))
 
     def discriminatory(self) -> np.ndarray:
-        """Ask for all inputs, and return those whose decision another value of the sensitive feature changes."""
+        """Query all inputs, and return those whose decision changes with another value of the sensitive feature."""
         schema = self.case.schema
         if self.n < self.n_groups:
             codes = schema.encode(self.case.draw(self.n, self.rng("sample")))
@@ -108,10 +108,10 @@ class Sample:
     random_state=check_seed,
 )
 class SearchMethod(BaseEstimator, Method):
-    """A search with its parameters as they were given: each verb checks them, so that they can be set and cloned.
+    """A search whose parameters are stored as given and checked by each verb, so that they can be set and cloned.
 
-    `run` searches a case, the verbs of a subclass the model that it was given. Of a case, a sample by chance comes
-    first, then the search, for each sensitive feature with an equal part of the budget.
+    `run` searches a case, the verbs of a subclass search the given model. On a case, each sensitive feature has an
+    equal part of the budget, for a random sample first, then the search.
     """
 
     needs = ("model", "decisions", "determinism")
@@ -133,7 +133,7 @@ class SearchMethod(BaseEstimator, Method):
                 )
 
     def _starts(self, sample: Sample, sampled: np.ndarray) -> np.ndarray:
-        """Return what the search of a case starts from: the discriminatory inputs of the sample, if nothing else."""
+        """Return the starts of the search of a case: by default, the discriminatory inputs of the sample."""
         return sampled
 
     @abstractmethod
@@ -141,12 +141,12 @@ class SearchMethod(BaseEstimator, Method):
         """Search a case until the search is done or the budget is spent; the model of the sample keeps count."""
 
     def _on_case(self, sample: Sample, model: Any, **chosen: Any) -> "SearchMethod":
-        """Return this search over the codes of a case, with a model of these and parameters that were chosen for it."""
+        """Return this search over the codes of a case, with a model of codes and parameters chosen for the case."""
         own = {"model": model, "schema": sample.model.domain, "sensitive_features": sample.name}
         return type(self)(**self.get_params(deep=False) | own | {"decision_threshold": None} | chosen)
 
     def _finding(self, sample: Sample) -> Finding:
-        """Ask for the sample, search, and return how many discriminatory inputs that gave."""
+        """Query the sample, search, and return the finding on the discriminatory inputs."""
         model, name, queries = sample.model, sample.name, sample.case.queries
         with queries.limit(sample.budget):
             starts = self._starts(sample, sample.discriminatory())
@@ -154,7 +154,7 @@ class SearchMethod(BaseEstimator, Method):
             if sample.n < sample.n_groups:
                 with suppress(BudgetSpentError):
                     self._search_case(sample, starts)
-            # Rows of slopes are no inputs, and inputs whose answers the case knows are no rows.
+            # Rows for slopes are queries but no inputs; inputs with cached answers are no queries.
             searched = max(len(model.decisions) - n_sampled, left - queries.left)
         pairs = model.pairs()
         n_found, random = len(pairs.inputs), 1000 * n_random / max(n_sampled, 1)
@@ -184,7 +184,7 @@ class SearchMethod(BaseEstimator, Method):
         return Trace.join(list(self.steps(starts)), len(self.schema.names))
 
     def _check(self):
-        """Return the schema; raise an error unless there is something to search, and the parameters are in range."""
+        """Return the schema; raise an error if nothing can be searched or a parameter is out of range."""
         needed = ("model", "a model"), ("schema", "a Schema"), ("sensitive_features", "attributes of the schema")
         for name, what in needed:
             if getattr(self, name) is None:

@@ -195,7 +195,7 @@ class _Run:
         return question.n_values - (not in_bins)
 
     def _people_by_question(self, questions: list[_Question], rows: float) -> list[int]:
-        """Return how many people to ask about in each question: all where that can be had, the cheapest first."""
+        """Return the number of people for each question: everyone if the budget allows, cheapest questions first."""
         n_there, found = len(self.examination.case.table), {}
         for left, question in enumerate(sorted(questions, key=self._cost)):
             n = min(n_there, int(rows / (len(questions) - left) / self._cost(question)))
