@@ -1,4 +1,4 @@
-"""The gradient flow attack: points move to where a model does worst among those alike (section 2)."""
+"""The gradient flow attack: points move to where a model does worst among similar points (section 2)."""
 
 import warnings
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from fairlab.fair_metric import FairMetric, check_over_metric
 
 SCHEDULES = {"constant": 0.0, "decaying": 2 / 3}  # powers of 1/k in the size of step k
 
-# What rounding may take from an objective that cannot fall, relative to the loss and absolutely.
+# Largest fall of the objective that is put down to rounding, relative to the loss and absolutely.
 _ROUNDING = {"float32": 1e-4, "float64": 1e-10}
 
 _MODEL, _METRIC = ("loss", "loss_gradient", "predict"), ("squared_distance", "gradient")
 
-_HALVINGS = 4  # of the steps of a point, before it is given up
+_HALVINGS = 4  # of a point's steps, before the point is given up
 
 
 class StepSizeWarning(UserWarning):
@@ -48,7 +48,7 @@ class StepSizeWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """Points before and after the attack, and how a model does on both.
+    """Points after the attack, and a model's losses and errors before and after.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class Attack:
     squared_distance : ndarray of shape (..., n_points)
         d_x^2 of each point to its image.
     diverged : bool ndarray of shape (..., n_points)
-        Where the objective, the loss less the penalty, ended below its start or not finite, which no exact flow does
-        (equation 3.1). Sound: such a point was left where it started.
+        Where the objective, the loss minus the penalty, ended below its start or not finite, which is impossible for an
+        exact flow (equation 3.1). Sound: such a point is left at its start.
     stopping_time : float
         T, the sum of all step sizes.
     loss_trajectory : ndarray of shape (n_steps + 1, ..., n_points) or None
@@ -111,16 +111,16 @@ def gradient_flow_attack(
     dtype: str = "float32",
     variant: str = "sound",
 ) -> Attack:
-    r"""Move every point up its loss, held back by a fair metric, by Euler's method (equations 2.6 to 2.8).
+    r"""Move every point up its loss, with a fair metric as penalty, by Euler's method (equations 2.6 to 2.8).
 
     .. math::
 
         x_k = x_{k-1} + \eta_k \nabla_x \{ \ell(f(x), y) - \lambda d_x^2(x, x_0) \} |_{x = x_{k-1}},
         \qquad k = 1, \dots, N
 
-    All points move at once, by `euler`; those of a model with a ``follow`` of its own, which takes and returns what
-    `euler` does, by that. Points at which the steps were too large, so that the objective fell, start anew with steps
-    half as large and twice as many, up to four times.
+    All points move at once, by `euler`, or by the model's own ``follow``, with the same parameters and result, if it
+    has one. Points at which the steps were too large, so that the objective fell, start again with half the step size
+    and twice the steps, up to four times.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def gradient_flow_attack(
     trajectory : bool
         Whether to keep the loss at every step.
     dtype : {"float32", "float64"}
-        Precision; single is what stands behind the paper's numbers.
+        Precision; the paper's numbers are in single precision.
     variant : {"sound", "published"}
         Published: no step is halved, and images that are not finite numbers are kept; their prediction counts as 0.
 
@@ -242,22 +242,22 @@ def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtyp
     """Return images, losses before, after and on the way, squared distances, and where the flow diverged."""
     follow = getattr(model, "follow", None) if isinstance(metric, FairMetric) else None
     move = follow or partial(euler, model)
-    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the finite numbers
+    with np.errstate(over="ignore", invalid="ignore"):  # for points that diverge
         moved = move(metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
         X_attacked, losses = (part.astype(dtype) for part in moved)
     loss, attacked_loss = model.loss(points, labels), model.loss(X_attacked, labels)
     losses[:1] = loss
-    with np.errstate(invalid="ignore"):  # an infinite loss less an infinite penalty
+    with np.errstate(invalid="ignore"):  # an infinite loss minus an infinite penalty
         distance = metric.squared_distance(X_attacked, points)
         risen = attacked_loss - regularizer * distance - loss >= -_ROUNDING[dtype] * (1 + loss)
-    # Where the loss is infinite from the start, the model is sure of the wrong label, not the step too large.
+    # If the loss is infinite at the start, the model is certain of the wrong label; the step is not too large.
     return X_attacked, loss, attacked_loss, losses, distance, ~risen & np.isfinite(loss)
 
 
 def euler(model, metric, points, labels, sizes, *, regularizer, trajectory=False) -> tuple[np.ndarray, np.ndarray]:
-    """Return images and the losses before each step: Euler's method as equation 2.8 has it, one step after the other.
+    """Return images and the losses before each step, by Euler's method (equation 2.8), one step after the other.
 
-    In a metric with units points move in these: the gradient by x / scale is scale times that by x, the step as well.
+    If a metric has units, points move in these: the gradient by x / scale is scale times that by x, as is the step.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def _check_points(X, y, dtype):
 
 
 def _wrong(model, X, labels):
-    """Return where the prediction is not the label; where an attack has left the finite numbers, it counts as 0."""
+    """Return where the prediction is not the label; at points that are not finite, it counts as 0."""
     finite = np.isfinite(X).all(axis=-1)
     predicted = np.asarray(model.predict(np.where(finite[..., None], X, 0)))
     if predicted.shape != finite.shape:

@@ -19,24 +19,24 @@ FOUR_FIFTHS = 5 / 4  # the four-fifths rule of US labour law, as a ratio of loss
 
 @dataclass(frozen=True, eq=False)
 class RatioTest:
-    """One-sided test of a ratio against the largest that counts as fair; arrays if many tests were made at once.
+    """One-sided test of a ratio against the largest fair one; arrays if many tests were made at once.
 
     Attributes
     ----------
     statistic : float or ndarray
         S_n: the mean loss ratio, or the ratio of error rates.
     standard_error : float or ndarray
-        Of the statistic.
+        Standard error of the statistic.
     n : int or ndarray
         Points used.
     n_dropped : int or ndarray
-        Points left out since their ratio is not finite.
+        Points dropped because their ratio is not finite.
     max_loss_ratio : float
         delta: largest ratio, of losses or of error rates, that counts as fair.
     alpha : float
         Level of the test.
     sample : PairedErrors, SampleMean or None
-        Of sound tests: what limits and p-value come from. Those of published ones are of the normal distribution.
+        Source of limits and p-value in sound tests; published ones use the normal distribution.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class RatioTest:
 
     @property
     def p_value(self):
-        """Of the hypothesis that the true ratio is at most `max_loss_ratio`."""
+        """P-value of the hypothesis that the true ratio is at most `max_loss_ratio`."""
         if self.sample is not None:
             return self.sample.p_value(self.max_loss_ratio)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -89,7 +89,7 @@ class RatioTest:
         return pd.DataFrame(columns | {"interval_low": low, "interval_high": high})
 
     def _limits(self, chance):
-        """Return the limits, each of which is passed with so small a chance."""
+        """Return the limits, each of which fails with a probability of at most `chance`."""
         if self.sample is not None:
             return self.sample.limits(chance)
         half = norm.ppf(1 - chance) * self.standard_error
@@ -117,9 +117,9 @@ def loss_ratio_test(
     alpha : float
         Level of the test, between 0 and 1.
     variant : {"sound", "published"}
-        Published: points whose ratio is not finite are left out and counted, and limits and p-value are of the normal
-        distribution (equation 3.6), which takes a few points with nearly the same ratio for certain. Sound: such points
-        are an error, and limits and p-value are those of `fairlab.statistics.SampleMean`.
+        Published: points whose ratio is not finite are left out and counted, and limits and p-value use the normal
+        distribution (equation 3.6), which is overconfident for a few points with nearly the same ratio. Sound: ratios
+        that are not finite raise an error, and limits and p-value are those of `fairlab.statistics.SampleMean`.
 
     Returns
     -------
@@ -128,8 +128,8 @@ def loss_ratio_test(
     Raises
     ------
     ValueError
-        For negative losses or such that are not numbers, ratios that are not finite, unequal shapes, options out of
-        range, or fewer than two finite ratios in a test.
+        For losses that are negative or not numbers, ratios that are not finite, unequal shapes, options out of range,
+        or fewer than two finite ratios in a test.
 
     Examples
     --------
@@ -184,10 +184,10 @@ def error_rate_ratio_test(
     max_loss_ratio, alpha : float
         As in `loss_ratio_test`.
     variant : {"sound", "published"}
-        Where limits and p-value come from. Published: the delta method of Appendix C, which takes a few errors for
-        certain (an attack that changes none has the interval from 1 to 1) and has no answer for a model that does not
-        err before the attack, all NaN and not rejected. Sound: limits that hold for few errors too, and are
-        exact for a model that errs only after the attack; see `PairedErrors`.
+        Source of limits and p-value. Published: the delta method of Appendix C, which is overconfident with few errors
+        (an attack that changes none has the interval from 1 to 1), and undefined for a model that does not err before
+        the attack: all NaN and not rejected. Sound: limits that are valid for few errors too, and exact for a model
+        that errs only after the attack; see `PairedErrors`.
 
     Returns
     -------
@@ -226,7 +226,7 @@ def error_rate_ratio_test(
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What an audit found.
+    """Result of an audit.
 
     Attributes
     ----------
@@ -278,10 +278,10 @@ def audit(
     max_loss_ratio : float
         Largest ratio that counts as fair.
     alpha : float
-        Of both tests.
+        Level of both tests.
     variant : {"sound", "published"}
         Published: points where the attack diverged or the ratio of losses is not finite do not stop the audit: the
-        former count with what became of them, the latter are left out.
+        former count with their final losses, the latter are left out.
     **attack
         Options of `gradient_flow_attack`: ``regularizer``, ``step_size`` and ``n_steps`` are needed.
 
@@ -292,8 +292,7 @@ def audit(
     Raises
     ------
     ValueError
-        As the attack and the tests, and (sound) if the attack diverged at a point: it would count as one that
-        cannot be moved.
+        As for the attack and the tests, and (sound) if the attack diverged at a point, which would count as immovable.
 
     Examples
     --------

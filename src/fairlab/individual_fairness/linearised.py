@@ -1,4 +1,4 @@
-"""Counterparts in another group: how log odds change with each feature, and moves along what shows the group."""
+"""Counterparts in another group: slopes of log odds by each feature, and moves in directions that show the group."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +13,12 @@ from scipy.stats import t
 from fairlab.fair_metric import ENTRIES_AT_ONCE, N_FURTHER, N_PERMUTATIONS
 from fairlab.statistics import POWER, level_beyond, unseen_share
 
-_RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
-MAX_PROBABILITY = 0.995  # counts as no nearer to 1 than this, to 0 than the rest: no loss is zero or infinite
+_RIDGE = 1.0  # added to the sum of squares of standardised columns: decides between equivalent columns
+MAX_PROBABILITY = 0.995  # probabilities are clipped to this and its complement: no loss is zero or infinite
 MAX_LOG_ODDS = logit(MAX_PROBABILITY)
 N_FOLDS = 20  # of the jackknife
 N_RATIOS = 100  # permutations over which a ratio is averaged, at most
-STEP_SIZE = 0.5  # of differences, in standard deviations; at least to the next value that occurs
+STEP_SIZE = 0.5  # of differences, in standard deviations; at least up to the next existing value
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +33,14 @@ class Scorer:
     Attributes
     ----------
     scale : float
-        What scores that are no probabilities are divided by: their standard deviation. 1 for probabilities.
+        Divisor of scores that are no probabilities: their standard deviation. 1 for probabilities.
     """
 
     case: object
 
     @cached_property
     def scale(self) -> float:
-        """What log odds of the case are divided by."""
+        """Divisor of the case's log odds."""
         return 1.0 if self.case.unit != "score" else float(self.case.log_odds().std()) or 1.0
 
     @property
@@ -49,13 +49,13 @@ class Scorer:
         return float(np.clip(self.case.log_odds_threshold, -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
     def log_odds(self, rows: pd.DataFrame | None = None) -> np.ndarray:
-        """Return log odds of the favourable class, shape (n_rows,); of probabilities, held within `MAX_PROBABILITY`."""
+        """Return log odds of the favourable class, shape (n_rows,); of probabilities, clipped at `MAX_PROBABILITY`."""
         odds = self.case.log_odds(rows) / self.scale
         return np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS) if self.case.unit == "probability" else odds
 
 
 def rows_per_person(case) -> int:
-    """Return how many rows the slopes of one person take at most."""
+    """Return the largest number of rows that the slopes of one person take."""
     encoding = case.encoding
     if case.has_gradients:
         return 1
@@ -67,9 +67,9 @@ def rows_per_person(case) -> int:
 def log_odds_slopes(scorer: Scorer, people: np.ndarray) -> np.ndarray:
     """Return the slopes of the log odds by the columns of the encoding, in its units.
 
-    Networks give gradients. For any other model a slope is a difference: of a number, between the values that occur
-    next to half a standard deviation above and below; of a category, between having it and the person's own; of a
-    missing value, between missing it and not.
+    Networks give gradients. For any other model a slope is a difference quotient: for a number, between the existing
+    values next to half a standard deviation above and below; for a category, between it and the person's own; for a
+    missing value, between missing and a known value.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def log_odds_slopes(scorer: Scorer, people: np.ndarray) -> np.ndarray:
     answers = scorer.log_odds(pd.concat(blocks, ignore_index=True)) if blocks else np.empty(0)
     rises, runs = np.zeros((2, len(people), encoded.shape[1]))
     for (column, _, of, _, run), answer in zip(changed, np.split(answers, ends), strict=True):
-        # Above and below: the rise from one to the other, over the distance between them.
+        # For numbers, the rise from the value below to the one above, over the distance between them.
         sign = np.sign(run)
         rises[of, column] += sign * (answer - start[of])
         runs[of, column] += np.abs(run)
@@ -103,7 +103,7 @@ def log_odds_slopes(scorer: Scorer, people: np.ndarray) -> np.ndarray:
 
 
 def _changes(case, table, encoded, people):
-    """Yield changes as (column, feature, which people, rows of the table whose value they get, signed distance)."""
+    """Yield changes as (column, feature, people, rows of the table that supply their new values, signed distance)."""
     encoding = case.encoding
     everyone = np.arange(len(people))
     for name in case.features:
@@ -136,7 +136,7 @@ def _changes(case, table, encoded, people):
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums over rows that moves are made of; those of parts of the rows add up.
+    """Sums over rows from which moves are computed; sums of parts of the rows add up.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Sums:
 
     @classmethod
     def of(cls, X: np.ndarray, membership: np.ndarray) -> "Sums":
-        """Sum over all rows of columns (n, n_columns) and of memberships (n, n_groups), zeros and ones.
+        """Return the sums over all rows.
 
         Parameters
         ----------
@@ -170,17 +170,18 @@ class Sums:
         return Sums(**{name: value - getattr(other, name) for name, value in vars(self).items()})
 
     def moves(self, gram: np.ndarray | None = None) -> np.ndarray:
-        """Return the moves to each group: along the direction in which its members differ, as far as means are apart.
+        """Return the moves to each group: along the direction in which it differs, as far as the means are apart.
 
         The direction of a group is that of the linear regression of membership on the columns, in standard deviations
-        of these rows, which for two groups is Fisher's discriminant: what is projected out of the fair metric. Its
-        length is the difference between the mean of the group and the mean of all others, projected on it.
+        of these rows, which for two groups is Fisher's discriminant. The fair metric projects this direction out. The
+        length of the move is the difference between the mean of the group and the mean of all others, projected on the
+        direction.
 
         Parameters
         ----------
         gram : ndarray of shape (n_columns, n_columns), optional
-            Mean product of the slopes of people. If given, moves are shorter by what chance alone adds to the mean
-            squared change that they make.
+            Mean product of the slopes of people. If given, moves are shortened by the part that chance alone adds to
+            the mean squared change of log odds.
 
         Returns
         -------
@@ -200,17 +201,18 @@ class Sums:
     def rates(self, slopes: np.ndarray, n_dimensions: int, shown: np.ndarray | None = None) -> np.ndarray:
         """Return how fast an attack in the subspace of the groups changes log odds, shape (4, n_people).
 
-        That is the squared length of the slopes in the subspace, in standard deviations of these rows: as it is; less
-        what chance adds on average; with all directions of the groups, shown or not, and with what chance takes away
-        from slopes along the subspace, since it turns that; and in any direction.
+        The rate is the squared length of the slopes in the subspace, in standard deviations of these rows. The four
+        rows are: this rate; the rate less the mean contribution of chance; the rate in the directions of all groups,
+        shown or not, corrected for the loss from chance, which turns the subspace away from the slopes; the rate in any
+        direction.
 
         Parameters
         ----------
         slopes : ndarray of shape (n_people, n_columns)
         n_dimensions : int
-            Of the subspace: the combinations of the groups' directions that vary most.
+            Dimension of the subspace: the combinations of the groups' directions that vary most.
         shown : ndarray of bool of shape (n_groups,), optional
-            Whose directions these are; of all groups if left out.
+            The groups whose directions span it; all by default.
         """
         if not slopes.size:
             return np.zeros((4, len(slopes)))
@@ -228,14 +230,14 @@ class Sums:
         if rate.any() and lengths.min() > 0:
             of_chance = (lengths**-2.0).sum() * np.trace(mean_product(slopes) @ noise) / rate.mean()
             turned = np.trace(noise) / lengths.min() ** 2
-        # A direction that is not shown may be there nevertheless.
+        # A direction may exist although the columns do not show it.
         every, its_lengths, _ = np.linalg.svd(all_directions, full_matrices=False)
         widest = np.square(slopes @ every[:, its_lengths > 1e-9 * its_lengths.max()]).sum(axis=1)
         most = widest / (1 - turned) if turned < 1 else whole
         return np.stack([rate, rate * max(0.0, 1 - of_chance), most, whole])
 
     def _standardised(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the sums of squares and with members of the columns, standardised in these rows, and deviations."""
+        """Return both sums of products for columns standardised in these rows, and the standard deviations."""
         mean = self.columns / self.n
         covariance = self.squares - self.n * np.outer(mean, mean)
         together = self.with_members - np.outer(mean, self.members)
@@ -267,7 +269,7 @@ def by_chance(inverse, covariance, gram, members, n) -> np.ndarray:
     Parameters
     ----------
     inverse : ndarray of shape (n_columns, n_columns)
-        Of the covariance, with a ridge.
+        Inverse of the covariance with a ridge.
     covariance, gram : ndarray of shape (n_columns, n_columns)
         Sum of squares of the centred columns; mean product of the slopes.
     members : ndarray of shape (n_groups,)
@@ -279,33 +281,33 @@ def by_chance(inverse, covariance, gram, members, n) -> np.ndarray:
 
 
 def _share_beyond(chance, change):
-    """Return the share of a change that is more than chance, as a factor of the moves that make it."""
+    """Return the share of a change beyond chance, as a factor of the moves that cause the change."""
     return np.sqrt(np.maximum(0, 1 - np.divide(chance, change, where=change > 0, out=np.ones_like(change))))
 
 
 def _vectors(coefficients, together, members, n):
     """Return each coefficient vector at the length of the difference of means, projected on it."""
-    apart = together * n / np.maximum(members * (n - members), 1)  # members' mean less that of the others
+    apart = together * n / np.maximum(members * (n - members), 1)  # members' mean minus that of the others
     squared = (coefficients**2).sum(axis=0)
     return coefficients * np.divide((coefficients * apart).sum(axis=0), squared, where=squared > 0, out=0 * squared)
 
 
 def loss(margin: np.ndarray) -> np.ndarray:
-    """Return the cross-entropy of a point by its margin: its log odds towards its label, held within limits."""
+    """Return the cross-entropy of a point by its margin: its log odds towards its label, clipped."""
     return np.logaddexp(0, -np.clip(margin, -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
 
 def loss_ratios(margin: np.ndarray, slopes: np.ndarray, moves: np.ndarray, direct: np.ndarray) -> np.ndarray:
-    """Return by how much the loss of every person rises on the way to the worst counterpart.
+    """Return the factor by which the loss of every person rises on the way to the worst counterpart.
 
     Parameters
     ----------
     margin : ndarray of shape (n_people,)
     slopes : ndarray of shape (n_people, n_columns)
-        Of the log odds, by standardised columns.
+        Slopes of the log odds by standardised columns.
     moves : ndarray of shape (n_columns, n_groups)
     direct : ndarray of shape (n_people,)
-        How much the margin falls, at worst, when the sensitive feature itself is changed; zero or more.
+        Largest fall of the margin when the sensitive feature itself is changed; zero or more.
 
     Returns
     -------
@@ -326,7 +328,7 @@ def permuted(
     n_further: int = 0,
     random_state,
 ) -> tuple[float, float]:
-    """Audit permuted memberships: what they show is chance, so that this is what a fair model would give.
+    """Audit permuted memberships, which show the result that a fair model would give by chance.
 
     Parameters
     ----------
@@ -343,9 +345,9 @@ def permuted(
     Returns
     -------
     p_value : float
-        Of a model that takes nothing from what shows the groups: share of permutations, the one at hand among them, in
-        which the moves change the log odds as much. Exact where memberships have nothing to do with the columns,
-        conservative where they have and the slopes are at right angles to them.
+        For the hypothesis that the model uses nothing that shows the groups: share of permutations, the observed
+        memberships included, in which the moves change the log odds as much. Exact if memberships are independent of
+        the columns, conservative if they are not and the slopes are orthogonal to the directions of the groups.
     ratio : float
         Mean loss ratio over permutations.
     """
@@ -354,7 +356,7 @@ def permuted(
     centred = X - X.mean(axis=0)
     covariance = centred.T @ centred
     inverse = np.linalg.inv(covariance + _RIDGE * np.eye(X.shape[1]))
-    weight = n / np.maximum(members * (n - members), 1)  # so that small groups count like large ones
+    weight = n / np.maximum(members * (n - members), 1)  # so that small groups count as much as large ones
     gram = mean_product(slopes)
     nothing, chance = np.zeros(len(margin)), by_chance(inverse, covariance, gram, members, n)
     ours = changes(inverse @ (centred.T @ membership), gram) @ weight
@@ -381,28 +383,29 @@ def permuted(
 class MeanRatio:
     """A mean loss ratio at counterparts, of an attack or linearised.
 
-    Its errors are those of its logarithm: ratios that are larger on average vary more, so that an interval of the ratio
-    itself would be too short above.
+    Errors are on the scale of its logarithm: larger mean ratios vary more, so that an interval on the scale of the
+    ratio itself would be too short above.
 
     Attributes
     ----------
     ratios, direct : ndarray of shape (n_people,)
-        At the counterparts, and where the sensitive feature alone is changed; at least 1.
+        Loss ratios at the counterparts, and with only the sensitive feature changed; at least 1.
     error : float
-        Standard error of the logarithm, from below.
+        Standard error of the logarithm, for the lower bound.
     freedom : int
         Its degrees of freedom.
     p_of_chance : float
-        Of "what the model takes from the other columns has nothing to do with the groups". Until that is refuted, only
-        the direct ratios count as more than chance.
+        P-value of "the model's use of the other columns has nothing to do with the groups". Until this is rejected,
+        only the direct ratios count as more than chance.
     highest : float
-        The mean from above: with what chance adds, which is known on average only, and with what it takes away.
+        The mean for the upper bound: it includes the contribution of chance, which is known only on average, and makes
+        up for what chance removes.
     error_of_highest : float
         Standard error of the `power` of its logarithm.
     lowest : float
-        The mean from below, where it is not that of `ratios`.
+        The mean for the lower bound, if it is smaller than that of `ratios`.
     power : float
-        1 where the logarithm rises with a slope, 1/2 where it does with the square of one.
+        1 if the logarithm grows with a slope, 1/2 if it grows with the square of a slope.
     """
 
     ratios: np.ndarray
@@ -432,14 +435,14 @@ class MeanRatio:
         return max(self._whole.beyond(limit), min(self.p_of_chance, self._direct.beyond(limit)))
 
     def smallest(self, alpha: float, limit: float) -> float:
-        """Return the smallest mean ratio that is found to be above `limit` at a level with a power of about 80%."""
+        """Return the smallest mean ratio that is detected to be above `limit` at a level with a power of about 80%."""
         away = float(t.ppf(1 - alpha / 2, self.freedom) + t.ppf(POWER, self.freedom))
-        # Where all may be chance, the error from below is zero: nothing is known from it of a ratio that is larger.
+        # If all may be chance, the error for the lower bound is zero and says nothing about larger ratios.
         seen = 1 - unseen_share(len(self.ratios), alpha / 2)
         return max(1 + (limit * float(np.exp(away * self.error)) - 1) / seen, self._raised(limit, away))
 
     def _raised(self, ratio: float, errors: float) -> float:
-        """Return what is so many errors from above a ratio."""
+        """Return a ratio raised by `errors` standard errors, those for the upper bound."""
         return float(np.exp((np.log(ratio) ** self.power + errors * self.error_of_highest) ** (1 / self.power)))
 
     @property
@@ -453,7 +456,7 @@ class MeanRatio:
 
 
 class _FromBelow(NamedTuple):
-    """A mean ratio as it is seen from below, with the standard error of its logarithm.
+    """A mean ratio for the lower bound, with the standard error of its logarithm.
 
     People whom the sample misses may have a ratio of 1, as in `fairlab.statistics.SampleMean`.
     """
@@ -472,7 +475,7 @@ class _FromBelow(NamedTuple):
 
 
 def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tuple[MeanRatio, float, np.ndarray]:
-    """Move people in one step along the directions in which groups differ, with log odds taken as linear.
+    """Move people in one step along the directions in which groups differ, with linear log odds.
 
     Parameters
     ----------
@@ -506,7 +509,7 @@ def linearised_ratio(X, membership, margin, slopes, fall, *, random_state) -> tu
     )
     moves = sums.moves(mean_product(slopes))
     ratios, direct = (loss_ratios(margin, slopes, each, fall) for each in (moves, none))
-    # Chance turns directions away from the slopes of a model that takes what shows the groups.
+    # Chance turns directions away from the slopes of a model that uses columns which show the groups.
     highest = float(np.exp(highest - min(biases[1], 0.0)))
     error, error_of_highest = map(float, errors)
     return MeanRatio(ratios, direct, error, N_FOLDS - 1, p_of_chance, highest, error_of_highest), by_chance, moves
@@ -527,10 +530,11 @@ def attacked_ratio(
     p_of_chance,
     random_state,
 ) -> MeanRatio:
-    """Return the mean loss ratio of an attack inside a subspace that was learned, with errors that count that.
+    """Return the mean loss ratio of an attack inside a learned subspace; errors account for the learning.
 
-    How far the mean varies with the rows that subspace and units are learned from, and what chance adds, is that of the
-    same flow along the slopes that people start with, in proportion to what both add to the loss's logarithm.
+    The variation of the mean with the rows from which subspace and units are learned, and the contribution of chance,
+    are taken from the same flow along the slopes at the start, scaled by the ratio of both flows' effects on the
+    logarithm of the loss.
 
     Parameters
     ----------
@@ -539,9 +543,10 @@ def attacked_ratio(
     ratios : ndarray of shape (n_people,)
         Of the attack.
     shown : ndarray of bool of shape (n_groups,), optional
-        Which groups the columns show: theirs is the subspace.
+        The groups that the columns show, which span the subspace.
     n_dimensions : int
-        Of the subspace; 0 where the columns do not show the groups: then it may lie anywhere, seen from above.
+        Dimension of the subspace; 0 if the columns do not show the groups: for the upper bound, it may then lie
+        anywhere.
     stopping_time, n_steps
         Of the attack.
     p_of_chance : float
@@ -563,7 +568,7 @@ def attacked_ratio(
 
     (least, learned, most, anywhere), errors, _ = _jackknife(means, X, membership, sums, len(margin), random_state)
     share = float(np.log(ratios.mean())) / learned**2 if n_dimensions and learned > 0 else 1.0
-    # A slope counts by its square: it is the root whose error does not shrink with it.
+    # The effect grows with the square of a slope: unlike its own error, that of its root does not shrink with it.
     _, of_learned, of_most, of_anywhere = errors * np.sqrt([1, share, share, 1])
     from_above = [(anywhere, max(of_learned, of_anywhere) if n_dimensions else of_anywhere)]
     if n_dimensions:
@@ -585,14 +590,14 @@ def attacked_ratio(
 
 
 def _error_of_people(ratios) -> float:
-    """Return the standard error of the logarithm of a mean ratio, of people drawn at random and nothing else."""
+    """Return the standard error of the logarithm of a mean ratio, from the sampling of people alone."""
     return float(ratios.std(ddof=1) / np.sqrt(len(ratios)) / ratios.mean())
 
 
 def _jackknife(means, X, membership, sums, n_people, random_state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return some means, a function of sums over rows and of which people are kept, their standard errors and biases.
+    """Return the values of `means`, a function of sums over rows and a mask of people, with standard errors and biases.
 
-    Folds of rows are left out in turn: people, directions and units alike.
+    Leaving out folds of rows in turn affects people, directions and units alike.
     """
     fold = np.random.default_rng(random_state).permutation(len(X)) % N_FOLDS
     outs, whole = [fold == k for k in range(N_FOLDS)], means(sums, np.ones(n_people, dtype=bool))

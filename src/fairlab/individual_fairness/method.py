@@ -29,49 +29,50 @@ from fairlab.individual_fairness.linearised import (
 )
 from fairlab.seeds import derive_seed
 
-MOST_PEOPLE = 500  # whose slopes are asked for, or who are attacked
+MOST_PEOPLE = 500  # whose slopes are computed, or who are attacked
 N_STEPS = 40  # of the attack
-MOST_ROWS = 10_000  # of the table, that the directions are learned from
+MOST_ROWS = 10_000  # of the table, from which the directions are learned
 LEAST_ASKED = 30  # people, and members of a group
-LEAST_ROWS = 5  # of the table per column that is moved, without a warning
-MOST_SURE = 0.1  # share of people whom no gradient of the loss moves, without a warning
-N_ASKED, PEOPLE_SHOWN = 50, 10  # counterparts that are asked about, and the people in the evidence
+LEAST_ROWS = 5  # of the table per moved column, below which a warning is given
+MOST_SURE = 0.1  # share of people whom no gradient of the loss moves, above which a warning is given
+N_ASKED, PEOPLE_SHOWN = 50, 10  # counterparts to query, and people in the evidence
 
 
 class IndividualFairness(Method):
-    """Compares the loss of people with that at their counterparts in another group.
+    """Compares the loss of people with the loss at their counterparts in another group.
 
-    A counterpart differs in the sensitive feature itself, if the model gets it, and in what shows it: in the sensitive
-    subspace (section 2), which logistic regressions of the groups on the other, standardised features span, in as few
-    dimensions as show the groups (see `fairlab.fair_metric.subspace_basis`). So many people as the budget allows are
-    queried, 500 at most, drawn at random. The effect is the mean loss ratio (equation 3.2), at least 1. There is one
-    finding for each sensitive column; its evidence are the people whose loss rises most, when their counterparts
-    ("other") are handed to the model.
+    A counterpart differs in the sensitive feature itself, if the model gets it, and in the sensitive subspace (section
+    2). Logistic regressions of the groups on the other, standardised features span this subspace, reduced to the
+    dimensions that show the groups (see `fairlab.fair_metric.subspace_basis`). As many random people as the budget
+    allows are queried, 500 at most. The effect is the mean loss ratio (equation 3.2), at least 1. There is one finding
+    for each sensitive column; its evidence is the people whose loss rises most when the model is applied to their
+    counterparts ("other").
 
     **A network is attacked**, as in the paper: from the worst value of the sensitive feature on, every person follows
     the gradient of the loss inside the subspace (equation 2.8, without any move outside of it) for the stopping time.
-    The interval is by a jackknife of the same flow along the slopes that people start with. Its upper end is that of
-    the directions of all groups, shown or not; if the columns show none, the subspace may lie anywhere, and it is that
-    of any direction.
+    The interval is from a jackknife of the same flow along the slopes at the start. Its upper end allows for the
+    directions of all groups, shown or not; if the columns show none, the subspace may lie anywhere, and it allows for
+    any direction.
 
     **Any other model is linearised**: people are moved in one step along the direction in which the groups differ, as
-    far as their means are apart, less what chance adds, with log odds taken as linear, by differences between rows. The
-    sentence names the mean loss ratio with the column shuffled, too, which is what a fair model would show.
+    far as their means are apart, less the contribution of chance. Log odds are taken as linear, with slopes from
+    differences between rows. The sentence also reports the mean loss ratio with the column shuffled, which is the ratio
+    that a fair model would show.
 
-    **The interval** counts people, directions and units as drawn at random, by a jackknife over rows of the table, on
-    the scale of logarithms. From below it goes without what chance adds; from above it has that, and what chance takes
-    away where few rows turn the directions away from what the model takes (the jackknife's bias).
+    **The interval** treats people, directions and units as random, by a jackknife over rows of the table, on the scale
+    of logarithms. Its lower end excludes the contribution of chance. Its upper end includes this, and makes up for the
+    loss where few rows turn the directions away from those that the model uses (the jackknife's bias).
 
-    The p-value is that of "the ratio is at most `max_loss_ratio`", or of "what the model takes from the other features
-    has nothing to do with the groups", by permutations of the sensitive column, whichever is the larger; unless the
-    ratio is above the limit where the sensitive feature alone is changed.
+    The p-value is the larger of two: that of "the ratio is at most `max_loss_ratio`", and that of "the model's use of
+    the other features has nothing to do with the groups", by permutations of the sensitive column. The second is not
+    needed if changing the sensitive feature alone puts the ratio above the limit.
 
     Parameters
     ----------
     max_loss_ratio : float
         The largest ratio of losses that counts as fair, at least 1.
     stopping_time : float
-        T of the attack, in standard deviations of the features; 2 is that of the paper's networks on Adult.
+        T of the attack, in standard deviations of the features; 2 is the paper's for networks on Adult.
     confidence_level : float
     random_state : int
 
@@ -131,7 +132,7 @@ class IndividualFairness(Method):
 
     @staticmethod
     def _n_people(examination, groups) -> int:
-        """Return how many people the budget is enough for; 0 if that are too few, which is said."""
+        """Return the number of people that the budget allows; 0, reported as skipped, if these are too few."""
         case, budget = examination.case, examination.budget
         if len(case.table) < 2 * LEAST_ASKED:
             examination.skip(f"Individual fairness needs {2 * LEAST_ASKED} people, the table has {len(case.table)}.")
@@ -155,7 +156,7 @@ class IndividualFairness(Method):
         return n_people
 
     def _attacked(self, case, scorer, people, name, membership, fall, worst) -> Finding:
-        """Return what the attack finds, from the worst values of the sensitive feature on."""
+        """Return the finding of the attack, which starts from the worst values of the sensitive feature."""
         seed = derive_seed(self.random_state, self.title, name)
         subspace, p_values = _sensitive_subspace(people, membership, 1 - self.confidence_level, seed)
         scale = np.where(people.scale > 0, people.scale, 1.0)
@@ -167,7 +168,7 @@ class IndividualFairness(Method):
         before = loss(people.margin)
         after = loss(people.margin - fall)
         if subspace.any():
-            metric = FairMetric(np.eye(len(scale)), scale)  # no move leaves the subspace, where the distance is 0
+            metric = FairMetric(np.eye(len(scale)), scale)  # no move leaves the subspace, in which the distance is 0
             step = {"step_size": self.stopping_time / N_STEPS, "n_steps": N_STEPS, "regularizer": 0.0}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", StepSizeWarning)
@@ -193,10 +194,10 @@ class IndividualFairness(Method):
         return self._finding(case, scorer, people, name, how, found, images, worst)
 
     def _linearised(self, case, scorer, people, name, membership, fall, worst) -> Finding:
-        """Return what one step along the directions of the groups finds, with log odds taken as linear."""
+        """Return the finding of one step along the directions of the groups, with log odds taken as linear."""
         known = people.X, membership, people.margin, people.slopes, fall
         random_state = derive_seed(self.random_state, self.title, name)
-        with threadpool_limits(1, "blas"):  # of small matrices: threads of a busy machine would wait for each other
+        with threadpool_limits(1, "blas"):  # matrices are small: threads of a busy machine would wait for each other
             found, by_chance, moves = linearised_ratio(*known, random_state=random_state)
         how = f"under perturbation along the {name} direction"
         shuffled = f", and {by_chance:.2f} times with {name} shuffled"
@@ -204,7 +205,7 @@ class IndividualFairness(Method):
         return self._finding(case, scorer, people, name, how, found, images, worst, shuffled)
 
     def _finding(self, case, scorer, people, name, how, found, images, worst, more="") -> Finding:
-        """Return a mean loss ratio with its interval; `images` are the counterparts in the encoding."""
+        """Return the finding on a mean loss ratio; `images` are the counterparts in the encoding."""
         estimate, ratios, limit = found.estimate, found.ratios, self.max_loss_ratio
         low, high = found.bounds(self.confidence_level)
         labels = "" if case.y_true is not None else "its own decisions as labels; "
@@ -230,7 +231,7 @@ class IndividualFairness(Method):
 
 
 def _doubts(case, people: "_People") -> Iterator[str]:
-    """Yield what makes the test say less than it seems to."""
+    """Yield warnings that limit the interpretation of the test."""
     if case.y_true is None:
         yield (
             "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it "
@@ -258,8 +259,8 @@ def _doubts(case, people: "_People") -> Iterator[str]:
 def _sensitive_subspace(
     people: "_People", membership, alpha: float, random_state: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a basis of the directions of groups that chance does not explain, and the p-value of each group."""
-    directions, p_values = np.empty((len(membership.T), 0)), np.ones(len(membership.T))  # of no free column
+    """Return a basis of the directions of the groups that are shown beyond chance, and each group's p-value."""
+    directions, p_values = np.empty((len(membership.T), 0)), np.ones(len(membership.T))  # if no column is free
     if people.free.any():
         directions = sensitive_directions(people.X, membership, scaled=False, confidence_level=None)
         p_values = chance_p_values(people.X, membership, n_further=N_FURTHER, random_state=random_state)
@@ -272,13 +273,13 @@ def _sensitive_subspace(
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    """The people who are asked about: row numbers, margins, slopes by standardised columns, and what stands beside."""
+    """The people who are queried: row numbers, margins, slopes by standardised columns, and the data for directions."""
 
     rows: np.ndarray  # of the table
     label: np.ndarray  # 1 or -1
     margin: np.ndarray
     slopes: np.ndarray
-    X: np.ndarray  # standardised columns of all rows that directions are learned from
+    X: np.ndarray  # standardised columns of all rows from which directions are learned
     scale: np.ndarray  # of these columns, in the encoding's units
     learned: np.ndarray  # their row numbers; the people come first
     free: np.ndarray  # columns that are moved
@@ -287,7 +288,7 @@ class _People:
 def _people(case, scorer, n_people, random_state) -> _People:
     rng = np.random.default_rng(derive_seed(random_state, IndividualFairness.title, "people"))
     learned = rng.permutation(len(case.table))
-    if case.y_true is not None:  # people without a true label count for the directions alone
+    if case.y_true is not None:  # people without a true label are used for the directions only
         learned = learned[np.argsort(~case.labelled[learned], kind="stable")]
     learned = learned[:MOST_ROWS]
     rows = learned[:n_people]
@@ -307,7 +308,7 @@ def _people(case, scorer, n_people, random_state) -> _People:
 
 
 def _direct(case, scorer, people, name, groups, large) -> tuple[np.ndarray, np.ndarray]:
-    """Return how far each margin falls, at worst, when the feature itself is changed, and to which value (a row)."""
+    """Return the largest fall of each margin when the feature itself is changed, and the row with that value."""
     fall, worst = np.zeros(len(people.rows)), people.rows.copy()
     if name in case.unseen:
         return fall, worst
@@ -326,7 +327,7 @@ def _direct(case, scorer, people, name, groups, large) -> tuple[np.ndarray, np.n
 
 
 def _example(column: pd.Series, members: np.ndarray) -> int:
-    """Return the row whose value stands for a group: the middle one of numbers."""
+    """Return the row whose value represents a group; for numbers, the median."""
     values = column.iloc[members]
     if pd.api.types.is_numeric_dtype(column) and not values.isna().any():
         return int(members[np.argsort(values.to_numpy(dtype=float), kind="stable")[len(members) // 2]])
@@ -335,7 +336,7 @@ def _example(column: pd.Series, members: np.ndarray) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Network:
-    """A case's network over its encoding, as the attack takes it; its gradients lie inside the sensitive subspace."""
+    """A case's network over its encoding, for the attack; its gradients lie inside the sensitive subspace."""
 
     case: object
     subspace: np.ndarray  # its basis, of shape (n_columns, n_directions), orthonormal in units of `scale`
@@ -353,7 +354,7 @@ class _Network:
         return slope @ self.subspace @ self.subspace.T / self.scale
 
     def predict(self, X):
-        """Return the label on whose side each point lies."""
+        """Return the predicted label of each point."""
         return (self._margin(X, np.ones(len(X)))[0] >= 0).astype(int)
 
     def _margin(self, X, y):
@@ -363,7 +364,7 @@ class _Network:
 
 
 def _moved(case, people, moves) -> np.ndarray:
-    """Return everybody at the end of the worst of some moves, in the encoding."""
+    """Return everyone after the worst of some moves, in the encoding."""
     encoded = case.encoding.transform(case.table[list(case.features)].iloc[people.rows])
     changes = people.slopes @ moves
     which = np.abs(changes).argmax(axis=1)
@@ -373,7 +374,7 @@ def _moved(case, people, moves) -> np.ndarray:
 
 
 def _evidence(case, scorer, people, images, ratios, worst, name) -> pd.DataFrame:
-    """Return the people whose loss rises most: what they are, what their counterpart is, and its score as asked."""
+    """Return the people whose loss rises most, each with their counterpart and the scores of both."""
     top = np.argsort(-ratios, kind="stable")[:N_ASKED]
     features = list(case.features)
     shown = case.table.iloc[people.rows[top]]
