@@ -1,16 +1,16 @@
-"""Flips beyond the chance of the match: everybody beside two counterparts, and who of the three is the odd one out.
+"""Flips beyond matching noise: everyone gets two counterparts, and the odd one out of each three is counted.
 
 A person and the counterpart that a map finds among the real people of the other group differ a little in everything, so
-some decisions flip by chance, the more of them the fewer people there are to choose from. How many is seen when
-everybody gets two counterparts, from separate halves of the other group: two counterparts of one person are both what
-the map makes of that person, and where their decisions differ, that is the chance of the match. Where group membership
-does not matter, the person is no other than the two, and so the odd one out of three in at most a third of the cases in
-which the three are not decided alike.
+some decisions flip by chance, and more do if there are fewer people to choose from. To measure this, everyone gets two
+counterparts, from separate halves of the other group: both are images of the same person, so if their decisions differ,
+the match is the reason. If group membership does not matter, the person is exchangeable with the two, and so is the odd
+one out in at most a third of the triples with differing decisions.
 
-The triples are not independent: where people are matched on one number, all who are near a threshold have counterparts
-on the same side of it, so that their flips come and go together. How far the shares vary is therefore also seen in
-parts of the people that are matched by themselves, and in everybody with group membership shuffled: of a rule that
-changes often along one number, people of a part stand too far apart to flip together. The widest interval counts.
+The triples are not independent: if people are matched on one number, all those near a threshold have counterparts on
+the same side of it, so that their flips are correlated. The variance of the shares is therefore also estimated from
+parts of the people that are matched separately, and from everyone with group membership shuffled; the latter is needed
+if a rule changes often along one number, as people of a part are then too far apart to flip together. The widest
+interval counts.
 """
 
 from collections.abc import Sequence
@@ -34,13 +34,13 @@ from fairlab.statistics import (
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
 
-# The fewest people of a group that can be shared out to sources and two sets of counterparts and still say anything.
+# Least size of a group, which is divided into sources and two sets of counterparts.
 LEAST_MATCHED = 30
-# The most that are: exact transport grows with the cube.
+# The largest size: the cost of exact transport grows with the cube.
 MOST_PEOPLE = 1_500
-# Parts of the people that are matched by themselves: so many, fewer where each would get too few people of a third.
+# Number of parts of the people that are matched separately: fewer if each would get too few people of a third.
 MOST_PARTS, LEAST_PARTS, LEAST_OF_PART = 20, 5, 3
-# Each has six results, of which four are independent: their spread is known about as well as that of the parts.
+# Each shuffle has six results, four of them independent: their spread is about as precise as that of the parts.
 N_SHUFFLES = 4
 DECISIONS = ["favourable", "counterpart_favourable", "second_favourable"]
 
@@ -53,17 +53,17 @@ class CounterpartTest:
     ----------
     triples : DataFrame
         One row per person: ``person``, ``counterpart``, ``second_counterpart``, row labels; ``group``, 0 or 1;
-        ``favourable``, ``counterpart_favourable``, ``second_favourable``, the decisions; ``cost``, the mean one of both
-        matches.
+        ``favourable``, ``counterpart_favourable``, ``second_favourable``, the decisions; ``cost``, the mean cost of
+        both matches.
     parts : ndarray of shape (n_parts, 2)
-        The estimate and the flips of each part of the people, matched by itself.
+        The estimate and the flips of each part of the people, matched separately.
     shuffled : ndarray of shape (n_matched, 2)
         The estimate and the flips of people of one group with membership shuffled.
     estimate : float
-        Share of people who are decided otherwise than their counterpart, less the share of those whose two counterparts
-        are decided differently. 0 or less where flips are no more than the chance of the match.
+        Share of people whose decision differs from their counterpart's, minus the share of those whose two
+        counterparts' decisions differ. 0 or less if the match explains all flips.
     low, high : float
-        Confidence interval of it, for tables of as many people.
+        Confidence interval of the estimate, for tables of the same size.
     confidence_level : float
 
     Examples
@@ -86,24 +86,24 @@ class CounterpartTest:
 
     @cached_property
     def _shares(self) -> tuple[tuple, dict]:
-        """What `difference_bounds` takes: counts, and options. Both are shares of one sample; nobody is in both."""
+        """Arguments of `difference_bounds`: counts, and options. Both are shares of one sample; nobody is in both."""
         counts, n = _counts(self.triples[DECISIONS].to_numpy().T), len(self.triples)
         return (counts, [n, n]), {"factor": 0.5, "correlation": exclusive_correlation(*counts, n)}
 
     @property
     def _errors(self) -> tuple[tuple[np.ndarray, int], ...]:
-        """Standard errors of the estimate and the flips, and their degrees of freedom: of all parts, of two groups."""
+        """Standard errors of the estimate and the flips, and degrees of freedom: by parts, by shuffled groups."""
         n_parts = len(self.parts)
         by_parts, by_shuffles = (some.std(axis=0, ddof=1) for some in (self.parts, self.shuffled))
         return (by_parts / np.sqrt(n_parts), n_parts - 1), (by_shuffles / np.sqrt(2), 4 * N_SHUFFLES)
 
     def _away(self, *shares: float) -> np.ndarray:
-        """Return how far a quantile of Student's t, or the sum of several, is from the estimate and from the flips."""
+        """Return the distances of a quantile of Student's t, or a sum of several, from the estimate and the flips."""
         return np.max([stdtrit(freedom, shares).sum() * errors for errors, freedom in self._errors], axis=0)
 
     @property
     def odd(self) -> pd.DataFrame:
-        """The triples whose person is decided otherwise than both counterparts, the closest first."""
+        """The triples in which the person's decision differs from both counterparts', the closest first."""
         return self.triples[is_odd(self.triples)].sort_values("cost", kind="stable", ignore_index=True)
 
     def p_value(self, margin: float = 0.0) -> float:
@@ -112,8 +112,8 @@ class CounterpartTest:
         Parameters
         ----------
         margin : float
-            A share; 0 asks whether the person is the odd one out in more than a third of the triples that are not
-            decided alike.
+            A share; 0 tests whether the person is the odd one out in more than a third of the triples with differing
+            decisions.
         """
         if self.estimate <= margin:
             return 1.0
@@ -125,7 +125,7 @@ class CounterpartTest:
 
     @property
     def flips(self) -> float:
-        """Share of people who are decided otherwise than their first counterpart, be it by chance or not."""
+        """Share of people whose decision differs from their first counterpart's, by chance or not."""
         return float((self.triples["favourable"] != self.triples["counterpart_favourable"]).mean())
 
     def interval(self, confidence_level: float) -> tuple[float, float]:
@@ -136,17 +136,17 @@ class CounterpartTest:
         return float(max(low, -0.5)), float(min(high, 1.0))  # if every counterpart, or every person, is the odd one out
 
     def smallest(self, alpha: float, margin: float = 0.0) -> float:
-        """Return the smallest excess that is found at a level with a power of about 80%."""
+        """Return the smallest excess that is detected at a level with a power of about 80%."""
         (counts, _), options = self._shares
         by_shares = smallest_excess(counts, len(self.triples), alpha, margin, factor=options["factor"])
         return float(np.maximum(by_shares, margin + self._away(1 - alpha / 2, POWER)[0]))
 
     def bounds(self, confidence_level: float) -> tuple[float, float]:
-        """Return bounds at another level of what flips with the group: the excess from below, all `flips` from above.
+        """Return bounds of the flips due to the group at another level: the excess from below, all `flips` from above.
 
-        The excess alone is no upper bound. Where matches are coarse, a person stands between both counterparts and is
-        seldom the odd one out: a model that flips many decisions by a group may have an excess of 0, while both
-        counterparts of one person are often decided differently.
+        The excess alone is no upper bound. If matches are coarse, a person lies between both counterparts and is seldom
+        the odd one out: a model that flips many decisions by group may have an excess of 0, while the decisions on both
+        counterparts often differ.
         """
         low, high = self.interval(confidence_level)
         n = len(self.triples)
@@ -165,21 +165,21 @@ def counterpart_test(
     confidence_level: float = 0.95,
     random_state: int = 0,
 ) -> CounterpartTest:
-    """Find how many decisions flip between two groups beyond the chance of the match.
+    """Estimate the share of decisions that flip between two groups beyond matching noise.
 
-    Both groups are shuffled and shared out in thirds: people to be matched, their counterparts, their second
-    counterparts. So nobody is in two triples.
+    Both groups are shuffled and divided into thirds: people to match, first counterparts, second counterparts. So
+    nobody is in two triples.
 
     Parameters
     ----------
     tables : pair of DataFrame of shape (n_rows, n_features)
         The people of both groups, with the columns to match them on.
     decisions : pair of array-like of bool of shape (n_rows,)
-        Whether each got the favourable decision; a Series goes by the row labels of the table.
+        Whether each got the favourable decision; a Series is matched by the row labels of the table.
     cost : ColumnCosts, optional
         Scaled differences by default.
     n_people : int
-        Most people to take from a group; a sample of a larger one.
+        Maximum number of people from a group; a larger one is sampled.
     confidence_level : float
     random_state : int
 
@@ -227,13 +227,13 @@ def counterpart_test(
 
 
 def is_odd(triples: pd.DataFrame) -> pd.Series:
-    """Return whose person is decided otherwise than both counterparts."""
+    """Return for each triple whether the person's decision differs from both counterparts'."""
     differs = triples[["counterpart_favourable", "second_favourable"]].ne(triples["favourable"], axis=0)
     return differs.all(axis=1)
 
 
 def _counts(decided: np.ndarray) -> tuple[int, int]:
-    """Return how many people are the odd one out, and how many have two counterparts who are decided differently.
+    """Return the number of people who are the odd one out, and of those whose two counterparts' decisions differ.
 
     `decided` are the decisions on people, their counterparts and their second counterparts, shape (3, n).
     """
@@ -244,15 +244,15 @@ def _counts(decided: np.ndarray) -> tuple[int, int]:
 def _result(decided: np.ndarray) -> tuple[float, float]:
     """Return the excess of flips and the flips of decisions as `_counts` takes them.
 
-    A person who is the odd one out counts 1, one with a counterpart who is, minus 1/2: such a person differs from one
-    of two counterparts.
+    A person who is the odd one out counts 1; a person with a counterpart who is counts minus 1/2, as their decision
+    differs from one of two counterparts'.
     """
     n_odd, n_split = _counts(decided)
     return (n_odd - 0.5 * n_split) / decided.shape[1], float((decided[0] != decided[1]).mean())
 
 
 def _wider(bounds, estimate: float, away: float) -> tuple[float, float]:
-    """Return the wider of given bounds and those so far from the estimate, at each end."""
+    """Return, at each end, the wider of the given bounds and those at distance `away` from the estimate."""
     return min(float(bounds[0]), estimate - away), max(float(bounds[1]), estimate + away)
 
 
@@ -271,7 +271,7 @@ def _checked(decisions, tables):
 
 
 def _costs(tables, thirds, group, cost) -> list[np.ndarray]:
-    """Return the costs between a group's first third and each of the other group's others."""
+    """Return the costs between a group's first third and the other group's second and third thirds."""
     other = 1 - group
     people, *candidates = thirds[group][0], *thirds[other][1:]
     costs = cost_matrix(cost, tables[group].iloc[people], tables[other].iloc[np.concatenate(candidates)])
@@ -279,7 +279,7 @@ def _costs(tables, thirds, group, cost) -> list[np.ndarray]:
 
 
 def _triples(tables, decisions, thirds, group, costs):
-    """Return one row per person of a group's first third, with their counterparts from the other group's others."""
+    """Return one row per person of a group's first third, with counterparts from the other group's other thirds."""
     other, people = 1 - group, thirds[group][0]
     matched = [_matched(half) for half in costs]
     first, second = (chosen[match] for chosen, match in zip(thirds[other][1:], matched, strict=True))
@@ -299,7 +299,7 @@ def _triples(tables, decisions, thirds, group, costs):
 
 
 def _part(decisions, thirds, costs, people) -> tuple[float, float]:
-    """Return the estimate and the flips of some places of each third, matched among themselves."""
+    """Return the estimate and the flips of some positions of each third, matched among themselves."""
     decided = []
     for group, other in ((0, 1), (1, 0)):
         matched = [people[_matched(half[np.ix_(people, people)])] for half in costs[group]]
@@ -328,5 +328,5 @@ def _shuffled(tables, decisions, thirds, cost, rng) -> np.ndarray:
 
 
 def _matched(costs) -> np.ndarray:
-    """Return which column each row of a square matrix goes to at the least cost in all."""
+    """Return the column assigned to each row of a square matrix at the least total cost."""
     return linear_sum_assignment(costs)[1]

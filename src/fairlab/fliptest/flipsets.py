@@ -1,4 +1,4 @@
-"""Flipsets: whose outcome changes when they are mapped to the other group, and how firm that is (definition 1)."""
+"""Flipsets: people whose outcome changes when they are mapped to the other group, with intervals (definition 1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ def flipset(model: Any, X: Any, X_image: Any) -> Flipset:
     X : DataFrame or array of shape (n_rows, n_features)
         People of one group. Columns need not be numbers, and may then miss values.
     X_image : same type and shape as `X`
-        Their counterparts in the other group: of two DataFrames with the same row labels, of anything else row by row.
+        Their counterparts in the other group: two DataFrames are matched by row labels, anything else row by row.
 
     Raises
     ------
@@ -153,25 +153,25 @@ def flipset_intervals(
     n_resamples: int = 10_000,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Return confidence intervals over people for the sizes of a flipset, the map being held.
+    """Return confidence intervals, over people, for the sizes of a flipset, with the map held fixed.
 
-    They leave out what another seed or another training sample of the map would change.
+    They do not include the variation of the map with its seed or training sample.
 
     Parameters
     ----------
     flip : Flipset
     method : {"exact", "bootstrap"}
-        The intervals of Clopper and Pearson, for the net size put together by
-        `fairlab.statistics.difference_bounds`, which hold for small and empty flipsets too; or
-        percentiles of a bootstrap over people, by which an empty flipset stays empty.
-        `scipy.stats.bootstrap` gives the same distribution by drawing everyone's row in every resample; people differ
-        here by their flip alone, so one multinomial draw of the sizes does it, whatever the number of people.
+        "exact": the intervals of Clopper and Pearson, combined for the net size by
+        `fairlab.statistics.difference_bounds`, which are valid for small and empty flipsets, too. "bootstrap":
+        percentiles of a bootstrap over people, in which an empty flipset stays empty. `scipy.stats.bootstrap` gives the
+        same distribution by drawing everyone's row in every resample; since people differ here only by their flip, one
+        multinomial draw of the sizes suffices, whatever the number of people.
     confidence_level : float
         Between 0 and 1.
     n_resamples : int
-        Of the bootstrap.
+        Number of resamples of the bootstrap.
     random_state : int
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def flipset_intervals(
 
 
 def compare_flipsets(flips: Mapping[str, Flipset]) -> pd.DataFrame:
-    """Return the sizes of several maps' flipsets, and how far they name the same people as those of the first map.
+    """Return the sizes of several maps' flipsets, and their overlap with those of the first map.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def compare_flipsets(flips: Mapping[str, Flipset]) -> pd.DataFrame:
 
 
 def jaccard(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the share of those in either of two masks who are in both; not a number if both are empty.
+    """Return the Jaccard index of two masks, the share of either who are in both; nan if both are empty.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def jaccard(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def checked_images(X, X_image):
-    """Return the images in the order of the people, raise ValueError unless they are of the same columns and people.
+    """Return the images in the order of the people; raise a ValueError unless columns and people are the same.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""FlipTest of a case: how many decisions flip between people and their counterparts in another group."""
+"""FlipTest of a case: decisions that flip between people and their counterparts in another group."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ from fairlab.cases.method import Examination, Method
 from fairlab.fliptest.counterparts import LEAST_MATCHED, MOST_PEOPLE, CounterpartTest, counterpart_test, is_odd
 from fairlab.fliptest.transparency import differences_in_words
 
-# Groups of one sensitive column that are looked at, the largest first.
+# Groups of one sensitive column that are compared, the largest first.
 MOST_MATCHED = 10
-# Of more pairs of groups each has fewer people, so that the audit takes no longer: costs of pairs grow with the square.
+# With more pairs of groups, each gets fewer people, so that the audit takes no longer: costs grow with the square.
 PAIRS_AT_MOST = 6
 # People with their counterparts in the evidence of one finding.
 PAIRS_SHOWN = 20
@@ -23,18 +23,18 @@ PAIRS_SHOWN = 20
 class FlipTest(Method):
     """Compares people with their counterparts in another group, for every sensitive feature.
 
-    Of a feature with two groups the first is compared with the second, in the order of its categories; of one with
-    more, each with everyone else. The effect is the excess of decision flips in matched pairs: the share of people who
-    are decided otherwise than their counterpart in the other group, minus the share whose two counterparts are decided
-    differently, and 0 where chance explains more flips than there are; see `fairlab.fliptest.counterpart_test`. It sees
-    what a difference of selection rates (the net flips, proposition 2) cannot: flips in both directions that cancel.
-    Its p-value is the level at which its interval reaches the margin from above; it is ruled out where all flips are
-    few, those by chance among them, behind which others may hide. Counterparts are real people, found by
-    exact transport on all features but the sensitive one.
+    With two groups, the first is compared with the second, in the order of the categories; with more, each with
+    everyone else. The effect is the excess of decision flips in matched pairs: the share of people whose decision
+    differs from that on their counterpart in the other group, minus the share whose two counterparts' decisions differ,
+    or 0 if this is negative; see `fairlab.fliptest.counterpart_test`. It detects what a difference of selection rates
+    (the net flips, proposition 2) cannot: flips in both directions that cancel. Its p-value is the level at which its
+    interval reaches the margin from above. An effect is ruled out only if all flips are few, chance flips included,
+    since these may hide others. Counterparts are real people, found by exact transport on all features but the
+    sensitive one.
 
     The evidence of a finding is people of the table, by their row labels: in ``match`` number k a ``person`` and
-    two counterparts who were decided otherwise (``role``), with the decisions (``favourable``).
-    ``evidence.attrs["in_words"]`` says in which columns they differ most.
+    two counterparts with the opposite decision (``role``), with the decisions (``favourable``).
+    ``evidence.attrs["in_words"]`` names the columns in which they differ most.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class FlipTest(Method):
 
 
 def _pairs(examination, name) -> Iterator[tuple[tuple[str, str], np.ndarray]]:
-    """Yield the groups of a sensitive column to compare, and who is in the first of them, not in the second."""
+    """Yield pairs of groups of a sensitive column to compare, with a mask of the people in the first."""
     groups = examination.case.groups(name)
     sizes = groups.value_counts(sort=False)
     for pair in examination.pairs_of_groups([name], sizes, LEAST_MATCHED, MOST_MATCHED):
@@ -86,7 +86,7 @@ def _matched(examination, name, is_first, favourable, options) -> CounterpartTes
         examination.skip(f"Flips by {name}: there is no other feature to match people on.", name)
         return None
     both = is_first, ~is_first
-    # By position: labels may occur twice.
+    # Labels are positions, as the table's own may occur twice.
     tables = [examination.case.table.loc[members, columns].set_axis(np.flatnonzero(members)) for members in both]
     return counterpart_test(tuple(tables), tuple(favourable[members] for members in both), **options)
 
@@ -99,7 +99,7 @@ def _flips(case, name, groups, matched: CounterpartTest) -> Finding:
     by_group = who_loses(triples["group"].to_numpy(), groups, *masks)
     estimate, low, high = (max(value, 0.0) for value in (matched.estimate, matched.low, matched.high))
     evidence = _evidence(case, odd, name)
-    # Where groups differ in a feature, counterparts do, and it may be that which decides.
+    # If groups differ in a feature, so may counterparts, and the feature may explain the decision.
     differ = evidence.attrs["in_words"] if len(odd) >= LEAST_SHOWN else ""
     said = "; ".join(filter(None, [losers_in_words(by_group, "it"), differ]))
     return Finding(
@@ -125,7 +125,7 @@ def _flips(case, name, groups, matched: CounterpartTest) -> Finding:
 
 
 def _evidence(case, odd, sensitive_feature) -> pd.DataFrame:
-    """Return people and their counterparts, the closest first, and in words where they differ."""
+    """Return people and their counterparts, the closest first, with a sentence on the columns in which they differ."""
     roles = ("person", "counterpart", "second_counterpart")
     shown = odd.sort_values("favourable", kind="stable").head(PAIRS_SHOWN)  # those who lose first
     positions = shown[list(roles)].to_numpy(dtype=np.int64).ravel()

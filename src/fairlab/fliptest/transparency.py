@@ -23,8 +23,8 @@ class TransparencyReport:
     positive, negative : DataFrame of shape (n_features, 4)
         For F+ and F-, indexed by feature: ``mean_difference``, the mean of x - G(x); ``mean_sign``, the mean of its
         sign; ``difference_rank`` and ``sign_rank``, from 1 by absolute value, equal values sharing the better rank.
-        For a column that is not of numbers, both means are the share of people whose image has another value. All
-        missing for an empty flipset.
+        For a column that is not numeric, both means are the share of people whose image has another value. All values
+        are missing for an empty flipset.
     n_positive, n_negative : int
         Sizes of the flipsets.
 
@@ -61,7 +61,7 @@ def transparency_report(flipset: Flipset, X: Any, X_image: Any, *, scale: Any = 
     Parameters
     ----------
     flipset : Flipset
-        Of the same rows as `X`: of a DataFrame by the row labels, of an array in the same order.
+        Flipset of the rows of `X`: matched to a DataFrame by row labels, to an array by order.
     X, X_image : DataFrame or array of shape (n_rows, n_features)
         People and their images. Leave out the columns that always change, such as the group itself.
     scale : Series indexed by feature, or array-like of shape (n_features,), optional
@@ -97,14 +97,14 @@ def transparency_report(flipset: Flipset, X: Any, X_image: Any, *, scale: Any = 
 
 
 def differences_in_words(X: pd.DataFrame, X_image: pd.DataFrame, *, scale_of: pd.DataFrame) -> str:
-    """Say in which columns people differ most from their images.
+    """Return a sentence on the columns in which people differ most from their images.
 
     Parameters
     ----------
     X, X_image : DataFrame of shape (n_rows, n_features)
         Row by row.
     scale_of : DataFrame
-        Whose standard deviations numbers are measured by, in order to be ranked.
+        Table whose standard deviations are the units in which numbers are ranked.
     """
     parts = []
     for name in X.columns:
@@ -132,7 +132,7 @@ def _difference(column: pd.Series, image: pd.Series) -> np.ndarray:
 
 
 def _mean(parts: np.ndarray) -> np.ndarray:
-    """Return the mean of every column, over what is there."""
+    """Return the mean of every column over its finite values."""
     return np.ma.filled(np.ma.masked_invalid(parts).mean(axis=0), np.nan)
 
 
