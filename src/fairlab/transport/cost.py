@@ -1,4 +1,4 @@
-"""Costs of moving one person to another: the paper's, and one put together column by column.
+"""Costs of moving one person to another: the paper's, and one composed column by column.
 
 A cost is any callable ``cost(X_source, X_target)`` that takes both samples, of shape (n_source, n_features) and
 (n_target, n_features), and returns the matrix of shape (n_source, n_target) of all costs, none of them negative.
@@ -58,7 +58,7 @@ def squared_l1(X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
 
 
 def check_shapes(X_source, X_target) -> None:
-    """Raise a ValueError unless both samples have two dimensions, and as many columns.
+    """Raise a ValueError unless both samples have two dimensions and the same number of columns.
 
     Parameters
     ----------
@@ -99,17 +99,17 @@ def cost_matrix(cost: Cost, X_source: np.ndarray, X_target: np.ndarray) -> np.nd
 
 @dataclass(frozen=True, eq=False)
 class ColumnCosts:
-    r"""A cost of moving one person to another, put together from a cost per column.
+    r"""A cost of moving one person to another, composed of a cost per column.
 
-    By default :math:`c(x, y) = (\sum_j w_j d_j(x_j, y_j))^2`, where :math:`d_j` is the absolute difference of a number
-    in standard deviations of both samples together, and for a category 0 if it is the same and 1 if not. On scaled
-    numbers this is the cost of FlipTest (section 3.1), whatever the units. A missing value is like another missing
-    value, and 1 from everything else.
+    By default :math:`c(x, y) = (\sum_j w_j d_j(x_j, y_j))^2`, where :math:`d_j` is, for numbers, the absolute
+    difference in standard deviations of the pooled samples and, for categories, 0 if they are equal and 1 if not. On
+    scaled numbers this is the cost of FlipTest (section 3.1), whatever the units. A missing value has distance 0 from
+    another missing value, and 1 from everything else.
 
     Parameters
     ----------
     columns : dict of str to str or callable, optional
-        For single columns, another cost: ``"absolute"`` or ``"squared"`` difference of numbers, in standard deviations,
+        Other costs for single columns: ``"absolute"`` or ``"squared"`` difference of numbers, in standard deviations,
         ``"mismatch"`` for categories that are written as numbers, or a function of two Series, the column in the source
         and in the target, that returns an array of shape (n_source, n_target).
     number : {"absolute", "squared", "mismatch"}
@@ -158,8 +158,8 @@ class ColumnCosts:
         Raises
         ------
         ValueError
-            If the tables differ in columns; if a column that is named is not there, is to be compared as numbers and is
-            none, holds infinite values or dates; or if a function returns another shape.
+            If the tables differ in columns; if a named column does not exist, a column to compare as numbers is not
+            numeric, or holds infinite values or dates; or if a function returns another shape.
         """
         check_shapes(X_source, X_target)
         source, target = as_table(X_source), as_table(X_target)
@@ -188,7 +188,7 @@ class ColumnCosts:
         if numbers:
             total += cdist(*map(np.column_stack, zip(*numbers, strict=True)), metric="cityblock")
         if categories:
-            # SciPy's is the weighted share of columns that differ.
+            # SciPy's distance is the weighted share of columns that differ.
             share = cdist(*map(np.column_stack, zip(*categories, strict=True)), metric="hamming", w=weights)
             total += share * sum(weights)
         return np.square(total, out=total) if self.squared else total
@@ -307,7 +307,7 @@ def codes_of(source, target):
 
 
 def _pairwise(cost, source, target, name):
-    """Return the costs of all pairs as a function gives them, of the right shape."""
+    """Return the costs of all pairs by a function, after checking their shape."""
     matrix = np.asarray(cost(source, target), dtype=float)
     expected = (len(source), len(target))
     if matrix.shape != expected:

@@ -28,20 +28,20 @@ class ExactTransport(TransportMap):
     """The plan that moves one sample onto another at the least mean cost (FlipTest, section 3.1).
 
     Columns may be numbers in any unit, text, categories, booleans, and may miss values. Only the fitted rows have an
-    image: `transform` takes them in their order, and nothing else. `match` says who goes to whom.
+    image: `transform` takes exactly these rows, in their order. `match` returns the matched pairs.
 
     Parameters
     ----------
     solver : {"network_simplex", "hungarian", "lp"}
-        All find the same optimum; where it is not unique they may find different plans. The network simplex (POT)
-        is for any size and any weights; the Hungarian algorithm (SciPy) is for equally large groups, the linear program
+        All reach the same optimum, but possibly with different plans if it is not unique. The network simplex (POT) is
+        for any size and any weights; the Hungarian algorithm (SciPy) is for equally large groups, the linear program
         (PuLP) for small ones.
     cost : callable, optional
         Takes both samples, returns the matrix of costs of all pairs. It gets arrays of numbers; DataFrames if a column
         is not of numbers or misses values. Default: `ColumnCosts`, scaled column by column. `squared_l1` is the one of
         the paper, in the units of the columns.
     random_state : int, Generator or None
-        Seed of the draw of a row's image where the plan splits the row: one target row, by its share of the plan. With
+        Seed for the images of rows that the plan splits: each is one target row, drawn by its share of the plan. With
         an int, every call of `transform` gives the same image; `match` gives all shares.
 
     Attributes
@@ -51,11 +51,11 @@ class ExactTransport(TransportMap):
     cost_ : float
         Mean cost of the plan.
     gap_ : float
-        By how much the plan may be dearer than the best: the duality gap, which is rounding.
+        Bound on how much more the plan costs than the optimum: the duality gap, which is rounding.
     source_, target_ : array or DataFrame of shape (n_source, n_features) and (n_target, n_features)
         The samples; DataFrames where columns are not all of numbers.
     pairs_ : DataFrame
-        What `match` returns, with positions in place of labels.
+        The result of `match`, with positions instead of labels.
     n_features_in_ : int
     feature_names_in_ : array of str
         Where the source was a DataFrame.
@@ -87,14 +87,14 @@ class ExactTransport(TransportMap):
         X_source : DataFrame or array of shape (n_source, n_features)
         X_target : DataFrame or array of shape (n_target, n_features)
         source_weight : array-like of shape (n_source,), optional
-            Weight of each row, for instance how often it occurs; normalised to sum to 1. Uniform by default. A Series
-            goes by the row labels of a DataFrame.
+            Weight of each row, for instance its number of occurrences; normalised to sum to 1. Uniform by default. A
+            Series is matched by the row labels of a DataFrame.
         target_weight : array-like of shape (n_target,), optional
 
         Raises
         ------
         ValueError
-            If the features, weights, cost or an option are not what is expected, or the solver does not apply.
+            If the features, weights, cost or an option are invalid, or the solver does not apply.
         MemoryError
             If the problem will not fit.
         SolverError
@@ -122,7 +122,7 @@ class ExactTransport(TransportMap):
         self.cost_ = float(mass @ costs[from_row, to_row])
         self.source_, self.target_ = source, target
         self._labels = [table.index for table in tables]
-        self._images = tables[1].reset_index(drop=True)  # whole rows, in the types that they came in
+        self._images = tables[1].reset_index(drop=True)  # whole rows, with their original types
         share = mass / np.asarray(self.plan_.sum(axis=1)).ravel()[from_row]
         self.pairs_ = pd.DataFrame(
             {"source": from_row, "target": to_row, "share": share, "mass": mass, "cost": costs[from_row, to_row]}
@@ -130,13 +130,13 @@ class ExactTransport(TransportMap):
         return self
 
     def match(self) -> pd.DataFrame:
-        """Return who of the target group each of the source group goes to: real people, by their row labels.
+        """Return the matched pairs of source and target rows: real people, by their row labels.
 
         Returns
         -------
         DataFrame
-            One row per pair: ``source`` and ``target``, labels of rows; ``share``, how much of the source row goes
-            there, which is 1 unless the plan splits the row; ``mass``, the share of all mass; ``cost`` of the pair.
+            One row per pair: ``source`` and ``target``, labels of rows; ``share`` of the source row that goes to the
+            target, 1 unless the plan splits the row; ``mass``, the share of all mass; ``cost`` of the pair.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class ExactTransport(TransportMap):
     def transform(self, X):
         """Return the image of every row; see `TransportMap.transform`.
 
-        A DataFrame gets whole rows of the target, in the types that they came in.
+        For a DataFrame, images are whole rows of the target, with their original types.
         """
         check_is_fitted(self)
         if isinstance(self.source_, pd.DataFrame):
@@ -173,7 +173,7 @@ class ExactTransport(TransportMap):
         return self._images.iloc[rows].set_axis(X.index).set_axis(X.columns, axis=1)
 
     def _solve(self, problem, source, target):
-        """Return the plan and its gap; some subclass knows more of the samples."""
+        """Return the plan and its gap; subclasses may use more of the samples."""
         return solve(problem, SOLVERS[self.solver])
 
     def _tables(self, X_source, X_target):
@@ -196,7 +196,7 @@ class ExactTransport(TransportMap):
 
 
 def _normalised(weight, X, n_rows, name):
-    """Return the weights of a sample's rows, which sum to 1: a Series by the labels of a table, all else in order."""
+    """Return the weights of a sample's rows, normalised to sum to 1; a Series is matched by the labels of a table."""
     by_label = isinstance(weight, pd.Series) and isinstance(X, pd.DataFrame)
     weight = np.ones(n_rows) if weight is None else weight
     weight = align(weight if by_label else np.asarray(weight), X.index if by_label else pd.RangeIndex(n_rows), name)

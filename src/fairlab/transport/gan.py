@@ -10,7 +10,7 @@ from fairlab.checks import COUNT_OR_ZERO, POSITIVE, check_count, check_parameter
 from fairlab.networks import forward, single_precision
 from fairlab.transport.maps import STEPS_AT_ONCE, DivergenceError, TransportMap, check_widths, require_memory
 
-# Rows that are mapped at once, so that hidden layers of a large table stay small.
+# Rows mapped at once, so that the hidden layers of a large table stay small.
 ROWS = 16_384
 
 
@@ -47,7 +47,7 @@ class GANTransport(TransportMap):
     critic_steps : int
         Critic steps per generator step.
     learning_rate : float
-        Of RMSprop, for both networks.
+        Learning rate of RMSprop, for both networks.
     clip : float
         Bound of the critic's weights and biases.
     random_state : int
@@ -61,7 +61,7 @@ class GANTransport(TransportMap):
     generator_ : list of arrays
         Kernels and biases in turn; see `fairlab.networks`.
     history_ : DataFrame
-        By the generator steps that were done, the means since the record before: ``critic``, mean D over real points
+        Indexed by completed generator steps, the means since the previous record: ``critic``, mean D over real points
         minus mean D over generated ones, at the last critic step; ``adversarial``, mean D over generated points, which
         the generator minimises; ``cost``, the mean squared L1 move without the penalty's factor.
     n_features_in_ : int
@@ -109,7 +109,7 @@ class GANTransport(TransportMap):
         Raises
         ------
         ValueError
-            If the features or an option are not what is expected.
+            If the features or an option are invalid.
         MemoryError
             If training will not fit.
         DivergenceError
@@ -128,7 +128,7 @@ class GANTransport(TransportMap):
         return image
 
     def prepare(self, X_source, X_target) -> Callable[[], bool]:
-        """Return the training as a function, options and samples checked; maps may be trained side by side.
+        """Return the training as a function, with options and samples checked; maps may be trained in parallel.
 
         The function returns whether all weights stayed finite.
 

@@ -1,9 +1,9 @@
 """The training loop of FlipTest's Wasserstein GAN (section 3.1, equation 1), compiled, for one map.
 
-Layers have the batch last: of shape (width, batch_size). A network is a vector, kernel and bias of one layer after the
-other, a kernel of shape (n_out, n_in); below it stand its mean squared gradients. What happens beside the matrix
-products takes one pass each: bias and ReLU over the layer, the whole of RMSprop over the weights of a layer. What a
-compiled function computes stands in its docstring in NumPy, to which tests hold it.
+Layers have the batch last: of shape (width, batch_size). A network is a vector of the kernel and bias of each layer in
+turn, with kernels of shape (n_out, n_in); a second row holds its mean squared gradients. Operations other than matrix
+products take one pass each: bias and ReLU over the layer, all of RMSprop over the weights of a layer. The docstring of
+each compiled function has a NumPy version, with which tests compare it.
 """
 
 from itertools import pairwise
@@ -27,14 +27,14 @@ except MissingExtraError:  # `train_map` says so
 
 
 LOSSES = ["critic", "adversarial", "cost"]
-# OpenBLAS copies matrices first unless their product has at most so many multiplications, which is quicker by a third.
+# Up to this many multiplications, OpenBLAS does not copy the matrices first, which makes it faster by a third.
 UNPACKED = 1_000_000
-FEW = 4  # parts in which a product is quicker than as a whole, at most
+FEW = 4  # most parts into which a product is split for speed
 
-# Of RMSprop, as Keras has them.
+# Constants of RMSprop, as in Keras.
 RHO = 0.9
 EPSILON, DECAY, REST = np.float32(1e-7), np.float32(RHO), np.float32(1 - RHO)
-# Mean squares below this are lost beside epsilon; they would end as denormal numbers, which are slow.
+# Smaller mean squares are negligible beside epsilon; they would become denormal numbers, which are slow.
 FAINT = np.float32(1e-30)
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 
@@ -53,7 +53,7 @@ def train_map(
     clip: float,
     log_every: int,
 ):
-    """Train one map, on which nothing but its data and options has a bearing.
+    """Train one map, which depends on nothing but its data and options.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def train_map(
     generator : list of ndarray
         See `fairlab.networks`.
     history : DataFrame
-        Mean losses by the step of each record; NaN from where one was not finite, and training ended.
+        Mean losses by the step of each record; after a record that is not finite, training ends, and the rest are NaN.
     """
     required("numba")
     source, target = map(np.ascontiguousarray, (source, target))  # the loop is compiled once, not for each layout
@@ -81,7 +81,7 @@ def train_map(
     for record, (start, end) in enumerate(pairwise([0, *ends])):
         total = np.zeros(len(LOSSES))
         for step in range(start, end, STEPS_AT_ONCE):
-            # Draws of one generator follow each other: in how many pieces they are made does not matter.
+            # Draws of one generator do not depend on the sizes of the pieces in which they are made.
             size = min(STEPS_AT_ONCE, end - step), critic_steps, batch_size
             to_critic = of_target.integers(len(target), size=size)
             to_generator = of_source.integers(len(source), size=(size[0], size[1] + 1, size[2]))
@@ -93,7 +93,7 @@ def train_map(
 
 
 def _vector(network) -> np.ndarray:
-    """Return a network as a vector, and below it mean squared gradients of 0."""
+    """Return a network as a vector, with a second row of mean squared gradients of 0."""
     weights = np.concatenate([part.T.ravel() for part in network])
     return np.stack([weights, np.zeros_like(weights)])
 
@@ -167,7 +167,7 @@ def _gather(X, rows, batch):
 
 @compiled
 def _kernel(vector, end, n_in, n_out):
-    """Return where a layer that ends there begins, its kernel and its bias."""
+    """Return the start of the layer that ends at `end`, its kernel and its bias."""
     bias = end - n_out
     start = bias - n_in * n_out
     return start, vector[start:bias].reshape((n_out, n_in)), vector[bias:end]
@@ -175,7 +175,7 @@ def _kernel(vector, end, n_in, n_out):
 
 @compiled
 def _part(n, multiplications):
-    """Return in pieces of what size to go through `n`, so that each has few enough multiplications."""
+    """Return the size of pieces of `n` with few enough multiplications each."""
     n_parts = -(-multiplications // UNPACKED)
     return -(-n // n_parts) if n_parts <= FEW else n
 
@@ -212,7 +212,7 @@ def _forward(weights, widths, batch, outputs):
 
 @compiled
 def _backward(network, widths, batch, outputs, slopes, gradient, rate, clip):
-    """Take a step down the loss whose slopes by the last outputs these are; at rate 0 return those by the batch.
+    """Take a step down the loss with these slopes by the last outputs; at rate 0, return the slopes by the batch.
 
     In NumPy::
 
@@ -237,7 +237,7 @@ def _backward(network, widths, batch, outputs, slopes, gradient, rate, clip):
             for j in range(n_in):
                 for i in range(batch.shape[1]):
                     below[j, i] = below[j, i] if entering[j, i] > ZERO else ZERO
-        if rate > ZERO:  # the layer below is done with these weights
+        if rate > ZERO:  # the slopes of the layer below no longer need these weights
             own = gradient[: end - start]
             np.dot(slopes, entering.T, own[: kernel.size].reshape((n_out, n_in)))
             for j in range(n_out):
@@ -252,7 +252,7 @@ def _backward(network, widths, batch, outputs, slopes, gradient, rate, clip):
 
 @compiled
 def _below(kernel, slopes):
-    """Return the slopes by what enters a layer, from those by what leaves its kernel."""
+    """Return the slopes by the inputs of a layer, from those by the outputs of its kernel."""
     n = slopes.shape[1]
     part = _part(n, kernel.size * n)
     if part == n:
@@ -272,7 +272,7 @@ def _rmsprop(weights, squares, gradient, rate, clip):
         squares[:] = DECAY * squares + REST * gradient**2
         weights[:] = np.clip(weights - rate * gradient / (np.sqrt(squares) + EPSILON), -clip, clip)
 
-    Epsilon is outside the root, as in Keras 2; Keras 3 has it under the root. That matters to a clipped critic, whose
+    Epsilon is outside the root, as in Keras 2; Keras 3 has it under the root. This matters for a clipped critic, whose
     gradients are small beside sqrt(1e-7): with epsilon under the root the maps of a GAN end far from optimal.
     """
     for i in range(len(weights)):

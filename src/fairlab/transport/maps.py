@@ -1,4 +1,4 @@
-"""What all maps from one sample to another have in common: the columns, DataFrames in and out, the memory there is."""
+"""Common parts of all maps from one sample to another: columns, DataFrames in and out, available memory."""
 
 from collections.abc import Iterable
 
@@ -38,7 +38,7 @@ class TransportMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         NotFittedError
             If the map is not fitted.
         ValueError
-            If the features are not what is expected.
+            If the features are invalid or not those of the fit.
         """
         check_is_fitted(self)
         image = self._image(estimator_features(self, X, fitting=False))
@@ -57,7 +57,7 @@ class TransportMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 class DivergenceError(RuntimeError):
-    """Training ended in weights that are not finite.
+    """Training ended with weights that are not finite.
 
     Examples
     --------
@@ -68,11 +68,11 @@ class DivergenceError(RuntimeError):
 
 
 def marginal_distances(X_target, X_image) -> pd.Series:
-    """Return how far the images of a map are from the target group, feature by feature.
+    """Return the distance of a map's images from the target group, feature by feature.
 
     That is the two-sample Kolmogorov-Smirnov statistic of each marginal, 0 to 1, of table 1 of FlipTest (Black, Yeom
-    and Fredrikson 2020). An exact map between groups of one size has 0; a map that has it for every feature may still
-    miss how features go together.
+    and Fredrikson 2020). It is 0 for an exact map between groups of equal size; a map with 0 for every feature may
+    still miss the joint distribution.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def require_memory(n_bytes: int, what: str, *, advice: str) -> int:
     ----------
     n_bytes : int
     what : str
-        Needs them.
+        Description of what needs them.
     advice : str
         What to do instead.
     """

@@ -1,7 +1,7 @@
-"""Exact transport: the problem, its solvers, and the proof that a plan is the best.
+"""Exact transport: the problem, its solvers, and the proof that a plan is optimal.
 
 A solver is a function of a `Problem`. It returns a plan, a sparse array of shape (n_source, n_target), and the dual
-potentials of the target points, or None where it has none.
+potentials of the target points, or None if it has none.
 """
 
 import os
@@ -26,12 +26,12 @@ POTENTIAL_TOLERANCE = 1e-11
 # PuLP holds an object per pair and constraint, so it is for teaching and checking, not for large problems.
 MAX_PROGRAM_PAIRS = 500 * 500
 
-# A plan may cost more than the proven bound by this share of what the choice of pairs can change.
+# A plan may exceed the proven bound by this share of the cost that a choice of pairs can avoid.
 RELATIVE_GAP = 1e-6
 MOST_REFINEMENTS = 4
-# In a refinement, a pair that costs more than this many times what the plan pays counts as costing just so much.
+# In a refinement, the cost of a pair is capped at this multiple of the plan's cost.
 MOST_COST = 2.0**20
-# What rounding may leave of the weights, in all.
+# Total deviation of marginals from the weights that is put down to rounding.
 MARGINAL_TOLERANCE = 1e-7
 
 
@@ -48,12 +48,12 @@ class SolverError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Which plan moves the weights of one sample onto those of another at the least cost.
+    """The problem of moving the weights of one sample onto those of another at the least cost.
 
     Attributes
     ----------
     cost : ndarray of shape (n_source, n_target)
-        Of all pairs, at least 0.
+        Costs of all pairs, at least 0.
     source_weight, target_weight : ndarray of shape (n_source,) and (n_target,)
         At least 0; each sums to 1.
     """
@@ -82,17 +82,17 @@ class Problem:
                 raise SolverError(f"plan: {expected}, found {deviation:.3g} off in all")
 
     def duality_gap(self, plan, target_potential, *, most: float = np.inf) -> tuple[float, float]:
-        """Return by how much a plan may exceed the least cost, and how much of its cost a choice of pairs could avoid.
+        """Return the most by which a plan may exceed the least cost, and the cost that a choice of pairs could avoid.
 
-        Potentials that no pair undercuts bound the cost of every plan from below (linear duality). Given the target's,
-        the source's best ones are the least reduced costs.
+        Potentials that no pair undercuts bound the cost of every plan from below (linear duality). Given the target's
+        potentials, the source's best ones are the least reduced costs.
 
         Parameters
         ----------
         plan : sparse array of shape (n_source, n_target)
         target_potential : ndarray of shape (n_target,)
         most : float
-            Costs above count as `most` for the bound, not for the plan.
+            Larger costs count as `most` in the bound, but not in the plan.
         """
         from_row, to_row = plan.nonzero()
         mass, paid = plan[from_row, to_row], self.cost[from_row, to_row]
@@ -149,11 +149,11 @@ def _attempt(problem, solver, *, unit: float, most: float = np.inf):
 
 
 def _refined(problem, solver, plan):
-    """Return what `_attempt` does, where pairs that cost far more than others have lost the others in rounding.
+    """Return the result of `_attempt` where rounding beside very costly pairs has lost the differences of the others.
 
-    The solver gets what a pair costs more than the cheapest of its row and column, which all plans pay alike, in the
-    unit of what the plan before pays of it, and up to `MOST_COST`. A plan that uses no pair above, and is the best of
-    the others, is the best of all.
+    The solver gets the costs in excess of the cheapest of each row and column, since all plans pay the rest alike. The
+    unit is the excess that the previous plan pays, and the cap is `MOST_COST` times that. A plan that is optimal for
+    capped costs and uses no capped pair is optimal.
     """
     cost = problem.cost - problem.cost.min(axis=1, keepdims=True)
     cost -= cost.min(axis=0)
@@ -169,12 +169,12 @@ def _refined(problem, solver, plan):
 
 
 def _power_of_two(number: float) -> float:
-    """Return the largest power of two that is not above a number, by which division rounds nothing; 1 for zero."""
+    """Return the largest power of two not above a number (division by it is exact); 1 for zero."""
     return 2.0 ** np.floor(np.log2(number)) if number > 0 else 1.0
 
 
 def hungarian(problem: Problem):
-    """Solve the assignment problem by SciPy: equally many points on both sides, all of the same weight."""
+    """Solve the assignment problem by SciPy: the same number of points on both sides, all of the same weight."""
     n_source, n_target = problem.cost.shape
     if n_source != n_target:
         raise ValueError(
@@ -233,11 +233,11 @@ def peak_bytes(solver: str, n_source: int, n_target: int) -> int:
     Parameters
     ----------
     solver : str
-        Of `SOLVERS`.
+        A key of `SOLVERS`.
     n_source, n_target : int
     """
     n_pairs = n_source * n_target
-    # POT copies the costs and keeps flow, end points and plan beside them; PuLP has objects.
+    # POT copies the costs and adds flow, end points and plan; PuLP holds objects.
     own = {"hungarian": 0, "lp": 2_000 * n_pairs, "network_simplex": 5 * 8 * min(n_pairs, DENSE_PAIRS)}[solver]
     generated = 20_000 * (n_source + n_target) if solver == "network_simplex" and n_pairs > DENSE_PAIRS else 0
     return 8 * n_pairs + own + generated
@@ -250,13 +250,13 @@ def _optimum(cost, source_weight, target_weight, rng):
 
 
 def _column_generation(cost, source_weight, target_weight, rng):
-    """Return a plan and the potentials of both sides, found with as few pairs of points as the optimum needs.
+    """Return a plan and the potentials of both sides, found from a small subset of the pairs of points.
 
-    The linear program has a column for each pair. A restricted program has the promising ones; those whose cost its
-    potentials exceed are added to it until there are none. By linear programming duality, its plan is then optimal
-    among all pairs. That needs a third of the memory of the network simplex on all pairs.
+    The linear program has a column for each pair, a restricted program only the promising ones. Pairs whose cost its
+    potentials exceed are added until there are none. By linear programming duality, its plan is then optimal among all
+    pairs. This needs a third of the memory of the network simplex on all pairs.
     """
-    # The potentials of half of the points tell which pairs of the whole are promising.
+    # The potentials of half of the points show which of all pairs are promising.
     halves = [np.sort(rng.choice(n, -(-n // 2), replace=False)) for n in cost.shape]
     weights = (weight[half] for weight, half in zip((source_weight, target_weight), halves, strict=True))
     half_potential = _optimum(cost[np.ix_(*halves)], *(weight / weight.sum() for weight in weights), rng)[2]
@@ -279,7 +279,7 @@ def _column_generation(cost, source_weight, target_weight, rng):
 
 
 def _emd(cost, source_weight, target_weight):
-    """Return POT's plan and potentials, of all pairs or of those in a sparse matrix."""
+    """Return POT's plan and potentials, for all pairs or for those in a sparse matrix."""
     # POT stops at 100,000 pivots unless told otherwise.
     plan, log = _pot().emd(source_weight, target_weight, cost, numItermax=2**62, log=True, center_dual=False)
     if log["warning"] is not None or log["result_code"] != 1:
@@ -306,7 +306,7 @@ def _extended(cost, target_half, half_potential):
 
 
 def _least_reduced(cost, source_potential, target_potential, below=np.inf):
-    """Return, as flat indices, the pairs of least reduced cost in each row, if `below` a limit."""
+    """Return, as flat indices, the pairs of least reduced cost in each row, if that is under `below`."""
     n_columns = cost.shape[1]
     nearest = min(NEAREST, n_columns - 1)
     found = []
