@@ -19,16 +19,16 @@ tf = optional("tensorflow")
 
 
 class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
-    """Binary classifier of scikit-learn known by its log odds.
+    """Binary scikit-learn classifier, defined by its log odds.
 
     Subclasses define `log_odds`, `log_odds_gradient` for attacks, and `fit` if they learn.
 
     Attributes
     ----------
     rounded_loss : bool
-        Whether the cross-entropy is ``-log(p_y)`` of a rounded probability, as behind the paper's numbers: zero where
-        p_y rounds to 1, infinite where it rounds to 0. Ratios of such losses are not finite, and the tests drop them.
-        Otherwise it is taken from the log odds, accurate however sure the model is.
+        Whether the cross-entropy is ``-log(p_y)`` of a rounded probability, as in the paper's numbers: zero where p_y
+        rounds to 1, infinite where it rounds to 0. Ratios of such losses are not finite, and the tests drop them.
+        Otherwise it is computed from the log odds, accurate however confident the model is.
     classes_ : ndarray
         The labels 0 and 1.
 
@@ -47,7 +47,7 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__}: expected a subclass that defines log_odds, found none")
 
     def log_odds_gradient(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log odds, and the gradient of every point's own by its features, in the shape of `X`."""
+        """Return the log odds, and the gradient of each point's log odds by its features, in the shape of `X`."""
         raise NotImplementedError(f"{type(self).__name__}: expected a subclass that defines log_odds_gradient")
 
     def loss(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
@@ -146,7 +146,7 @@ class LinearClassifier(WhiteBoxClassifier):
 
 
 class KerasClassifier(WhiteBoxClassifier):
-    """Keras model of two classes; its losses are taken from logits, whatever it ends with.
+    """Keras model of two classes; its losses are computed from logits, whatever its last layer is.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class KerasClassifier(WhiteBoxClassifier):
     Raises
     ------
     ValueError
-        If the model has other outputs, or gives probabilities whose logits cannot be had.
+        If the model has other outputs, or gives probabilities whose logits are not available.
 
     Examples
     --------
@@ -176,11 +176,11 @@ class KerasClassifier(WhiteBoxClassifier):
             raise ValueError(f"model: expected one or two outputs per point, found {model.output_shape[-1]}")
 
     def log_odds(self, X: ArrayLike) -> np.ndarray:
-        """Return the log odds, which are finite however sure the model is."""
+        """Return the log odds, which are finite however confident the model is."""
         return self._difference(tf.convert_to_tensor(_points(X))).numpy()
 
     def log_odds_gradient(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log odds, and the gradient of every point's own."""
+        """Return the log odds, and the gradient of each point's log odds."""
         points = tf.convert_to_tensor(X)
         with tf.GradientTape() as tape:
             tape.watch(points)
@@ -202,7 +202,7 @@ def _signs(y, log_odds):
 
 
 def _points(X):
-    """Return features as an array of floats, whatever numbers they are; whole ones in 32 bits where these hold them."""
+    """Return features of any numeric type as an array of floats; whole numbers in 32 bits if these represent them."""
     X = np.asarray(X)
     try:
         X = X.astype(float) if X.dtype.kind == "O" else X

@@ -14,11 +14,11 @@ from pandas.api.types import is_float_dtype
 
 from fairlab.checks import check_count, check_flag, check_number, check_text
 
-SECONDS, SECONDS_A_ROW = 600.0, 10.0  # that a call may take
+SECONDS, SECONDS_A_ROW = 600.0, 10.0  # allowed for a call
 
 
 class SoftwareError(RuntimeError):
-    """The program under test failed; says on which input.
+    """The program under test failed; the message names the input.
 
     Examples
     --------
@@ -33,23 +33,24 @@ class SoftwareError(RuntimeError):
 
 @dataclass(frozen=True)
 class CommandModel:
-    """An executable as a model: it reads rows as CSV and prints a number for each, or is called once for each row.
+    """An executable as a model: it reads rows as CSV and prints a number for each, or is called for each row.
 
     Attributes
     ----------
     command : sequence of str
         Program and arguments.
     by_row : bool
-        Whether it is called for each row, with its values as further arguments in the order of the columns; it then
-        prints 1 for a favourable decision and 0 for any other. Otherwise it gets all rows on its standard input and
-        prints one number for each. Either way values are written as Python does (``True``, ``0.5``), whole numbers
-        without a point, since a column of them with missing values is one of floats, and text as it is.
+        Whether the program is called for each row, with the row's values as further arguments in the order of the
+        columns; it then prints 1 for a favourable decision and 0 for any other. Otherwise it gets all rows on its
+        standard input and prints one number for each. Either way, values are written as in Python (``True``, ``0.5``),
+        text unchanged, and whole numbers without a decimal point, even in columns that are floats because of missing
+        values.
     timeout : float or None
-        Seconds that one call may take: by default 600, by row 10.
+        Time limit of one call in seconds: by default 600, by row 10.
     missing : str
-        What it is given for a missing value; a text that is the same is refused.
+        Text that stands for a missing value; an equal text in the same column raises an error.
     n_jobs : int
-        By row: calls at a time.
+        By row: number of parallel calls.
 
     Raises
     ------
@@ -142,8 +143,8 @@ def _whole(column: pd.Series) -> pd.Series:
 
 
 def _run(command: Sequence[str], timeout: float, given: str | None = None) -> str:
-    """Return what a program prints; raises a SoftwareError if it cannot start, fails or takes too long."""
-    # A session of its own, so that what a hanging command started can be ended with it.
+    """Return the output of a program; raise a SoftwareError if it cannot start, fails or takes too long."""
+    # A session of its own, so that a hanging command can be ended with its child processes.
     options = {"stdin": subprocess.DEVNULL if given is None else subprocess.PIPE, "text": True}
     options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
     try:

@@ -9,10 +9,10 @@ except MissingExtraError:
 
 
 def compiling(**options):
-    """Return a decorator that compiles a function with more options of numba; without numba it leaves it as it is."""
+    """Return a decorator that compiles a function with further options of numba; without numba, it does nothing."""
     if IS_COMPILED:
         return _njit(cache=True, error_model="numpy", nogil=True, **options)
     return lambda function: function
 
 
-compiled = compiling()  # without numba the same in plain Python, far too slow for more than a look
+compiled = compiling()  # without numba, plain Python: too slow for real runs

@@ -13,19 +13,19 @@ MIN_PROBABILITY = 1e-7  # least probability
 
 
 class TorchNetwork(BaseNetwork):
-    """A PyTorch classifier of rows of numbers, asked as it is in use: without dropout, without keeping gradients.
+    """A PyTorch classifier of rows of numbers, in evaluation mode: without dropout, without stored gradients.
 
     Parameters
     ----------
     model : torch.nn.Module
         Returns (n_rows,), (n_rows, 1) or (n_rows, n_classes). The outputs are logits, unless the last layer is a
-        sigmoid or a softmax, or they are probabilities whatever goes in. The first linear layer says how many features
-        there are.
+        sigmoid or a softmax, or outputs are probabilities for all inputs. The first linear layer gives the number of
+        features.
 
     Attributes
     ----------
     model : torch.nn.Module
-        Its end and size are known; another module is another network.
+        Its last layer and size are stored; another module needs another network.
 
     Raises
     ------
@@ -43,11 +43,11 @@ class TorchNetwork(BaseNetwork):
         # A sigmoid or softmax inside `forward` is no layer; inputs of all sizes show it.
         sizes = np.repeat([1, 10, 1000], 64)[:, None]
         probe = sizes * np.random.default_rng(0).normal(size=(len(sizes), self.n_features))
-        probe = np.concatenate([probe, np.abs(probe)])  # of a logarithm inside, only those above 0 have answers
+        probe = np.concatenate([probe, np.abs(probe)])  # with a logarithm inside, only inputs above 0 have outputs
         with _in_use(model), torch.no_grad():
             X, ends = self._tensor(probe), torch.nn.Sigmoid | torch.nn.Softmax | torch.nn.LogSoftmax
             answer, _, ended = self._passed(X)
-            # The layer that was defined last need not be what the module ends with.
+            # The layer that was defined last need not be the last one applied.
             is_end = ended is not None and torch.equal(*map(torch.nan_to_num, (ended, answer)))
             self._is_cut = isinstance(self._end, ends) and is_end
         self.n_classes = max(answer.shape[1], 2)
@@ -80,15 +80,15 @@ class TorchNetwork(BaseNetwork):
         return torch.cat([torch.zeros_like(answer), answer], dim=1) if answer.shape[1] == 1 else answer
 
     def _outputs(self, X):
-        """Return what the module gives, or what enters a sigmoid or softmax at its end, shape (n_rows, n_outputs).
+        """Return the module's outputs, or the inputs of a sigmoid or softmax at its end, shape (n_rows, n_outputs).
 
-        That keeps what these would round to 0 or 1.
+        This avoids their rounding to 0 or 1.
         """
         answer, entering, _ = self._passed(X)
         return entering if self._is_cut else answer
 
     def _passed(self, X):
-        """Return what the module gives, shape (n_rows, n_outputs); what enters its last layer, and what leaves it."""
+        """Return the module's outputs, shape (n_rows, n_outputs), and the inputs and outputs of its last layer."""
         caught = [(None, None)]
         hook = self._end.register_forward_hook(lambda _, inputs, output: caught.append((inputs[0], output)))
         try:
@@ -110,7 +110,7 @@ def _in_rows(values):
 
 @contextmanager
 def _in_use(model):
-    """Put a module into evaluation inside a ``with`` block, and back as it was."""
+    """Put a module into evaluation mode inside a ``with`` block, then restore its mode."""
     was_training = [(each, each.training) for each in model.modules()]  # parts may be frozen
     model.eval()
     try:
