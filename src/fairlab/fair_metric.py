@@ -1,4 +1,4 @@
-"""Fair metrics: which people count as alike, and the sensitive directions along which they may differ (F.2).
+"""Fair metrics: which people count as similar, and the sensitive directions along which they may differ (F.2).
 
 The metric of "Statistical inference for individual fairness" (section 2) and of SenSR ignores the directions along
 which sensitive features show in the other features.
@@ -31,7 +31,7 @@ from fairlab.checks import (
 # A projection learned in double precision misses its definition by rounding only.
 _ROUNDING = 1e-8
 N_PERMUTATIONS = 999
-N_FURTHER = 4_000  # where none of these shows as much: corrected levels may be below what they can refute
+N_FURTHER = 4_000  # added where none of these is as extreme: corrected levels may be below their least p-value
 ENTRIES_AT_ONCE = 2_000_000  # of permuted attributes
 
 
@@ -46,16 +46,16 @@ class FairMetric:
     projection : array-like of shape (n_features, n_features)
         P, the orthogonal projection onto the complement of the sensitive subspace.
     scale : array-like of shape (n_features,), optional
-        Unit of each feature, above zero, by which differences are divided before they are projected. An attack goes by
-        these units too, so that it is the same whatever units the features have. Default: the features' own.
+        Unit of each feature, above zero, by which differences are divided before they are projected. An attack uses
+        these units too, so that it does not depend on the units of the features. Default: the features' own.
     feature_names : sequence of str, optional
-        Columns that the metric is over, in order; tables with others are refused.
+        Columns that the metric is over, in order; tables with other columns raise an error.
 
     Raises
     ------
     ValueError
-        If P is not square, finite, symmetric and idempotent, or is zero: then everyone would be like everyone else.
-        If `scale` or `feature_names` are not one per feature, or a unit is not above zero.
+        If P is not square, finite, symmetric and idempotent, or is zero, so that everyone would be similar to everyone
+        else. If `scale` or `feature_names` are not one per feature, or a unit is not above zero.
     """
 
     projection: np.ndarray
@@ -221,8 +221,8 @@ def sensitive_directions(
     """Return directions that span the sensitive subspace.
 
     Each sensitive feature is regressed on the features; its coefficients, without the intercept, are a direction.
-    Attributes that are features themselves (columns of the same name) take part in no regression; their own axes are
-    further directions.
+    Attributes that are features themselves (columns of the same name) are left out of the regressions; their own axes
+    are further directions.
 
     Parameters
     ----------
@@ -234,10 +234,11 @@ def sensitive_directions(
         Default: the minimum of the summed loss and the penalty ``0.5 * ||w||^2``.
     scaled : bool
         Whether features are centred and divided by their standard deviations first; the directions are then in these
-        units. Otherwise they depend on the units of the features, as the paper's, which are standardised in part.
+        units. Otherwise they depend on the units of the features, as do the paper's, which are only partly
+        standardised.
     confidence_level : float or None
-        Of the test that the features show an attribute, see `chance_p_values`. One that they do not show has no
-        direction but chance, and its row is zero. None, as in the paper: every row is kept.
+        Of the test that the features show an attribute, see `chance_p_values`. For an attribute that they do not show,
+        the direction is due to chance, and its row is set to zero. None, as in the paper: every row is kept.
 
     Returns
     -------
@@ -286,10 +287,10 @@ def chance_p_values(
 ) -> np.ndarray:
     """Return p-values of "the features do not show the attribute", by permutations of the rows, shape (n_attributes,).
 
-    An attribute is shown as far as a linear regression on the features explains it, in standard deviations over the
-    permutations. A p-value counts the permutations in which any attribute is shown as well, so that the probability of
-    even one false "shown" is that of the level (Westfall and Young). Tests by the normal or chi-square distribution
-    would find too many where features are many for so few rows, or categories rare.
+    The statistic is the part of an attribute that a linear regression on the features explains, in standard deviations
+    over the permutations. A p-value counts the permutations in which the statistic of any attribute is as large, so
+    that the family-wise error rate is at most the level (Westfall and Young). Tests by the normal or chi-square
+    distribution would reject too often with many features and few rows, or with rare categories.
 
     Parameters
     ----------
@@ -298,11 +299,11 @@ def chance_p_values(
         Zeros and ones, both present.
     n_permutations : int
     n_further : int
-        More of them, where the first give their least p-value. So the final p-value is at most a level with no more
-        than its probability: below that least one it is the finer p-value that has to be, above it the coarser one.
+        Further permutations, made if the first give their least p-value. The final p-value remains valid: at levels
+        below that least one the finer p-value decides, above it the coarser one.
     random_state : int or Generator
     """
-    # In units of their own, or columns of small ones would count as constant.
+    # Standardised, or columns of small numbers would count as constant.
     rng, basis = np.random.default_rng(random_state), orth((X - X.mean(axis=0)) / _units(X, scaled=True))
     centred = attributes - attributes.mean(axis=0)
     at_once = max(1, ENTRIES_AT_ONCE // attributes.size)
@@ -313,7 +314,7 @@ def chance_p_values(
             permuted = np.hstack([centred[rng.permutation(len(X))] for _ in range(size)])
             shown = np.vstack([shown, np.square(basis.T @ permuted).sum(axis=0).reshape(size, -1)])
         by = shown - shown.mean(axis=0)
-        by /= np.maximum(by.std(axis=0), _ROUNDING)  # as many features as rows show everything alike
+        by /= np.maximum(by.std(axis=0), _ROUNDING)  # with as many features as rows, all are alike
         p_values = (by.max(axis=1)[:, None] >= by[0] - _ROUNDING).mean(axis=0)
         if p_values.min() > 1 / (1 + n_permutations):
             break
@@ -321,18 +322,18 @@ def chance_p_values(
 
 
 def subspace_basis(X: np.ndarray, attributes: np.ndarray, directions: np.ndarray, *, alpha: float) -> np.ndarray:
-    """Return an orthonormal basis of the directions of several attributes, of as few dimensions as show them.
+    """Return an orthonormal basis of the directions of several attributes, with no more dimensions than needed.
 
-    The directions of groups that differ in one column alone differ by chance, and would span more than that column. How
-    many dimensions there are is found by Bartlett's test of the canonical correlations; if there are fewer than
-    directions, those combinations of them are taken that vary most.
+    If groups differ in one column alone, their directions differ by chance, and would span more than that column.
+    Bartlett's test of the canonical correlations determines the number of dimensions; if it is smaller than the number
+    of directions, the combinations of these that vary most are used.
 
     Parameters
     ----------
     X, attributes, directions
         As for `chance_p_values`, and the coefficients of the attributes, which are all shown.
     alpha : float
-        Of the test that there are more dimensions.
+        Level of the test for more dimensions.
 
     Returns
     -------
@@ -351,19 +352,19 @@ def subspace_basis(X: np.ndarray, attributes: np.ndarray, directions: np.ndarray
             break
         size += 1
     if size < n_attributes:
-        of_size = np.sqrt(attributes.sum(axis=0) * (1 - attributes.mean(axis=0)))  # as precisely are directions known
+        of_size = np.sqrt(attributes.sum(axis=0) * (1 - attributes.mean(axis=0)))  # proportional to their precision
         varying = np.linalg.svd(centred @ (of_size[:, None] * directions).T, full_matrices=False)[2]
         directions = varying[:size] * of_size @ directions
     return orth(directions.T)
 
 
 def check_over_metric(metric, X, n_features: int) -> None:
-    """Raise a ValueError unless a metric is over as many features as points have, and over the columns of a table.
+    """Raise a ValueError unless a metric has the number of features of points, and the columns of a table.
 
     Parameters
     ----------
     metric : FairMetric or any other
-        What it does not say of itself is not checked.
+        Attributes that it lacks are not checked.
     X : DataFrame or any other
     n_features : int
     """
@@ -375,7 +376,7 @@ def check_over_metric(metric, X, n_features: int) -> None:
 
 
 def _floats(X) -> np.ndarray:
-    """Return an array of floats as it is, and others as one: small whole numbers would overflow."""
+    """Return an array as floats: small whole numbers would overflow."""
     X = np.asarray(X)
     return X if X.dtype.kind == "f" else X.astype(float)
 
@@ -384,7 +385,7 @@ def _units(values, scaled):
     """Return the standard deviation of each column, 1 for a constant one; None where units are left as they are."""
     if not scaled:
         return None
-    return np.where(np.ptp(values, axis=0) > 0, values.std(axis=0), 1.0)  # by rounding, a constant may have some
+    return np.where(np.ptp(values, axis=0) > 0, values.std(axis=0), 1.0)  # rounding gives a constant some deviation
 
 
 def _coefficients(X, attribute):

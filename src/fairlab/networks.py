@@ -1,4 +1,4 @@
-"""Networks: fully connected ones by their weights, Keras models, and what is asked of networks of all kinds.
+"""Networks: fully connected ones by their weights, Keras models, and the common interface of all networks.
 
 A network: kernels (..., n_in, n_out) and biases (..., n_out) in turn, arrays or tensors; leading axes are members.
 
@@ -21,13 +21,13 @@ from fairlab.statistics import over_last
 
 keras, tf = optional("keras"), optional("tensorflow")
 
-DENORMAL = np.finfo(np.float32).tiny  # below it numbers are denormal, which compiled code rounds to 0
+DENORMAL = np.finfo(np.float32).tiny  # smaller numbers are denormal, which compiled code rounds to 0
 
-CHUNK = 1 << 16  # rows that go through a model at once
+CHUNK = 1 << 16  # rows passed through a model at once
 SIZES = (1, 64, 256, 1024, 4096, 16384, CHUNK)  # batches are filled up to one of these: each size is compiled anew
 _COMPILED = {}
 
-__all__ = ["FeedForward", "Network"]  # the rest is what methods build networks of
+__all__ = ["FeedForward", "Network"]  # the rest is for building networks
 
 
 def initial_network(rng: np.random.Generator, widths: Sequence[int], *, bias: float = 0.0) -> list[np.ndarray]:
@@ -37,7 +37,7 @@ def initial_network(rng: np.random.Generator, widths: Sequence[int], *, bias: fl
     ----------
     rng : numpy.random.Generator
     widths : sequence of int
-        Of every layer, input and output included.
+        Widths of all layers, input and output included.
     bias : float
     """
     network = []
@@ -48,7 +48,7 @@ def initial_network(rng: np.random.Generator, widths: Sequence[int], *, bias: fl
 
 
 def layer_inputs(network, X):
-    """Yield what enters each layer: `X`, then the output of every hidden layer.
+    """Yield the input of each layer: `X`, then the output of every hidden layer.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def forward(network, X):
     return X @ network[-2] + network[-1][..., None, :]
 
 
-# Slopes by the logits of what gradients are asked of, in NumPy or, for compiled code, its double of TensorFlow's: `xp`.
-# `label` is the number of a class, -1 the predicted one.
+# Slopes, by the logits, of the functions whose gradients are computed; `xp` is NumPy or, for compiled code,
+# TensorFlow's version of it. `label` is the number of a class, -1 the predicted one.
 
 
 def loss_slope(logits, label, xp):
@@ -100,13 +100,13 @@ def log_odds_slope(logits, label, xp):
 
 
 def softmax(logits, xp=np):
-    """Return the softmax over the last axis, as SciPy does, whose takes several times as long of few classes."""
+    """Return the softmax over the last axis, as SciPy does, but several times as fast for few classes."""
     powers = xp.exp(logits - over_last(xp.maximum, logits)[..., None])
     return powers / over_last(xp.add, powers)[..., None]
 
 
 def _log_odds(logits, label: int) -> np.ndarray:
-    """Return the log odds of a class, -1 being the predicted one, in double precision: no network is too sure."""
+    """Return the log odds of a class, -1 being the predicted one, in double precision, accurate for any confidence."""
     logits = np.asarray(logits, dtype=float)
     own = (logits.argmax(axis=1) if label < 0 else np.full(len(logits), label))[:, None]
     if logits.shape[1] == 2:  # to the same bits, without a call that takes longer than a small network
@@ -117,10 +117,10 @@ def _log_odds(logits, label: int) -> np.ndarray:
 
 
 class BaseNetwork:
-    """A classifier of rows of numbers that is known by its logits and by how they change with its inputs.
+    """A classifier of rows of numbers, defined by its logits and their gradients by its inputs.
 
-    Everything is computed in float32, as networks are used. Subclasses say `n_features` and `n_classes`, and define
-    `_answer`: what is asked of networks of all kinds follows from it.
+    Everything is computed in float32, as is usual for networks. Subclasses set `n_features` and `n_classes`, and define
+    `_answer`, from which all other methods follow.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class BaseNetwork:
         return softmax(self.logits(X))
 
     def logits(self, X) -> np.ndarray:
-        """Return the inputs of the softmax, shape (n_rows, n_classes); a sigmoid's are 0 and its own.
+        """Return the inputs of the softmax, shape (n_rows, n_classes); for a sigmoid, these are 0 and its input.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class BaseNetwork:
     def log_odds_gradient(self, X, label: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the log odds of a class against all others, shape (n_rows,), and their input gradient.
 
-        Minus the gradient for the predicted class has the direction of the loss's, and never rounds to 0.
+        For the predicted class, minus this gradient has the direction of the loss gradient, but never rounds to 0.
 
         Parameters
         ----------
@@ -195,11 +195,11 @@ class BaseNetwork:
         return -1 if label is None else label
 
     def _answer(self, X, slope=None, label=0):
-        """Return the logits of rows in float32, and with a function of the logits that gives slopes the gradient."""
+        """Return the logits of rows in float32 and, with `slope`, a function of the logits, the input gradient."""
         raise NotImplementedError
 
     def _in_chunks(self, X, slope=None, label=0) -> list[np.ndarray]:
-        """Return logits, and with `slope` the input gradient of what has this slope by the logits, checked."""
+        """Return checked logits and, with `slope`, the input gradient of the function with this slope by the logits."""
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X: the network takes {self.n_features} columns, was given shape {X.shape}")
@@ -208,7 +208,7 @@ class BaseNetwork:
         answers = parts[0] if len(parts) == 1 else [np.concatenate(part) for part in zip(*parts, strict=True)]
         faults = "answers {} of {} inputs with what", "the gradient of {} of {} inputs"
         for values, fault in zip(answers, faults, strict=False):
-            # A sum is finite sooner than each of its terms is looked at; an infinite one may be of finite terms.
+            # Checking the sum is faster than checking every term, but finite terms may have an infinite sum.
             if not np.isfinite(values.sum()) and (bad := ~np.isfinite(values).all(axis=1)).any():
                 raise ValueError(f"model: {fault.format(int(bad.sum()), len(bad))} is not a number")
         return answers
@@ -217,7 +217,7 @@ class BaseNetwork:
 class FeedForward(BaseNetwork):
     """A network given by its weights, ReLU between layers, in NumPy.
 
-    For small networks, or few rows at a time, it is quicker than calls of compiled code.
+    For small networks, or a few rows at a time, it is faster than calls of compiled code.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class FeedForward(BaseNetwork):
         logits = forward(self._weights[-2:], inputs[-1])
         gradient = slope(logits, label, np)
         for k in reversed(range(len(inputs))):
-            gradient *= np.abs(gradient) >= DENORMAL  # assigning to where it is not takes ten times as long
+            gradient *= np.abs(gradient) >= DENORMAL  # ten times as fast as assigning zeros by a mask
             gradient = gradient @ self._weights[2 * k].T
             if k:
                 gradient *= inputs[k] > 0
@@ -262,10 +262,10 @@ class FeedForward(BaseNetwork):
 
 
 class Network(BaseNetwork):
-    """A Keras classifier, compiled, with the weights that the model has when it is given.
+    """A Keras classifier, compiled, with the model's weights at the time of construction.
 
-    The last layer is split into logits and softmax, since the gradient of a cross-entropy that only sees probabilities
-    is lost where one of them rounds to 0.
+    The last layer is split into logits and softmax, since a cross-entropy computed from probabilities has no gradient
+    where one of them rounds to 0.
 
     Parameters
     ----------
@@ -277,12 +277,12 @@ class Network(BaseNetwork):
     Attributes
     ----------
     model : keras.Model
-        Another one needs another network, as functions of this one are compiled.
+        Another model needs another network, as the functions of this one are compiled.
 
     Raises
     ------
     ValueError
-        If the last layer is neither.
+        If the last layer is neither a softmax nor a sigmoid.
 
     Examples
     --------
@@ -308,10 +308,10 @@ class Network(BaseNetwork):
 
 
 def _compiled(model, logits_of, weights):
-    """Return `_compile`'s functions, which networks of one architecture share: they take longer than many a search.
+    """Return `_compile`'s functions, shared by networks of one architecture: compiling may outlast a search.
 
-    That is so only of layers whose state is all in their weights: a Normalization keeps its statistics elsewhere, and
-    functions of a user's own have names that say nothing.
+    Sharing requires layers whose whole state is in their weights: a Normalization keeps its statistics elsewhere, and
+    user-defined functions are not identified by their names.
     """
     if not all(_is_stateless(layer) for layer in model.layers):
         return _compile(logits_of, weights)
@@ -370,7 +370,7 @@ def logits_model(model, from_logits: bool | None = None):
         raise ValueError(f"model: expected one input and one output of shape (n_rows, n), found {shapes}")
     if from_logits is None:
         from_logits = getattr(getattr(model, "loss", None), "from_logits", False)
-    # What gives the output: an operation such as ``1 - outputs`` is no layer, and a layer may occur several times.
+    # The operation that gives the output: ``1 - outputs`` is no layer, and a layer may occur several times.
     last, node, _ = model.outputs[0]._keras_history
     entering, n_outputs = last._inbound_nodes[node].input_tensors[0], model.output_shape[-1]
     activation = keras.activations.softmax if isinstance(last, keras.layers.Softmax) else None
@@ -411,14 +411,14 @@ def _linear(dense):
 
 
 def _filled_up(X):
-    """Return rows with rows of zeros behind them, up to one of the sizes of which there is compiled code."""
+    """Return rows padded with zeros to one of the sizes for which there is compiled code."""
     filled = np.zeros((min(size for size in SIZES if size >= len(X)), X.shape[1]), dtype=X.dtype)
     filled[: len(X)] = X
     return filled
 
 
 def single_precision(X, name: str = "X") -> np.ndarray:
-    """Return a table of numbers in float32, with which networks compute.
+    """Return a table of numbers in float32, the precision of networks.
 
     Parameters
     ----------

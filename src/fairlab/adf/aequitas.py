@@ -141,7 +141,7 @@ class Aequitas(SearchMethod):
         ----------
         n_samples : int
         max_found : int or None
-            Stop after the step that reaches so many distinct discriminatory inputs.
+            Stop after the step that reaches this number of distinct discriminatory inputs.
         """
         schema, rng = self._check(), np.random.default_rng(self.random_state)
         [result] = self.search_runs([schema.sample(n_samples, random_state=rng)], [rng], max_found=max_found)

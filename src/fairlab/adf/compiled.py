@@ -1,4 +1,4 @@
-"""The walks of Aequitas on a small network in one compiled loop.
+"""The walks of AEQUITAS on a small network in one compiled loop.
 
 A walk queries a few rows at a time, for which the overhead of NumPy's calls would exceed the arithmetic. Rows are the
 last axis, so that a layer of few units is as quick as a wide one. Sums are taken in the order of the inputs, however

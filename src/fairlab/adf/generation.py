@@ -441,13 +441,13 @@ class ADF(SearchMethod):
         pairs : GlobalPhase, or array of int of shape (n, 2, n_attributes)
             Discriminatory inputs, each with its partner.
         max_found : int or None
-            Stop after the step that reaches so many distinct discriminatory inputs.
+            Stop after the step that reaches this number of distinct discriminatory inputs.
         """
         started, begun = time.perf_counter(), self._begin()
         return self._local_search(self._as_phase(pairs), *begun, max_found, started)
 
     def steps(self, pairs: Any) -> Iterator[Trace]:
-        """Yield the starts of the local search, then what each step evaluates, the candidates of the walks first.
+        """Yield the starts of the local search, then the inputs that each step evaluates, candidates of walks first.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ def model_over(model: Any, schema: Schema) -> ModelAdapter:
     Raises
     ------
     ValueError
-        If the model knows the columns that it was fitted to, and these differ from the schema's, or in order.
+        If the model knows the columns that it was fitted to, and these are not the schema's in the same order.
     """
     adapter = wrap_model(model)
     if adapter.columns is not None:
@@ -216,7 +216,7 @@ class CodedCase(FiniteDifferences):
         return self.decisions.positive(X).astype(int)
 
     def pairs(self) -> DiscriminatoryPairs:
-        """Return the discriminatory among all inputs asked: two differ in the sensitive feature and decision alone."""
+        """Return the discriminatory pairs of queried inputs, which differ only in sensitive feature and decision."""
         codes = self.decisions.inputs
         favourable, others = self.decisions.values > 0, codes.copy()
         others[:, self._column] = 0

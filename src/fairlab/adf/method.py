@@ -117,7 +117,7 @@ class SearchMethod(BaseEstimator, Method):
     needs = ("model", "decisions", "determinism")
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
-        """Yield how many discriminatory inputs were found, beside chance, for each sensitive feature of a case."""
+        """Yield the number of discriminatory inputs found, beside chance, for each sensitive feature of a case."""
         check_parameters(self)
         check_count(self.random_state, "random_state", least=0)  # each feature has seeds of its own
         names = examination.variable()

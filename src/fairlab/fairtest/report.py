@@ -1,4 +1,4 @@
-"""The report on what was tested: a frame with one row for each hypothesis (section 4.4)."""
+"""The report on the tests: a frame with one row for each hypothesis (section 4.4)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
