@@ -1,4 +1,4 @@
-"""The command line, ``fairlab`` or ``python -m fairlab``: stopped while it loads, it ends as it does later."""
+"""The command line, ``fairlab`` or ``python -m fairlab``; an interruption while it loads ends it like a later one."""
 
 import gc
 import signal
@@ -16,7 +16,7 @@ def main() -> int:
             from fairlab import cli  # which takes most of a second
 
             status = cli.main()
-            gc.freeze()  # or Python looks through all that was loaded before it ends
+            gc.freeze()  # or Python would look through all loaded objects before it ends
             return status
     except KeyboardInterrupt:
         print("fairlab: interrupted", file=sys.stderr)

@@ -1,8 +1,8 @@
 """Checks of what users hand in, of what is installed, and of the memory that is left.
 
-Every error names the argument, the column and what was expected; that of a package which is not installed names the
-extra that brings it. ``tf = optional("tensorflow")`` at the top of a module stands for such a package, imported
-when it is used.
+Every error names the argument, the column and what was expected; for a package that is not installed, it names the
+extra that brings it. ``tf = optional("tensorflow")`` at the top of a module stands for such a package, which is
+imported when it is used.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def check_number(
         If it is anything else.
     """
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    # No comparison holds of a value that is not a number.
+    # Comparisons with nan are false.
     if is_number and least <= value > above and (value < below or below == np.inf) and (infinite or np.isfinite(value)):
         return float(value)
     raise ValueError(f"{name}: expected {_number_within(least, above, below, infinite)}, found {value!r}")
@@ -157,7 +157,7 @@ def check_choice(value, name: str, known: Iterable[str]):
 
 
 def check_flag(value, name: str) -> bool:
-    """Return True or False; raise a ValueError for anything else, as text such as "no" would count as True.
+    """Return True or False; raise a ValueError for anything else, since text such as "no" would count as True.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def check_text(value, name: str) -> str:
 
 
 def check_seed(value, name: str = "random_state"):
-    """Return what starts a generator as it is: a whole number of at least 0, None, or a generator.
+    """Return the seed of a generator unchanged: a whole number of at least 0, None, or a generator.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def check_kind(value, name: str, kind: type, *, advice: str = "", error: type[Ex
 
 
 def unless_none(value, name: str, constraint: Callable):
-    """Return None as it is, and anything else as a constraint has it: for a parameter whose default is not None.
+    """Return None unchanged, anything else as a constraint returns it: for a parameter whose default is not None.
 
     Parameters
     ----------
@@ -266,10 +266,9 @@ VARIANT = one_of("sound", "published")  # what is statistically right, or what i
 def checked(**constraints: Callable) -> Callable[[Function], Function]:
     """Return a decorator of functions whose arguments are checked before each call.
 
-    A parameter whose default is None, or whose annotation allows it, may be None. What a constraint returns is what the
-    function gets. A class of estimators, which take their parameters as they are, only keeps the constraints, for
-    `check_parameters`. They stand in the attribute ``constraints``, of which a test is made for everything that is
-    public.
+    A parameter whose default is None, or whose annotation allows it, may be None. The function gets what a constraint
+    returns. Estimators take their parameters as they are: a class of them only stores the constraints, for
+    `check_parameters`. They are in the attribute ``constraints``, from which the tests check everything public.
 
     Parameters
     ----------
@@ -482,7 +481,7 @@ def check_names(names, argument: str, known: Iterable[str], *, what: str = "colu
         What to call them in an error.
     known : iterable of str
     what : str
-        They are names of.
+        What the names stand for.
 
     Raises
     ------
@@ -534,8 +533,8 @@ class MissingExtraError(ModuleNotFoundError):
 class OptionalModule:
     """A module that is imported when one of its attributes is used.
 
-    Not `lazy_loader.load`: that has the module in `sys.modules` before it is loaded, so that to look there whether a
-    model can be one of Keras would load TensorFlow; and its error names no extra.
+    Not `lazy_loader.load`, which puts the module into `sys.modules` before it is loaded: looking there whether a model
+    is one of Keras would load TensorFlow. Its error names no extra, either.
 
     Parameters
     ----------
@@ -556,7 +555,7 @@ class OptionalModule:
 
 
 def optional(name: str) -> OptionalModule:
-    """Return a proxy of a module of `EXTRAS` or one within; importing it is put off to its first use.
+    """Return a proxy for a module of `EXTRAS`, or a submodule, that is imported at its first use.
 
     Raises
     ------
@@ -568,7 +567,7 @@ def optional(name: str) -> OptionalModule:
 
 
 def required(name: str):
-    """Import a module of `EXTRAS` or one within, and return it.
+    """Import a module of `EXTRAS`, or a submodule, and return it.
 
     Raises
     ------
@@ -674,7 +673,7 @@ def _left_by_control_groups() -> list[int]:
     with suppress(OSError):
         own = CONTROL_GROUPS / MEMBERSHIP.read_text(encoding="utf-8").partition("0::/")[2].strip()
         for folder in (own, *own.parents):
-            with suppress(OSError, ValueError):  # none there, as of the host's in a container; or "max"
+            with suppress(OSError, ValueError):  # no such file, as for the host's groups in a container; or "max"
                 left.append(_left(folder))
     return left
 
@@ -683,6 +682,6 @@ def _left(folder) -> int:
     room = int((folder / "memory.max").read_text())
     with suppress(OSError, ValueError):
         counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        files = int(counts.get("inactive_file", 0))  # which the system drops
+        files = int(counts.get("inactive_file", 0))  # the system drops these
         room -= max(0, int((folder / "memory.current").read_text()) - files)
     return room

@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         if (value := os.environ.get(name)) and "://" not in value:
             os.environ[name] = str(Path(value).absolute())
     try:
-        # Click's own `main` would take the message from an interruption.
+        # Click's own `main` would drop the message of an interruption.
         with fairlab.make_context("fairlab", list(given)) as context:
             return fairlab.invoke(context) or 0
     except click.exceptions.Exit as end:  # of --help
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class Group(click.Group):
-    """Commands, which help shows in the order of their definition, each with the whole first sentence of its own."""
+    """Commands; help shows them in the order of their definition, each with its whole first sentence."""
 
     group_class = type
 
@@ -117,7 +117,7 @@ def _write_bars(card):
 
 
 def _names(given: str | list[str]) -> list[str]:
-    """Return the names of a list with commas; one that has a comma stands in quotes, as in a CSV."""
+    """Return the names in a list with commas; a name with a comma is in quotes, as in a CSV."""
     if isinstance(given, list):  # of a configuration
         return given
     try:
@@ -226,7 +226,7 @@ CASE_PARAMETERS = (
 
 
 def _of_case(command):
-    """Add what a case is made of to a command."""
+    """Add the options that define a case to a command."""
     for parameter in reversed(CASE_PARAMETERS):
         command = parameter(command)
     return command
@@ -365,7 +365,7 @@ def audit(
         [model], [table] = _inputs(1, options.pop("model"), options.pop("table"), **options)
         _check_outputs([model], table, baseline, context.meta.get("config"), **files)
         if baseline is not None:
-            read_baseline(baseline)  # what is no report is said before the model is asked
+            read_baseline(baseline)  # an invalid report is an error before the model is queried
         of_audit = {name: options.pop(name) for name in AUDIT_OPTIONS}
         with _time_limit(seconds):
             most = None if model is None else max(budget // 2, 2)
@@ -405,7 +405,7 @@ def audit(
 
 
 def _beside(*files: str | None):
-    """Return a context in which is printed to standard error, if one of some files is standard output."""
+    """Return a context that prints to standard error if one of some files is standard output."""
     is_taken = any(map(paths.is_standard_output, filter(None, files)))
     return redirect_stdout(sys.stderr) if is_taken else nullcontext()
 
@@ -479,7 +479,7 @@ def compare(model_a, model_b, confidence_level, within, max_seconds, html, json,
 
 @contextmanager
 def _wrong_calls():
-    """Say in a line what was wrong with a call, and exit; an error of a method, which has a note, is raised."""
+    """Turn an error of the caller into one line and an exit; an error inside a method, which has a note, is raised."""
     try:
         yield
     except (ValueError, TypeError, OSError) as error:
@@ -492,7 +492,7 @@ def _wrong_calls():
 
 
 def _time_limit(seconds):
-    """Interrupt a block after so many seconds; end the process by force after twice these and a minute."""
+    """Interrupt a block after some seconds; end the process by force after twice the seconds and a minute."""
     from fairlab.cases.queries import time_limit
 
     if seconds is None:
@@ -520,7 +520,7 @@ def _inputs(n, *given, decisions, **options) -> tuple[list, list]:
 
 @contextmanager
 def _warnings_as_lines():
-    """Print warnings as other lines on standard error, without places in the code."""
+    """Print warnings like other lines on standard error, without places in the code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *_, **__: print(f"fairlab: {message}", file=sys.stderr)
@@ -559,7 +559,7 @@ def _case(
 
 @_warnings_as_lines()
 def _read(table, dtypes=(), **options):
-    """Return a table from a file, with a line for what was not taken as it stands there."""
+    """Return a table from a file; print a line for each change made in reading it."""
     from fairlab.auditing.loading import read_table
 
     pairs = [text.rpartition("=") for text in dtypes]
@@ -570,7 +570,7 @@ def _read(table, dtypes=(), **options):
 
 
 def _is_favourable(truth, pos_label):
-    """Return true labels as whether they are favourable, missing where they are."""
+    """Return whether true labels are favourable; missing labels stay missing."""
     if pos_label is None or not (truth == pos_label).any():
         known = ", ".join(map(str, truth.dropna().unique()[:10]))
         raise ValueError(f"--pos-label: expected the favourable label among those of --y-true ({known})")
@@ -629,7 +629,7 @@ database = click.option(
 
 
 def _store(url, *, is_new=True):
-    """Open a database whose tables are of this version; where there is none it is made if it may be a new one."""
+    """Open a database and bring its tables to this version; one that does not exist is made if it may be new."""
     from fairlab.monitoring import migrations
     from fairlab.monitoring.store import Store
 
@@ -790,7 +790,7 @@ def register(file, dtypes, from_audit, sensitive, output, true_label, look_every
 
 
 def _with_event_ids(frame, name):
-    """Return a table whose column of some name, if one is given, is called event_id, and no other is."""
+    """Return a table with the named column, if a name is given, renamed to event_id, and without any other event_id."""
     if not name:
         return frame
     if name not in frame.columns:

@@ -18,8 +18,8 @@ def atomic_path(path: Path | str):
     """Yield a temporary path; move it to `path` when the block ends well, remove it otherwise.
 
     A reader never sees half a file. A failed write leaves the earlier file as it was; its error names the file. A link
-    is followed, and a pipe or device is written to. What a killed process leaves lies in the folder of partial files
-    above `path`, where there is one, else beside it.
+    is followed, and a pipe or device is written to. A killed process leaves its temporary file in the folder of partial
+    files above `path`, where there is one, else beside `path`.
     """
     path = Path(path)
     is_stream = _is_stream(path)
@@ -68,7 +68,7 @@ def check_outputs(outputs: Mapping[str, Path | str], inputs: Iterable[Path | str
             raise ValueError(f"{option}: expected the name of a file, found {str(path) or 'an empty text'}")
         path = Path(path)
         _try_to_write(path)
-        if _is_stream(path) and not path.is_fifo():  # whose reader is gone after the first
+        if _is_stream(path) and not path.is_fifo():  # a pipe has no reader after the first output
             continue
         if same := [use for other, use in taken if _is_same(path, other)]:
             raise ValueError(f"{option}: expected a file of its own, found {same[0]}")
@@ -97,7 +97,7 @@ def _try_to_write(path: Path) -> None:
         place = Path(os.path.realpath(path))
         try:
             with suppress(FileNotFoundError):
-                place.lstat()  # of a name that is too long, or below a file
+                place.lstat()  # fails for a name that is too long, or below a file
             folder = next(folder for folder in place.parents if folder.exists())
             tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:
@@ -116,7 +116,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _descriptor(path: Path) -> int | None:
-    """Return the number of an open file that a path such as ``/dev/stdout`` stands for, as of a redirection."""
+    """Return the number of the open file that a path such as ``/dev/stdout`` stands for; None for other paths."""
     named = {"/dev/stdout": 1, "/dev/stderr": 2}
     found = re.fullmatch(r"(?:/dev/fd|/proc/self/fd)/([0-9]+)", str(path))
     return int(found[1]) if found else named.get(str(path))

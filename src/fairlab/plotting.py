@@ -1,7 +1,7 @@
 """What all figures share: one palette, one style, panels, a title sentence, and a legend.
 
-Colours are Okabe and Ito's, told apart without full colour vision; every distinction of a few kinds is also one of
-marker, line style or hatching. Figures are closed for pyplot, so that a notebook shows them once.
+Colours are Okabe and Ito's, distinguishable without full colour vision; a few kinds also differ in marker, line style
+or hatching. Figures are closed for pyplot, so that a notebook shows them once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LINES = (
     {"color": GREEN, "linestyle": "-.", "marker": "s"},
     {"color": ORANGE, "linestyle": ":", "marker": "D"},
 )
-# For values that the paper prints, whatever ours look like.
+# For published values, whatever our results look like.
 PUBLISHED = {
     "marker": "D",
     "linestyle": "",
@@ -53,11 +53,11 @@ PUBLISHED = {
     "markerfacecolor": "none",
     "label": "published",
 }
-# What else than powers of ten is written on a logarithmic axis of at most so many decades.
+# Multiples of powers of ten that a logarithmic axis shows, by the largest number of decades.
 BETWEEN = {1.6: (1, 2, 5), 3.0: (1, 3), np.inf: (1,)}
 WIDTH_OF_LABELS = 62  # letters in a line
 # Of reports as pages: what an audit writes, and what a monitor serves.
-# Figures are drawn on white: on a dark page, which a notebook may not be, their lightness is turned around.
+# Figures are drawn on white; a dark page, which a notebook may not be, inverts their lightness.
 PAGE_STYLE = """
 :root {color-scheme: light dark;} body {margin: 0; background: Canvas;}
 @media screen and (prefers-color-scheme: dark) {

@@ -12,7 +12,7 @@ def derive_seed(*names: str | int, bits: int = 32) -> int:
     *names : str or int
         For instance the user's seed, the trial's name and number, and the stream (``"gan"``, ``"test"``).
     bits : int
-        A multiple of 8, at most 256. 32 is what every library takes; NumPy's generators take as many as there are.
+        A multiple of 8, at most 256. Every library takes 32; NumPy's generators take any number.
 
     Raises
     ------

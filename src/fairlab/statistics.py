@@ -1,9 +1,9 @@
 """Confidence intervals and corrections for multiple testing, each in one place.
 
-Intervals hold the truth at their stated rate, also in small groups, of rare outcomes, and of no effect at all. Those of
-rates and of tables are for arrays of counts; p-values of a margin and smallest effects are for one test, and what is
-said of a correlation for one sample of pairs. The formulas are held to those of statsmodels and SciPy by tests;
-statsmodels itself takes half a second to import and does not take arrays of levels.
+Intervals keep their stated coverage in small groups, for rare outcomes, and without any effect. Functions for rates
+and tables take arrays of counts; p-values against a margin and smallest effects are for one test, and those for
+correlations take one sample of pairs. Tests compare the formulas with statsmodels and SciPy; statsmodels itself takes
+half a second to import and does not take arrays of levels.
 """
 
 from collections.abc import Callable
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, gammaln, ndtr, ndtri, rel_entr, stdtr, stdtrit, xlogy
 
-ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
+ADDED = 0.5  # to every cell in the error of mutual information, to which empty cells would add nothing
 HALVINGS = 60
-N_ANGLES = 17  # ways in which a level is shared out between two rates
+N_ANGLES = 17  # ways to divide a level between two rates
 SMALLEST_FLOAT = np.finfo(float).tiny
-SMALLEST_LEVEL = 1e-15  # of a p-value that is the level of an interval
+SMALLEST_LEVEL = 1e-15  # smallest p-value that is computed as the level of an interval
 POWER = 0.8  # with which the smallest effects are found
-N_DIFFERENCES = 1000  # of differences that are tried, a tenth of a percentage point each
-COARSE_STEP = 25  # of them, which are tried first
-IN_TURN = 8  # terms from which on NumPy does not add them one after the other
+N_DIFFERENCES = 1000  # differences that are tried, in steps of a tenth of a percentage point
+COARSE_STEP = 25  # every 25th difference is tried first
+IN_TURN = 8  # number of terms from which on NumPy does not add them one by one
 LARGEST_QUANTILE = 38.0  # of the standard normal distribution, beyond which tail probabilities are zero
 
 
@@ -46,14 +46,14 @@ def holm(p_values) -> np.ndarray:
 
 
 def bonferroni_level(confidence_level: float, n: int) -> float:
-    """Return the confidence level of each of several intervals that together have a level.
+    """Return the level of each of `n` intervals that hold together at a confidence level.
 
     Parameters
     ----------
     confidence_level : float
-        Of all together.
+        Of all intervals together.
     n : int
-        How many there are.
+        Number of intervals.
     """
     return 1 - (1 - confidence_level) / n
 
@@ -74,7 +74,7 @@ def wilson_interval(count, n_samples, *, alpha=None, z=None) -> tuple[np.ndarray
     with np.errstate(divide="ignore", invalid="ignore"):
         half = z * np.sqrt(z**2 + 4 * count * (1 - np.where(n > 0, count / np.maximum(n, 1), 0.0)))
         low, high = ((2 * count + z**2 + sign * half) / (2 * (n + z**2)) for sign in (-1, 1))
-    # Ends at 0 and 1 are so exactly, without the rounding of a sum.
+    # Ends at 0 and 1 are exact, without rounding errors.
     low, high = np.where(count == 0, 0.0, low), np.where((count == n) & (n > 0), 1.0, high)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
@@ -104,13 +104,13 @@ def exact_interval(count, n_samples, *, alpha, binary: bool = True) -> tuple[np.
 
 
 def _unlikely(share, end, surprise) -> np.ndarray:
-    """Return, between a share and an end, the furthest mean that does not make the share too surprising."""
+    """Return the mean furthest from a share, towards an end, under which the share is not too improbable."""
     _, far = _halved(lambda mean: rel_entr(share, mean) + rel_entr(1 - share, 1 - mean) <= surprise, share, end)
     return np.where(share == end, end, far)
 
 
 def _halved(holds, near, far) -> tuple[np.ndarray, np.ndarray]:
-    """Return two numbers next to each other between which a condition ceases to hold, from one where it does on."""
+    """Return adjacent numbers between which a condition ceases to hold, by bisection from `near`, where it holds."""
     for _ in range(HALVINGS):
         middle = (near + far) / 2
         does = holds(middle)
@@ -135,13 +135,13 @@ def rate_bounds(
 
 
 def _bounds_of_two(hits, totals, confidence_level, correlation=0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds of two rates that hold together in each of some ways to share out a level, along the last axis.
+    """Return joint bounds of two rates for several ways to divide a level between them, along the last axis.
 
-    If estimates are apart from the truth by ``z`` quantiles of the normal distribution each, two of them, correlated
-    and both in the worst direction, are together as far as one estimate at ``z`` where theirs are ``z cos(a)`` and
-    ``z cos(b - a)``, with ``cos(b)`` their correlation: of normal estimates the worst angle ``a`` gives the bounds of a
-    difference that add its parts in squares (Newcombe; Zou and Donner 2008). Exact bounds at these quantiles are right
-    where the rate of a small group is near 0 or 1, too, and its bounds are far from normal.
+    The bounds of the two rates are at the normal quantiles ``z cos(a)`` and ``z cos(b - a)``, where ``z`` is the
+    quantile of the level and ``cos(b)`` the correlation of errors in opposite directions. For normal estimates, the
+    worst angle ``a`` gives the bounds of a difference that add both errors in squares (Newcombe; Zou and Donner 2008).
+    Exact bounds at these quantiles are also right where the rate of a small group is near 0 or 1 and its bounds are far
+    from normal.
     """
     hits, totals = (np.asarray(each, dtype=float)[..., None] for each in (hits, totals))
     between = np.arccos(-np.asarray(correlation, dtype=float))[..., None]  # of deviations in opposite directions
@@ -149,7 +149,7 @@ def _bounds_of_two(hits, totals, confidence_level, correlation=0.0) -> tuple[np.
     parts = np.stack([np.cos(angles), np.cos(between - angles)], axis=-2)
     quantiles = -ndtri((1 - np.asarray(confidence_level)) / 2)[..., None] * parts
     low, high = exact_interval(hits, totals, alpha=2 * ndtr(-quantiles))
-    rate, known = hits / np.maximum(totals, 1), totals.all(axis=-2, keepdims=True)  # of an empty group nothing is
+    rate, known = hits / np.maximum(totals, 1), totals.all(axis=-2, keepdims=True)  # rates of empty groups are unknown
     return np.where(known, np.minimum(low, rate), 0.0), np.where(known, np.maximum(high, rate), 1.0)
 
 
@@ -174,9 +174,9 @@ def difference_bounds(
 
 
 def share_p_value(hits: int, n: int, margin: float = 0.0) -> float:
-    """Return the p-value of "the share is at most `margin`", which is below alpha where the exact interval is above it.
+    """Return the p-value of "the share is at most `margin`", below alpha where the exact interval is above `margin`.
 
-    Without a margin it is 0 with the first hit, which disproves a share of 0, and 1 without any.
+    Without a margin it is 0 if there is a hit, which disproves a share of 0, and else 1.
 
     Parameters
     ----------
@@ -187,13 +187,13 @@ def share_p_value(hits: int, n: int, margin: float = 0.0) -> float:
 
 
 def share_bounds(hits: int, n: int, *, confidence_level: float) -> tuple[float, float]:
-    """Return the exact interval that `share_p_value` is of."""
+    """Return the exact interval that belongs to `share_p_value`."""
     low, high = exact_interval(hits, n, alpha=1 - confidence_level)
     return float(low), float(high)
 
 
 def difference_p_value(hits, totals, margin: float = 0.0, **options) -> float:
-    """Return the p-value of "the difference is at most `margin` in size": the level at which its bounds reach it.
+    """Return the p-value of "the difference is at most `margin` in size": the alpha at which its bounds reach it.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def difference_p_value(hits, totals, margin: float = 0.0, **options) -> float:
 
 
 def level_beyond(bounds: Callable, margin: float = 0.0) -> float:
-    """Return the p-value of "it is at most `margin` in size": the level from which on an interval is beyond.
+    """Return the p-value of "it is at most `margin` in size": the smallest alpha at which an interval is beyond it.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def level_beyond(bounds: Callable, margin: float = 0.0) -> float:
 
 
 def level_within(bounds: Callable, margin: float) -> float:
-    """Return the level from which on an interval lies within a margin in size; parameters as of `level_beyond`."""
+    """Return the smallest alpha at which an interval lies within a margin in size; parameters as in `level_beyond`."""
 
     def room(alpha):
         low, high = bounds(1 - alpha)
@@ -233,12 +233,12 @@ def level_within(bounds: Callable, margin: float) -> float:
 
 
 def smallest_level(excess: Callable[[float], float]) -> float:
-    """Return the level from which on an excess is above 0, which grows with it; 1 if there is none.
+    """Return the smallest alpha at which an excess, which grows with alpha, is above 0; 1 if there is none.
 
     Parameters
     ----------
     excess : function
-        Of a level, such as by how much an interval is beyond a margin.
+        Function of alpha, such as by how much an interval is beyond a margin.
     """
     from scipy.optimize import brentq  # a tenth of a second to import
 
@@ -255,7 +255,7 @@ def smallest_level(excess: Callable[[float], float]) -> float:
 
 
 def smallest_share(n: int, alpha: float, margin: float = 0.0) -> float:
-    """Return the smallest share that `share_p_value` finds among so many with a power of 80%; nan for none.
+    """Return the smallest share that `share_p_value` finds among `n` with a power of 80%; nan if there is none.
 
     Parameters
     ----------
@@ -281,13 +281,13 @@ def smallest_difference(hits, totals, alpha: float, margin: float = 0.0) -> floa
     Returns
     -------
     float
-        nan where there is none, the groups being too small.
+        nan if the groups are too small.
     """
     totals = np.asarray(totals, dtype=float)
     rate, weights, z = np.sum(hits) / totals.sum(), totals / totals.sum(), ndtri(POWER)
 
     def is_found(d, sign):
-        # Beyond 0 and 1 of one group, the rate of the other moves alone.
+        # Once the rate of one group reaches 0 or 1, only the other's moves.
         second = np.clip(rate - sign * weights[0] * d, np.maximum(0, -sign * d), np.minimum(1, 1 - sign * d))
         rates = np.stack([second + sign * d, second], axis=-1)
         low, high = difference_bounds(rates * totals, np.broadcast_to(totals, rates.shape), confidence_level=1 - alpha)
@@ -303,7 +303,7 @@ def smallest_excess(hits, n: int, alpha: float, margin: float = 0.0, *, factor: 
     Parameters
     ----------
     hits : array-like of shape (2,)
-        Counts of people who are of one kind or of another, never of both; the other share stays as it is.
+        Counts of people of two exclusive kinds; the share of the second kind stays as it is.
     n : int
         People.
     alpha : float
@@ -315,7 +315,7 @@ def smallest_excess(hits, n: int, alpha: float, margin: float = 0.0, *, factor: 
     Returns
     -------
     float
-        nan where there is none, the people being too few.
+        nan if there are too few people.
     """
 
     def is_found(d):
@@ -352,10 +352,10 @@ def smallest_effect(low: float, high: float, confidence_level: float, alpha: flo
 
 
 def exclusive_correlation(first, second, n):
-    """Return the correlation between the shares of two kinds of `n` people, of whom nobody is both.
+    """Return the correlation between the shares of two exclusive kinds among `n` people.
 
-    Half a person is added to both kinds and to the others: where one kind was not seen, the correlation is not 0, and
-    an interval that took it for 0 would be too narrow in small samples.
+    Half a person is added to both kinds and to the others: if one kind was not seen, the correlation is not 0, and an
+    interval that assumed 0 would be too narrow in small samples.
 
     Parameters
     ----------
@@ -388,8 +388,8 @@ def information_share(tables: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    Chance adds most where there is no association, and the less the more the people are in few cells. Between the two
-    ends of `added_by_chance` it is shared out by the share itself, for which the equation is solved.
+    Chance adds most without an association, and less if the people are in few cells. The share itself determines the
+    correction between the two values of `added_by_chance`, and the resulting equation is solved for it.
     """
     rows, columns, joint = entropies(tables)
     n, (independent, occurring) = tables.sum(axis=(-2, -1)), added_by_chance(tables)
@@ -413,13 +413,14 @@ def information_bounds(tables: np.ndarray, *, confidence_level: float) -> tuple[
     Returns
     -------
     low, high, p_value : ndarray of shape (...)
-        `low` is 0 wherever the p-value is above ``1 - confidence_level``; a single row or column is known nothing of.
+        `low` is 0 wherever the p-value is above ``1 - confidence_level``; a single row or column tells nothing.
 
     Notes
     -----
-    The G statistic of few or weakly associated people follows a noncentral chi-square distribution, which gives the
-    bounds: the lower one less what chance adds without any association, the upper one less what it adds to the cells
-    that occur. Where the estimate varies more than that distribution, by the delta method, they are as much wider.
+    With few people or a weak association, the G statistic follows a noncentral chi-square distribution, which gives the
+    bounds. From the lower one, what chance adds without any association is subtracted; from the upper one, what it adds
+    to the cells that occur. If the estimate has a larger error by the delta method, the bounds are widened in
+    proportion.
     """
     rows, columns, _ = entropies(tables)
     smaller = np.minimum(rows, columns)
@@ -439,7 +440,7 @@ def information_bounds(tables: np.ndarray, *, confidence_level: float) -> tuple[
 
 
 def _pearson(tables) -> np.ndarray:
-    """Return Pearson's statistic, which chance brings nearer to its distribution than G where there are many cells."""
+    """Return Pearson's statistic, which by chance is closer to chi-square than G is where there are many cells."""
     tables = np.asarray(tables, dtype=float)  # squares of many people would overflow
     n, rows, columns = tables.sum(axis=(-2, -1)), tables.sum(axis=-1), tables.sum(axis=-2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -463,7 +464,7 @@ def added_by_chance(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rows, columns, n = tables.sum(axis=-1), tables.sum(axis=-2), tables.sum(axis=(-2, -1))[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = rows[..., :, None] * columns[..., None, :] / n[..., None]
-        # Cells with these margins vary less than Poisson's by this share of the variance.
+        # With these margins, cells have a smaller variance than Poisson's, by this share.
         less = 1 - (1 - rows / n)[..., :, None] * (1 - columns / n)[..., None, :]
     numbers, added, by_variance = _of_poisson()
     cells = np.interp(expected, numbers, added) - less * np.interp(expected, numbers, by_variance)
@@ -473,9 +474,9 @@ def added_by_chance(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _of_poisson() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return expected numbers n; by how much the mean of N log N is above n log n; and what of it the variance adds.
+    """Return expected counts n, the excess of the mean of N log N over n log n, and the part of it due to the variance.
 
-    Both are 0 for none, and near a half for many people. The last is the second term of Charlier's expansion.
+    Both are 0 for n = 0, and near a half for many people. The last is the second term of Charlier's expansion.
     """
     few, many, n = np.geomspace(1e-6, 200, 1000), np.geomspace(201, 1e6, 100), np.arange(500)
     share, of = np.exp(xlogy(n, few[:, None]) - few[:, None] - gammaln(n + 1)), xlogy(np.arange(502), np.arange(502))
@@ -510,11 +511,11 @@ def correlation_bounds(x: np.ndarray, y: np.ndarray, *, confidence_level: float)
 
     Notes
     -----
-    The wider of two intervals on Fisher's scale, and the larger of their p-values: with the error ``1 / sqrt(n - 3)``,
-    which holds of independent or normal pairs, and with the error that the pairs' influences on the correlation show,
-    which holds of any others once they are many. Student's t of the latter has the degrees of freedom that the spread
-    of the squared influences leaves. In simulations at correlations of 0 to 0.5 among 30 to 400 pairs the stated rate
-    is kept for normal, gamma, exponential and t(5) noise. For lognormal noise with a sigma of 1, whose outliers most
+    The bounds are the wider of two intervals on Fisher's scale, and the p-value is the larger of theirs. One has the
+    error ``1 / sqrt(n - 3)``, which is right for independent or normal pairs. The other has an error from the pairs'
+    influences on the correlation, right for all pairs once they are many, and Student's t with degrees of freedom from
+    the spread of the squared influences. In simulations at correlations of 0 to 0.5 among 30 to 400 pairs, coverage is
+    as stated for normal, gamma, exponential and t(5) noise. For lognormal noise with a sigma of 1, whose outliers most
     samples lack, bounds miss a correlation of 0.5 up to three times as often as stated.
     """
     return correlation_bounds_by_sums(*_influences(x, y), confidence_level=confidence_level)
@@ -523,12 +524,12 @@ def correlation_bounds(x: np.ndarray, y: np.ndarray, *, confidence_level: float)
 def correlation_bounds_by_sums(
     n: int, r: float, mean: float, spread: float, *, confidence_level: float
 ) -> tuple[float, float, float]:
-    """Return what `correlation_bounds` does, of a correlation of so many pairs.
+    """Do what `correlation_bounds` does, for a correlation of `n` pairs.
 
     Parameters
     ----------
     n : int
-        The correlation is unknown of up to 3 pairs.
+        With up to 3 pairs, nothing is known about the correlation.
     r : float
     mean, spread : float
         Mean and variance of the pairs' squared influences on the correlation.
@@ -542,7 +543,7 @@ def correlation_bounds_by_sums(
 
 
 def correlation_p_value(x: np.ndarray, y: np.ndarray, margin: float = 0.0) -> float:
-    """Return the p-value of "the correlation is at most `margin` in size": where its bounds reach it.
+    """Return the p-value of "the correlation is at most `margin` in size": the alpha at which its bounds reach it.
 
     Parameters
     ----------
@@ -579,7 +580,7 @@ def _on_fishers_scale(n: int, r: float, mean: float, spread: float) -> tuple[flo
 
 
 def over_last(combine: Callable, values):
-    """Combine what lies along the last axis, one after the other; of two, `max` of NumPy takes up to 80 times as long.
+    """Combine the entries of the last axis one by one; for two entries, NumPy's `max` takes up to 80 times as long.
 
     Parameters
     ----------
@@ -592,7 +593,7 @@ def over_last(combine: Callable, values):
 
 
 def sum_last(values: np.ndarray) -> np.ndarray:
-    """Return ``values.sum(axis=-1)``, to the same bits, which of few terms is much quicker so."""
+    """Return ``values.sum(axis=-1)``, the same to the last bit, but much faster for few terms."""
     return over_last(np.add, values) if 0 < values.shape[-1] < IN_TURN else values.sum(axis=-1)
 
 
@@ -606,7 +607,7 @@ def entropies(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _n_log_n(counts: np.ndarray) -> np.ndarray:
-    """Return n log n of counts, looked up where there are more of them than numbers up to the largest."""
+    """Return n log n of counts, from a table if there are more counts than numbers up to the largest."""
     if counts.dtype.kind not in "iu" or counts.size == 0 or (largest := counts.max()) >= counts.size:
         return xlogy(counts, counts)
     numbers = np.arange(largest + 1)
@@ -625,26 +626,25 @@ def g_test(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def unseen_share(n, alpha: float):
-    """Return the largest share of everybody of which a sample of `n` has nobody with a probability of `alpha`."""
+    """Return the largest share of everybody that a sample of `n` misses completely with a probability of `alpha`."""
     return 1 - alpha ** (1 / n)
 
 
 @dataclass(frozen=True, eq=False)
 class SampleMean:
-    """A mean of numbers of which a few may be far below all that were seen.
+    """A mean of numbers, a few of which may be far below all that were seen.
 
-    The limits are Student's. The lower one supposes besides that the `unseen_share` of everybody lies at `least`: where
-    nearly all numbers are alike, the sample's spread knows nothing of those who differ, and would take the mean for
-    certain.
+    The limits are Student's. The lower one also assumes that the `unseen_share` of everybody lies at `least`: if nearly
+    all numbers are alike, the sample's spread does not reflect those that differ, and the mean would look certain.
 
     Attributes
     ----------
     mean, error : ndarray
-        Of the sample; its standard error is of n - 1 degrees of freedom.
+        Of the sample; the standard error has n - 1 degrees of freedom.
     n : int or ndarray
         Numbers, at least two.
     least : ndarray
-        What nobody is below.
+        Lower bound of everybody's number.
     """
 
     mean: np.ndarray
@@ -702,7 +702,7 @@ class PairedErrors:
 
     def p_value(self, max_ratio: float):
         """Return the probability of as large a ratio if the true one is at most `max_ratio`."""
-        # The limits grow apart with the quantile: halve where the max_ratio lies among them.
+        # The limits move apart as the quantile grows: bisect to the quantile at which one is at `max_ratio`.
         above = self.after > max_ratio * self.before
 
         def is_beside(quantile):

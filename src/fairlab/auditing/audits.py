@@ -31,7 +31,7 @@ from fairlab.fliptest import FlipTest
 from fairlab.individual_fairness import IndividualFairness
 from fairlab.themis import Themis
 
-# In the order in which they run: those first that only need the people of the table, whose decisions are known.
+# In running order: first the methods that only need the people of the table, whose decisions are known.
 METHODS: dict[str, type[Method]] = {
     "rates": GroupRates,
     "fliptest": FlipTest,
@@ -41,9 +41,9 @@ METHODS: dict[str, type[Method]] = {
     "adf": ADF,
     "aequitas": Aequitas,
 }
-MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
-MOST_CALLS = 100  # of a model by the searches for one sensitive feature, whose steps are a tenth of what they may ask
-SLOW = 1e-3  # seconds a row from which on a model is called slow
+MODEL_PART = 0.8  # share of an audit's seconds for the model; the rest is for the methods
+MOST_CALLS = 100  # model calls by searches for one sensitive feature, whose steps each take a tenth of their queries
+SLOW = 1e-3  # seconds a row above which a model is called slow
 
 
 @checked(
@@ -80,39 +80,38 @@ def audit(
     ----------
     case : Case
     budget : int
-        Most rows that the model is queried with, beside those that are queried a second time to see whether the model
-        is deterministic: 1,000 at most by the case, and the first ten pairs of each finding, fewer of a slow model. The
-        people of the table count first, once for all methods that look at people, also where the case has queried them
-        already. They take half of the budget at most: of a longer table a simple random sample is examined, and the
-        report says of how many. What is left is split in parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness),
-        4 (Themis), 1 (ADF) and 1 (AEQUITAS), and what one method does not use goes to those after it. Rates by group
-        need no more queries. Of decisions without a model, FlipTest and FairTest look at a random sample of half as
-        many, and rates are of all.
+        Most rows that the model is queried with, besides the determinism check: at most 1,000 rows by the case, and the
+        first ten pairs of each finding, fewer for a slow model. The people of the table count first, once for all
+        methods that look at people, even if the case has queried them already. They take at most half of the budget; of
+        a longer table, a simple random sample is examined, and the report says how large it is. The rest is divided in
+        parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 4 (Themis), 1 (ADF) and 1 (AEQUITAS), and what one
+        method does not use goes to those after it. Rates by group need no more queries. For decisions without a model,
+        FlipTest and FairTest use a random sample of at most half the budget, and rates use all rows.
     methods : iterable of str or Method, optional
         Some of ``"rates"``, ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"``, ``"adf"`` and
-        ``"aequitas"``; all by default. They run in this order. A `Method` of your own, which has its own parameters,
-        but the `confidence_level` of the audit, runs after them. Of each title there is one.
+        ``"aequitas"``; all by default. They run in this order. A `Method` of your own runs after them; it has its own
+        parameters, but must have the audit's `confidence_level`. No two methods may have the same title.
     confidence_level : float
         Of every interval by itself, and of all tests together: findings are called significant so that the family-wise
         error rate is at most ``1 - confidence_level`` (Holm's correction).
     random_state : int
     proxies : mapping of str to iterable of str, or bool
-        For Themis: by sensitive column, features that stand for it and are varied in its place; True takes, for columns
-        that the model does not get, the features that tell most about them.
+        For Themis: by sensitive column, the proxy features that are varied in its place. True takes the features that
+        predict a column best, for columns that the model does not get.
     margin : float
         Differences of rates, flip rates and correlations of at most this size are no finding: tests are against it, not
         against 0. A loss ratio is tested against 1.25 instead; each row of the report says what its test is against.
     within : float, optional
-        The difference that is to be ruled out, which a report says of each comparison; at least `margin`.
-        By default 0.05, or `margin` if that is more. A loss ratio has to be less than 1.25.
+        The difference that is to be ruled out; the report says for each comparison whether it is. At least `margin`;
+        by default 0.05, or `margin` if that is more. A loss ratio has to be less than 1.25.
     verdict_on : {"people", "all"}
         Which findings decide the verdict: those about people of the table, or those about generated inputs, too.
     model_name, model_version : str
         What the report calls the model; by default the name of its function or class.
     max_seconds : float or None
-        Seconds that the audit may take, from this call on: by the model's pace so far the budget is cut to what fits,
-        and a method that would begin later is left out. A method that has begun is interrupted at a query, also one
-        that the model does not answer: in the main thread on Unix, and compiled code not before it returns.
+        Seconds that the audit may take, from this call on. The budget is cut to what fits at the model's pace so far,
+        and a method that would begin later is left out. A running method is interrupted at a query, even if the model
+        does not answer it: in the main thread on Unix, and in compiled code only when that returns.
     progress : bool
         Whether to show a bar with queries and findings so far, in a terminal or a notebook.
 
@@ -123,9 +122,9 @@ def audit(
     Raises
     ------
     TypeError
-        If `case` is none.
+        If `case` is not a Case.
     ValueError
-        If a parameter is not as it should be.
+        If a parameter is invalid.
 
     Notes
     -----
@@ -150,7 +149,7 @@ def audit(
     start, pace = time.perf_counter(), case.queries.seconds_per_row
     results: list[MethodResult] = []
     some = case.sample(max(budget // 2, 1), random_state=random_state)
-    case = some if case.model is not None else case  # of decisions, rates are of all
+    case = some if case.model is not None else case  # rates are of all decisions
     people, queried = 0 if case.model is None else len(case.table), case.queries.n_queries
     confirmed, given, until = case.queries.n_confirmed, budget, start + (max_seconds or float("inf"))
     if max_seconds is not None and case.model is not None:
@@ -158,7 +157,7 @@ def audit(
     allowed = f"the model can be queried with {budget:,} of the {given:,} rows allowed."
     cut = [f"In {max_seconds:.3g} seconds {allowed}"] if budget < given else []
     deadline = case.queries.deadline(max_seconds or float("inf"))
-    # One limit around all methods, within which each row counts once: what earlier audits asked does not matter.
+    # One limit around all methods, within which each row counts once, whatever earlier audits queried.
     limit = case.queries.limit(max(budget - people, 0))
     with deadline, limit, query_bar(case.queries, budget, done=people, show=progress) as tell:
         for position, method in enumerate(chosen):
@@ -201,12 +200,12 @@ def forecast(case: Case, *, budget: int = 200_000) -> float:
     ----------
     case : Case
     budget : int
-        As of `audit`. The methods themselves take some seconds more.
+        As in `audit`. The methods themselves take some seconds more.
 
     Raises
     ------
     TypeError
-        If `case` is none.
+        If `case` is not a Case.
     ValueError
         If `budget` is no positive integer.
 
@@ -243,13 +242,13 @@ def run(
         As in `audit`.
     case : Case
     budget : int
-        Most rows that the model is queried with, beside the people of the table, whose decisions the case knows.
+        Most rows that the model is queried with, besides the people of the table, whose decisions are cached.
     confidence_level : float
         Of intervals; ADF and AEQUITAS have none.
     random_state : int
     **options
-        Of the class in `METHODS`, as `proxies` and `min_score` of Themis, `max_loss_ratio` of individual fairness,
-        `n_local` of ADF.
+        Parameters of the class in `METHODS`, such as `proxies` and `min_score` of Themis, `max_loss_ratio` of
+        individual fairness, `n_local` of ADF.
 
     Returns
     -------
@@ -258,7 +257,7 @@ def run(
     Raises
     ------
     TypeError
-        If `case` is none, or the method has no such option.
+        If `case` is not a Case, or the method has no such option.
     ValueError
         If a parameter is out of its range.
 
@@ -278,14 +277,14 @@ def run(
 
 
 def _made(name: str, given: Mapping[str, Any], **options: Any) -> Method:
-    """Return a method with options of its own, and with those that its class takes of what an audit was given."""
+    """Return a method with its own options, and with those of the audit that its class takes."""
     return METHODS[name](
         **{option: value for option, value in given.items() if option in signature(METHODS[name]).parameters}, **options
     )
 
 
 def _chosen(methods) -> list[str | Method]:
-    """Return the names of methods in their order, from names as people write them, and then methods that are given."""
+    """Return the names of methods in running order, from names as people write them, then the given methods."""
     if methods is None:
         return list(METHODS)
     wanted = [methods] if isinstance(methods, str | Method) else methods
@@ -333,7 +332,7 @@ def _warnings(case, some, chosen, pace, within) -> list[str]:
             "can come out differently another time. Flip rates are beyond its noise, from repeated queries; other "
             "methods that compare two answers about one row cannot tell a difference of treatment from chance."
         )
-    if pace >= SLOW:  # over whole batches: a query of a few rows takes longer by the row
+    if pace >= SLOW:  # over whole batches: a query with few rows takes longer per row
         warnings.append(
             f"The model is slow, {1000 * pace:.1f} ms a row in large batches, and took "
             f"{case.queries.seconds / 60:.1f} minutes of the audit. A smaller budget is faster, its intervals wider."

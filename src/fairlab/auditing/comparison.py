@@ -1,8 +1,8 @@
 """Two models: what the newer one makes better and worse, with intervals of the difference.
 
-On the same people the two models are compared person by person, on other people as two independent samples. Bounds of
-the change of a rate are put together from exact ones: of both rates, or of the shares of people whose decision changed
-in either direction. They hold in small groups, where no decision changes, and at the levels of many tests, too.
+The two models are compared person by person on the same people, and as two independent samples on different people.
+Bounds of the change of a rate combine exact ones: of both rates, or of the shares of people whose decision changed in
+either direction. They also hold in small groups, where no decision changes, and at the levels of many tests.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BETTER, WORSE = "better", "worse"
-MOST_CHANGED = 0.5  # of rows that differ in two tables, from which on these are taken for other people without a word
+MOST_CHANGED = 0.5  # share of differing rows, from which on two tables are silently taken for different people
 LEAST_COMPARED = 10  # people of a group in each case, below which it is not compared
-N_SHARES = 9  # ways in which a level is shared out between the changes in two groups
+N_SHARES = 9  # ways to divide a level between the changes in two groups
 COLUMNS = [
     "sensitive_features",
     "where",
@@ -101,7 +101,7 @@ class ModelComparison(Result):
         if labels[0] != labels[1] and None not in labels:
             said.append(f"Favourable is {labels[0]!r} before and {labels[1]!r} after, taken as the same.")
         gaps = self.rows[["before", "after"]]
-        is_turned = (gaps.prod(axis=1) < 0) & (gaps.abs().min(axis=1) >= self.within)  # of which the size says nothing
+        is_turned = (gaps.prod(axis=1) < 0) & (gaps.abs().min(axis=1) >= self.within)  # not seen in the size
         kinds = {kind.capitalize(): self.rows["verdict"] == kind for kind in (BETTER, WORSE)}
         for kind, chosen in (kinds | {"In the other direction": is_turned}).items():
             lines = [
@@ -179,11 +179,11 @@ class ModelComparison(Result):
 def compare(
     case_a: Case, case_b: Case, *, confidence_level: float = 0.95, within: float = WITHIN_MARGIN
 ) -> ModelComparison:
-    """Say what a newer model makes better and worse.
+    """Report what a newer model makes better and worse.
 
-    Compared are the selection rate differences between each group and everybody else; where `y_true` is known, the
-    error rate overall and in each group, and the differences of true positive rates. Groups that one of the tables has
-    and the other has not are left out. Numbers are cut into the same groups in both.
+    This compares the selection rate differences between each group and everybody else and, where `y_true` is known, the
+    error rates overall and in each group, and the differences of true positive rates. Groups in only one of the tables
+    are left out. Numbers are cut into the same groups in both.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def compare(
         if only := sorted(set.symmetric_difference(*(set(each[f"by {name}"]) for each in people))):
             not_compared.append(f"{name}: {few(only)}, in one of the tables only.")
     why = next(filter(None, map(why_no_error_rates, (case_a, case_b))), "")
-    # The people of two tables may err more often because labels are known of others: of the same people, of the same.
+    # In tables of different people, labels may be known for different kinds of people, which changes error rates.
     if not (why or is_paired) and (known_of := next(filter(None, map(known_by_decision, (case_a, case_b))), "")):
         why = f"{known_of[0].lower()}{known_of[1:]} in one of the tables"
     if why:
@@ -281,7 +281,7 @@ def compare(
 
 
 def are_opposite(first, second) -> bool:
-    """Return whether two favourable labels are different ones of one kind: a text may stand for a number."""
+    """Return whether two favourable labels of one kind differ; a string may stand for a number."""
     first, second = (_plain_label(1 if label is None else label) for label in (first, second))  # scores speak for 1
     return type(first) is type(second) and first != second
 
@@ -295,13 +295,14 @@ def _plain_label(label) -> float | str:
 
 
 def side_by_side(before: Case, after: Case, names: Sequence[str]) -> tuple[list[pd.DataFrame], bool]:
-    """Return the people of two cases, and whether they are the same; these stand in the same order.
+    """Return the people of two cases, and whether they are the same; if so, both are in the same order.
 
     Returns
     -------
     people : list of two DataFrames
         Columns ``decided``, ``true`` and ``wrong`` (favourable, by decision and by true label, and whether these
-        differ), ``known`` (whether the true label is, of the same people in both cases), and ``by NAME``, the group.
+        differ), ``known`` (whether the true label is known; for the same people, in both cases), and ``by NAME``, the
+        group.
     is_paired : bool
 
     Raises
@@ -331,7 +332,7 @@ def _people(case: Case, groups: Mapping[str, pd.Series]) -> pd.DataFrame:
 
 
 def _common_groups(before: Case, after: Case, name: str) -> list[pd.Series]:
-    """Return everybody's group in both cases; numbers that each table would cut otherwise are cut by both together."""
+    """Return each person's group in both cases; numbers that the tables would cut differently are cut jointly."""
     groups = [case.groups(name) for case in (before, after)]
     columns = [case.table[name] for case in (before, after)]
     if list(groups[0].cat.categories) == list(groups[1].cat.categories) or not all(map(is_number, columns)):
@@ -344,10 +345,10 @@ def _common_groups(before: Case, after: Case, name: str) -> list[pd.Series]:
 
 
 def _is_in_order(case: Case) -> bool:
-    """Return whether decisions stand in an order by all that is known, as where counts of few kinds were made rows.
+    """Return whether decisions are sorted by kind, as when counts of a few kinds of people were turned into rows.
 
-    If they do in two tables, rows that look the same may be other people, in whose order decisions would go together: a
-    group of the same size in both is enough then.
+    If they are in two tables, equal rows may be different people, who would seem to be decided alike because of
+    the order; a group of the same size in both is enough for that.
     """
     n = len(case.table)
     if case.model is not None or not case.table.index.equals(pd.RangeIndex(n)):
@@ -368,7 +369,7 @@ def are_same_people(first: pd.DataFrame, second: pd.DataFrame) -> bool:
 
 
 def _changed(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame | None:
-    """Return where two tables of the same row labels differ, by common column; None of others."""
+    """Return where two tables with the same row labels differ, by common column; None for other tables."""
     if len(first) != len(second) or not first.index.is_unique or not second.index.is_unique:
         return None
     place = second.index.get_indexer(first.index)
@@ -380,7 +381,7 @@ def _changed(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def _unlike(first: pd.Series, second: pd.Series) -> np.ndarray:
-    """Return where values differ; one missing value is like any other, and floats count with the fewer digits."""
+    """Return where values differ; missing values are equal, and floats are compared at the lower precision."""
     columns, kinds = (first, second), [getattr(each.dtype, "numpy_dtype", each.dtype) for each in (first, second)]
     if all(isinstance(kind, np.dtype) and kind.kind == "f" for kind in kinds):
         kind = min(kinds, key=lambda kind: kind.itemsize)
@@ -451,20 +452,21 @@ def gap(inside, outside, *, is_paired: bool, confidence_level: float = 0.95, wit
     """Return how the size of the gap between two groups changes from the first to the second model.
 
     With gaps a and b, ``|b| - |a| = sign(uv) min(|u|, |v|)`` for the difference ``u = b - a`` and the sum
-    ``v = a + b``. The gap has changed in size where both differ from 0, so the p-value is the larger of theirs. The
-    interval is the range of that expression over the intervals of u and of v, each at the level of the whole: it leaves
-    out 0 where both tests reject, and the change is within a margin where it is.
+    ``v = a + b``. The gap has changed in size if both differ from 0, so the p-value is the larger of theirs. The
+    interval is the range of that expression over the intervals of u and of v, each at the full level: it excludes 0
+    where both tests reject, and the change is within a margin where the interval is.
 
     Notes
     -----
-    For normal u and v the interval misses a change ``t > 0`` with a chance of at most alpha: it is below t where one of
-    the two intervals is, and above t where both are above t, or both below -t. If ``u = v = t`` this has the chance
-    alpha, whatever their correlation; if one of them is larger, the first part falls by at least what the second gains.
+    For normal u and v the interval misses a change ``t > 0`` with a probability of at most alpha: it is below t where
+    one of the two intervals is, and above t where both are above t, or both below -t. If ``u = v = t``, this
+    probability is alpha, whatever their correlation; if one is larger, the first part falls by at least what the second
+    gains.
 
     Parameters
     ----------
     inside, outside : pair of boolean arrays
-        Decisions of the first and of the second model on the members of the group, and of the other one.
+        Decisions of the first and of the second model on the members of the group, and on those of the other group.
     is_paired : bool
     confidence_level, within : float
 
@@ -482,10 +484,10 @@ def gap(inside, outside, *, is_paired: bool, confidence_level: float = 0.95, wit
 
 
 def gap_bounds(inside, outside, confidence_level: float, *, is_paired: bool) -> tuple[float, float]:
-    """Return bounds of the change in size of a gap; parameters as of `gap`."""
+    """Return bounds of the change in size of a gap; parameters as in `gap`."""
 
     def of_two(*, is_sum: bool):
-        # The sum of two rates is the difference of one and the other's complement, plus 1, which both groups have.
+        # The sum of two rates is the first minus the second's complement, plus 1, which cancels between groups.
         own, others = (
             partial(change_bounds, first ^ is_sum, second, is_paired=is_paired) for first, second in (inside, outside)
         )
@@ -506,7 +508,7 @@ def change_bounds(first: np.ndarray, second: np.ndarray, confidence_level, *, is
     Parameters
     ----------
     first, second : boolean arrays
-        For pairs, of equal length: the change is the share of those who gain less that of those who lose.
+        For pairs, of equal length: the change is the share who gain minus the share who lose.
     confidence_level : float, or array of shape (n_levels, 1)
     is_paired : bool
     """
@@ -519,9 +521,9 @@ def change_bounds(first: np.ndarray, second: np.ndarray, confidence_level, *, is
 
 
 def _bounds_apart(inside: Callable, outside: Callable, confidence_level: float) -> tuple[float, float]:
-    """Return bounds of a change less another one, of other people, from functions that bound each at some levels.
+    """Return bounds of the difference of two changes in different people, given a function that bounds each one.
 
-    Both are as far from the truth as the widest way to share out the level allows: see `fairlab.statistics`.
+    They are the widest ones over several ways to divide the level between the changes: see `fairlab.statistics`.
     """
     angles = np.linspace(0, np.pi / 2, N_SHARES)[:, None]
     quantile = -ndtri((1 - confidence_level) / 2)

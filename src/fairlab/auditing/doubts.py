@@ -13,24 +13,24 @@ from fairlab.cases.queries import row_keys
 from fairlab.checks import is_number
 from fairlab.statistics import difference_bounds
 
-BY_CHANCE = 0.001  # probability of what is said, if nothing were wrong
-LEAST_KNOWN = 30  # people of each kind, below which nothing is said of their rates
-LEAST_LABELS = 100  # of which all may be right by chance
+BY_CHANCE = 0.001  # probability of a warning if nothing is wrong
+LEAST_KNOWN = 30  # people of each kind needed to say something about their rates
+LEAST_LABELS = 100  # labels; if there are fewer, all may be right by chance
 SLIGHT = 0.05  # difference of rates
 MOST_CODES = 30  # different whole numbers of a column that may be codes
-# Names of groups as of people whose group nobody knows.
+# Names of groups that suggest an unknown group.
 UNKNOWN = {
     *("", "?", "-", "n/a", "na", "<na>", "nan", "none", "null", "missing", "(missing)", "unknown", "unspecified"),
     *("not known", "not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a."),
 }
-MANY_COPIES = 0.02  # share of rows, below which nothing is said of copies
-NEARLY = 0.02  # as many pairs of people who differ in group or outcome alone, of those alike, are no chance
-HEAVIER, LEAST_HEAVY = 2, 7  # weights by decision, and people of the heavier one, of which simulations say enough
-LEAST_KINDS = 10  # of rows: fewer than these are copies of each other by chance
+MANY_COPIES = 0.02  # share of copied rows, below which there is no warning
+NEARLY = 0.02  # pairs of rows that differ only in group or outcome, relative to equal pairs; with fewer, rows are copies
+HEAVIER, LEAST_HEAVY = 2, 7  # ratio of weights by decision; people with the heavier one, enough in simulations
+LEAST_KINDS = 10  # kinds of rows; with fewer, rows are equal by chance
 
 
 def doubts(case: Case, within: float) -> list[str]:
-    """Return what is doubtful about true labels, rows and groups of a case, and about what is to be ruled out."""
+    """Return doubts about true labels, rows and groups of a case, and about the difference that is to be ruled out."""
     groups = {
         name: case.groups(name).cat.categories.drop(missing_groups(case, [name])) for name in case.sensitive_features
     }
@@ -71,7 +71,7 @@ def _of_labels(case: Case) -> list[str]:
 
 
 def known_by_decision(case: Case) -> str:
-    """Return of how many people with either decision the true labels are known, if these shares differ, or ""."""
+    """Return a sentence on the shares of people with known true labels, by decision, if they differ; else ""."""
     if case.y_true is None:
         return ""
     decided, known = case.decide(), case.labelled
@@ -88,7 +88,7 @@ def _shares(hits: np.ndarray, inside: np.ndarray) -> list[float]:
 
 
 def _bounds(hits: np.ndarray, inside: np.ndarray) -> tuple[float, float]:
-    """Return bounds of how much more often something is so of some people than of all others; -1 and 1 of few."""
+    """Return bounds of the difference of a rate between some people and all others; -1 and 1 if they are few."""
     totals = np.array([inside.sum(), (~inside).sum()])
     if totals.min() < LEAST_KNOWN:
         return -1.0, 1.0
@@ -98,10 +98,10 @@ def _bounds(hits: np.ndarray, inside: np.ndarray) -> tuple[float, float]:
 
 
 def copied_rows(case: Case) -> list[str]:
-    """Return a sentence if rows are there several times: as many tests as there are copies would be too sure.
+    """Return a sentence if rows seem to be copies, which would make tests and intervals too confident.
 
-    Either all of them are, or many are, and whoever is alike in all other columns is so in sensitive features,
-    decisions and true labels, too, which people who are alike by chance would not be.
+    Either all rows occur several times, or many do, and rows that are equal in all other columns are also equal in
+    sensitive features, decisions and true labels, unlike people who are alike by chance.
     """
     if case.person is not None:
         return []
@@ -128,7 +128,7 @@ def copied_rows(case: Case) -> list[str]:
 
 
 def _of_weights(case: Case, groups: dict[str, pd.Index]) -> list[str]:
-    """Return a sentence if those with one decision weigh more, and a group is so small that it may lack them."""
+    """Return a sentence if people with one decision weigh more, and a group is so small that it may lack them."""
     if case.weights is None or case.task == "numbers":
         return []
     decided, weights = case.decide(), case.weights
@@ -148,12 +148,12 @@ def _of_weights(case: Case, groups: dict[str, pd.Index]) -> list[str]:
 
 
 def _pairs(times: np.ndarray) -> float:
-    """Return how many pairs are alike, of rows that are there so many times."""
+    """Return the number of pairs of equal rows, given how often each row occurs."""
     return float((times * (times - 1.0)).sum() / 2)
 
 
 def _of_codes(case: Case) -> list[str]:
-    """Return a sentence on each sensitive feature whose numbers may be codes, and make groups by their size."""
+    """Return a sentence on each sensitive feature that is grouped by size although its numbers may be codes."""
     said = []
     for name in case.sensitive_features:
         column = case.table[name]
@@ -172,7 +172,7 @@ def _of_codes(case: Case) -> list[str]:
 
 
 def unknown_groups(name: str, groups: Iterable[str]) -> list[str]:
-    """Return a sentence if groups of a sensitive feature are named as if nobody knew whose they are."""
+    """Return a sentence if names of groups of a sensitive feature suggest that these groups are unknown."""
     found = [group for group in groups if group.strip().casefold() in UNKNOWN]
     if not found:
         return []
@@ -183,7 +183,7 @@ def unknown_groups(name: str, groups: Iterable[str]) -> list[str]:
 
 
 def _of_rare_decisions(case: Case, within: float) -> list[str]:
-    """Return a sentence if so few are selected, or all but so few, that large differences are ruled out by that."""
+    """Return a sentence if one decision is so rare that this alone rules out large differences."""
     if case.task == "numbers":
         return []
     share = case.decide().mean()

@@ -1,4 +1,4 @@
-"""How much of the evidence, which is rows about real people, a page or a file shows."""
+"""The part of the evidence, rows about real people, that a page or a file shows."""
 
 import numpy as np
 import pandas as pd
@@ -9,11 +9,11 @@ from fairlab.checks import is_number
 
 ROW_FORMATS = ("none", "binned", "all")
 ROWS_SHOWN = 6  # of each finding, but for "all"
-# Columns that methods add and that tell nothing of a person: the number of a match, a part in it, the decision.
+# Columns that methods add and that reveal nothing about a person: number of a match, role in it, the decision.
 HARMLESS = ("match", "role", "favourable", "error", "its label")
 MAX_CATEGORIES = 5  # numbers with at most so many values are shown as categories
 RARE_SHARE, RARE_PEOPLE = 0.02, 10  # a category below either is merged with the other rare ones
-LEAST_ALIKE = 5  # people of the table who are like a row that is shown, in all columns that are shown
+LEAST_ALIKE = 5  # people of the table who must equal a shown row in all shown columns
 RARE, MISSING = "(rare)", "(missing)"
 
 
@@ -24,10 +24,10 @@ def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame
     ----------
     finding : Finding
     table : DataFrame
-        The people of the case: ranges and rarity are those among them, not those among the few rows of the evidence.
+        The people of the case, among whom ranges and rarity are determined, not among the few rows of the evidence.
     rows : {"none", "binned", "all"}
-        Nothing; some rows without labels and exact values, in columns in which each is like five people or more; or
-        everything, the labels as a column of their own.
+        Nothing; some rows without labels and exact values, in columns in which each row equals at least five people; or
+        everything, with the labels as a column.
 
     Notes
     -----
@@ -50,7 +50,7 @@ def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame
 
 
 def _anonymous(shown: pd.DataFrame, finding: Finding, table: pd.DataFrame) -> pd.DataFrame | None:
-    """Return binned rows with as many columns as leave each like `LEAST_ALIKE` people of the table, or None.
+    """Return binned rows with those columns in which each row equals `LEAST_ALIKE` people of the table, or None.
 
     Sensitive features come first, then the columns in their order; those that would make a row rarer are left out.
     """
@@ -68,7 +68,7 @@ def _anonymous(shown: pd.DataFrame, finding: Finding, table: pd.DataFrame) -> pd
 
 
 def _shown(column, origin, table, evidence) -> pd.Series:
-    """Return a column as it may be shown; of values of a column of the table, `origin`, as that one is."""
+    """Return a column as it may be shown; values of `origin`, a column of the table, are binned like that column."""
     if origin is not None:
         return binned(column, table[origin])
     if column.name in [free_name(name, table) for name in HARMLESS]:
@@ -79,7 +79,7 @@ def _shown(column, origin, table, evidence) -> pd.Series:
 
 
 def binned(column: pd.Series, everyone: pd.Series) -> pd.Series:
-    """Return a column in words that fit many people: ranges of numbers, categories that are not rare.
+    """Return a column with text that fits many people: ranges of numbers, categories that are not rare.
 
     Parameters
     ----------

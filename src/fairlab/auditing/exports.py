@@ -15,18 +15,18 @@ from fairlab.cases.schema import is_missing
 
 XML = '<?xml version="1.0" encoding="UTF-8"?>'  # ElementTree would name the encoding of the machine
 SURROGATES = "\ud800-\udfff"  # halves of characters, which UTF-8 cannot write
-CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f"  # which XML cannot, but for tabs and ends of lines
+CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f"  # nor can XML write these, except tabs and line ends
 NONCHARACTERS = "\ufdd0-\ufdef" + "".join(f"{chr(0x10000 * k + 0xFFFE)}{chr(0x10000 * k + 0xFFFF)}" for k in range(17))
 MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")  # of Markdown; an underscore inside a word is none
 
 
 def legal(text: str) -> str:
-    """Return a page, XML or Markdown with U+FFFD for all that is no character in each of them."""
+    """Return a page, XML or Markdown with U+FFFD in place of characters that any of them forbids."""
     return re.sub(f"[{CONTROLS}{SURROGATES}{NONCHARACTERS}]", "\ufffd", text)
 
 
 def as_json(content) -> str:
-    """Return content as JSON, which keeps every text as it is: half of a character as its number."""
+    """Return content as JSON that keeps every string: a lone surrogate is written as its number."""
     text = json.dumps(_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return re.sub(f"[{SURROGATES}]", lambda half: f"\\u{ord(half[0]):04x}", text)
 
@@ -45,9 +45,9 @@ def _values(value):
 
 
 def junit(report) -> str:
-    """Return JUnit XML: a test case for each test that decides the verdict, with its answer; what is found fails.
+    """Return JUnit XML: a test case for each test that decides the verdict, with its answer; findings fail.
 
-    What was not assessed is a skipped test case; in a report without any test, an error.
+    What was not assessed is a skipped test case, or an error in a report without any test.
     """
     n_missed = len(report.not_assessed)
     counts = {"failures": len(report.significant), "errors": 0 if report.n_tests else n_missed}

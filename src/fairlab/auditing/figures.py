@@ -19,7 +19,7 @@ def forest(report) -> "Figure":
     """Return a forest plot of a report: methods as they ran, each on a scale of its own, significant findings first.
 
     Filled marks are significant after correction, hollow ones are not. At most twelve findings of a method are shown;
-    its panel says how many are left out. A dotted line is the limit from which on a ratio counts.
+    its panel says how many are left out. A dotted line marks the limit above which a ratio counts.
     """
     from matplotlib.lines import Line2D
 
@@ -51,7 +51,7 @@ def changes(rows: pd.DataFrame) -> "Figure":
     Parameters
     ----------
     rows : DataFrame
-        As of `ModelComparison.to_frame`.
+        As returned by `ModelComparison.to_frame`.
     """
     from matplotlib.lines import Line2D
 

@@ -24,13 +24,13 @@ COLUMNS_SHOWN = ["people", "share", "selected", "selection rate", "impact ratio"
 
 @dataclass(frozen=True)
 class FilesReport:
-    """What the decisions in files say.
+    """Result of an audit of decisions in files.
 
     Attributes
     ----------
     n_rows : int
     rates : dict of str to DataFrame
-        Of each sensitive feature the selection rates and impact ratios of all rows, see `fairlab.impact_table`.
+        By sensitive feature, the selection rates and impact ratios of all rows, see `fairlab.impact_table`.
     report : AssociationReport
         Subgroups that FairTest found in one half of the rows and tested on the other.
     left_out : dict of str to str
@@ -82,7 +82,7 @@ def audit_files(
     files : path, or list of path
         As for `fairlab.cases.tables.encode`, or a folder that it made.
     codes : path or None
-        Folder where they are encoded once; None for one that is removed at the end.
+        Folder for the encoded files; None for a temporary one.
     decisions : str
         Column with two different values.
     sensitive_features : str or list of str
@@ -97,7 +97,7 @@ def audit_files(
     Raises
     ------
     FilesError, ValueError
-        If files cannot be encoded, or columns are not there or unfit.
+        If files cannot be encoded, or columns are missing or unfit.
     OSError
         If codes cannot be written.
     """
@@ -117,10 +117,10 @@ def audit_files(
             key=table.key,
             confidence_level=confidence_level,
             random_state=random_state,
-            # Numbers as text, as "01", are names, as in a table in memory.
+            # Numbers written as strings, such as "01", are categories, as in a table in memory.
             categories=[name for name in table.names if name == decisions or not table.is_number(name)],
         )
-        leaf = max(min(LEAST_LEAF, source.n_train), 1)  # of fewer rows there is only everyone
+        leaf = max(min(LEAST_LEAF, source.n_train), 1)  # with fewer rows, everyone is the only subgroup
         investigation = Investigation(sensitive_features, decisions, context=features, min_leaf_size=leaf).fit(source)
         labels = table.columns[decisions].categories
         if None in (table.values(decisions) or ()):

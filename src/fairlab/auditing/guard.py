@@ -41,16 +41,16 @@ MEASURES = {
     "correlation": "FairTest",
 }
 ERRORS, CALIBRATION = "error_rate_difference", "calibration_difference"
-# Rates of everyone that are compared where a rule asks for them: audits look at errors in subgroups, and at calibration
-# where there is no model.
+# Rates of everyone that are tested only if a rule requests them: audits test errors in subgroups, and calibration where
+# there is no model.
 ASKED_FOR = (ERRORS, CALIBRATION)
 OF_TRUTH = ("true_positive_rate_difference", "false_positive_rate_difference", ERRORS)
 OF_LABELS = (*OF_TRUTH, CALIBRATION)
 OF_GROUPS = ("selection_rate_difference", *OF_LABELS)
 OF_NUMBERS = ("correlation", "mean_difference")
-DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 of a feature that the model does not get
+DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 for a feature that the model does not get
 PATTERN = re.compile(r"\s*(\w+)\s*([<>])\s*([0-9.eE+-]+)\s*")
-# Of a finding in a baseline, what is read of it.
+# What is read of each finding in a baseline.
 OF_BASELINE: dict[str, Any] = dict.fromkeys(("measure", "sensitive_features", "population", "effect", "where"), str)
 OF_BASELINE |= dict.fromkeys(("estimate", "low", "high", "p_value"), float | int | None)
 OF_BASELINE |= {"significant": bool, "groups": list}
@@ -86,7 +86,7 @@ class Rule:
         Raises
         ------
         ValueError
-            If it is none, or its measure is unknown.
+            If the text is not a rule, or its measure is unknown.
         """
         found = PATTERN.fullmatch(text) if isinstance(text, str) else None
         if not found:
@@ -114,7 +114,7 @@ class Rule:
 
         Tests are against the limit, corrected together: Holm's method over findings, and for impact ratios Bonferroni's
         over all pairs of groups, since any may be the one that is selected most often. So each rule by itself fails
-        wrongly with a probability of at most ``1 - confidence_level``; of several rules these add up.
+        wrongly with a probability of at most ``1 - confidence_level``; with several rules, these probabilities add up.
         """
         if self.measure == RATIO:
             return self._ratios(report)
@@ -129,7 +129,7 @@ class Rule:
         return [(Subject(self.measure, name), f"{self}, by {name}: {why}") for name, why in missed.items()]
 
     def _ratios(self, report) -> list[tuple["Subject", str]]:
-        # Small groups, too: no ratio is formed to them, but theirs has its interval.
+        # Small groups, too: they are never the reference of a ratio, but their own ratio has an interval.
         compared = {
             features: table.index[table["impact ratio"].notna()]
             for features, table in report.groups.items()
@@ -161,7 +161,7 @@ def _subject(finding: Finding) -> Subject:
 
 
 def _tested(report: Report, measure: str, *, any_size: bool = True) -> list[Finding]:
-    """Return the findings of a measure that have a test and decide the verdict, and of what only rules ask for."""
+    """Return the findings of a measure that have a test and decide the verdict, and those that only rules request."""
     if measure in OF_TRUTH and why_no_error_rates(report.case):  # FairTest's subgroups are of these people alone
         return []
     found = list(report.tested.loc[report.tested["measure"].eq(measure), "finding"])
@@ -171,13 +171,13 @@ def _tested(report: Report, measure: str, *, any_size: bool = True) -> list[Find
 
 
 def _asked_for(report: Report, measure: str, *, any_size: bool = True) -> MethodResult | None:
-    """Return the tests a rule asks group rates for, beside the report's own of large groups; None if of none."""
+    """Return the tests of group rates that only a rule requests, besides the report's own; None if there are none."""
     case, did_run = report.case, "group rates" in [result.method for result in report.results]
     is_asked = measure in OF_GROUPS if did_run and any_size else measure in ASKED_FOR
     if not is_asked or case.task == "numbers" or (measure in OF_LABELS and case.y_true is None):
         return None
     options: dict = {"rates": [measure.removesuffix("_difference").replace("_", " ")]}
-    options |= {"fewest": 1} if any_size and measure != CALIBRATION else {}  # whose bounds are not those of few people
+    options |= {"fewest": 1} if any_size and measure != CALIBRATION else {}  # its bounds do not hold for few people
     return run("rates", case, confidence_level=report.confidence_level, **options)
 
 
@@ -204,7 +204,7 @@ def _compared_by(report: Report, measure: str) -> set[str]:
     """Return the sensitive features, alone and together, by which a measure was compared."""
     if measure == RATIO:
         return {features for features, table in report.groups.items() if len(comparable(table)) > 1}
-    tested = _tested(report, measure, any_size=False)  # small groups can fail, and do not pass
+    tested = _tested(report, measure, any_size=False)  # small groups can fail a rule, but cannot pass it
     return {listed(each.sensitive_features) for each in tested} | set(report.case.unseen if measure in DIRECT else ())
 
 
@@ -226,14 +226,14 @@ def _why_untested(report: Report, measure: str, method: str) -> str:
 
 
 def _left_out_by(reason: Any) -> str:
-    """Return the sensitive feature of which groups are left out; "" if none are, or by several, of which many are."""
+    """Return the sensitive feature whose groups are left out; "" if none are, or if a reason is about several."""
     names: Sequence[str] = getattr(reason, "sensitive_features", ())
     return names[0] if getattr(reason, "left_out", ()) and len(names) == 1 else ""
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """A finding that does not fail an audit until a day.
+    """A finding that does not fail an audit until it expires.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class Accepted:
 
     @classmethod
     def of(cls, content: Mapping) -> "Accepted":
-        """Return what an entry of a configuration says.
+        """Return the acceptance that an entry of a configuration describes.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class Accepted:
         return cls(**dict(content) | {"expires": expires})
 
     def check(self, names: Sequence[str]) -> None:
-        """Raise a ValueError if it is about what no finding by these sensitive features can be about."""
+        """Raise a ValueError if no finding by these sensitive features can match it."""
         given = self.sensitive_features
         named = [name for name in names if name in given]
         sets = (some for size in range(1, len(named) + 1) for some in combinations(named, size))
@@ -288,7 +288,7 @@ class Accepted:
             )
 
     def is_about(self, subject: Subject) -> bool:
-        """Return whether it is about something that fails, or could not be judged."""
+        """Return whether it covers a subject, which fails or could not be judged."""
         return (self.measure, self.sensitive_features) == subject[:2] and self.where in ("", subject.where)
 
     def __str__(self) -> str:
@@ -304,11 +304,11 @@ class Judgement:
     failing : list of str
         What is beyond a limit, new or worse; without any rule and baseline the significant findings.
     not_judged : list of str
-        Rules and parts of the baseline that nothing was tested of, with the reasons.
+        Rules and parts of the baseline that were not tested, with the reasons.
     accepted : list of str
-        What would be among these two, and was accepted.
+        What would be among these two, but was accepted.
     unused : list of str
-        Acceptances that are about nothing here.
+        Acceptances that match nothing here.
     """
 
     failing: list[str]
@@ -328,19 +328,19 @@ def judge(
 ) -> Judgement:
     """Return whether an audit passes.
 
-    Without rules and baseline it fails by every significant finding that decides the verdict. With rules it fails by
-    what is shown to be beyond a limit. With a baseline, a report of an earlier audit as JSON, it fails by significant
-    findings that were not significant then, or in the other direction (new), or whose interval lies beyond that of then
-    (worse). A rule is not judged by a sensitive feature that its measure was not tested by, a baseline by one that was
-    tested then and is not any more; a flip rate of a feature that the model does not get is 0 without a test.
-    If large differences are required to be ruled out, it fails by each comparison in which one is found or undecided,
-    too, and a sensitive feature that was not assessed is not judged.
+    Without rules and baseline, each significant finding that decides the verdict makes it fail. With rules, so does
+    what is shown to be beyond a limit. With a baseline, a report of an earlier audit as JSON, so does each significant
+    finding that was not significant then, or in the other direction (new), or whose interval lies beyond the earlier
+    one (worse). A rule is not judged by a sensitive feature for which its measure was not tested, a baseline not by one
+    that was tested then but not now; a flip rate of a feature that the model does not get is 0 without a test. With
+    `require_within`, each comparison in which a large difference is found or undecided makes the audit fail, too, and a
+    sensitive feature that was not assessed is not judged.
 
     Raises
     ------
     ValueError
-        If the baseline is no report, or one on another outcome or with the other label favourable; or if an acceptance
-        names what is no sensitive feature.
+        If the baseline is not a report, or one on another outcome or with the other label favourable; or if an
+        acceptance names something other than sensitive features.
     """
     for each in accepted:
         each.check(report.case.sensitive_features)
@@ -380,13 +380,13 @@ def judge(
 
 
 def failures(report: Report, **options: Any) -> tuple[list[str], list[str]]:
-    """Return why an audit does not pass, by what fails or could not be judged, and what was accepted; see `judge`."""
+    """Return what fails or could not be judged, and what was accepted; see `judge`."""
     judged = judge(report, **options)
     return [*judged.failing, *(f"not judged: {said}" for said in judged.not_judged)], judged.accepted
 
 
 class Baseline(NamedTuple):
-    """What is read of an earlier report.
+    """The parts of an earlier report that are used.
 
     Attributes
     ----------
@@ -412,7 +412,7 @@ class Baseline(NamedTuple):
 
 
 def read_baseline(baseline: str | Path) -> Baseline:
-    """Return what an earlier report says; ValueError if it is none."""
+    """Return the parts of an earlier report that are used; raises a ValueError if it is not a report."""
     try:
         content = json.loads(Path(baseline).read_text(encoding="utf-8-sig"))
         rows, names, outcome = content["findings"], content["sensitive_features"], content["outcome"]
@@ -433,7 +433,7 @@ def _are_two(first, second) -> bool:
 
 
 def _check_kind(value, kind) -> None:
-    """Raise a TypeError if a value is none of a kind; of numbers, a ValueError if it is not finite."""
+    """Raise a TypeError if a value has another type, and a ValueError if a number is not finite."""
     if not isinstance(value, kind) or (isinstance(value, bool) and kind not in (bool, LABELS)):
         raise TypeError(f"found {value!r:.50}")
     if isinstance(value, float) and not isfinite(value):
@@ -441,10 +441,10 @@ def _check_kind(value, kind) -> None:
 
 
 def _sides(row: Mapping) -> list[tuple[tuple, Mapping]]:
-    """Return what a finding is about and its direction, with its numbers; as a baseline also the other way round.
+    """Return the subject and direction of a finding, with its numbers; for a baseline also in the opposite direction.
 
-    Whom a group is compared with goes by which others there are: a difference is one of either group, be it from the
-    other or from everyone else. Subgroups are found anew, so that one stands for any.
+    A difference has an entry for either group, since the reference (the other group, or everyone else) depends on which
+    groups there are. All subgroups have the same entry, since each audit finds new ones.
     """
     about, sign = (row["measure"], row["sensitive_features"], row["population"]), (row["estimate"] or 0) < 0
     if not _is_whole(row):
@@ -512,7 +512,7 @@ def _not_again(report, before: Baseline) -> list[tuple[Subject, str]]:
 
 
 def _names_of_groups(case: Case, name: str) -> set[str]:
-    """Return the groups of a sensitive feature; none of numbers, which each table cuts in its own way."""
+    """Return the groups of a sensitive feature; none for numbers, which each table cuts in its own way."""
     if Feature.groups(name, case.table[name]).edges is not None:
         return set()
     return set(case.groups(name).dropna().astype(str))

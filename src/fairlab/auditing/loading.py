@@ -80,7 +80,7 @@ def load_model(name: str, *, trust_pickle: bool = False):
 
 @contextmanager
 def _opening(what, *, but=()):
-    """Say in one line why a model cannot be opened, whatever error that is; what is opened may end the process, too."""
+    """Turn any error in opening a model, and any attempt to end the process, into an error of one line."""
     try:
         yield
     except but:
@@ -133,7 +133,7 @@ def command_model(command: str, *, in_batches: bool = False, timeout: float | No
     Raises
     ------
     ValueError
-        If the command cannot be taken apart.
+        If the command cannot be parsed.
     """
     try:
         parts = shlex.split(command)
@@ -149,10 +149,10 @@ def command_model(command: str, *, in_batches: bool = False, timeout: float | No
 def read_table(path: str | Path, dtype: Mapping[str, str] | None = None, *, texts: Iterable[str] = ()) -> pd.DataFrame:
     """Return a table from a CSV file (``.csv``, ``.tsv``, also packed), a Parquet or a Feather file.
 
-    In a CSV file, an empty field is missing. A column has numbers, or booleans, if all of its other fields are some; in
-    it, texts such as ``NA`` and ``null`` are missing as well, with a warning. Any other column is text, as it stands in
-    the file. Whole numbers of which one begins with a zero, as zip codes do, or has too many digits to be held exactly
-    are text as well, with a warning.
+    In a CSV file, an empty field is missing. A column holds numbers, or booleans, if all of its other fields do; then
+    strings such as ``NA`` and ``null`` are missing as well, with a warning. Any other column is text, as written in the
+    file. Whole numbers are text as well, with a warning, if one begins with a zero, as zip codes do, or has too many
+    digits to be held exactly.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _open_xz(path, mode, **options):
 
 
 def _from_arrow(path: Path, ending: str) -> pd.DataFrame:
-    """Return the table of a Parquet or Feather file; large integers beside missing ones stay what they are."""
+    """Return the table of a Parquet or Feather file; large integers stay exact in columns with missing values."""
     import narwhals
 
     table = required("pyarrow.feather" if ending == ".feather" else "pyarrow.parquet").read_table(path)
@@ -233,7 +233,7 @@ BINARY = (".parquet", ".pq", ".feather")
 
 
 def _texts(stream, separator: str) -> pd.DataFrame:
-    """Return a CSV as columns of text; pandas alone would take a row that is too long, or too short, without a word."""
+    """Return a CSV as columns of text; pandas alone would silently accept a row that is too long or too short."""
     rows = csv.reader(stream, delimiter=separator, strict=True)
     header = next(filter(None, rows), [])
     if not header:
@@ -253,7 +253,7 @@ def _texts(stream, separator: str) -> pd.DataFrame:
 
 
 def _inferred(column: pd.Series) -> pd.Series:
-    """Return a column of text as numbers or booleans if all fields are some; warn of what changes the data."""
+    """Return a column of text as numbers or booleans if all fields are; warn of what changes the data."""
     name, (codes, values, known) = column.name, _known(column)
     markers = ", ".join(text.strip() or repr(text) for text in values.drop(known.index))
     if values.empty:
@@ -273,16 +273,16 @@ def _inferred(column: pd.Series) -> pd.Series:
 
 
 def _known(column: pd.Series) -> tuple[np.ndarray, pd.Series, pd.Series]:
-    """Return the place of each row's text among the distinct ones (-1: missing), these, and those that mark nothing."""
+    """Return the codes of each row's string (-1: missing), the distinct strings, and those that are not missing."""
     codes, values = pd.factorize(column)
     values = pd.Series(values, dtype=column.dtype)
     return codes, values, values[~values.astype("str").str.strip().isin(("", *MISSING))]
 
 
 def _numbers(texts: pd.Series) -> pd.Series | None:
-    """Return texts as whole numbers if all are some, else as floats; None if one is no number."""
+    """Return strings as whole numbers if all of them are, else as floats; None if one is not a number."""
     joined = "".join(texts.to_numpy(dtype=object))
-    if not joined.isascii() or "_" in joined:  # which Python takes, too
+    if not joined.isascii() or "_" in joined:  # which Python accepts, too
         return None
     for kind in ("int64", "uint64", "float64"):
         with suppress(ValueError, OverflowError):
@@ -292,7 +292,7 @@ def _numbers(texts: pd.Series) -> pd.Series | None:
 
 
 def _no_number(texts: pd.Series, numbers: pd.Series, *, has_missing: bool) -> str:
-    """Return why texts are no numbers although they look like some, "" if they are."""
+    """Return why strings that look like numbers are not read as numbers, "" if they are."""
     if (lost := np.isinf(numbers) & texts.str.contains("[0-9]")).any():
         return f"{texts[lost].iloc[0].strip()} is too large"
     if not (numbers % 1 == 0).all():
@@ -343,7 +343,7 @@ def _typed(column: pd.Series, target) -> pd.Series:
         if pd.api.types.is_float_dtype(target):
             kept = after.astype(float)
             changed = np.isfinite(before.astype(float)) & ~np.isfinite(kept)
-            if not pd.api.types.is_bool_dtype(before):  # decimals are rounded, but whole numbers are ids as well
+            if not pd.api.types.is_bool_dtype(before):  # decimals may be rounded, but whole numbers may be identifiers
                 with np.errstate(invalid="ignore"):
                     changed |= (before % 1 == 0) & (kept.astype(before.dtype) != before)
         else:
@@ -358,6 +358,6 @@ def _warn(text: str) -> None:
 
 
 def label(text: str, column: pd.Series | None):
-    """Return a label as it stands in a column, or else among those of a model, by what it looks like in print."""
+    """Return the label of a column that prints as a text; without a column, a `PrintedLabel`."""
     given = PrintedLabel(text)
     return given if column is None else given.among(set(column.dropna().unique().tolist()))

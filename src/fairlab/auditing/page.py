@@ -54,7 +54,7 @@ def fragment(report, rows: str) -> str:
         _first(report),
         _list(report.warnings),
         *(_fact(report, place, rows) for place in range(len(report.facts))),
-        "<h2>The rest of the audit</h2>" * bool(report.facts),  # which is not about the last finding alone
+        "<h2>The rest of the audit</h2>" * bool(report.facts),  # the rest is not about the last finding alone
         _comparisons(report),
         _folded("Rates by group, with intervals", _groups(report)),
         _folded("Effects and their intervals", drawing),
@@ -127,7 +127,7 @@ def comparison(compared) -> str:
 
 def _groups(report) -> str:
     """Return the tables of rates and impact ratios by group, of each sensitive feature and of each two."""
-    parts, are_biased = [], bool(report.groups) and bool(why_no_error_rates(report.case))  # the same in every group
+    parts, are_biased = [], bool(report.groups) and bool(why_no_error_rates(report.case))  # equal in every group
     for features, table in report.groups.items():
         shown = pd.DataFrame(
             {free_name(features, table): table.index, "people": table["people"].map("{:,}".format).array}
@@ -164,9 +164,9 @@ def _shares(table, name, low=None, high=None) -> list[str]:
 
 
 def _fact(report, place: int, rows: str) -> str:
-    """Return what was found by some sensitive features: who loses and gains, all comparisons, rows that show it.
+    """Return the findings by some sensitive features: who loses and gains, all comparisons, and example rows.
 
-    What the first screen says of it is not said again.
+    Sentences on the first screen are not repeated.
     """
     fact = report.facts[place]
     by_group = [finding.by_group for finding in fact if finding.by_group is not None]
@@ -248,7 +248,7 @@ def _list(sentences) -> str:
 
 
 def _table(frame: pd.DataFrame, row_class=None, kind: str = "") -> str:
-    """Return a table, everything in it escaped, without columns of `COUNTS` in which there is nothing.
+    """Return a table as HTML, with everything escaped, without columns of `COUNTS` that are empty.
 
     On a phone a comparison stands above its numbers (`kind` "comparisons"), and texts break anywhere ("rows").
     """

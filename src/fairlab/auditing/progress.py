@@ -1,4 +1,4 @@
-"""A bar with queries and findings so far, where somebody is there to see it."""
+"""A progress bar with queries and findings so far, in a terminal or a notebook."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ def query_bar(queries: Queries, budget: int, *, done: int, show: bool) -> Iterat
     Yields
     ------
     callable
-        Takes what is done now, and how much was found so far.
+        Takes the name of the running method and the number of findings so far.
     """
     if not show or find_spec("tqdm") is None:  # a browser has none
         yield lambda title, n_findings: None

@@ -1,4 +1,4 @@
-"""The report of an audit: all findings together, corrected for how many there are."""
+"""The report of an audit: all findings together, corrected for multiple testing."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ from fairlab.statistics import holm
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_LIKE = 100_000  # people of a table of decisions that rows are held against
+MOST_LIKE = 100_000  # people with whom shown rows are compared, for a table of decisions
 MARGIN = 0.005  # half a percentage point: what a finding must exceed
 WITHIN_MARGIN = 0.05  # five percentage points: what an effect must be shown to be less than to count as small
 POPULATIONS = ("people", "generated inputs")
@@ -35,7 +35,7 @@ DIFFERENCE, ALL_SMALL, NOT_ASSESSED = "difference found", "large differences rul
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(Result):
-    """What an audit found, how sure that is, and what it did not look at.
+    """What an audit found, with what uncertainty, and what it did not assess.
 
     Findings about people of the table with a p-value form one family, over all methods and sensitive features, whose
     p-values are corrected by Holm's method: if no effect were larger than what its test is against (`limit`), the
@@ -59,8 +59,8 @@ class Report(Result):
     confidence_level : float
     random_state : int
     n_queries : int
-        Rows that the model was queried with, when the case was made and by the audit; an answer that is cached since an
-        earlier audit counts, as of a fresh case.
+        Rows that the model was queried with, when the case was made and by the audit; answers that an earlier audit
+        cached count, as for a new case.
     seconds : float
     n_repeated : int
         Rows among these that were queried a second time, for the determinism check.
@@ -69,7 +69,7 @@ class Report(Result):
     margin : float
         Differences of rates, flip rates and correlations up to it are no finding; a loss ratio has a limit of its own.
     within : float
-        Those shown to be less are small; of a loss ratio that is its limit, too.
+        Effects shown to be less are small; a loss ratio has its own limit here, too.
     verdict_on : {"people", "all"}
         Which findings decide the verdict.
     model_name, model_version : str
@@ -119,9 +119,9 @@ class Report(Result):
         """All findings with what is tested: people before generated inputs, the significant ones first.
 
         One row for each finding: what `to_frame` returns, ``decides`` (whether its test decides the verdict), ``who``
-        (the sensitive features in words) and the ``finding`` itself. Those without a test are last. Then they go by
-        kind (rates of groups and of intersections, decisions that flip, losses and correlations, subgroups) and by size
-        of the effect; that of an intersection is what its interval proves.
+        (the sensitive features in words) and the ``finding`` itself. Findings without a test are last. The others are
+        sorted by kind (rates of groups and of intersections, decisions that flip, losses and correlations, subgroups)
+        and by size of the effect; for an intersection, by the size that its interval proves.
         """
         found = [finding for result in self.results for finding in result.findings]
         names = ["sensitive_features", "who", "where", "effect", "estimate", "low", "high", "population", "method", "n"]
@@ -143,8 +143,8 @@ class Report(Result):
         frame["significant"] = frame["answer"] == FOUND
         frame["decides"] = tested & (on_people | (self.verdict_on == "all"))
         n_tests = max(int(frame["decides"].sum()), 1)
-        level = alpha / n_tests  # of the first step of the correction: whatever others are
-        # Were the estimates the truth, so many would rule all of them out together, which needs no correction.
+        level = alpha / n_tests  # of the first step of the correction, whatever the other p-values are
+        # Factors on the number of people to rule out all effects together, without a correction, if estimates were true.
         parts = [
             found[place].times_within(self.within, alpha) for place in np.flatnonzero(frame["decides"] & on_people)
         ]
@@ -183,9 +183,9 @@ class Report(Result):
 
     @cached_property
     def facts(self) -> list[list[Finding]]:
-        """The significant findings that decide the verdict, as few facts: each with the finding that comes first.
+        """The significant findings that decide the verdict, grouped into facts by the first finding on a subject.
 
-        A finding belongs to an earlier one that is about its sensitive features, or about some of them.
+        A finding joins the first fact whose sensitive features are all among its own.
         """
         facts: list[list[Finding]] = []
         for finding in self.significant:
@@ -211,10 +211,10 @@ class Report(Result):
 
     @property
     def is_within(self) -> bool:
-        """Whether every comparison that decides the verdict is shown to be less than `within`, those found, too.
+        """Whether every comparison that decides the verdict, even if found, is shown to be less than `within`.
 
-        If one of them is not, this is so with a chance of at most ``1 - confidence_level``, however many there are:
-        each of their tests would have to reject, that of the one that is not among them (intersection-union).
+        If one is not less, this happens with a probability of at most ``1 - confidence_level``, however many there are:
+        all of their tests would have to reject, including the test of that one (intersection-union).
         """
         p_values = self.tested["p_value_within"].fillna(1.0)
         return bool(len(p_values)) and p_values.max() <= 1 - self.confidence_level
@@ -228,19 +228,19 @@ class Report(Result):
     def group_counts(self) -> pd.DataFrame | None:
         """Counts of people and decisions by group, see `fairlab.fairtest.rates.group_counts`; None for numbers.
 
-        Groups of fewer than five people are one.
+        Groups of fewer than five people are merged into one.
         """
         return None if self.case.task == "numbers" else without_tiny(group_counts(self.case))
 
     @cached_property
     def people(self) -> pd.DataFrame:
-        """People whom those that are shown have to be like: of decisions one row each, and a sample of very many."""
+        """People with whom shown rows are compared; for decisions one row each, and a sample if there are very many."""
         if self.case.model is not None:
             return self.case.table
         return self.case.one_decision_each().sample(MOST_LIKE).table
 
     def impact_tables(self, confidence_level: float) -> dict[str, pd.DataFrame]:
-        """Return `groups` with intervals at a confidence level of their own, as a correction asks for."""
+        """Return `groups` with intervals at another confidence level, for instance a corrected one."""
         if self.group_counts is None:
             return {}
         tables, unlabelled = {}, [] if self.case.y_true is not None else ["labelled", "positives", "negatives"]
@@ -248,7 +248,7 @@ class Report(Result):
             features = BETWEEN.join(names)
             counts = self.group_counts.drop(columns=unlabelled).loc[features]
             known = group_counts(self.case).loc[features].index.difference(missing_groups(self.case, names))
-            unknown = counts.index.difference(known)  # those that are too few are one group here
+            unknown = counts.index.difference(known)  # small groups are merged into one
             tables[features] = impact_table(counts, unknown=unknown, confidence_level=confidence_level)
         return tables
 
@@ -265,7 +265,7 @@ class Report(Result):
         return {name: self.reasons(name) for name in missed}
 
     def reasons(self, name: str, method: str = "") -> tuple[str, ...]:
-        """Return why methods, or one of them, did not assess a sensitive feature: what they say of it, or of none."""
+        """Return why methods, or one of them, did not assess a sensitive feature: reasons for it, or for the case."""
         return tuple(
             f"{title}: {reason}"
             for title, reason in self.skipped
@@ -274,7 +274,7 @@ class Report(Result):
 
     @cached_property
     def provenance(self) -> dict:
-        """What is needed to make the same report again, and to know what it speaks of."""
+        """What is needed to reproduce the report, and to know what it is about."""
         from fairlab import __version__
 
         parts = [self.case.table] if self.case.model is not None else [self.case.table, self.case.record]
@@ -400,7 +400,7 @@ class Report(Result):
         return written(exports.as_json(content), path)
 
     def _columns(self) -> dict[str, dict]:
-        """Return the types of the columns; of sensitive features the groups that are shown, and how many are not."""
+        """Return the types of the columns; for sensitive features, the groups shown and the number left out."""
         columns = column_types(self.case.table, self.case.sensitive_features)
         for name in self.case.sensitive_features:
             if "categories" in columns[name]:
@@ -425,10 +425,10 @@ class Report(Result):
 def answers(p_values, p_values_within, alpha: float) -> np.ndarray:
     """Return the answer to each comparison of a family: "found", "ruled out" or "undecided".
 
-    Found is what Holm's method rejects of the tests of "at most `margin`", which are against what counts as no finding
-    (half a point): the chance of one that is not is at most `alpha`. Ruled out is what it rejects of the tests of "at
-    least `within`" (five points), or all of them if each rejects by itself; that one statement needs no correction
-    (intersection-union). Where both hold it is called found: a difference that is small is one.
+    A comparison is found if Holm's method rejects "at most `margin`", the size that counts as no finding (half a
+    point): the probability of any false finding is at most `alpha`. It is ruled out if Holm's method rejects "at least
+    `within`" (five points), or if all of these tests reject, each by itself; that one statement needs no correction
+    (intersection-union). If both hold, it is found: a small difference is a difference.
 
     Parameters
     ----------
@@ -442,10 +442,10 @@ def answers(p_values, p_values_within, alpha: float) -> np.ndarray:
 
 
 def _rank(finding: Finding) -> tuple[int, float]:
-    """Return the place of a finding among the others: that of its kind, then the larger effects first.
+    """Return the sort key of a finding: its kind, then its size, larger effects first.
 
-    An intersection counts as much as its interval proves: it stands before a single feature only if it is certainly
-    more than that.
+    The size of an intersection is what its interval proves, so that it precedes a single feature only if its effect is
+    certainly larger.
     """
     if finding.where not in ("everyone", POPULATIONS[1]):
         kind = 3
@@ -460,7 +460,7 @@ def _rank(finding: Finding) -> tuple[int, float]:
 
 
 def written(text, path) -> str:
-    """Return a text that was written to a file, if one is named."""
+    """Return a text, and write it to a file if one is named."""
     if path is not None:
         if not isinstance(path, str | Path):
             raise TypeError(f"path: expected the name of a file, found {path!r}")

@@ -11,7 +11,7 @@ from fairlab.cases.groups import named_groups
 from fairlab.statistics import exact_interval
 
 TURNED = 0.05  # level of a test that most flips are in one direction
-MOST_FACTS = 3  # that are told of one by one
+MOST_FACTS = 3  # facts with a sentence each
 MOST_RATES = 4  # groups in a line
 OF_OWN_UNITS = ("loss_ratio", "correlation", "mean_difference")  # measures that are no shares
 # What to do about a finding, by its measure; the last is for all others.
@@ -47,9 +47,10 @@ NEXT_STEPS = {
 
 
 def lines(report) -> list[tuple[str, str]]:
-    """Return what matters of a report, the most important first: pairs of a heading and a sentence.
+    """Return the main statements of a report, the most important first: pairs of a heading and a sentence.
 
-    The first is the verdict. A summary has them in a paragraph, a shell one a line, a page on its first screen.
+    The first is the verdict. A summary joins them in a paragraph, a shell prints one a line, and a page shows them
+    first.
     """
     untested = f"no statistical test was possible for {listed(report.not_assessed)}."
     return [
@@ -72,7 +73,7 @@ def lines(report) -> list[tuple[str, str]]:
 
 
 def _left_out(report) -> str:
-    """Return which groups of features that were assessed were not compared."""
+    """Return a sentence on the groups that were not compared, of features that were assessed."""
     reasons = dict.fromkeys(why for _, why in report.skipped if getattr(why, "left_out", ()))
     return " ".join(why for why in reasons if not {*why.sensitive_features} <= report.not_assessed.keys())
 
@@ -105,7 +106,7 @@ def next_step(measure: str) -> str:
 
 
 def name_of(case: Case) -> str:
-    """Return what to call a case's model: the name of a function, or of its type; and what has none."""
+    """Return a name for a case's model: that of a function, or of its type; a phrase for decisions without a model."""
     if case.model is None:
         return "a table of decisions without a model"
     name = getattr(case.model, "__name__", None) or type(case.model).__name__
@@ -113,7 +114,7 @@ def name_of(case: Case) -> str:
 
 
 def n_people(case: Case) -> int:
-    """Return how many people decisions are about, each of them once."""
+    """Return the number of different people that decisions are about."""
     return len(case.table) if case.person is None else len(set(case.person))
 
 
@@ -133,7 +134,7 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number in three significant digits; nothing for none."""
+    """Return a number in three significant digits; an empty text for nan."""
     return "" if math.isnan(value) else f"{value:.3g}"
 
 
@@ -143,7 +144,7 @@ def p_value(value: float) -> str:
 
 
 def interval(finding: Finding) -> str:
-    """Return an interval in words, and that there is none where its ends are unknown."""
+    """Return an interval in words, or "no interval" where its ends are unknown."""
     if math.isnan(finding.low) or math.isnan(finding.high):
         return "no interval"
     return f"{number(finding.low)} to {number(finding.high)}"
@@ -166,7 +167,7 @@ def line(finding: Finding) -> str:
 
 
 def comparisons(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return findings, of which a report's frame has these rows, as a table in words."""
+    """Return rows of a report's frame as a table in words."""
     return pd.DataFrame(
         {
             "comparison": [f"{finding.comparison} ({finding.method})" for finding in rows["finding"]],
@@ -186,12 +187,12 @@ def points(size: float) -> str:
 
 
 def people_needed(people: float) -> str:
-    """Return about how many people are needed, in two digits; nothing where none are, or nobody knows."""
+    """Return the approximate number of people needed, in two digits; an empty text if it is not finite."""
     return f"{float(f'{people:.1e}'):,.0f}" if math.isfinite(people) else ""
 
 
 def settled_by(people: float) -> str:
-    """Return how many people would settle a comparison, in words; nothing where none are needed, or nobody knows."""
+    """Return how many people would settle a comparison, in words; an empty text if the number is not finite."""
     return f"about {most} people would settle it" if (most := people_needed(people)) else ""
 
 
@@ -239,7 +240,7 @@ def _next(report) -> str:
 
 
 def _verdict(report) -> str:
-    """Return the sentence that the verdict begins with: of which model and people, and what was found by what."""
+    """Return the sentence that follows the verdict: the model, the people, and the findings by sensitive feature."""
     features, name = listed(report.case.sensitive_features), report.model_name or name_of(report.case)
     if not report.n_tests:
         return f"no statistical test was possible, so this audit says nothing about differences by {features}."
@@ -283,10 +284,10 @@ def _fact(fact: list[Finding]) -> str:
 
 
 def _is_turned(finding: Finding, first: Finding) -> bool:
-    """Return whether a finding says the contrary of a first one.
+    """Return whether a finding contradicts a first one.
 
-    That is one by the same measure and group about other people; or flips of one decision, where those by which the
-    group that is selected more often loses are certainly most.
+    It does if it has the opposite sign by the same measure and group, about other people; or if most of its flips,
+    beyond chance, are at the expense of the group that is selected more often.
     """
     if finding.by_group is not None and first.measure == "selection_rate_difference" and finding.who == first.who:
         flips = finding.by_group[["lose", "gain"]]
@@ -300,11 +301,11 @@ def _is_turned(finding: Finding, first: Finding) -> bool:
 
 
 def _who_loses(report) -> str:
-    """Return the groups that are selected least, or of which most would be decided otherwise, by what was found."""
+    """Return, for each fact, the group that is selected least, or the one with the largest share who lose by flips."""
     said = []
     for fact in report.facts:
         selected = [each for each in fact if (each.measure, each.where) == ("selection_rate_difference", "everyone")]
-        # By fewer features, if that was found: groups differ by these, whatever else the fact is about.
+        # The fewest features of these findings: groups differ by these, whatever else the fact is about.
         who = min((each.sensitive_features for each in selected), key=len, default=())
         table = report.groups.get(listed(who))
         flips = next((finding for finding in fact if finding.by_group is not None), None)
@@ -312,10 +313,10 @@ def _who_loses(report) -> str:
         sides = {
             group: {each.side(group) for each in selected if each.sensitive_features == who} for group in ratios.index
         }
-        # Of a small group only what was found is said.
+        # A small group is mentioned only for its own findings.
         ratios = ratios[[not table["small"][group] or -1 in sides[group] for group in ratios.index]]
         less = [group for group in ratios.index if -1 in sides[group]]
-        some = ratios[less] if less else ratios  # a group that nothing was found of is not said to lose
+        some = ratios[less] if less else ratios  # a group without a finding is not said to lose
         if any(1 in each or -1 in each for each in sides.values()) and some.min() < ratios.max():
             said += [
                 f"{listed(who)}: {some.idxmin()}, selected {decimals(some.min(), 2, 1)} times as often as "
@@ -332,7 +333,7 @@ def _who_loses(report) -> str:
 
 
 def margins(report, which: str) -> str:
-    """Return from what size on effects are found, or ruled out: percentage points, and measures in their own units."""
+    """Return the size above which effects are found, or below which they are ruled out, in points or own units."""
     size = {"margin": report.margin, "within": report.within}[which]
     rows = [
         (row.measure, row.limit if which == "margin" else row.finding.least_large(size))
@@ -344,7 +345,7 @@ def margins(report, which: str) -> str:
 
 
 def _answers(report) -> str:
-    """Return how many comparisons have which answer, and how many people the undecided ones need."""
+    """Return the number of comparisons with each answer, and how many people the undecided ones need."""
     if not report.n_tests or (report.is_within and not report.significant):
         return ""
     (found, n_found), (ruled_out, n_ruled_out), (undecided, n_undecided) = report.answers.items()
@@ -362,7 +363,7 @@ def _answers(report) -> str:
 
 
 def _unseen(report) -> str:
-    """Return how small a difference of selection rates, and a flip rate, could not have been seen."""
+    """Return the sizes of selection rate differences and flip rates that the audit could well have missed."""
     frame, measures = report.frame, ("selection_rate_difference", "counterfactual_flip_rate")
     is_shown = frame["where"].eq("everyone") & frame["measure"].isin(measures) & np.isfinite(frame["smallest"])
     groups = frame[is_shown & frame["who"].isin(report.case.sensitive_features)].groupby(["measure", "who"])["smallest"]
@@ -384,7 +385,7 @@ def _on_inputs(report) -> str:
 
 
 def how(report) -> str:
-    """Return with how many rows the model was queried, by which methods."""
+    """Return a sentence on how many rows the model was queried with, and by which methods."""
     if report.case.model is None:
         return "The decisions were audited as recorded: there is no model, and nothing was queried."
     methods = [result.method for result in report.results if result.findings or result.n_queries]

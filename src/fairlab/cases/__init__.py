@@ -1,4 +1,4 @@
-"""What every method takes and gives: a model with its table, the domain of its inputs, what was found."""
+"""Input and results of every method: a model with its table, the domain of its inputs, and findings."""
 
 import lazy_loader as lazy
 

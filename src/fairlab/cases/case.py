@@ -40,9 +40,9 @@ from fairlab.checks import (
 )
 from fairlab.seeds import derive_seed
 
-MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
-MOST_DRAWN = 100_000  # rows of a table that is not in memory
-ROWS_AT_ONCE = 200_000  # in one question to the model, of rows whose columns are varied
+MOST_VALUES = 100_000  # values of a feature, up to which they are cached in the table's dtype
+MOST_DRAWN = 100_000  # rows drawn from a table that is not in memory
+ROWS_AT_ONCE = 200_000  # rows in one batch of queries when features are varied
 # What a case and a sample of it have in common; schema and encoding are made of the rows.
 OF_ANY_ROWS = (
     "_own_model",
@@ -69,32 +69,32 @@ class Case:
         Anything with ``predict`` or ``predict_proba``, or that takes a DataFrame and returns one answer for each row:
         labels, booleans, strings, probabilities or scores.
     table : DataFrame
-        One row for each person: strings, categories, booleans, numbers, dates, durations and decimals; values may be
-        missing. Of pandas, polars or pyarrow; the model gets rows of pandas. Methods take dates as days since
-        1970-01-01, durations as days, decimals as floats and objects that are all numbers as numbers; the model gets
-        them as they were.
+        One row for each person, from pandas, polars or pyarrow: strings, categories, booleans, numbers, dates,
+        durations and decimals; values may be missing. The model gets pandas rows with the original values. Methods see
+        dates as days since 1970-01-01, durations as days, decimals as floats, and objects that are all numbers as
+        numbers.
     sensitive_features : str or sequence of str
         Columns of the table.
     features : sequence of str or None
-        Columns that the model gets, in its order. By default those that it was fitted to, where it knows them, or all
-        but `y_true`.
+        Columns that the model gets, in the model's order. By default those that it was fitted to, if it records them,
+        or all but `y_true`.
     y_true : str, Series, array-like of shape (n_rows,), or None
         True labels: a column of the table, which the model then does not get; values in the order of the rows; or a
-        Series, aligned by its index, which must not just count from 0 if the table stands in another order. Those of
-        some rows may be missing, as of applicants who were rejected.
+        Series, aligned by its index, which must not just count from 0 if the table stands in another order. Labels may
+        be missing, as for rejected applicants.
     pos_label : object or None
-        The favourable label, or class of a network (counted from 0). It goes without saying for 0 and 1, -1 and 1, and
-        booleans. With more than two classes it is held against all others.
+        The favourable label, or class of a network (counted from 0). Not needed for labels 0 and 1, -1 and 1, and
+        booleans. With more than two classes, all others count as unfavourable.
     decision_threshold : float or None
-        Least favourable score. Values within 0 and 1 get 0.5, with a warning.
+        Smallest score that is favourable; 0.5 by default for values within 0 and 1, with a warning.
     schema : Schema, mapping, path or None
-        Domain of the features: whole, or of some of them, the others being taken from the table. A mapping or a YAML
-        file has the content of `Schema.from_dict`, or ``{column: {"edges": [...]}}`` for a number in bins. Sensitive
-        columns that the model does not get may stand in it for the edges of their groups.
+        Domain of all or some features; the others are taken from the table. A mapping or a YAML file has the content
+        of `Schema.from_dict`; ``{column: {"edges": [...]}}`` puts a number into bins. It may also list sensitive
+        columns that the model does not get, to set the edges of their groups.
     max_rows : int or None
-        Of a table with more rows a simple random sample is taken before the model is applied.
+        If the table has more rows, a simple random sample of this size is drawn before the model is applied.
     random_state : int
-        Of the sample.
+        Seed of the sample.
 
     Attributes
     ----------
@@ -106,25 +106,25 @@ class Case:
     unseen : tuple of str
         Sensitive columns that the model does not get: their direct effect is 0 by construction.
     task : {"classes", "scores", "numbers"}
-        Labels only; scores or probabilities of which a threshold makes decisions; or a regression without a threshold.
+        Labels only; scores or probabilities, which a threshold turns into decisions; or a regression without one.
     pos_label : object
     decision_threshold : float or None
-        As they were given or settled; the threshold is None where the model decides by labels.
+        As given or inferred; the threshold is None where the model decides by labels.
     log_odds_threshold : float
-        Log odds at which a decision turns favourable; 0 of a score that is no probability, see `log_odds`.
+        Log odds at which a decision turns favourable; 0 for a score that is not a probability, see `log_odds`.
     has_scores, has_gradients : bool
     unit : {"probability", "log odds", "score"} or None
-        What the model's own scores are; `score` turns log odds into probabilities.
+        Unit of the model's own scores; `score` turns log odds into probabilities.
     record : DataFrame or None
-        Of `from_decisions`, what is known of each decision, in the order of the table: ``answer``, and some of
-        ``score``, ``weight`` and ``person``.
+        With `from_decisions`, one row for each decision, in the order of the table: ``answer``, and some of ``score``,
+        ``weight`` and ``person``.
     y_true : ndarray of bool of shape (n_rows,), or None
         True for the favourable label; floats for task "numbers".
     labelled : ndarray of bool of shape (n_rows,)
-        Whose true label is known; where it is not, `y_true` says nothing.
+        True where the true label is known; elsewhere `y_true` has no meaning.
     queries : Queries
     warnings : tuple of str
-        What was settled without being given.
+        What was inferred, sampled or weighted, and what is doubtful, one sentence each.
 
     Raises
     ------
@@ -193,15 +193,15 @@ class Case:
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
         self.y_true = self._model.settle(self._rows(None), labels, pos_label, decision_threshold)
-        # Of a noisy model a draw for each person: people who are alike are not decided together. One that goes by the
-        # rest of a batch gets the whole table.
+        # For a noisy model, one draw for each person: equal rows need not get the same decision. A model whose answers
+        # depend on the rest of the batch gets the whole table.
         self._drawn = None
         if not self.queries.is_deterministic:
             self._drawn = self.queries.draw(*self._model.decision_question, self._rows(None))
         self.labelled = np.zeros(len(self.table), dtype=bool) if labels is None else labels.notna().to_numpy()
         self._given = {} if schema is None else _given_features(schema, self.table)  # a sample has the same bins
         if schema is not None:
-            _ = self._domain  # what does not fit is said at once
+            _ = self._domain  # so that a schema that does not fit raises its error here
 
     @classmethod
     def from_decisions(
@@ -219,37 +219,38 @@ class Case:
         key: str | None = None,
         **options: Any,
     ) -> "Case":
-        """Return the case of decisions that were made, without a model.
+        """Return a case of recorded decisions, without a model.
 
-        Methods that compare people examine it; those that query a model say that there is none.
+        Methods that compare people run on it; those that query a model report that there is none.
 
         Parameters
         ----------
         table : DataFrame
-            One row for each decision; as of `Case`. Of files (``"decisions/*.parquet"``), and of DuckDB, Spark and
-            Polars' lazy frames, about `max_rows` rows, 100,000 by default, are drawn into memory, and `warnings` say
-            so; arguments are names of columns then.
+            One row for each decision; see `Case`. From files (``"decisions/*.parquet"``), DuckDB, Spark and Polars'
+            lazy frames, about `max_rows` rows (100,000 by default) are drawn into memory, and `warnings` say so;
+            arguments are then names of columns.
         decisions : str, Series, or array-like of shape (n_rows,)
-            Labels, none missing; or numbers, of which `decision_threshold` makes decisions. This and the next five are
-            columns of the table, which are no features then; values in the order of the rows; or a Series, aligned by
-            its index.
+            Labels, none missing; or numbers, which `decision_threshold` turns into decisions. This, `y_true`, `scores`,
+            `weights` and `person` are each a column of the table, which is then not a feature; values in the order of
+            the rows; or a Series, aligned by its index.
         sensitive_features : str or sequence of str
         y_true : optional
-            True labels, as of `Case`.
+            True labels, as in `Case`.
         scores : optional
-            Finite numbers that the decisions were made by, of which calibration is tested.
+            Finite numbers on which the decisions were based; their calibration is tested.
         pos_label : object or None
-            The favourable label, as of `Case`.
+            The favourable label, as in `Case`.
         weights : optional
-            Numbers above 0 that say how many people of the population a row stands for, as of a survey. They are no
-            counts of decisions: a row that is several decisions has to be there as often.
+            Survey weights: numbers above 0 that say how many people of the population a row stands for. They are not
+            counts of decisions; a decision that occurred several times needs several rows.
         person : optional
-            Whom a decision is about, where several are about one person; intervals and tests then go by person.
+            Identifier of the person, where several decisions are about one person; intervals and tests then go by
+            person.
         features : sequence of str or None
-            Columns by which people are matched and subgroups made, beside the sensitive ones; all others by default.
+            Columns for matching people and for defining subgroups, besides the sensitive ones; all others by default.
         key : str or None
-            Column with another whole number or text for each row, by whose hash rows are drawn where the table lies, so
-            that every engine draws the same ones; no feature. Needed for tables that are not in memory.
+            Column with a unique whole number or string for each row; not a feature. Rows are drawn by its hash, so that
+            every engine draws the same ones. Needed for tables that are not in memory.
         **options
             `decision_threshold`, `schema`, `max_rows` and `random_state` of `Case`.
 
@@ -307,7 +308,7 @@ class Case:
         return case
 
     def _check_one_group(self, name: str) -> None:
-        """Raise a CaseError if one person is in two groups: clusters would reach across them."""
+        """Raise a CaseError if one person is in two groups, since clusters must not span groups."""
         if self.person is None:
             return
         pairs = pd.DataFrame({"person": self.person, "group": self.groups(name).cat.codes.to_numpy()})
@@ -324,19 +325,19 @@ class Case:
 
     @property
     def outcome(self) -> dict:
-        """Name and type of what was decided, in `column_types`; of a model, which names none, its type alone."""
+        """Name and type of the outcome, as in `column_types`; for a model, the name is None."""
         if isinstance(self._model, DecisionRecord):
             return self._model.outcome
         return {"name": None, "type": "number" if self.task == "numbers" else "boolean"}
 
     @property
     def weights(self) -> np.ndarray | None:
-        """How many people of the population each row stands for; None if each stands for as many."""
+        """How many people of the population each row stands for; None if all rows stand for equally many."""
         return self._of_record("weight")
 
     @property
     def person(self) -> np.ndarray | None:
-        """The number of the person whom each row is about; None if each is about another one."""
+        """The number of the person that each row is about; None if each row is about a different person."""
         return self._of_record("person")
 
     def _of_record(self, name: str) -> np.ndarray | None:
@@ -359,17 +360,17 @@ class Case:
 
     @property
     def log_odds_threshold(self) -> float:
-        """Log odds at which a decision turns favourable; 0 of a score that is no probability, see `log_odds`."""
+        """Log odds at which a decision turns favourable; 0 for a score that is not a probability, see `log_odds`."""
         return self._model.meaning.log_odds_threshold
 
     @property
     def unit(self) -> str | None:
-        """What the model's own scores are."""
+        """Unit of the model's own scores."""
         return self._model.meaning.unit
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was settled without being given."""
+        """What was inferred, sampled or weighted, and what is doubtful, one sentence each."""
         said, n, given = [*self._model.warnings], len(self.table), self.n_given
         if self.weights is not None:
             said.append(
@@ -399,12 +400,12 @@ class Case:
 
     @checked(n_rows=check_count, random_state=COUNT_OR_ZERO)
     def sample(self, n_rows: int, *, random_state: int = 0) -> "Case":
-        """Return the case of a simple random sample of its rows, or itself if it has no more, around the same queries.
+        """Return a case with a simple random sample of the rows and the same queries; itself if it has no more rows.
 
         Raises
         ------
         ValueError
-            If `n_rows` or `random_state` is no whole number, of at least 1 and 0.
+            If `n_rows` is not a whole number of at least 1, or `random_state` not one of at least 0.
         """
         rows = _sample_of(len(self.table), n_rows, random_state)
         return self if rows is None else self._part(rows)
@@ -421,7 +422,7 @@ class Case:
         return part
 
     def one_decision_each(self, *, random_state: int = 0) -> "Case":
-        """Return the case of one decision of each person, drawn at random, or itself if there are no more."""
+        """Return a case with one decision of each person, drawn at random; itself if each person has only one."""
         if self.record is None or self.person is None:
             return self
         rng = np.random.default_rng(derive_seed("a decision of each person", random_state))
@@ -435,8 +436,8 @@ class Case:
     def groups(self, name: str) -> pd.Series:
         """Return a sensitive column as categories with names, aligned with the table.
 
-        Texts and numbers are sorted, categories keep their order, missing values are the last category; more than ten
-        different numbers make four groups, or those of the edges that `schema` gives, named by dates where these were
+        Strings and numbers are sorted, categories keep their order, and missing values are the last category. More than
+        ten different numbers make four groups, or groups between the edges in `schema`; groups of dates are named by
         dates.
 
         Raises
@@ -454,7 +455,7 @@ class Case:
         return self._groups[name].copy()
 
     def named(self, name: str) -> Callable[[float], str] | None:
-        """Return what puts a number of a column of dates or durations in words; None of other columns."""
+        """Return a function that writes a number of a date or duration column as text; None for other columns."""
         original = self._model.originals.get(name)
         return original.in_words if isinstance(original, Originals) else None
 
@@ -487,7 +488,7 @@ class Case:
         if not is_plain or codes.min(initial=0) < 0 or (codes >= sizes).any():
             return self.rows(self.schema.decode(codes))
         columns = {name: values.take(column) for (name, values), column in zip(self._values, codes.T, strict=True)}
-        # Of objects, or texts among them would get a type of their own.
+        # Object dtype, or pandas would give strings among the objects a dtype of their own.
         objects = [name for name, dtype in self._dtypes.items() if pd.api.types.is_object_dtype(dtype)]
         columns |= {name: pd.Series(columns[name], dtype=object) for name in objects}
         return pd.DataFrame({name: columns[name] for name in self.features})
@@ -512,7 +513,7 @@ class Case:
         Raises
         ------
         CaseError
-            If the task is "numbers"; if the model fails or answers otherwise than before.
+            If the task is "numbers"; if the model fails, or its answers do not fit its earlier ones.
         BudgetSpentError
             If there are more new rows than the limit has left.
         """
@@ -527,14 +528,14 @@ class Case:
         return self._model.meaning.favourable(answers)
 
     def confirms(self, rows: pd.DataFrame) -> bool:
-        """Send rows that were decided once more, beside any limit, and return whether the model answers alike.
+        """Query rows with known decisions again, outside any limit, and return whether the model answers alike.
 
-        If it does not, it is not deterministic from now on: `Queries.is_deterministic`.
+        If it does not, `Queries.is_deterministic` is False from then on.
         """
         return self.queries.confirm(*self._model.decision_question, self._rows(rows))
 
     def values(self, names: Sequence[str]) -> pd.DataFrame:
-        """Return all combinations of values of some features, in the table's dtypes; of numbers in bins their middles.
+        """Return all combinations of values of some features, in the table's dtypes; one value represents each bin.
 
         Returns
         -------
@@ -545,7 +546,7 @@ class Case:
         return self.decode(self.schema.combinations(positions)).iloc[:, positions]
 
     def vary(self, rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-        """Return the decisions on rows with all values of some features in turn, shape (n_rows, n_values).
+        """Return decisions on rows with some features set to all their values in turn, shape (n_rows, n_values).
 
         Parameters
         ----------
@@ -557,7 +558,7 @@ class Case:
         Raises
         ------
         CaseError
-            If a value does not fit the table's dtype, or as `decide`.
+            If a value does not fit the table's dtype, or as in `decide`.
         BudgetSpentError
             If there are more new rows than the limit has left.
         """
@@ -574,9 +575,9 @@ class Case:
 
     @checked(n_rows=COUNT_OR_ZERO)
     def draw(self, n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """Return generated inputs: each feature drawn by itself, with replacement, from the values of the table.
+        """Return generated inputs: each feature drawn independently, with replacement, from its values in the table.
 
-        Fewer rows from the same generator are the first ones of more.
+        A smaller draw from a generator in the same state consists of the first rows of a larger one.
         """
         table = self.table[list(self.features)]
         chosen = rng.integers(len(table), size=(n_rows, len(self.features)))
@@ -593,9 +594,9 @@ class Case:
         return self._model.meaning.in_unit(self._scores(rows))
 
     def log_odds(self, rows: pd.DataFrame | None = None) -> np.ndarray:
-        """Return log odds of the favourable class, shape (n_rows,); of a network they never round to certainty.
+        """Return log odds of the favourable class, shape (n_rows,); those of a network never round to certainty.
 
-        Of a score that is no probability, its excess over the threshold.
+        For a score that is not a probability, its excess over the threshold.
 
         Raises
         ------
@@ -605,19 +606,19 @@ class Case:
         return self._model.meaning.log_odds(self._scores(rows))
 
     def lead(self, rows: pd.DataFrame | np.ndarray) -> np.ndarray:
-        """Return by how much log odds exceed `log_odds_threshold`, shape (n_rows,).
+        """Return the excess of log odds over `log_odds_threshold`, shape (n_rows,).
 
-        Where scores decide, the sign is the decision, also of a score that is just the threshold.
+        Where scores decide, its sign is the decision, even if a score equals the threshold.
 
         Parameters
         ----------
         rows
-            As of `decide`.
+            As in `decide`.
 
         Raises
         ------
         CaseError
-            As `log_odds`.
+            As in `log_odds`.
         """
         return self._model.meaning.lead(self._scores(rows))
 
@@ -665,7 +666,7 @@ class Case:
 
     @cached_property
     def encoding(self) -> Encoding:
-        """The features as numbers: standardised, and one column for each value of everything else."""
+        """The numeric view of the features, see `Encoding`."""
         return Encoding(self.table[list(self.features)])
 
     def __repr__(self) -> str:
@@ -676,7 +677,7 @@ class Case:
         return f"Case: {self._model.name}, {size}; task {self.task}{share}"
 
     def _answers(self, rows) -> np.ndarray:
-        """Return the answers that decide, as numbers: those on the table as they were recorded or drawn."""
+        """Return the answers that decide, as numbers; for the table itself, those recorded or drawn."""
         if rows is None and self._drawn is not None:
             return self._drawn
         rows = self._rows(rows)
@@ -696,7 +697,7 @@ class Case:
         return self.queries.answers(*self._model.score_question, rows)
 
     def _rows(self, rows) -> pd.DataFrame:
-        """Return what the model is asked about: the features of rows, or what is recorded of the table's people."""
+        """Return the input of a query: the features of rows, or the recorded decisions of the table's people."""
         if self.record is not None:
             if rows is not None:
                 raise NoModelError(NO_MODEL)
@@ -716,7 +717,7 @@ def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]
 
 
 def _or_name(values, table: pd.DataFrame):
-    """Return values as they are; of a column of the table its name, or it would stay among the features."""
+    """Return values unchanged; if they are a column of the table, its name, so that it is not kept as a feature."""
     column = values.iloc[:, 0] if isinstance(values, pd.DataFrame) and values.shape[1] == 1 else values
     is_own = isinstance(column, pd.Series) and column.name in table and table[column.name].equals(column)
     return column.name if is_own else values
@@ -735,7 +736,7 @@ def _check_told_apart(names: tuple[str, ...]) -> None:
 
 
 def _feature_names(table, features, fitted, y_name) -> tuple[str, ...]:
-    """Return what a model gets: as given, else what it was fitted to, else all columns but the labels."""
+    """Return the columns that a model gets: those given, else those it was fitted to, else all but the labels."""
     if features is not None:
         return _checked_names(features, "features", table)
     if fitted is None:
@@ -746,7 +747,7 @@ def _feature_names(table, features, fitted, y_name) -> tuple[str, ...]:
 
 
 def _sample_of(n: int, n_rows: int, random_state: int) -> np.ndarray | None:
-    """Return the numbers of rows drawn without replacement, in order; None if all are wanted."""
+    """Return sorted positions of rows drawn without replacement; None if all rows are wanted."""
     if n <= n_rows:
         return None
     return np.sort(
@@ -768,7 +769,7 @@ def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
 
 
 def _given_features(schema, table: pd.DataFrame) -> dict[str, Feature]:
-    """Return what a schema says of columns, by name: domains, or edges of bins of the numbers in the column."""
+    """Return the features that a schema describes, by name; edges alone define bins of the numbers in the column."""
     with case_errors("schema: "):
         given = read_schema(schema) if isinstance(schema, str | Path) else schema
         if isinstance(given, Schema):

@@ -1,4 +1,4 @@
-"""Decisions that were made, in place of a model: there is nothing to query; and what is wrong with tables of them."""
+"""Recorded decisions in place of a model, which cannot be queried; and checks of tables of decisions."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from fairlab.cases.table import column_types
 from fairlab.checks import align
 
 NO_MODEL = "There is no model to query, only decisions."
-# What is said of a model's answers, and of decisions.
+# Replacements that turn a sentence about a model into one about decisions.
 WORDS = {
     "the model answers": "decisions are",
     "the model gives": "decisions are",
@@ -22,21 +22,21 @@ WORDS = {
 }
 ADVICE = "leave these rows out, or give them a label of their own"
 TOTALS = ("total", "totals", "grand total", "subtotal", "gesamt", "summe", "insgesamt")
-IDENTIFIER = r"(?i:(.*[^a-z])?(id|uuid|key|person|number|nr|no))|.*[a-z](Id|ID)"  # names of columns
-# As people write them, not machines; "(30, 50]" is an interval.
+IDENTIFIER = r"(?i:(.*[^a-z])?(id|uuid|key|person|number|nr|no))|.*[a-z](Id|ID)"  # of a column that may identify people
+# Numbers as people write them, not machines; "(30, 50]" is an interval.
 NUMBER = r"[-+(]?\s*[^\w\s\[(]?\s*\d[\d.,' \u00a0]*\)?\s*([^\w\s\])]|[A-Z]{3})?"
 DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([T ].*)?"
-MOST_BY_CHANCE = 7.0  # pairs of rows that are alike, by chance; that there is none has a probability of 0.001
-ROWS_A_VALUE = 10  # from which on it is no chance that each of several values has one decision
-MOST_PARTS = 1_000  # of the unit that weights are multiples of
+MOST_BY_CHANCE = 7.0  # expected pairs of equal rows; the probability of none is then 0.001
+ROWS_A_VALUE = 10  # rows for each value, above which it is no chance that each of several values has one decision
+MOST_PARTS = 1_000  # largest ratio of the smallest weight to the unit of all weights
 
 
 class NoModelError(CaseError):
-    """A case of decisions was asked for what only a model can answer."""
+    """A case of recorded decisions received a query that only a model can answer."""
 
 
 class DecisionRecord(ModelAdapter):
-    """Decisions on the people of a table, with what else is known of each that is no feature.
+    """Decisions on the people of a table, with their scores, weights and persons, if known.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ class DecisionRecord(ModelAdapter):
     scores, weights, person : Series, array-like of shape (n_rows,), or None
         Finite numbers; finite numbers above 0; labels.
     name : str
-        Of what was decided.
+        Of the outcome.
 
     Attributes
     ----------
     rows : DataFrame
         One row for each decision: ``decision``, and some of ``score``, ``weight`` and ``person``.
     outcome : dict
-        Name and type of what was decided.
+        Name and type of the outcome.
 
     Raises
     ------
@@ -87,14 +87,14 @@ class DecisionRecord(ModelAdapter):
     def settle(
         self, rows: pd.DataFrame, y: pd.Series | None, pos_label: object, decision_threshold: float | None
     ) -> np.ndarray | None:
-        """Find out what decisions mean, as `ModelAdapter.settle`; adds the column ``answer`` to `rows`."""
+        """Interpret the decisions, as `ModelAdapter.settle` does; adds the column ``answer`` to `rows`."""
         self.outcome |= column_types(rows[["decision"]], ["decision"])["decision"]
         codes, values = pd.factorize(rows.pop("decision"))
         values = np.asarray(values)
         values = values.astype(object) if values.dtype.kind in "US" else values
         is_stated = pos_label is not None or decision_threshold is not None
         if values.dtype.kind in "iu" and len(values) > MAX_GROUP_VALUES and not is_stated:
-            values = values.astype(float)  # a regression: nobody has as many labels
+            values = values.astype(float)  # a regression: too many values for labels
         try:
             labels = set() if y is None else set(y.dropna().unique().tolist())
             for argument, some in (("decisions", values.tolist()), ("y_true", labels)):
@@ -146,7 +146,7 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
     Raises
     ------
     CaseError
-        If a row is no decision but a sum of others.
+        If a row is not a decision but a total of others.
     """
     n = len(table)
     for name, column in table.items():
@@ -183,10 +183,10 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
 
 
 def why_no_error_rates(case) -> str:
-    """Return why true and false positive rates of a case say nothing of its decisions, "" if they do.
+    """Return why a case's true and false positive rates are not informative, "" if they are.
 
-    Of a loan that was refused nobody knows whether it would have been repaid: of those that were granted, every rate is
-    1, or 0, whoever decided how.
+    Nobody knows whether a refused loan would have been repaid. If true labels are known for one decision only, every
+    rate is 1 or 0, however the decisions were made.
     """
     if case.y_true is None or case.task == "numbers" or case.labelled.all():
         return ""
@@ -195,7 +195,7 @@ def why_no_error_rates(case) -> str:
 
 
 def _known_where(known: np.ndarray, favourable: np.ndarray) -> str:
-    """Return in words the one decision for which values are known, if that is not by chance; "" if there is none."""
+    """Return text that names the only decision with known values, if that is not by chance; else ""."""
     if known.all() or not known.any():
         return ""
     decisions = favourable[known]
@@ -205,7 +205,7 @@ def _known_where(known: np.ndarray, favourable: np.ndarray) -> str:
 
 
 def _kind_of_texts(values: pd.Series) -> str:
-    """Return "numbers" or "dates" if nine in ten texts are such as people write them, "" if not."""
+    """Return "numbers" or "dates" if nine in ten strings look like ones that people write, "" if not."""
     if pd.api.types.infer_dtype(values, skipna=True) not in ("string", "categorical"):
         return ""
     texts = values.astype(str).str.strip()
@@ -218,10 +218,10 @@ def _kind_of_texts(values: pd.Series) -> str:
 
 
 def check_no_counts(rows: pd.DataFrame, weights: np.ndarray) -> None:
-    """Raise a CaseError if weights are how often each row occurred.
+    """Raise a CaseError if weights count how often each row occurred.
 
-    They are certainly if they are multiples of one unit and every row is another one, although rows as these would
-    coincide by chance, or all combinations of the columns are there: somebody counted them.
+    Weights are taken for counts if they are multiples of one unit and all rows differ, provided that chance would make
+    some rows equal, or that every combination of the columns' values occurs.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def check_no_counts(rows: pd.DataFrame, weights: np.ndarray) -> None:
 
 
 def of_decisions(text: str) -> str:
-    """Return a sentence on the answers of a model as one on decisions."""
+    """Turn a sentence about a model's answers into one about decisions."""
     for now, then in WORDS.items():
         text = text.replace(now, then)
     return text.replace("model: ", "decisions: ")
@@ -259,7 +259,7 @@ def _column(values, index: pd.Index, name: str) -> pd.Series:
         values = align(values, index, name).reset_index(drop=True)
     if n_missing := int(values.isna().sum()):
         raise CaseError(f"{name}: expected one for each row, {n_missing:,} of {len(values):,} are missing; {ADVICE}")
-    if name != "person" and pd.api.types.infer_dtype(values) == "decimal":  # as engines have for sums
+    if name != "person" and pd.api.types.infer_dtype(values) == "decimal":  # some engines return sums as decimals
         values = values.astype(float)
     check_values(values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else values, name)
     return values

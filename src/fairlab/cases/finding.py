@@ -1,4 +1,4 @@
-"""What methods return: a line to read, a table, a figure; one finding, and the result of one method."""
+"""Results of methods, each with a summary, a table and a figure: one finding, and the result of one method."""
 
 import math
 from abc import ABC, abstractmethod
@@ -58,7 +58,7 @@ class Result(ABC):
 
 @dataclass(frozen=True, repr=False)
 class Finding(Result):
-    """One answer: who, where, how much, how sure, and the rows that show it.
+    """One finding: sensitive features, people, effect, uncertainty, and the rows that show it.
 
     Attributes
     ----------
@@ -73,40 +73,40 @@ class Finding(Result):
     low, high : float
         Confidence interval of the effect.
     p_value : float
-        Of "there is no such effect", valid on its own, before correction over findings; nan where there is none.
+        Of "there is no such effect", for this finding alone, before correction over findings; nan where there is none.
     evidence : DataFrame
         Rows that show it. Real people have the row labels of the case's table; generated inputs have a RangeIndex and
-        ``attrs["generated"]`` is True; ``attrs["others"]`` are columns with other values, by what they are values of.
+        ``attrs["generated"]`` is True; ``attrs["others"]`` maps each column with other values to the column varied.
     n : int
-        People or inputs that it rests on.
+        Number of people or inputs in the estimate.
     sentence : str
         What the estimate says, in plain words.
     measure : str
-        Name of the measure as one word, by which findings are filtered and compared, as "selection_rate_difference".
+        Identifier of the measure, for filtering and comparing findings, as "selection_rate_difference".
     population : {"people", "generated inputs"}
-        Whom it speaks of: people of the table, or inputs that were made up.
+        Whether it is about people of the table or about generated inputs.
     test : callable or None
         Takes a margin, returns the p-value of "the effect is at most that in size"; None where there is only `p_value`.
     smallest : callable or None
         Takes a level and a margin, returns the smallest effect that the test would find with a power of 80%.
     bounds : callable or None
-        Takes `confidence_level`, returns the interval at it as its first two values: what is needed to show that an
+        Takes `confidence_level`; its first two return values are the interval at that level, which can show that an
         effect is small.
     most : float
-        Estimate of the upper end of `bounds`, where an effect is told from chance in part only: all flips of matched
-        pairs, those by chance among them. By default that of the effect.
+        Estimate that the upper end of `bounds` belongs to, where the effect is only partly separated from chance: all
+        flips of matched pairs, including those by chance. By default `estimate`.
     limit : float
-        Value of the effect that `test` is against in place of an audit's margin: a loss ratio of 1.25. 0 for the
-        margin; without a `test`, what `p_value` is against.
+        Value of the effect that `test` is against instead of an audit's margin, such as a loss ratio of 1.25; 0 for
+        the margin. Without a `test`, the value that `p_value` is against.
     within : float
-        What the effect has to be less than to be small, in place of what an audit says; 0 for that, or for `limit`.
+        Size below which the effect is small, instead of the audit's; 0 for `limit`, or else for the audit's.
     through : tuple of str
         Features that were varied in place of the sensitive one, which the model does not get.
     groups : tuple of str
-        The two that are compared, of which the effect is the first's less the second's; empty where there are no two.
+        The two groups compared: the effect is the first minus the second. Empty where there are no two.
     by_group : DataFrame or None
-        Who loses and who gains: one row for each group with ``people``, ``lose`` and ``gain``, which are people whose
-        decision would be the favourable, or the unfavourable one.
+        One row for each group, with ``people``, ``lose`` (people whose decision would otherwise be favourable) and
+        ``gain`` (people whose decision would otherwise be unfavourable).
 
     Raises
     ------
@@ -158,17 +158,17 @@ class Finding(Result):
 
     @property
     def who(self) -> str:
-        """The sensitive features in words, as "sex and race", and what stands for them, as "sex (through job)"."""
+        """The sensitive features in words, as "sex and race", with any proxies varied, as "sex (through job)"."""
         return listed(self.sensitive_features) + (f" (through {listed(self.through)})" if self.through else "")
 
     @property
     def comparison(self) -> str:
-        """What is compared, as a list of findings has it: by which features, where if not everyone, and the effect."""
+        """The comparison as a label in a list: the features, the people unless everyone, and the effect."""
         where = "" if self.where == "everyone" else f", {self.where}"
         return f"{self.who}{where}: {self.effect}"
 
     def side(self, group: str) -> int:
-        """Return whether a group has more of what is compared, 1, or less, -1; 0 of groups that it is not about."""
+        """Return 1 if a group has more of what is compared, -1 if less; 0 for groups that the finding is not about."""
         places = {name: 1 - 2 * place for place, name in enumerate(self.groups)}
         return int(np.sign(self.estimate)) * places.get(group, 0)
 
@@ -183,13 +183,13 @@ class Finding(Result):
         return self.test(margin) if self.test and not np.isnan(self.p_value) else self.p_value
 
     def least_large(self, within: float) -> float:
-        """Return what the effect has to be less than to be small, in a report with that margin."""
+        """Return the size below which the effect is small, in a report with that margin."""
         return self.within or self.limit or within
 
     def p_value_within(self, margin: float) -> float:
-        """Return the p-value of "the effect is at least `margin` in size", or its own limit; nan if it is unknown.
+        """Return the p-value of "the effect is at least `margin` in size" (or its own limit); nan if it is unknown.
 
-        It is half of the level from which on the interval lies inside: two one-sided tests, of which both must reject.
+        It is half the alpha from which on the interval lies inside: two one-sided tests, both of which must reject.
         """
         if self.bounds is None or np.isnan(self.p_value):
             return np.nan
@@ -198,11 +198,11 @@ class Finding(Result):
         return level / 2 if level < 1 else 1.0
 
     def times_as_many(self, margin: float, within: float, alpha: float, n_tests: int) -> float:
-        """Return how many times as many people would settle it, if its estimate were the truth; nan if it is unknown.
+        """Return the factor on the number of people that would settle it, if its estimate were true; nan if unknown.
 
-        It is infinite where none would, as of flips that hide behind those by chance. Settled is what is shown to be
-        beyond `margin` or within `within`, as one of `n_tests`, with a power of 80% or more, by the normal
-        distribution.
+        It is infinite where no number would do, as for flips that chance alone could explain. Settled means shown to be
+        beyond `margin` or within `within`, as one of `n_tests`, with a power of at least 80%, by the normal
+        approximation.
         """
         rooms = np.array([self.estimate, -self.estimate]) - (self.limit or margin)
         quantile = ndtri(1 - alpha / 2 / n_tests) + ndtri(0.8)
@@ -215,7 +215,7 @@ class Finding(Result):
         return float(self._times(alpha, ndtri(1 - alpha / n_tests) + ndtri(0.9), rooms).max())
 
     def _times(self, alpha: float, quantile: float, rooms: np.ndarray) -> np.ndarray:
-        """Return with how many times as many people the errors below and above the estimate fit into two rooms."""
+        """Return the factors on the number of people at which the lower and the upper error fit into two distances."""
         if self.bounds is None or np.isnan(self.p_value):
             return np.full(2, np.nan)
         low, high = self.bounds(confidence_level=1 - alpha)[:2]
@@ -280,7 +280,7 @@ class MethodResult(Result):
     warnings : tuple of str
         What a reader must know of the findings, one sentence each.
     description : str
-        What was computed, and where that is not the paper's algorithm.
+        What was computed, and where it differs from the paper's algorithm.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def intervals(findings: pd.DataFrame) -> "Figure":
 def beside(
     rows: pd.DataFrame, others: pd.DataFrame, decision, *, generated: bool, name: str = "favourable"
 ) -> pd.DataFrame:
-    """Return rows as evidence: each beside other values of some columns, with the decision on the row itself."""
+    """Return rows as evidence, with added columns for other values and for the decision on the row itself."""
     origins = {free_name(f"{OTHER}{origin}", rows): origin for origin in others}
     added = {other: others[origin].array for other, origin in origins.items()}
     evidence = rows.assign(**added, **{free_name(name, rows): decision})
@@ -356,7 +356,7 @@ def beside(
 
 
 def free_name(name: str, rows: pd.DataFrame) -> str:
-    """Return what a column is called that is added to rows, which may have one of that name."""
+    """Return a name for a new column; underscores are added while rows have a column of that name."""
     while name in rows:
         name += "_"
     return name
@@ -369,7 +369,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def decimals(value: float, n: int = 1, whole: float = 100.0) -> str:
-    """Return a number with some decimals, and with more where it would read as 0 or as a whole that it is not."""
+    """Return a number with `n` decimals, or with more where it would wrongly read as 0 or as `whole`."""
     nearest = round(value, n) + 0.0  # which makes -0 a 0
     away = abs(value - nearest)
     if abs(nearest) in (0, whole) and away > ROUNDING:

@@ -1,6 +1,7 @@
-"""Tables of other libraries; columns of dates, durations, decimals and number objects: numbers for methods alone.
+"""Conversion of tables of other libraries, and of dates, durations, decimals and number objects to numbers.
 
-A number that stands for a value of the table gives back that very value; others become a value of the same kind.
+Only methods see these numbers. A number that stands for a value of the table is turned back into exactly that value,
+any other number into a value of the same kind.
 """
 
 import datetime
@@ -47,7 +48,7 @@ def as_pandas(table) -> pd.DataFrame:
 
 
 def _check_texts(where: str, values) -> None:
-    """Raise a CaseError if some text holds half of a surrogate pair, which no hash, file or report can hold."""
+    """Raise a CaseError if a string has a lone surrogate, which no hash, file or report can hold."""
     texts = [value for value in values if isinstance(value, str)]
     try:
         "".join(texts).encode()
@@ -56,7 +57,7 @@ def _check_texts(where: str, values) -> None:
 
 
 def plain_table(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return a table with numbers in place of dates, durations and decimals, and how to get them back, by column.
+    """Return a table with numbers in place of dates, durations and decimals, and converters back, by column.
 
     Dates become days since 1970-01-01, durations days, decimals floats, objects that are all numbers a column of
     numbers, and categories of such values their names.
@@ -82,7 +83,7 @@ def as_numbers(rows: pd.DataFrame, originals: Mapping[str, Any]) -> pd.DataFrame
 
 
 class Originals:
-    """The values of a column by the numbers that stand for them.
+    """The original values of a column, by the numbers that stand for them.
 
     Parameters
     ----------
@@ -130,14 +131,14 @@ class Originals:
 
     @property
     def in_words(self) -> Callable[[float], str] | None:
-        """What puts a number in words: as a date or a duration; None where it is a number in the table, too."""
+        """A function that writes a number as a date or a duration; None for other kinds of columns."""
         if not isinstance(self._kind, _Moments):
             return None
         return lambda number: re.sub(r" 00:00:00(?=[+-]|$)", "", str(self._kind.values(np.array([number]))[0]))
 
 
 def from_other_library(table) -> pd.DataFrame:
-    """Return a table of another library as one of pandas; raises a CaseError if it is none."""
+    """Return another library's table as a pandas DataFrame; raises a CaseError if it is not a table."""
     import narwhals
 
     try:
@@ -149,10 +150,10 @@ def from_other_library(table) -> pd.DataFrame:
 
 
 def in_pandas(frame) -> pd.DataFrame:
-    """Return a frame of narwhals as one of pandas, which has floats for integers of which some are missing.
+    """Return a narwhals frame as a pandas one, where integers become floats if some are missing.
 
-    Integers that floats do not hold stay integers, and categories without an order are sorted: theirs may be that in
-    which rows come.
+    Integers too large for floats stay integers. Unordered categories are sorted, since their order may depend on the
+    order of the rows.
     """
     found = with_integers(frame.to_pandas(), frame)
     for name, column in found.items():
@@ -162,7 +163,7 @@ def in_pandas(frame) -> pd.DataFrame:
 
 
 def with_integers(found: pd.DataFrame, frame) -> pd.DataFrame:
-    """Return what pandas made of a frame of narwhals with the integers that floats do not hold as they are there."""
+    """Return `found`, which pandas made of a narwhals frame, with integers too large for floats restored."""
     for name, dtype in frame.schema.items():
         if dtype.is_integer() and name in found and found[name].dtype.kind == "f" and found[name].abs().max() >= 2**53:
             kind = "UInt64" if dtype.is_unsigned_integer() else "Int64"
@@ -171,7 +172,7 @@ def with_integers(found: pd.DataFrame, frame) -> pd.DataFrame:
 
 
 def _kind(column: pd.Series):
-    """Return what makes numbers of a column, if it holds nothing but dates, durations, decimals or number objects."""
+    """Return the converter for a column of dates, durations, decimals or number objects; None for any other."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         is_plain = all(isinstance(value, PLAIN_TYPES) for value in column.cat.categories)
         return None if is_plain else _Categories(column)
@@ -188,13 +189,13 @@ def _kind(column: pd.Series):
 
 
 def _of_pandas(column: pd.Series) -> pd.Series:
-    """Return a column as it is; dates, durations and decimals of Arrow in a dtype of NumPy."""
+    """Return a column unchanged, but Arrow's dates, durations and decimals in a NumPy dtype."""
     is_arrow = isinstance(column.dtype, pd.ArrowDtype) and column.dtype.kind in "MmO"
     return pd.Series(column.to_numpy(), column.index, name=column.name) if is_arrow else column
 
 
 class _Categories:
-    """Categories of dates, intervals and the like, which methods get by their names."""
+    """Categories such as dates and intervals; methods see their names."""
 
     def __init__(self, column: pd.Series):
         self._categories = column.cat.categories
@@ -225,7 +226,7 @@ class _Moments:
         return str(self._dtype) if self._type is None else self._type.__name__
 
     def numbers(self, column: pd.Series) -> pd.Series:
-        """Return days, since 1970-01-01 in Greenwich: whole numbers, if they are whole and none is missing."""
+        """Return days, counted from 1970-01-01 UTC for dates: integers if all are whole and none is missing."""
         moments = _moments(column)
         if getattr(moments.dtype, "tz", None) is not None:
             moments = moments.dt.tz_convert(None)
@@ -237,7 +238,7 @@ class _Moments:
         return pd.Series(days, index=column.index, name=column.name)
 
     def values(self, days: np.ndarray):
-        # A float of days has no nanoseconds.
+        # Days as a float cannot resolve nanoseconds.
         unit: Any = np.datetime_data(self._numpy)[0]
         steps = 1000 if unit == "ns" else 1
         ticks = np.rint(days * (DAY / np.timedelta64(steps, unit))) * steps
@@ -269,7 +270,7 @@ def _moments(column: pd.Series) -> pd.Series:
 
 
 class _Decimals:
-    """Decimals, with as many places as the column has at most."""
+    """Decimals, rounded to the largest number of places in the column."""
 
     def __init__(self, column: pd.Series):
         self._dtype = column.dtype
@@ -293,18 +294,18 @@ class _Decimals:
 
 
 class _Numbers:
-    """Numbers that came as objects, as from an array of mixed types: in a dtype of their own they are no categories."""
+    """Numbers that came as objects, as from an array of mixed types; a numeric dtype keeps them numbers."""
 
     def __init__(self, column: pd.Series):
         kind = column.dropna().infer_objects().dtype
-        may_miss = {"i": "Int64", "u": "UInt64"}.get(kind.kind, kind)  # integers may be beyond floats
+        may_miss = {"i": "Int64", "u": "UInt64"}.get(kind.kind, kind)  # integers may be too large for floats
         self._dtype = may_miss if column.isna().any() else kind
 
     def __str__(self):
         return "number"
 
     def numbers(self, column: pd.Series) -> pd.Series:
-        """Return the numbers in a dtype of their own."""
+        """Return the numbers in a numeric dtype."""
         return column.where(column.notna(), np.nan).astype(self._dtype)
 
     def values(self, numbers: np.ndarray):

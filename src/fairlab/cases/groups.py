@@ -1,4 +1,4 @@
-"""Groups of people by sensitive features, and which of them lose by another decision."""
+"""Groups of people by sensitive features, and counts of people in each whose decision would otherwise differ."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ import pandas as pd
 from fairlab.cases.case import Case
 from fairlab.cases.finding import percent
 
-WITHIN = ", "  # names of groups
-SMALLEST_SHARE = 0.02  # of the people, below which a group is small
+WITHIN = ", "  # separator in names of groups
+SMALLEST_SHARE = 0.02  # share of the people, below which a group is small
 LEAST_SHOWN = 5  # people of a group that a report names
 
 
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """Return the number of everybody's group by some sensitive features, and the names of the groups that occur."""
+    """Return the code of each person's group by some sensitive features, and the names of the groups that occur."""
     codes = np.zeros(len(case.table), dtype=np.int64)
     values: list[tuple[str, ...]] = [()]
     for name in features:
@@ -29,9 +29,9 @@ def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[s
 
 
 def missing_groups(case: Case, features: Sequence[str]) -> set[str]:
-    """Return the names of the groups of people of whom one of some sensitive features is not known.
+    """Return the names of groups in which one of some sensitive features is missing.
 
-    It may be "((missing))", beside people whose value is the text "(missing)".
+    Such a name is "((missing))" if "(missing)" is also a value.
     """
     codes, names = group_codes(case, features)
     missing = case.table[list(features)].isna().any(axis=1).to_numpy()
@@ -39,7 +39,7 @@ def missing_groups(case: Case, features: Sequence[str]) -> set[str]:
 
 
 def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: np.ndarray) -> pd.DataFrame:
-    """Return by group how many people lose and gain by it, who would get another decision otherwise.
+    """Return how many people lose and gain, by group, because they would get another decision otherwise.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: n
     -------
     DataFrame
         Index ``group``; columns ``people``, ``lose`` (the decision is not favourable and would be), ``gain`` (it is,
-        and would not be). Groups of fewer than `LEAST_SHOWN` people are one.
+        and would not be). Groups of fewer than `LEAST_SHOWN` people are merged into one.
     """
     masks = {"people": np.ones(len(codes), dtype=bool), "lose": hits & ~own, "gain": hits & own}
     counted = {name: np.bincount(codes[mask], minlength=len(groups)) for name, mask in masks.items()}
@@ -65,9 +65,9 @@ def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: n
 
 
 def tiny_as_one(counts: pd.DataFrame, people: pd.Series) -> pd.DataFrame:
-    """Return counts by group, groups of fewer than `LEAST_SHOWN` people as one, since they may be single persons.
+    """Return counts by group, with groups of fewer than `LEAST_SHOWN` people merged, since they may be one person.
 
-    That one is the last, and ``attrs["together"]`` is its name.
+    The merged group is the last; ``attrs["together"]`` is its name.
     """
     is_tiny = people < LEAST_SHOWN
     if not is_tiny.any():
@@ -81,13 +81,13 @@ def tiny_as_one(counts: pd.DataFrame, people: pd.Series) -> pd.DataFrame:
 
 
 def named_groups(by_group: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of groups that a sentence names: of those of `who_loses`, no small part of the people."""
+    """Return the rows of `who_loses` that a sentence names: no small groups, and not the merged one."""
     large = by_group["people"] >= SMALLEST_SHARE * by_group["people"].sum()
     return by_group[large & (by_group.index != by_group.attrs.get("together"))]
 
 
 def losers_in_words(by_group: pd.DataFrame, cause: str) -> str:
-    """Return which groups lose and gain most, of those that a sentence names; empty if nobody does."""
+    """Return text with the groups that lose and gain most, among those that a sentence names; empty if nobody does."""
     named = named_groups(by_group)
     parts = []
     for column, now, otherwise in (("lose", "unfavourable", "favourable"), ("gain", "favourable", "unfavourable")):

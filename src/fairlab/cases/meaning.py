@@ -1,4 +1,4 @@
-"""What a model's answers mean: labels, scores or numbers, which of them is favourable, and by which threshold."""
+"""Interpretation of a model's answers: labels, scores or numbers, the favourable label, and the threshold."""
 
 import difflib
 import unicodedata
@@ -13,12 +13,12 @@ from scipy.special import expit, logit
 
 from fairlab.cases.schema import CaseError, check_size
 
-MIN_MARGIN = 1e-12  # margin of a score that is just its threshold, so that it has a side
+MIN_MARGIN = 1e-12  # smallest lead: a score that equals its threshold still has a side
 LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
 
 
 class PrintedLabel(str):
-    """A label as it is printed, as on a command line: it stands for the label of the model or the table that looks so.
+    """A label as text, as on a command line: it stands for the label of the model or the table that prints the same.
 
     Examples
     --------
@@ -44,27 +44,26 @@ class PrintedLabel(str):
 
 @dataclass(frozen=True)
 class Meaning:
-    """What the answers of a model mean; `interpret` finds it out.
+    """The meaning of a model's answers, as `interpret` infers it.
 
     Attributes
     ----------
     kind : {"labels", "scores", "numbers"}
-        By what the model decides: its labels, scores and a threshold; or numbers of a regression, which are no
-        decisions.
+        What decides: the model's labels, or its scores and a threshold; the numbers of a regression are not decisions.
     pos_label : object
-        The favourable label; None for a score that is no class's.
+        The favourable label; None for a score that belongs to no class.
     label : int
-        Number of the favourable class among the model's.
+        Index of the favourable class among the model's classes.
     decision_threshold : float or None
-        Least favourable score; None where labels decide.
+        Smallest score that is favourable; None where labels decide.
     unit : {"probability", "log odds", "score"} or None
-        Of the model's scores, where it has some.
+        Unit of the model's scores, where it has some.
     classes : tuple or None
         The labels, where the model knows them.
     has_own_scores : bool
-        Whether scores are those that the model has beside its answers.
+        Whether the model has scores apart from its answers.
     columns : Index or None
-        Names of the answers, one a class, of which that of the favourable class is the score.
+        Names of the columns of answers, one for each class; the favourable class's column is the score.
     is_given : bool
         Whether the favourable label was named.
     warnings : tuple of str
@@ -83,7 +82,7 @@ class Meaning:
     warnings: tuple[str, ...] = ()
 
     def in_unit(self, scores: np.ndarray) -> np.ndarray:
-        """Return scores as users see them: of log odds probabilities."""
+        """Return scores as users see them; log odds become probabilities."""
         return expit(scores) if self.unit == "log odds" else scores
 
     def favourable(self, values: np.ndarray) -> np.ndarray:
@@ -93,8 +92,8 @@ class Meaning:
         return reach(self.in_unit(values), self.decision_threshold)
 
     def log_odds(self, scores: np.ndarray) -> np.ndarray:
-        """Return log odds of scores; of a score that is no probability, its excess over the threshold."""
-        if self.unit == "log odds":  # which do not round to certainty
+        """Return log odds of scores; for a score that is not a probability, its excess over the threshold."""
+        if self.unit == "log odds":  # these do not round to certainty
             return scores
         if self.unit == "score":
             return scores - (self.decision_threshold or 0.0)
@@ -104,18 +103,18 @@ class Meaning:
 
     @property
     def log_odds_threshold(self) -> float:
-        """What `log_odds` are at the threshold; 0 of a score that is no probability, and where labels decide."""
+        """Value of `log_odds` at the threshold; 0 for a score that is not a probability, and where labels decide."""
         if self.decision_threshold is None or self.unit == "score":
             return 0.0
         return float(logit(min(self.decision_threshold, 1 - np.finfo(float).eps)))
 
     def lead(self, scores: np.ndarray) -> np.ndarray:
-        """Return by how much log odds exceed their threshold, on the side of the decision where scores decide."""
+        """Return the excess of log odds over their threshold; where scores decide, its sign is the decision."""
         lead = self.log_odds(scores) - self.log_odds_threshold
         return lead if self.kind == "labels" else with_side(lead, self.favourable(scores))
 
     def of_one_kind(self, values: np.ndarray) -> str:
-        """Return a sentence if answers, as numbers, are all favourable decisions or none is; else ""."""
+        """Return a sentence if all answers, as numbers, are favourable decisions, or none is; else ""."""
         if self.kind == "numbers":
             return ""
         favourable = self.favourable(values)
@@ -139,7 +138,7 @@ class Meaning:
         Raises
         ------
         CaseError
-            If an answer is none of the model's classes, or as `scores`.
+            If an answer is none of the model's classes, or as in `scores`.
         """
         if self.kind == "labels":
             known = self.classes or (None if self.is_given else (0, 1))
@@ -173,7 +172,7 @@ class Meaning:
         return scores
 
     def truth(self, y: pd.Series) -> np.ndarray:
-        """Return true labels as whether they are favourable; of a regression, as numbers; False or nan where missing.
+        """Return whether true labels are favourable, or the numbers of a regression; False or nan where missing.
 
         Raises
         ------
@@ -276,7 +275,7 @@ def _of_values(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
 
 
 def _scores_among(answers: np.ndarray, pos_label) -> np.ndarray:
-    """Return the fractions among answers: scores, none of which is a label, unless the favourable label is one, too."""
+    """Return the fractions among answers, which are scores, not labels, unless the favourable label is a fraction."""
     if answers.dtype.kind != "f" or (isinstance(pos_label, Real) and pos_label % 1):
         return answers[:0]
     return answers[answers % 1 != 0]
@@ -300,7 +299,7 @@ def _of_labels(given: Meaning, values: set, labels: set) -> Meaning:
     known = set(classes) if classes else values | labels
     if strange := values - known:
         raise CaseError(f"model: answers {quoted(strange)}; its classes are {quoted(classes)}")
-    is_told = labels and max(len(values), len(labels)) > 1  # two labels alone may be the two of one kind
+    is_told = labels and max(len(values), len(labels)) > 1  # one label each may be the two labels of one outcome
     if not classes and is_told and not (values <= labels or labels <= values):
         raise CaseError(f"y_true: has the labels {quoted(labels)}, the model answers {quoted(values)}; make them alike")
     pos_label = _favourable(given, known, default=known)
@@ -322,7 +321,7 @@ def _of_labels(given: Meaning, values: set, labels: set) -> Meaning:
 
 
 def _of_columns(given: Meaning, answers: pd.DataFrame, labels: set) -> Meaning:
-    """Take the column of the favourable class among probabilities, one a class, of a function."""
+    """Interpret a function's probabilities, one a class: take the column of the favourable class."""
     n_classes, matrix = answers.shape[1], answers.to_numpy()
     if not are_probabilities(matrix) or not np.allclose(matrix.sum(axis=1), 1, atol=1e-4):
         raise CaseError(
@@ -341,7 +340,7 @@ def _of_columns(given: Meaning, answers: pd.DataFrame, labels: set) -> Meaning:
 
 
 def _of_numbers(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
-    """Take scores or probabilities; or numbers of a regression, unless labels say that decisions are meant."""
+    """Interpret numbers as scores or probabilities, or as a regression unless labels show that decisions are meant."""
     unit = "probability" if are_probabilities(answers) else "score"
     found = replace(given, unit=unit, has_own_scores=False)
     if given.decision_threshold is not None:
@@ -366,7 +365,7 @@ def _of_numbers(given: Meaning, answers: np.ndarray, labels: set) -> Meaning:
 
 
 def _favourable(given: Meaning, known: set, *, default: set):
-    """Return the favourable label as given, or by default, from those that are known."""
+    """Return the favourable label: the one given, or a default."""
     pos_label = given.pos_label
     if isinstance(pos_label, PrintedLabel):
         pos_label = pos_label.among(known)
@@ -379,20 +378,20 @@ def _favourable(given: Meaning, known: set, *, default: set):
 
 
 def _with_class(given: Meaning, labels: set, *, is_named: bool) -> Meaning:
-    """Say which of the model's classes, or columns, is that of the favourable label.
+    """Find the class, or column, of the model that is the favourable label.
 
     Parameters
     ----------
     given : Meaning
     labels : set
-        Of `y_true`, or that the model answers.
+        Labels in `y_true`, or among the model's answers.
     is_named : bool
-        Whether the classes are known to be these, of an estimator that was fitted to them or of a network.
+        Whether the names of the classes are known, as for a fitted estimator or a network.
 
     Raises
     ------
     CaseError
-        If the classes have numbers in place of names, and labels are others: they may stand for them in any order.
+        If the classes are only numbered and the labels are different: which class is which is then unknown.
     """
     classes, pos_label = given.classes or (0, 1), given.pos_label
     is_two = classes == (0, 1) and {pos_label} < {-1, 1} >= labels and -1 in labels
@@ -427,15 +426,15 @@ def are_probabilities(values) -> bool:
 
 
 def reach(scores: np.ndarray, threshold: Any) -> np.ndarray:
-    """Return which scores are at least a threshold: 0.7 in single precision, which is 0.69999999, is at least 0.7."""
+    """Return which scores are at least a threshold; 0.7 in single precision, 0.69999999, counts as at least 0.7."""
     with np.errstate(over="ignore"):
         single = float(np.float32(threshold))
-    is_rounded = abs(single - threshold) < np.finfo(np.float32).eps * abs(threshold)  # or it is infinite, or 0
+    is_rounded = abs(single - threshold) < np.finfo(np.float32).eps * abs(threshold)  # False if it is infinite or 0
     return (scores >= threshold) | ((scores == single) & is_rounded)
 
 
 def with_side(lead: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
-    """Return leads of which each lies on the side of its decision, by a little at least."""
+    """Return leads on the side of their decisions, at least `MIN_MARGIN` from 0."""
     return np.where(is_positive, np.maximum(lead, MIN_MARGIN), np.minimum(lead, -MIN_MARGIN))
 
 
@@ -449,17 +448,17 @@ def finite(scores: np.ndarray) -> np.ndarray:
 
 
 def default_pos_label(labels: set):
-    """Return the favourable one of 0 and 1, -1 and 1, or booleans; of other labels None."""
+    """Return the favourable label among 0 and 1, -1 and 1, or booleans; None for other labels."""
     if labels <= {0, 1}:
         return True if any(isinstance(label, bool) for label in labels) else 1
     return 1 if labels <= {-1, 1} else None
 
 
 def spelled_alike(labels) -> list:
-    """Return the first labels that are one in several spellings: "yes", "Yes " and "Y"; none if all are different.
+    """Return the first labels that may be spellings of one: "yes", "Yes " and "Y"; none if all are different.
 
-    They are alike without case and space and by Unicode's compatibility (an accent of its own, a space that does not
-    break), or a single letter is the first of just one other label.
+    Labels are spellings of one if they are equal up to case, surrounding space and Unicode compatibility (a combining
+    accent, a no-break space), or if one is a single letter with which exactly one other label begins.
     """
     plain = {label: unicodedata.normalize("NFKC", str(label)).strip().casefold() for label in sorted(labels, key=str)}
     words = {word for word in plain.values() if len(word) > 1 and word.isalpha()}
@@ -478,7 +477,7 @@ def two_spellings(name: str, groups) -> str:
 
 
 def quoted(labels) -> str:
-    """Return the first labels as they are written; in ASCII if some would look the same."""
+    """Return the first labels as Python writes them; in ASCII if some would look the same."""
     written = sorted(map(repr, labels))
     if len({unicodedata.normalize("NFKC", each) for each in written}) < len(written):
         written = sorted(map(ascii, labels))

@@ -18,7 +18,7 @@ from fairlab.cases.queries import BudgetSpentError, DeadlineError
 from fairlab.cases.schema import ModelFailedError
 from fairlab.checks import COUNT_OR_ZERO, FRACTION, check_kind, checked
 
-# What a method may need of a case, and the one sentence that says that it is not there.
+# Requirements that a method may have of a case, and the sentence for a case that does not meet one.
 NEEDS = {
     "model": (lambda case: case.model is not None, NO_MODEL),
     "decisions": (
@@ -37,7 +37,7 @@ NEEDS = {
     ),
 }
 CASE = partial(check_kind, kind=Case, advice="; wrap model and table in one first")  # of a parameter
-PAIRS_CONFIRMED = 10  # of each finding, fewer of a slow model
+PAIRS_CONFIRMED = 10  # pairs of each finding, fewer for a slow model
 LATE = "the seconds that the audit may take were over."
 
 
@@ -72,11 +72,11 @@ class Examination:
     warnings: list[str] = field(default_factory=list)
 
     def skip(self, reason: str, *sensitive_features: str, left_out: Iterable[str] = ()) -> None:
-        """Note what could not be assessed, and why; by which sensitive features, if not by any, and of which groups."""
+        """Record what could not be assessed, and why, with the sensitive features (none: all) and groups concerned."""
         self.skipped.append(Reason.about(reason, sensitive_features, left_out))
 
     def lacks(self, need: str, part: str = "") -> bool:
-        """Return whether the case lacks one of `NEEDS`; what is skipped then is all, or a part of the method."""
+        """Return whether the case lacks one of `NEEDS`; if so, the method, or `part` of it, is recorded as skipped."""
         is_met, reason = NEEDS[need]
         if is_met(self.case):
             return False
@@ -84,9 +84,9 @@ class Examination:
         return True
 
     def confirms(self, findings: Iterable[Finding]) -> bool:
-        """Return whether the model still decides alike on the first pairs of rows of the evidence against it.
+        """Return whether the model repeats its decisions on the first pairs of rows in the evidence of findings.
 
-        Chance that is too rare for the rows that a case sends twice would else count as discrimination.
+        Otherwise, noise too rare to show in the case's determinism check would count as discrimination.
         """
         shown = [each.evidence for each in findings if len(each.evidence) and each.evidence.attrs.get("others")]
         if not self.case.queries.is_deterministic or not shown:
@@ -103,7 +103,7 @@ class Examination:
         return self._large((name,), groups.value_counts(sort=False), fewest)
 
     def pairs_of_groups(self, features: Sequence[str], sizes, fewest: int, most: int) -> list[tuple[str, str]]:
-        """Return what to compare: two groups with one another, of several each with everyone else.
+        """Return the pairs to compare: two groups with each other, or each of several groups with everyone else.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Examination:
         sizes : Series of int
             People by group.
         fewest, most : int
-            Groups of fewer people, and those beyond so many, the largest first, are skipped.
+            Groups of fewer than `fewest` people are skipped, and all but the `most` largest.
         """
         large = sizes[self._large(features, sizes, fewest)]
         kept = set(large.sort_values(ascending=False, kind="stable").index[:most])
@@ -127,7 +127,7 @@ class Examination:
     def _large(self, features, sizes, fewest) -> list:
         if small := {str(group): size for group, size in sizes.items() if 0 < size < fewest}:
             named = few([f"{group} ({size})" for group, size in small.items()])
-            left_out = small if len(features) == 1 else ()  # of two features many a group is small
+            left_out = small if len(features) == 1 else ()  # intersections of two features are often small
             self.skip(f"{listed(features)}: fewer than {fewest} people are {named}.", *features, left_out=left_out)
         return [group for group in sizes.index if sizes[group] >= fewest]
 
@@ -151,12 +151,12 @@ class Examination:
 
 
 def rest_of(groups: Collection[str], usual: str) -> str:
-    """Return what the people of all other groups are called, by a name that no group has."""
+    """Return a name for the people of all other groups that no group has."""
     return usual if usual not in groups else "all others"
 
 
 class Method(ABC):
-    """A method of fairness testing, as the audit runs it and as a user may add one.
+    """A method of fairness testing; an audit runs its own, and those that a user adds.
 
     Parameters
     ----------
@@ -169,15 +169,14 @@ class Method(ABC):
     title : str
         Name of the method, in reports.
     description : str
-        One sentence: what is computed, and where that is not the paper's algorithm.
+        One sentence: what is computed, and where it differs from the paper's algorithm.
     share : int
-        Part of an audit's model queries that are left, among the parts of all methods that have not run yet; what one
-        does not use is there for the next.
+        Weight by which an audit divides the model queries that are left among all methods that have not run yet.
     needs : tuple of str
-        Some of `NEEDS`. A case that lacks one is refused before the method runs.
+        Some of `NEEDS`. On a case that lacks one, the method does not run.
     takes_weights : bool
-        Whether it goes by weights and persons of a case, and by all decisions of an audit without a model. Otherwise a
-        case with weights is refused, and of several decisions of one person the method gets one.
+        Whether it uses weights and persons of a case, and all decisions in an audit without a model. Otherwise it skips
+        a case with weights, and gets one decision of each person.
 
     Raises
     ------
@@ -207,7 +206,7 @@ class Method(ABC):
 
     @abstractmethod
     def findings(self, examination: Examination) -> Iterator[Finding]:
-        """Yield what there is to say about the case; what cannot be assessed is skipped in the examination."""
+        """Yield the findings about the case; what cannot be assessed is recorded as skipped in the examination."""
 
     @checked(case=CASE, budget=COUNT_OR_ZERO)
     def run(self, case: Case, *, budget: int = 200_000) -> MethodResult:
@@ -217,12 +216,12 @@ class Method(ABC):
         ----------
         case : Case
         budget : int
-            Most rows that the model is queried with, beside the people of the table, whose decisions the case knows.
+            Most rows that the model is queried with, besides the people of the table, whose decisions are cached.
 
         Raises
         ------
         TypeError
-            If `case` is none.
+            If `case` is not a Case.
         ValueError
             If `budget` is no whole number of at least 0.
         """

@@ -1,4 +1,4 @@
-"""One adapter for any model: what it answers about rows, its scores, which answer is favourable, and its gradients."""
+"""One adapter for any model: its answers, its scores, its favourable answer, and its gradients."""
 
 import re
 import sys
@@ -23,28 +23,28 @@ from fairlab.cases.schema import CaseError, ModelFailedError, case_errors, check
 from fairlab.checks import align, check_number
 
 LABELS = (str, bytes, Real, np.bool_)
-# Where estimators have the names of the columns that they were fitted to, and the names that they make up for an array:
-# those of scikit-learn and LightGBM, of CatBoost, and of LightGBM before 4.6.
+# Attributes with the names of the columns that an estimator was fitted to, and patterns of the names made up for
+# arrays: of scikit-learn and LightGBM, of CatBoost, and of LightGBM before 4.6.
 FITTED = {"feature_names_in_": r"Column_\d+", "feature_names_": r"\d+", "feature_name_": r"Column_\d+"}
-# Where a search, a calibration, an ensemble or a pipeline has what it hands its rows to.
+# Attributes in which a search, a calibration, an ensemble or a pipeline has the estimators that get its rows.
 INNER = ("best_estimator_", "estimator_", "calibrated_classifiers_", "estimators_", "steps", "estimator")
 
 
 class ModelAdapter:
-    """A model as every method meets it; `wrap_model` makes one.
+    """The interface of a model to every method; `wrap_model` makes one.
 
-    `predict`, `classes_of`, `binary_of` and `scores_of` apply the model to a table or a matrix. After `settle` has seen
-    the answers to a table, `meaning` says what they mean for the favourable label, and `queries` ask two questions, so
-    that rows are counted, and none is sent twice.
+    `predict`, `classes_of`, `binary_of` and `scores_of` apply the model to a table or a matrix. `settle` interprets the
+    answers to a table with respect to the favourable label, and keeps the result as `meaning`. Queries for decisions
+    and for scores then go through `queries`, which counts rows and sends none twice.
 
     Parameters
     ----------
     name : str
         Of the model's type.
     answer : callable or None
-        What the model gives of its own: labels, or, of a function, whatever it returns.
+        The model's own answers: labels, or whatever a function returns.
     scorer : callable or None
-        Takes rows and the number of a class, returns a float each: how much speaks for this class.
+        Takes rows and the index of a class, returns one score of that class for each row.
     unit : {"probability", "log odds", "score"} or None
         Of the score.
     classes : tuple or None
@@ -54,20 +54,21 @@ class ModelAdapter:
     gradient : callable or None
         Takes a matrix of the features and the number of a class, returns log odds and their input gradient.
     takes_array : bool
-        Whether `answer` and `scorer` get a matrix in place of a table: many libraries refuse, or warn of, names that
-        they have not seen when the model was fitted.
+        Whether `answer` and `scorer` get a matrix in place of a table: many libraries refuse, or warn about, column
+        names that the model was not fitted with.
 
     Attributes
     ----------
     originals : dict
-        By column of a case's table, what makes its values of numbers that methods have in place of them.
+        By column of a case's table, the converter from the numbers that methods use to the column's values.
     meaning : Meaning or None
         What the answers to a case's table mean, once `settle` has seen them.
     decision_question, score_question : tuple of str and callable
-        What `queries` ask the model: what decides, and its scores, None where it has none; one where scores decide.
+        Name and function of the query that decides, and of the one for scores (None without scores); the same where
+        scores decide.
     queries : Queries
     warnings : list of str
-        What was settled without being given.
+        What was inferred, and what is doubtful, one sentence each.
 
     Examples
     --------
@@ -116,7 +117,7 @@ class ModelAdapter:
         return _aligned(answer, X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))).to_numpy()
 
     def classes_of(self, X: Any) -> np.ndarray:
-        """Return one class a row; answers that are scores are refused, since equality tells none of them apart.
+        """Return one class a row; scores are refused, since they can hardly be compared for equality.
 
         Raises
         ------
@@ -136,12 +137,12 @@ class ModelAdapter:
         return answer
 
     def binary_of(self, X: Any) -> np.ndarray:
-        """Return whether the class is 1, of a model whose classes are 0 and 1 or booleans, shape (n_rows,).
+        """Return whether the class is 1, for a model whose classes are 0 and 1 or booleans, shape (n_rows,).
 
         Raises
         ------
         CaseError
-            If there is not one of them for each row; says on which input.
+            If a row has neither class; names the input.
         """
         answer = self.predict(X)
         if answer.dtype == bool:
@@ -183,9 +184,9 @@ class ModelAdapter:
     def settle(
         self, rows: pd.DataFrame, y: pd.Series | None, pos_label: object, decision_threshold: float | None
     ) -> np.ndarray | None:
-        """Apply the model to all rows of a table, and find out what its answers mean.
+        """Apply the model to all rows of a table, and interpret its answers.
 
-        Some rows are sent a second time, to see whether they are answered alike.
+        Some rows are queried a second time as a determinism check.
 
         Parameters
         ----------
@@ -269,9 +270,9 @@ class ModelAdapter:
         return answers.to_numpy(dtype=object)
 
     def _call(self, function: Callable, rows, *more):
-        """Call the model with rows of its own: what it sorts, drops or scales there changes nothing.
+        """Call the model with a copy of the rows, so that changes in place have no effect.
 
-        The features that it was fitted to come in their order: not every library looks at names.
+        Features come in the order in which the model was fitted: not every library looks at names.
         """
         if isinstance(rows, pd.DataFrame):
             if self.columns is not None and len(self.columns) == rows.shape[1] and {*self.columns} == {*rows}:
@@ -283,12 +284,12 @@ class ModelAdapter:
 
     @contextmanager
     def _asking(self, rows):
-        """Say of any error inside the block that it is the model's, and on what rows."""
+        """Turn any error inside the block into one that names the model and the rows."""
         try:
             yield
         except CaseError:
             raise
-        except (Exception, SystemExit) as error:  # one that ends the process would choose the exit status
+        except (Exception, SystemExit) as error:  # SystemExit would set the exit status
             which, kind = "the rows of the table", CaseError
             if self.queries.n_for_case:  # the case is made
                 kind = ModelFailedError
@@ -379,7 +380,7 @@ def _of_keras(model) -> ModelAdapter:
     try:
         return _of_network(_imported("..networks").Network(model))
     except (AttributeError, ValueError):
-        # An end without softmax or sigmoid, layers within layers, a class of its own: the model is asked as it is.
+        # No final softmax or sigmoid, nested layers, or a custom class: the model is queried as it is.
         shape = getattr(model, "input_shape", None)
         answer = partial(_answers_of_keras, model, shape[-1] if isinstance(shape, tuple) else None)
         return ModelAdapter(type(model).__name__, answer=answer)
@@ -390,7 +391,7 @@ def _answers_of_keras(model, n_features: int | None, rows):
 
 
 def _imported(name: str):
-    """Import what only networks need; not by a statement, so that trials of other models do not depend on it."""
+    """Import a module that only networks need; without a statement, or trials of other models would depend on it."""
     return import_module(name, __package__)
 
 
@@ -405,7 +406,7 @@ def _of_network(network) -> ModelAdapter:
     )
 
 
-# Functions of a model, which can be pickled with a report: none of them is local.
+# Functions of a model, at module level so that they can be pickled with a report.
 
 
 def _best(network, rows):
@@ -449,7 +450,7 @@ def _of_estimator(model) -> ModelAdapter:
 
 
 def _fitted_names(model) -> tuple[str, ...]:
-    """Return the columns that an estimator, or what it hands its rows to, was fitted to; none if it knows none."""
+    """Return the columns that an estimator, or one inside it, was fitted to; none if they are not recorded."""
     for attribute, made_up in FITTED.items():
         if (names := _attribute(model, attribute)) is not None:
             names = tuple(map(str, names))
@@ -461,7 +462,7 @@ def _fitted_names(model) -> tuple[str, ...]:
 
 
 def _attribute(model, name: str):
-    """Return an attribute, None of an estimator that has none, as before it is fitted."""
+    """Return an attribute; None if the estimator has none, as before it is fitted."""
     with suppress(Exception):
         return getattr(model, name)
     return None

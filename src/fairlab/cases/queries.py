@@ -19,12 +19,12 @@ from fairlab.checks import check_number
 BATCH_ROWS = 100_000  # rows in one call of the model
 FEW_ROWS = 10_000  # rows in a call that one thread answers
 ROWS_REPEATED = 1000  # rows that are sent a second time
-FEWEST_REPEATED = 100  # of these; where there are fewer rows, each is sent several times
-REPEAT_SECONDS = 2.0  # seconds that this may take
-MAX_SECONDS = 1e8  # of a timer
-KEYS_AT_ONCE = 200_000  # that are put into new slots
-MOST_FULL = 0.55  # share of the slots
-LARGE, VERY_LARGE = 5_000, 500_000  # keys of a question, and of a cache, that it pays to compile for, and to load numba
+FEWEST_REPEATED = 100  # rows repeated for a smaller table; each is then sent several times
+REPEAT_SECONDS = 2.0  # seconds for repeated queries
+MAX_SECONDS = 1e8  # longest timer
+KEYS_AT_ONCE = 200_000  # keys put into new slots in one step
+MOST_FULL = 0.55  # largest share of the slots in use
+LARGE, VERY_LARGE = 5_000, 500_000  # keys in a query that pay for compiled code, and in a cache for loading numba
 _STEP = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over all 64 bits
 
 
@@ -100,10 +100,10 @@ def time_limit(seconds: float, name: str = "deadline") -> Iterator[None]:
 
 
 class Queries:
-    """Counts the rows that a model is applied to, and keeps its answers, so that no row is sent twice.
+    """Counts the rows that a model is applied to, and caches its answers, so that no row is sent twice.
 
-    What a limit allows does not depend on what was asked before it: within the outermost limit each row counts once,
-    even if its answer is cached, unless it is among those of the case.
+    A limit allows the same queries whatever was cached before: within the outermost limit each row counts once, even if
+    its answer is cached, unless it is a row of the case.
 
     Attributes
     ----------
@@ -114,18 +114,18 @@ class Queries:
     n_cached : int
         Rows whose answers were cached.
     n_for_case : int
-        Rows among these that making a case took, the repeated ones included.
+        Rows among `n_queries` that making the case took, including the repeated ones.
     n_repeated : int
-        Rows among these that were sent a second time, to see whether they are answered alike.
+        Rows among `n_queries` that were sent a second time, for the determinism check.
     n_confirmed : int
-        Rows beside these that were to be confirmed, each time one was: see `confirm`.
+        Rows passed to `confirm`, counted in each call, besides `n_queries`.
     seconds : float
         Spent in the model.
     shortest : float
-        Seconds of its quickest call, about what starting a program or reaching a server takes; infinite before the
-        first.
+        Seconds of its quickest call, about the time to start a program or reach a server; infinite before the first
+        call.
     is_deterministic : bool
-        Whether rows that were sent twice, in other batches, were answered alike: some of the case, and evidence.
+        Whether repeated rows, sent in other batches, got the same answers: some rows of the case, and evidence.
     left : float
         Rows that may still be sent within the present limit; infinite without one.
     watch : callable or None
@@ -160,18 +160,18 @@ class Queries:
 
     @property
     def repeated_in_time(self) -> int:
-        """Rows that a slow model may be sent once more, to see whether it answers alike."""
+        """Rows that can be repeated with a slow model, for the determinism check."""
         return int(REPEAT_SECONDS / max(self.seconds_per_row, 1e-9))
 
     @contextmanager
     def deadline(self, seconds: float) -> Iterator["Queries"]:
-        """Hold the queries inside a ``with`` block to so many seconds from now, by the pace of the queries so far.
+        """Hold the queries inside a ``with`` block to `seconds` from now, by the pace of the queries so far.
 
         Raises
         ------
         DeadlineError
-            Inside the block, by the question whose answer would come too late, of which no row is sent, or did not
-            come in time (see `time_limit`).
+            Inside the block, by a query that would end too late, of which no row is sent, or by one that did not end in
+            time (see `time_limit`).
         """
         outer, self._until = self._until, min(self._until, time.monotonic() + seconds)
         try:
@@ -232,11 +232,12 @@ class Queries:
         known.keep(np.asarray(values, dtype=float)[is_new])
 
     def repeat(self, question: str, answer: Callable, rows: pd.DataFrame) -> float:
-        """Send some rows a second time, in other batches, and return the share that is answered otherwise.
+        """Send some rows a second time, in other batches, and return the share of answers that changed.
 
-        The rows of the case are those whose answers are cached now. Of the rows sorted by their answers, the lower half
-        is a batch, the upper half another in which each row stands twice, and so are the lowest and the highest alone:
-        a model that ranks or standardises the rows of a batch, or looks for copies, answers some of these otherwise.
+        Rows whose answers are cached by now are the rows of the case. The repeated rows are sorted by their answers and
+        sent in four batches: the lowest row, the rest of the lower half, the rest of the upper half with each row
+        twice, and the highest row. A model that ranks or standardises the rows of a batch, or looks for copies, changes
+        some answers.
 
         Parameters
         ----------
@@ -260,7 +261,7 @@ class Queries:
         return float(changed.mean())
 
     def confirm(self, question: str, answer: Callable, rows: pd.DataFrame) -> bool:
-        """Send some rows once more that were answered before, beside any limit; return whether all answers stay alike.
+        """Send rows with known answers once more, outside any limit; return whether all answers stay the same.
 
         Parameters
         ----------
@@ -275,7 +276,7 @@ class Queries:
         return not self._changed(self.answers(question, answer, rows), known.values.take(numbers)).any()
 
     def _changed(self, first: np.ndarray, again: np.ndarray) -> np.ndarray:
-        changed = ~np.isclose(first, again, rtol=1e-4, atol=1e-5 * np.median(np.abs(first)))  # in any unit
+        changed = ~np.isclose(first, again, rtol=1e-4, atol=1e-5 * np.median(np.abs(first)))  # independent of the unit
         self.is_deterministic = self.is_deterministic and not changed.any()
         return changed
 
@@ -303,7 +304,7 @@ class Queries:
         return self._send(answer, _batches(rows) if isinstance(rows, pd.DataFrame) else [rows])
 
     def _count_answers(self, question: str, numbers: np.ndarray, n_new: int) -> None:
-        """Count cached answers, by their numbers, of which `n_new` are to be sent for; within a limit, each once."""
+        """Count rows, given the numbers of their answers, `n_new` still to be sent; within a limit, each once."""
         if self._counted is None:
             self._count(n_new, n_new)
             return
@@ -320,7 +321,7 @@ class Queries:
             raise BudgetSpentError(f"limit: expected at most {int(self.left):,} more model queries, found {n_rows:,}")
 
     def _count(self, n_rows: int, n_new: int) -> None:
-        """Count rows, of which `n_new` are to be sent."""
+        """Count rows, `n_new` of them still to be sent."""
         self.check(n_rows)
         if time.monotonic() + n_new * np.nan_to_num(self.seconds_per_row) > self._until:
             raise DeadlineError(f"deadline: no time is left for {n_new:,} more model queries")
@@ -335,7 +336,7 @@ class Queries:
         try:
             with time_limit(self._until - time.monotonic()):
                 for batch in batches:
-                    # Where others use the cores, threads wait for each other, for longer than few rows take.
+                    # When other processes use the cores, threads wait for each other longer than a few rows take.
                     n_threads = 1 if len(batch) <= FEW_ROWS else None
                     with get_cached_controller().limit(limits=n_threads):
                         sent = time.perf_counter()
@@ -375,7 +376,7 @@ class AnswerCache:
 
     def __init__(self) -> None:
         self._n, self._bits = 0, 11  # of a slot's number
-        self._is_waiting = False  # for answers to keys that have numbers
+        self._is_waiting = False  # whether the last keys found still lack their answers
         self._keys: Any = None
         self._values: Any = None
         self._numbers: Any = None
@@ -395,9 +396,9 @@ class AnswerCache:
         return np.empty(0) if self._values is None else self._values[: self._n]
 
     def find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each key, and which occur for the first time: those whose answers are to be kept next.
+        """Return the number of each key, and which ones occur for the first time and need `keep` to be called next.
 
-        If they are not, as after an error, the keys stay unknown.
+        If it is not called, as after an error, these keys stay unknown.
 
         Parameters
         ----------
@@ -437,7 +438,7 @@ class AnswerCache:
         return found, is_new
 
     def _make_room(self, loop: Callable, needed: int) -> None:
-        """Make the table large enough for so many keys."""
+        """Make the table large enough for `needed` keys."""
         if self._slots is not None and needed <= MOST_FULL * len(self._slots):
             return
         while needed > MOST_FULL * (1 << self._bits):
@@ -453,7 +454,7 @@ class AnswerCache:
 
 
 class Answers(AnswerCache):
-    """Answers to inputs as codes of a schema: they are found sooner than rows, and each is asked once.
+    """Cached answers to inputs given as codes of a schema: faster to look up than rows, and each is queried once.
 
     Parameters
     ----------
@@ -462,7 +463,7 @@ class Answers(AnswerCache):
     ask : callable
         Takes codes, of shape (n, n_features), returns one answer each.
     queries : Queries or None
-        Whose limit new inputs are held to, those included that the case knows the answers of.
+        Its limit must have room for all new inputs, including those whose answers the case has cached.
 
     Examples
     --------
@@ -483,14 +484,14 @@ class Answers(AnswerCache):
         Raises
         ------
         BudgetSpentError
-            If more of them are new than the limit has left; none is asked then.
+            If more of them are new than the limit has left; none is queried then.
         """
         codes = np.asarray(codes, dtype=np.int64)
         numbers, is_new = self.find(self.keys_of(codes))
         if is_new.any():
             if self._queries is not None:
                 self._queries.check(int(is_new.sum()))
-            # In the order in which they are in memory.
+            # In the order of the memory.
             self.keep(self._ask(codes if is_new.all() else codes.T.take(np.flatnonzero(is_new), axis=1).T))
         return self.values.take(numbers)
 
@@ -500,7 +501,7 @@ class Answers(AnswerCache):
 
     @property
     def inputs(self) -> np.ndarray:
-        """The codes that were asked, shape (n, n_features), in the order in which they came first."""
+        """The codes queried so far, shape (n, n_features), in the order in which they came first."""
         return self.codes_of(self.keys)
 
     def keys_of(self, codes: np.ndarray) -> np.ndarray:
@@ -525,7 +526,7 @@ def _compiled_loop():
 
 
 def _find_each(slots, keys, known, asked, places):
-    """Return what `AnswerCache._find` does; `slots` and `keys` are changed."""
+    """Do what `AnswerCache._find` does; `slots` and `keys` are changed."""
     numbers, is_new = np.empty(len(asked), dtype=np.int32), np.zeros(len(asked), dtype=np.bool_)
     last = len(slots) - 1
     for row in range(len(asked)):
@@ -542,9 +543,9 @@ def _find_each(slots, keys, known, asked, places):
 
 
 def _longer(array: np.ndarray, needed: int) -> np.ndarray:
-    """Return an array with the same first elements and room for at least so many, and for a quarter more than before.
+    """Return an array extended to at least `needed` elements; if it has to grow, by at least a quarter.
 
-    It is the same array, where it is long enough or can be made longer in its place.
+    The same array is returned if it is long enough or can grow in place.
     """
     if needed <= len(array):
         return array
@@ -556,8 +557,8 @@ def _longer(array: np.ndarray, needed: int) -> np.ndarray:
 def row_keys(rows: pd.DataFrame) -> np.ndarray:
     """Return one 64-bit number for each row: the same for the same values of the same types.
 
-    Two different rows get one number with a chance of 2**-64. Among strings and other objects 1, "1" and True, or a
-    missing value and any string, are told apart.
+    Two different rows get the same number with a probability of 2**-64. Among strings and other objects, 1, "1" and
+    True differ, and so do a missing value and any string.
     """
     own = {}
     for name, column in rows.items():
@@ -566,7 +567,7 @@ def row_keys(rows: pd.DataFrame) -> np.ndarray:
         elif pd.api.types.is_object_dtype(column.dtype):
             own[name] = column.map(lambda value: f"{type(value).__name__} {value}", na_action="ignore")
         elif isinstance(column.dtype, pd.ArrowDtype) and column.dtype.kind in "iu":
-            # Beside missing values they would be hashed as floats, which astype("Int64") makes of them, too.
+            # With missing values they would be hashed as floats; astype("Int64") makes floats of them, too.
             known = column.fillna(0).to_numpy(dtype=f"{column.dtype.kind}8")
             own[name] = pd.arrays.IntegerArray(known, column.isna().to_numpy())
     return pd.util.hash_pandas_object(rows.assign(**own), index=False).to_numpy().view(np.int64)

@@ -1,6 +1,6 @@
 """Rows drawn from tables that are not in memory.
 
-Apart from `fairlab.cases.foreign`, so that what asks a model does not depend on engines.
+Separate from `fairlab.cases.foreign`, so that code that queries models does not depend on engines.
 """
 
 from pathlib import Path
@@ -15,12 +15,12 @@ from fairlab.cases.tables.keys import key_numbers
 
 
 def drawn_rows(table, key: str | None, most: int, random_state: int) -> tuple[pd.DataFrame, int]:
-    """Return about so many rows of a table of an engine, drawn by a hash of a key, without it; and how many there are.
+    """Return about `most` rows of an engine's table, drawn by a hash of a key and without it, and the total number.
 
     Raises
     ------
     CaseError
-        If the key is no column of another whole number or text for each row, or the engine fails.
+        If the key is not a column of unique whole numbers or strings, or the engine fails.
     """
     with case_errors():
         rows = engine_table(table, "table")
@@ -42,7 +42,7 @@ def drawn_rows(table, key: str | None, most: int, random_state: int) -> tuple[pd
 
 
 def lies_elsewhere(table) -> bool:
-    """Return whether a table is of files, or a query of an engine, as of DuckDB, Spark and Polars' lazy frames."""
+    """Return whether a table is files, or a query of an engine such as DuckDB, Spark or Polars' lazy frames."""
     import narwhals
 
     is_query = isinstance(narwhals.from_native(table, pass_through=True), narwhals.LazyFrame)

@@ -34,7 +34,7 @@ LARGEST_INTEGER = 2**62  # so that sums of two values fit into 64 bits
 N_BINS = 10
 MAX_VALUES = 100  # numbers with more different values than this are binned
 PLAIN_TYPES = (str, bytes, Real, np.bool_)  # of values
-PLAIN = ("string", "boolean", "empty", "integer", "floating", "mixed-integer-float")  # what pandas infers of values
+PLAIN = ("string", "boolean", "empty", "integer", "floating", "mixed-integer-float")  # types that pandas infers
 # Types of columns that no model is given, and what to do about them.
 UNFIT = (
     (
@@ -48,9 +48,9 @@ UNFIT = (
     (lambda dtype: dtype.kind == "c", "make it real numbers"),
     (lambda dtype: dtype == np.float16, "make it wider, as .astype('float32') does"),
 )
-MAX_SIZE = 1e75  # of numbers: fourth powers are numbers, too
+MAX_SIZE = 1e75  # of numbers: fourth powers must be finite
 MAX_GROUP_VALUES = 10  # numbers with more different values than this make four groups
-MIN_SIZE_KEPT = 0.8  # of the size of a group, when its edges are rounded
+MIN_SIZE_KEPT = 0.8  # share of a group's size that rounding its edges must keep
 
 
 class CaseError(ValueError):
@@ -72,7 +72,7 @@ class ModelFailedError(CaseError):
 
 @contextmanager
 def case_errors(before: str = "", after: str = ""):
-    """Make a CaseError of a TypeError, a ValueError or an OSError inside the block, with words around its message."""
+    """Turn a TypeError, ValueError or OSError inside the block into a CaseError, with text around its message."""
     try:
         yield
     except (TypeError, ValueError, OSError) as error:
@@ -93,7 +93,7 @@ class Feature:
         What it can be, all different. Consecutive integers in increasing order become a range, which takes no memory.
         At most one of them is a missing value: None, nan or ``pandas.NA``.
     edges : tuple of float or None
-        Of a number in bins, the inner edges, each the end of a bin; every value but the missing one stands for its bin.
+        Inner edges of the bins of a number, each the end of a bin; each value but the missing one represents its bin.
 
     Raises
     ------
@@ -194,14 +194,15 @@ class Feature:
     ) -> "Feature":
         """Return the domain of a column: values that occur, all integers between, or bins; see `Schema.from_frame`.
 
-        Where less than half of the integers between occur, they are taken for codes: the others may stand for nothing.
+        If fewer than half of the integers in between occur, values are taken for codes, and the other integers left
+        out.
 
         Parameters
         ----------
         name : str
         column : Series
         bins : int or None
-            Of a number with more than 100 different values; None to list all values, or all integers.
+            For a number with more than 100 different values; None to list all values, or all integers.
         edges : sequence of float or None
             Inner edges of bins, instead of quantiles; a value that is an edge belongs to the bin below.
 
@@ -236,10 +237,10 @@ class Feature:
         n_groups: int = 4,
         edges: Sequence[float] | None = None,
     ) -> "Feature":
-        """Return the values that occur in a column; of more than `most` different numbers, groups of nearly one size.
+        """Return the values that occur in a column; more than `most` different numbers make groups of similar size.
 
-        Groups lie between rounded quantiles, or given edges. They are named by these, not by the smallest and the
-        largest number, which belong to somebody: "up to 28", "28 to 37", "above 37".
+        Groups lie between rounded quantiles, or given edges. Their names have these edges, not the smallest and largest
+        numbers, which belong to somebody: "up to 28", "28 to 37", "above 37".
 
         Parameters
         ----------
@@ -247,7 +248,7 @@ class Feature:
         column : Series
         most : int
         n_groups : int
-            Between quantiles; fewer where ties allow no more.
+            Groups between quantiles; ties may leave fewer.
         edges : sequence of float or None
             Inner edges, each of which ends its group.
 
@@ -264,7 +265,7 @@ class Feature:
 
     @property
     def is_interval(self) -> bool:
-        """Whether the values are the integers between two bounds, each of them itself."""
+        """Whether the values are all integers between two bounds, without bins."""
         return self.edges is None and isinstance(self.values, range) and self.values.step == 1
 
     @property
@@ -276,7 +277,7 @@ class Feature:
 
     @property
     def labels(self) -> list[str]:
-        """Names of the values, all different: 1 and "1" have two, and so have a missing value and any string."""
+        """Names of the values, all different: 1 and "1" have two, as have a missing value and any string."""
         return self.named()
 
     def named(self, in_words: Callable[[float], str] | None = None) -> list[str]:
@@ -358,14 +359,14 @@ class Feature:
 
     def _array(self) -> np.ndarray:
         kinds = {int if isinstance(value, Integral) else float for value in self.values}
-        is_one = len(kinds) == 1 or self.missing_code is None  # integers beside a missing value are no floats
+        is_one = len(kinds) == 1 or self.missing_code is None  # integers beside a missing value must not become floats
         if (is_one and all(map(_is_real, self.values))) or len(set(map(type, self.values))) == 1:
             array = np.asarray(self.values)
             if all(
                 found == value or is_missing(value) for found, value in zip(array.tolist(), self.values, strict=True)
             ):
                 return array
-        # Or numbers among strings would become strings, and large integers floats.
+        # Object dtype, or numbers among strings would become strings, and large integers floats.
         array = np.empty(len(self.values), dtype=object)
         array[:] = self.values
         return array
@@ -414,7 +415,7 @@ def check_column(name: str, column: pd.Series) -> None:
 
 
 def check_size(numbers: np.ndarray, what: str) -> None:
-    """Raise a CaseError if numbers are so large, or all so small, that their variance, or its own, is no number."""
+    """Raise a CaseError if numbers are so large, or all so small, that their fourth powers overflow or vanish."""
     largest = np.abs(numbers).max(initial=0.0)
     if largest and not 1 / MAX_SIZE <= largest <= MAX_SIZE:
         raise CaseError(
@@ -439,7 +440,7 @@ def values_of(name: str, column: pd.Series) -> tuple[list, list]:
 
 
 def _as_written(value) -> str:
-    """Return a value as text: a whole number without a point, as some engines hold it as a float, others do not."""
+    """Return a value as text, a whole float without a point: engines differ in which numbers they hold as floats."""
     return str(int(value) if isinstance(value, float) and abs(value) < 2**53 and value % 1 == 0 else value)
 
 
@@ -465,7 +466,7 @@ def _checked_edges(name: str, edges) -> tuple[float, ...]:
 
 
 def _edges_among(numbers: np.ndarray, edges) -> np.ndarray:
-    """Return edges to compare numbers with: for integers, which floats may round, integers of their type that fit."""
+    """Return edges to compare numbers with: integers for integers, which floats may round, if they fit the type."""
     if numbers.dtype.kind in "iu":
         with suppress(OverflowError):
             return np.array([floor(edge) for edge in edges], dtype=numbers.dtype)
@@ -473,7 +474,7 @@ def _edges_among(numbers: np.ndarray, edges) -> np.ndarray:
 
 
 def _representatives(name: str, numbers: np.ndarray, edges) -> list:
-    """Return the middle one of the sorted numbers in each bin."""
+    """Return the lower median of the sorted numbers in each bin."""
     edges = _checked_edges(name, edges)
     parts = np.split(numbers, np.searchsorted(numbers, _edges_among(numbers, edges), side="right"))
     for part, (low, high) in zip(parts, pairwise([-np.inf, *edges, np.inf]), strict=True):
@@ -483,7 +484,7 @@ def _representatives(name: str, numbers: np.ndarray, edges) -> list:
 
 
 def _widened(column: pd.Series) -> np.ndarray:
-    """Return numbers as floats of 64 bits; those of fewer bits as they are written, since edges are: .1 is .1."""
+    """Return numbers as 64-bit floats; shorter floats by their decimals, like the edges: .1 stays .1."""
     kind = getattr(column.dtype, "numpy_dtype", column.dtype)
     if not isinstance(kind, np.dtype) or kind.kind != "f" or kind.itemsize > 4:
         return column.to_numpy(dtype=float)
@@ -492,17 +493,17 @@ def _widened(column: pd.Series) -> np.ndarray:
 
 
 def _rounded_quantiles(numbers: np.ndarray, n_groups: int) -> list[float]:
-    """Return edges between groups, in the fewest significant digits, three or more, that keep them about their size.
+    """Return edges between groups, in the fewest significant digits, three or more, that roughly keep their sizes.
 
-    Edges are rounded before anything is put between them, so that their names are true. How far depends on how the
-    numbers are spread, not on how large they are: `MIN_SIZE_KEPT` of each group stays.
+    People are grouped by the rounded edges, so that the names of groups are exact. Each group keeps `MIN_SIZE_KEPT` of
+    its size, so rounding depends on the spread of the numbers, not on their magnitude.
     """
     exact = np.unique(np.quantile(numbers, np.arange(1, n_groups) / n_groups, method="inverted_cdf"))
     exact = exact[exact < numbers.max()]
     sizes = _sizes(exact, numbers)
     for digits in range(3, 17):
         edges = np.array([float(f"{edge:.{digits - 1}e}") for edge in exact])
-        if (_sizes(edges, numbers) >= MIN_SIZE_KEPT * sizes).all():  # edges rounded to one leave a group empty
+        if (_sizes(edges, numbers) >= MIN_SIZE_KEPT * sizes).all():  # equal rounded edges leave a group empty
             return edges.tolist()
     return exact.tolist()
 
@@ -512,7 +513,7 @@ def _sizes(edges: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 
 
 def number_in_words(edge: float) -> str:
-    """Return an edge of bins as a number in words."""
+    """Return an edge of bins as text."""
     return f"{float(edge):,}".removesuffix(".0")
 
 
@@ -520,9 +521,9 @@ def number_in_words(edge: float) -> str:
 class Schema:
     """All features of an input, in the order in which the model takes them.
 
-    An input is a row of values, or of their codes: `encode` and `decode` go from one to the other. `low`, `high`,
-    `bounds`, `values`, `sample`, `check`, `clip` and `outside` are about inputs as integers, as networks take them: of
-    an interval the integers themselves, of any other feature the codes.
+    An input is a row of values, or of their codes: `encode` and `decode` convert one to the other. `low`, `high`,
+    `bounds`, `values`, `sample`, `check`, `clip` and `outside` use inputs as integers, as networks take them: the
+    integers themselves for an interval, the codes for any other feature.
 
     Attributes
     ----------
@@ -555,10 +556,10 @@ class Schema:
 
     @classmethod
     def from_dict(cls, content: Mapping) -> "Schema":
-        """Return a schema from the values by name.
+        """Return a schema from a mapping of names to values.
 
-        A pair ``{low: 0, high: 9}`` stands for the integers between, ``{values: [5, 40], edges: [18]}`` for a number in
-        bins: the inner edges, each of which ends its bin, and a value that stands for every bin.
+        ``{low: 0, high: 9}`` stands for the integers between, ``{values: [5, 40], edges: [18]}`` for a number in bins:
+        a value that represents each bin, and the inner edges, each the end of a bin.
 
         Raises
         ------
@@ -585,22 +586,22 @@ class Schema:
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> "Schema":
-        """Read a YAML file with the content of `from_dict`; ``yes`` and ``no`` are texts, unlike ``true``."""
+        """Read a YAML file with the content of `from_dict`; ``yes`` and ``no`` are strings, unlike ``true``."""
         return cls.from_dict(read_schema(path))
 
     @classmethod
     def from_frame(cls, table: pd.DataFrame, *, bins: int | None = N_BINS) -> "Schema":
-        """Return the values that occur in a table.
+        """Return the schema of a table, from the values that occur in it.
 
-        Texts are sorted, categories keep their order, missing values are a value of their own, the last. Whole numbers
-        become all integers between their extremes, if at least half of them occur: of codes such as 1, 2 and 9 the
-        others stand for nothing. Numbers that are wide (more than 100 of them) are put into bins.
+        Strings are sorted, categories keep their order, and missing values are the last value. Whole numbers become all
+        integers between their extremes if at least half of these occur; codes such as 1, 2 and 9 stay as they are. Wide
+        numbers (more than 100 different ones) are put into bins.
 
         Parameters
         ----------
         table : DataFrame
         bins : int or None
-            Bins of a wide number, with as many rows each as ties allow; None to list all values, or all integers.
+            Bins of a wide number, of equal size as far as ties allow; None to list all values, or all integers.
 
         Raises
         ------
@@ -637,7 +638,7 @@ class Schema:
         return prod(self.sizes)
 
     def positions(self, names: str | Iterable[str]) -> list[int]:
-        """Return where features stand that are to be varied, in the schema's order.
+        """Return the positions of the features to vary, in the schema's order.
 
         Raises
         ------
@@ -675,7 +676,7 @@ class Schema:
         return np.column_stack(np.unravel_index(np.arange(prod(sizes)) if numbers is None else numbers, sizes))
 
     def combinations(self, positions: Iterable[int], numbers: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
-        """Return `assignments` as codes of inputs, shape (n, n_features), of which all others are 0."""
+        """Return `assignments` as codes of inputs, shape (n, n_features), with code 0 for all other features."""
         positions = list(positions)
         codes = np.zeros(
             (self.n_assignments(positions) if numbers is None else len(numbers), len(self.sizes)), np.int64
@@ -686,7 +687,7 @@ class Schema:
 
     @cached_property
     def recoded(self) -> Feature | None:
-        """The first feature of numbers for which inputs as integers have others, their codes; None without one."""
+        """The first numeric feature with codes other than its values; None without one."""
         for each in self.features:
             if each.is_interval or not any(isinstance(value, Real) for value in each.values):
                 continue
@@ -696,7 +697,7 @@ class Schema:
 
     @property
     def of_codes(self) -> "Schema":
-        """The domain whose inputs as integers are the codes of this one."""
+        """The schema whose inputs as integers are the codes of this one."""
         return Schema(tuple(Feature(each.name, range(len(each.values))) for each in self.features))
 
     @checked(n=COUNT_OR_ZERO, random_state=check_seed)
@@ -705,7 +706,7 @@ class Schema:
         return np.random.default_rng(random_state).integers(self.sizes, size=(n, len(self.sizes)))
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
-        """Return inputs with their values; of a bin, the value that stands for it.
+        """Return inputs as values; for a bin, the value that represents it.
 
         Raises
         ------
@@ -717,7 +718,7 @@ class Schema:
             expected = f"expected integers of shape (n_rows, {len(self.features)})"
             raise CaseError(f"codes: {expected}, found {codes.dtype} of shape {codes.shape}")
         columns = np.array(codes.T, dtype=np.int64, order="C")
-        # Read without their signs, negative codes are too large.
+        # Read as unsigned, negative codes are too large.
         too_large = columns.view(np.uint64).max(axis=1, initial=0) >= self.sizes
         if too_large.any():
             place = int(too_large.argmax())
@@ -729,9 +730,9 @@ class Schema:
             for column, values in zip(columns, ranges, strict=True):
                 if (values.start, values.step) != (0, 1):
                     column[:] = values.start + values.step * column
-            return pd.DataFrame(columns.T, columns=self._index.view(), copy=False)  # whose name others may set
+            return pd.DataFrame(columns.T, columns=self._index.view(), copy=False)  # callers may set its name
         decoded = {each.name: each.decode(column) for each, column in zip(self.features, columns, strict=True)}
-        # Objects stay what they are: None, which is no missing number, and numbers among texts.
+        # Object dtype keeps None, which is not a missing number, and numbers among strings.
         return pd.DataFrame(
             {name: pd.Series(each, dtype=object) if each.dtype == object else each for name, each in decoded.items()}
         )
@@ -814,11 +815,11 @@ def check_schema(schema) -> Schema:
 
 
 def read_schema(path: str | Path) -> dict:
-    """Return what a YAML file says by name; raises a CaseError if it has no names."""
-    import yaml  # here, because a Python in a browser can do without
+    """Return the mapping in a YAML file; raises a CaseError if it holds anything else."""
+    import yaml  # here, because Python in a browser can do without
 
     class Loader(yaml.SafeLoader):
-        """YAML as it reads: ``yes``, ``no``, ``on`` and ``off`` are texts."""
+        """YAML in which ``yes``, ``no``, ``on`` and ``off`` are strings."""
 
     Loader.yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]

@@ -9,7 +9,7 @@ import pandas as pd
 from fairlab.cases.schema import CaseError, Feature, case_errors, check_column, values_of
 from fairlab.checks import check_array, check_kind
 
-FEW_ROWS = 100  # more different values than that, all different, identify
+FEW_ROWS = 100  # a column with more values, all different, identifies rows
 MOST_CATEGORIES = 1_000  # of a column that is no text
 
 
@@ -39,7 +39,7 @@ def in_dtypes(rows: pd.DataFrame, dtypes: pd.Series) -> pd.DataFrame:
         missing value where there can be none.
     """
     check_kind(rows, "rows", pd.DataFrame, error=CaseError)
-    if not rows.columns.equals(dtypes.index):  # a selection takes most of the time of asking about one row
+    if not rows.columns.equals(dtypes.index):  # selecting columns takes most of the time of a query with one row
         if missing := [name for name in dtypes.index if name not in rows.columns]:
             raise CaseError(f"rows: lack the columns {', '.join(missing)}")
         rows = rows[list(dtypes.index)]
@@ -60,7 +60,7 @@ def _is_same(dtype, other) -> bool:
 
 
 def _cast(column: pd.Series, dtype) -> pd.Series:
-    """Return a column in another dtype, every value what it was; floats may be rounded to their dtype's precision."""
+    """Return a column in another dtype with unchanged values; floats may be rounded to their dtype's precision."""
     missing = column.isna().to_numpy()
     try:
         if isinstance(dtype, pd.CategoricalDtype):
@@ -82,8 +82,8 @@ def _cast(column: pd.Series, dtype) -> pd.Series:
 def column_types(table: pd.DataFrame, exact: Collection[str] = ()) -> dict[str, dict]:
     """Return the types of columns as a monitor registers them: "category", "number" or "boolean".
 
-    Left out are columns that tell all rows apart and numbers that may be missing. Columns that are `exact` are never,
-    have their ``categories``, and are booleans where they are 0 and 1.
+    Columns that identify rows, and numbers with missing values, are left out. Columns in `exact` never are; they have
+    their ``categories``, and are booleans if they hold only 0 and 1.
     """
     columns: dict[str, dict] = {}
     for name, column in table.items():
@@ -119,7 +119,7 @@ class Encoding:
         The feature that each column is made of.
     is_number : ndarray of bool of shape (n_columns,)
         Whether a column is a standardised number.
-    center, scale : ndarray of shape (n_columns,)
+    Mean and standard deviation of standardised numbers, with scale 1 for a constant; 0 and 1 for other columns.
         Mean and standard deviation that numbers are standardised with, 0 and 1 elsewhere; 1 for a constant.
 
     Examples
@@ -136,14 +136,14 @@ class Encoding:
     def __init__(self, table: pd.DataFrame):
         check_kind(table, "table", pd.DataFrame, error=CaseError)
         self._dtypes = table.dtypes
-        # By column of the table: its columns here, and its values, None for a number.
+        # By column of the table: its columns in the encoding, and its values, None for a number.
         self._parts: dict[str, tuple[np.ndarray, Feature | None]] = {}
         columns: list[tuple[str, str, bool, float, float]] = []
         for name, column in table.items():
             known, feature = column.dropna(), None
             if pd.api.types.is_numeric_dtype(column) or column.dtype.kind == "b":  # Arrow's booleans are no numbers
                 numbers = known.to_numpy(dtype=float) if len(known) else np.zeros(1)
-                spread = numbers.std() if np.ptp(numbers) else 1.0  # by rounding, a constant may have some
+                spread = numbers.std() if np.ptp(numbers) else 1.0  # rounding may give a constant some spread
                 made = [(name, name, True, numbers.mean(), spread or 1.0)]
                 made += [(f"{name} is missing", name, False, 0.0, 1.0)] * (len(known) < len(column))
             else:
@@ -163,7 +163,7 @@ class Encoding:
         Raises
         ------
         CaseError
-            If a column is missing, or holds what the table never held.
+            If a column is missing, or holds a value that the table did not.
         """
         rows = in_dtypes(rows, self._dtypes)
         matrix = np.zeros((len(rows), len(self.names)))
@@ -182,8 +182,8 @@ class Encoding:
     def inverse_transform(self, matrix: np.ndarray) -> pd.DataFrame:
         """Return rows in the table's dtypes.
 
-        Of the columns of one feature the largest decides; whole numbers are rounded, booleans at one half; a number is
-        missing where its second column is above one half.
+        The largest of a feature's value columns decides. Whole numbers are rounded, booleans cut at one half. A number
+        is missing where its second column is above one half.
 
         Parameters
         ----------

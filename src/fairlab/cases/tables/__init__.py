@@ -1,9 +1,9 @@
-"""Tables of codes and numbers wherever they lie, in memory or in an engine: of them only counts are taken.
+"""Tables of codes and numbers, in memory or in an engine, from which only counts are taken.
 
-An `EngineTable` is of pandas, Polars, Arrow, DuckDB, PySpark or Spark Connect, and names the columns in an
-`EngineError` if the engine fails; `engine_table` makes one of whatever a user has. A `Table` counts people by keys: the
-`Code` of a category, the `Cut` of a number at thresholds, as `find_thresholds` finds them, and the `Split` of parts, as
-the nodes of a tree. The cut of a `Hash` divides people as if at random.
+An `EngineTable` holds a table of pandas, Polars, Arrow, DuckDB, PySpark or Spark Connect; if the engine fails, an
+`EngineError` names the columns. `engine_table` accepts any of these. A `Table` counts people by keys: the `Code` of a
+category, the `Cut` of a number at thresholds (see `find_thresholds`), and the `Split` into parts, such as the nodes
+of a tree. The cut of a `Hash` divides people pseudo-randomly.
 
 Examples
 --------

@@ -22,9 +22,9 @@ MEMORY_GB = 0.4  # of DuckDB
 BATCH_ROWS = 2**18  # of a batch
 BATCHES = 16  # between two saved states
 KEYS_AT_ONCE = 2**23
-MOST_REPEATED = 1_000  # digests of which it is looked whether their texts are different
-IDENTIFIER = r"\s*[+-]?0[0-9bBxX]"  # how one begins that is no number; of bits and hexadecimal ones, too
-# What texts of a CSV may be, as conditions of queries.
+MOST_REPEATED = 1_000  # repeated digests whose strings are compared
+IDENTIFIER = r"\s*[+-]?0[0-9bBxX]"  # beginning of an identifier, not a number; of binary and hexadecimal ones, too
+# Conditions of queries on the strings in a CSV.
 CONDITIONS = {
     "whole": r"regexp_matches({0}, '^\s*[+-]?[0-9]+\s*$')",
     "number": r"regexp_matches({0}, '^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$')",
@@ -38,7 +38,7 @@ ASKED = {
     "numbers": ("whole", "without _"),
     "booleans": ("booleans",),
 }
-# What stands for no value in a CSV, beside nothing.
+# Missing values in a CSV, besides an empty field.
 MISSING = ("NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
 NULLS = ", ".join(f"'{text}'" for text in MISSING)
 OF_CSV = ("header = true", "skip = 0", "comment = ''", """quote = '"'""", """escape = '"'""")
@@ -64,10 +64,10 @@ def encode(
     key: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Path:
-    """Encode files into a folder of codes, which trees and tests are counted from.
+    """Encode files into a folder of codes, from which trees and tests are counted.
 
-    A call that was interrupted goes on where it ended. If the folder is complete, it is looked whether the files are
-    those that it was made of.
+    An interrupted call is resumed by the next. If the folder is complete, the call only checks that its source files
+    are the same.
 
     Parameters
     ----------
@@ -78,8 +78,7 @@ def encode(
         A new one, or one of an earlier call. For each row a column takes a byte; two for more than 256 different
         values, and eight for more than 65,536 different numbers and for the key.
     key : str or None
-        A column of integers or texts that are all different, which a split by hash needs in place of the numbers of the
-        rows.
+        A column of unique integers or strings, by whose hash a split divides the rows; None for the row numbers.
     columns : list of str or None
         None: all that can be encoded.
 
@@ -91,12 +90,12 @@ def encode(
     Raises
     ------
     FilesError
-        If there is no file; if one cannot be read, has other columns than the first, or has changed since; if a column
-        that was asked for cannot be encoded; if values of the key are missing or occur twice.
+        If there is no file; if one cannot be read, has other columns than the first, or has changed since; if a
+        requested column cannot be encoded; if values of the key are missing or occur twice.
     OSError
-        If the folder cannot be written; what is there is kept for the next call.
+        If the folder cannot be written; its content is kept for the next call.
     """
-    from filelock import FileLock  # which browsers lack: only the encoding needs it
+    from filelock import FileLock  # missing in browsers; only the encoding needs it
 
     files, folder = source_files(paths), Path(folder)
     asked = {"key": key, "columns": None if columns is None else list(columns)}
@@ -124,7 +123,7 @@ def source_files(paths: str | Path | Sequence[str | Path]) -> list[str]:
     Raises
     ------
     FilesError
-        If a path or pattern stands for none.
+        If a path or pattern matches none.
     """
     several = [paths] if isinstance(paths, str | Path) else list(paths)
     found = []
@@ -140,7 +139,7 @@ def source_files(paths: str | Path | Sequence[str | Path]) -> list[str]:
 
 
 def check_sources(meta: dict, folder: Path, files: Sequence[str] | None = None) -> None:
-    """Raise a FilesError if a file is not as it was encoded; if none are given, of those that are still there."""
+    """Raise a FilesError if a file has changed since it was encoded; by default, check the sources that still exist."""
     known = meta["sources"]
     for file in [file for file in known if Path(file).exists()] if files is None else files:
         if file not in known:
@@ -176,7 +175,7 @@ def connected():
 
 @contextmanager
 def _reading(file):
-    """Make a FilesError that names the file of an error of DuckDB."""
+    """Turn an error of DuckDB into a FilesError that names the file."""
     duckdb = required("duckdb")
     try:
         yield
@@ -262,7 +261,7 @@ def _kinds(connection, files, key=None, columns=None) -> dict[str, str]:
 
 
 def _check_header(connection, file) -> None:
-    """Refuse a CSV with two columns of one name, of which DuckDB would give the second another."""
+    """Refuse a CSV with two columns of the same name, since DuckDB would rename the second."""
     if file.endswith(".parquet"):
         return
     options = [option for option in OF_CSV if not option.startswith("header")]
@@ -279,15 +278,15 @@ def _kind(type_: str) -> str:
 
 
 def _by_all_rows(connection, file, kinds, key=None) -> dict[str, str]:
-    """Return the columns of a CSV of another kind than DuckDB finds in the first rows, as pandas reads all of them.
+    """Return the columns of a CSV whose kind, by all rows, differs from what DuckDB infers from the first rows.
 
-    Identifiers are whole numbers of which one begins with a zero, or is beyond 64 bits; where all but some are whole,
-    they are numbers; words other than true and false, such as yes and no, are texts.
+    Kinds are those that pandas infers. Whole numbers are identifiers if one begins with a zero or is beyond 64 bits;
+    if some value is not whole, all are numbers. Words other than true and false, such as yes and no, are strings.
 
     Raises
     ------
     FilesError
-        If DuckDB would read what is none as a whole number: 0.4 as 0 in the key, or 1_000.
+        If DuckDB would read another value as a whole number: 0.4 as 0 in the key, or 1_000.
     """
     of = {name: kind for name, kind in kinds.items() if kind in CSV_TYPES} | ({} if key is None else {key: "integers"})
     if file.endswith(".parquet") or not of:
@@ -398,21 +397,21 @@ def _write_codes(connection, files, folder, state):
 
 
 def _save(folder, state, outputs):
-    """Write how far the codes are, once they are on the disk."""
+    """Save the progress of the encoding once the codes are on disk."""
     for output in outputs:
         os.fsync(output.fileno())
     write_text(folder / PROGRESS, json.dumps(state))
 
 
 def _codes(values, about, where) -> np.ndarray:
-    """Return a batch of a column as its file has it."""
+    """Return a batch of a column in the form of its file."""
     if values.null_count and about["kind"] == "key":
         raise FilesError(f"{where}: expected a key for each row, {values.null_count:,} are missing")
     found = values.to_numpy(zero_copy_only=False)
     if about["kind"] in ("numbers", "integers"):
         if "values" in about:
             known = np.array([value for value in about["values"] if value is not None])
-            found = np.searchsorted(known, found)  # after all of them where it is missing
+            found = np.searchsorted(known, found)  # missing values are placed after all others
             found = (found + 1) % (len(known) + 1) if None in about["values"] else found
         else:
             about["not_finite"] = about.get("not_finite", 0) + int((~np.isfinite(found)).sum())
@@ -420,7 +419,7 @@ def _codes(values, about, where) -> np.ndarray:
 
 
 def _write(output, codes):
-    """Write all of an array; a full disk takes a part of it first, and then raises an error, which names the file."""
+    """Write a whole array; if the disk fills up after a part of it, the error names the file."""
     rest = codes.view(np.uint8)
     try:
         while len(rest):
@@ -431,7 +430,7 @@ def _write(output, codes):
 
 
 def _repeated(path, n_rows) -> Iterator[np.ndarray]:
-    """Yield keys that occur twice, in parts by a hash, which fit into memory and are sorted."""
+    """Yield keys that occur twice, from parts by a hash that are small enough to be sorted in memory."""
     n_parts = -(-n_rows // KEYS_AT_ONCE)
     for part in range(n_parts):
         found = []
@@ -445,20 +444,20 @@ def _repeated(path, n_rows) -> Iterator[np.ndarray]:
 
 
 def _repeated_texts(connection, files, kinds, key, same) -> list[str]:
-    """Return texts that occur twice, of those whose digests do: once in a while two texts have one."""
+    """Return strings that occur twice, given repeated digests: rarely, two strings share one."""
     wanted, name = ", ".join(map(str, same[:MOST_REPEATED].tolist())), quoted(key)
     rows = " union all ".join(f"select {name} from {_rows(file, kinds)}" for file in files)
     query = f"select {name} from ({rows}) where {_digest(key)} in ({wanted}) group by 1 having count(*) > 1 limit 1"
     return [text for (text,) in connection.sql(query).fetchall()]
 
 
-# What DuckDB is asked.
+# Queries of DuckDB.
 
 
 def _as_found(file, *options) -> str:
-    """Return a file as a table of a query, with the types that DuckDB finds in a CSV.
+    """Return a file as a table of a query, with the types that DuckDB infers for a CSV.
 
-    Quotes and comments are those of pandas: DuckDB goes by the first rows, and would lose what later ones have.
+    Quotes and comments are as in pandas: DuckDB would infer them from the first rows, and lose content of later ones.
     """
     path = _text(escape(file))
     if file.endswith(".parquet"):
@@ -468,7 +467,7 @@ def _as_found(file, *options) -> str:
 
 
 def _partition(file) -> list[str]:
-    """Return the option by which columns of a file come before those that its folders name, as in sex=f/part.parquet.
+    """Return the option that prefers columns of a file to those in names of its folders, as in sex=f/part.parquet.
 
     Raises
     ------
@@ -485,12 +484,12 @@ def _partition(file) -> list[str]:
 
 
 def _rows(file, kinds, after=0) -> str:
-    """Return the rows of a file as a table of a query, without the first ones; columns of a CSV by their kind."""
+    """Return the rows of a file from `after` on as a table of a query; columns of a CSV by their kind."""
     if file.endswith(".parquet"):
         where = f"file_row_number >= {after}"
         numbered = _as_found(file, "file_row_number = true")
         return f"(select * exclude file_row_number from {numbered} where {where})" if after else _as_found(file)
-    # In a text only nothing at all stands for no value, as where tables are read into memory.
+    # In a column of strings only an empty field is missing, as in tables read into memory.
     columns = []
     for name, kind in kinds.items():
         column = value = quoted(name)
@@ -511,14 +510,14 @@ def all_rows(connection, files: Sequence[str]) -> str:
 
 
 def _value(name, kind) -> str:
-    """Return a column as its values are told apart."""
+    """Return a column as an expression that tells its values apart."""
     types = {"text": "varchar", "booleans": "boolean", "integers": "hugeint"}
     value = f"cast({quoted(name)} as {types.get(kind, 'double')})"
     return f"case when isnan({value}) then null else {value} end" if kind == "numbers" else value
 
 
 def _expression(name, about) -> str:
-    """Return a column as its codes, if they are not to be looked up, else as numbers."""
+    """Return a column as an expression for its codes, or for its numbers if codes are looked up later."""
     value = _value(name, about["kind"])
     if about["kind"] == "key":
         return f"cast({quoted(name)} as bigint)" if about["of"] == "integers" else _digest(name)
@@ -535,7 +534,7 @@ def _digest(name) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return the name of a column as queries have it."""
+    """Return the name of a column, quoted for a query."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -31,11 +31,11 @@ from fairlab.cases.tables.keys import (
 from fairlab.cases.tables.table import MOST_CATEGORIES, Column, StoredTable, Table
 from fairlab.cases.tables.thresholds import N_BINS, refine_thresholds
 
-FIRST_ROWS = 2_000  # that are enough to see that most columns have more values
+FIRST_ROWS = 2_000  # enough rows to see that most columns have too many values
 
 
 class EngineError(ValueError):
-    """An engine could not count; says which columns it was about."""
+    """An engine could not count; names the columns."""
 
 
 class EngineTable(StoredTable):
@@ -55,7 +55,7 @@ class EngineTable(StoredTable):
         }
         floats = [name for name, dtype in schema.items() if dtype.is_float()]
         plain = [nw.col(name).cast(nw.String) for name in [*self._categories, *self._uuids()]]
-        # A sum with zero has no negative zeros, which Arrow counts apart from others.
+        # Adding zero removes negative zeros, which Arrow counts separately.
         plain += [nw.when(~nw.col(name).is_nan()).then(nw.col(name) + 0.0).alias(name) for name in floats]
         if plain:
             with _about(", ".join([*self._categories, *floats])):
@@ -66,7 +66,7 @@ class EngineTable(StoredTable):
         self._known: dict[tuple, np.ndarray] = {}  # thresholds
 
     def add(self, column: Column, codes: dict | None = None) -> None:
-        """Make a column known, with the code of each of its values; None for the value of a missing one."""
+        """Register a column with the code of each of its values; None is the key of a missing value."""
         self.columns[column.name], self._codes[column.name] = column, codes
 
     def is_number(self, name: str) -> bool:
@@ -87,7 +87,7 @@ class EngineTable(StoredTable):
         """Return the different values of a column, None among them if some are missing; None if there are too many."""
         column = self._frame.select(name)
         for some in (column.head(FIRST_ROWS), column):
-            # Of `unique` narwhals makes a window in DuckDB, which holds all rows.
+            # For `unique`, narwhals makes a window in DuckDB, which holds all rows.
             groups = some.group_by(name).agg(nw.len().alias(f"rows of {name}"))
             found = _with_none(self._collect(groups.head(MOST_CATEGORIES + 2), name)[name].to_list())
             if len(found) > MOST_CATEGORIES + (None in found):
@@ -105,7 +105,7 @@ class EngineTable(StoredTable):
         return n_rows - finite
 
     def key_column(self, name: str) -> str:
-        """Return the column itself if it is of whole numbers; of text, a new one of its digests."""
+        """Return the name of a column of whole numbers, or of a new column of digests for strings."""
         dtype, digest = self._dtypes[name], f"digest of {name}"
         is_text = isinstance(dtype, nw.String)
         check_kind_of_key(name, dtype, is_text or dtype.is_integer())
@@ -123,7 +123,7 @@ class EngineTable(StoredTable):
         return [name for name, kind in zip(native.columns, native.types, strict=True) if str(kind) == "UUID"]
 
     def _with_digests(self, name: str, digest: str) -> nw.LazyFrame:
-        """Return the frame with a column of what `digests` makes of texts."""
+        """Return the frame with a column of the `digests` of strings."""
         engine, native = self._frame.implementation, self._frame.to_native()
         if engine.is_duckdb():
             text = DIGEST_IN_DUCKDB.format(quoted(name))
@@ -142,13 +142,13 @@ class EngineTable(StoredTable):
         return frame.with_columns(column).lazy()
 
     def among(self, key: Key, code: int) -> "EngineTable":
-        """Return the table of those people whose key has a code."""
+        """Return the table of people whose key has a given code."""
         part = copy(self)
         part._known, part._frame = {}, self._frame.filter(self._mapped(key, range(key.size), {}) == code)
         return part
 
     def tabulate(self, keys_list: Sequence[tuple[Key | Sums, ...]]) -> list[np.ndarray]:
-        """Return how many people there are of each kind."""
+        """Return counts of people by the codes of keys, see `Table.tabulate`."""
         if not keys_list:
             return []
         with _about(", ".join(sorted({str(name) for keys in keys_list for key in keys for name in _columns(key)}))):
@@ -170,7 +170,7 @@ class EngineTable(StoredTable):
         return [self._array(*each) for each in zip(keys_list, found, strict=True)]
 
     def _with_terms(self, frame, sums: Sums, name: str, used) -> tuple[nw.LazyFrame, dict[str, nw.Expr]]:
-        """Return the frame with more columns, and what is summed, by names of its own."""
+        """Return the frame with helper columns, and the terms to sum, with unique names."""
         values, names = [self._number(each) for each in (sums.x, sums.y)], (f"{name}, {n}" for n in count())
         if sums.cell is None:
             values += map(nw.lit, sums.standards)
@@ -199,12 +199,12 @@ class EngineTable(StoredTable):
             return refine_thresholds(np.array([[self.n_rows, *self.span(name)]]), partial(self._finer, name), max_bins)
 
     def _finer(self, name: str, bins: np.ndarray) -> np.ndarray:
-        """Return what is in the parts of some bins, each of which has two different numbers at least."""
+        """Return the contents of finer bins inside some bins, each with at least two different numbers."""
         number, place = nw.col("number"), nw.lit(-1)
         for first, (_, low, high) in enumerate(bins.tolist()):
-            unit = 1.0 if np.isfinite(high - low) else 0.5  # or the width is no number
+            unit = 1.0 if np.isfinite(high - low) else 0.5  # or the width would overflow
             scale = N_BINS / max(high * unit - low * unit, 1e-304)
-            part = (number * unit - low * unit) * scale  # in order, however it is rounded
+            part = (number * unit - low * unit) * scale  # increasing, however it is rounded
             inside = (number >= low) & (number <= high)
             place = nw.when(inside).then(part.floor().cast(nw.Int64) + first * (N_BINS + 1)).otherwise(place)
         frame = self._frame.select(self._number(name).alias("number"))
@@ -214,7 +214,7 @@ class EngineTable(StoredTable):
         return np.column_stack([np.array(found[each].to_list(), dtype=float) for each in ("people", "low", "high")])
 
     def sample(self, key: Hash, share: float, names: Sequence[str]) -> dict[str, Column]:
-        """Return columns of those people whose hash lies in its first share, in the order of their keys."""
+        """Return columns of people whose hash lies in the lowest `share` of all hashes, ordered by key."""
         found, columns = self.draw(key, share, names), {}
         for name in names:
             column, values = self.columns[name], found[name].to_list()
@@ -223,20 +223,20 @@ class EngineTable(StoredTable):
         return columns
 
     def draw(self, key: Hash, share: float, names: Sequence[str]) -> nw.DataFrame:
-        """Return rows of those people whose hash lies in its first share, in the order of their keys."""
+        """Return rows of people whose hash lies in the lowest `share` of all hashes, ordered by key."""
         drawn = self._frame.filter(key.of(nw.col(key.column).cast(nw.Int64)) < key.below(share)).sort(key.column)
         return self._collect(drawn.select(*names), ", ".join(names))
 
     def _with_splits(self, keys_list) -> tuple[nw.LazyFrame, dict[Split, str]]:
-        """Return the frame with a column for each split, often without people whom no list counts; and their names."""
+        """Return the frame with a column for each split, often without people in no list; and the columns' names."""
         frame, used = self._frame, {}
         every = [{key for key in keys if isinstance(key, Split)} for keys in keys_list]
         for split in [split for splits in every for each in splits for split in _ancestors(each)]:
             if split not in used:
                 frame = frame.with_columns(self._expression(split, used).alias(name := f"split {len(used)}"))
                 used[split] = name
-        # Engines of queries would put the expressions of a split and of all before it into the filter, and expressions
-        # that hold others several times double from split to split; whom they count in vain is left out afterwards.
+        # Query engines would copy the expressions of a split and of all its ancestors into the filter, and nested
+        # expressions double in size with each split. There, people in no list are left out afterwards.
         if not (frame.implementation.is_duckdb() or frame.implementation.is_spark_like()):
             for split in set.intersection(*every):
                 frame = frame.filter(nw.col(used[split]) >= 0)
@@ -267,10 +267,10 @@ class EngineTable(StoredTable):
         return self._float(number)
 
     def _float(self, name: str) -> nw.Expr:
-        """Return the numbers of a column, the nearest float of each."""
+        """Return the numbers of a column as the nearest floats."""
         column = nw.col(name)
         if self._dtypes[name].is_integer() and self._frame.implementation.is_pyarrow():
-            # Arrow refuses to cast integers that have more digits than a float; their halves have not.
+            # Arrow refuses to cast integers with more digits than a float has; their halves have fewer.
             high = column // 2**32
             return high.cast(nw.Float64) * 2.0**32 + (column - high * 2**32).cast(nw.Float64)
         return column.cast(nw.Float64)
@@ -299,7 +299,7 @@ class EngineTable(StoredTable):
         return found
 
     def _counted(self, frame: nw.LazyFrame, sets: list[list[str]], summed: list[list[str]]) -> list[list[tuple]]:
-        """Return for each set of columns the different rows, each with the number of people and the sums last."""
+        """Return the distinct rows for each set of columns, each row with the number of people and the sums last."""
         native, engine = frame.to_native(), frame.implementation
         names = list(dict.fromkeys(name for columns in sets for name in columns))
         if engine.is_duckdb() and names:
@@ -321,12 +321,12 @@ class EngineTable(StoredTable):
         ]
 
     def _in_grouping_sets(self, relation, names, sets, summed) -> list[list[tuple]]:
-        """Return what `_counted` does of a relation of DuckDB."""
+        """Do what `_counted` does, for a relation of DuckDB."""
         listed = ", ".join(f'"{name}"' for name in names)
         terms = list(dict.fromkeys(name for some in summed for name in some))
         different = {",".join(f'"{name}"' for name in columns): columns for columns in sets}
         totals = "".join(f', sum("{name}")' for name in terms)
-        # A query would need a name for the relation, which a table of the user may have.
+        # A query would need a name for the relation, which may be that of a user's table.
         counted = f"{listed}, GROUPING({listed}), count(*){totals}"
         rows = relation.aggregate(counted, f"GROUPING SETS ({', '.join(f'({each})' for each in different)})").fetchall()
         columns_of = [*names, "absent", "people", *terms]
@@ -413,7 +413,7 @@ def _of_path(path: str | Path) -> Table:
 
 @contextmanager
 def _about(columns: str):
-    """Name the columns, if an engine fails."""
+    """Turn an engine's error into one that names the columns."""
     try:
         yield
     except EngineError:
@@ -429,7 +429,7 @@ def _with_none(values: Sequence) -> list:
 
 
 def _chosen(code: nw.Expr, values: Sequence, first: int = 0) -> nw.Expr:
-    """Return the value of each code, the first of which is given: half of them at a time; -1 for those without."""
+    """Return an expression for the value of each code from `first` on, by bisection; -1 for codes without one."""
     if not any(value is not None for value in values):
         return nw.lit(-1)
     if len(values) == 1:
@@ -440,7 +440,7 @@ def _chosen(code: nw.Expr, values: Sequence, first: int = 0) -> nw.Expr:
 
 
 def _ancestors(split: Split) -> list[Split]:
-    """Return a split after all that its people were split by before."""
+    """Return a split, after all splits that it builds on."""
     return [*(_ancestors(split.parent) if isinstance(split.parent, Split) else ()), split]
 
 

@@ -68,8 +68,8 @@ class Folder(StoredTable):
             for name, about in self._about.items()
             if "values" in about and self.is_number(name)
         }
-        self.intervals: dict[Cut, np.ndarray] = {}  # of what the codes in a file stand for
-        self.n_in_files, self.inside = self.n_rows, None  # of each part a bit for each row, as hashing takes long
+        self.intervals: dict[Cut, np.ndarray] = {}  # by code in a file
+        self.n_in_files, self.inside = self.n_rows, None  # for each part one bit per row, since hashing is slow
 
     @property
     def names(self) -> list[str]:
@@ -77,7 +77,7 @@ class Folder(StoredTable):
         return list(self._about)
 
     def add(self, column: Column, codes: dict | None = None) -> None:
-        """Make a column known, with the code of each of its values; None for the value of a missing one."""
+        """Register a column with the code of each of its values; None is the key of a missing value."""
         self.columns[column.name] = column
         if column.is_categorical:
             self.decoded[column.name] = np.array([codes[value] for value in self._about[column.name]["values"]])
@@ -97,14 +97,14 @@ class Folder(StoredTable):
         return about.get("not_finite", 0) + sum(n for value, n in counts if value is None or not np.isfinite(value))
 
     def key_column(self, name: str) -> str:
-        """Return the column, if it is the key of the encoding, which was looked at then."""
+        """Return the column, if it is the key of the encoding, which has checked it."""
         if self._about[name]["kind"] != "key":
             found = f"{name!r}; encode anew with key={name!r}"
             raise FilesError(f"key: expected {self.key!r}, the key of {self._folder}, found {found}")
         return name
 
     def among(self, key: Key, code: int) -> "Folder":
-        """Return the table of those people whose key has a code."""
+        """Return the table of people whose key has a given code."""
 
         def members(rows):
             held = np.zeros(rows.stop - rows.start, dtype=bool)
@@ -117,14 +117,14 @@ class Folder(StoredTable):
         return part
 
     def tabulate(self, keys_list: Sequence[tuple[Key | Sums, ...]]) -> list[np.ndarray]:
-        """Return how many people there are of each kind, by several lists of keys in one pass over the files."""
+        """Return counts of people by the codes of keys, for several lists of keys in one pass over the files."""
         counts: list = [0] * len(keys_list)
         for counted in self._of_parts(lambda rows: rows.tabulate(keys_list)) if keys_list else ():
             counts = list(map(add, counts, counted))
         return counts
 
     def _of_parts(self, count: Callable[["_Rows"], Any]) -> Iterator:
-        """Yield what is counted of each part of the people, by as many threads as there are cores."""
+        """Yield the result of `count` for each part of the people, with one thread for each core."""
         with ThreadPoolExecutor(joblib.cpu_count()) as pool:
             n_parts = -(-self.n_in_files // ROWS_AT_ONCE)
             yield from pool.map(lambda number: count(_Rows(self, number)), range(n_parts))
@@ -143,12 +143,12 @@ class Folder(StoredTable):
         return choose_thresholds(*(each[counts > 0] for each in (counts, values, values)), max_bins)[0]
 
     def _finer(self, name, bins: np.ndarray) -> np.ndarray:
-        """Return what is in the parts of some bins, see `refine_thresholds`."""
+        """Return the contents of finer bins inside some bins, see `refine_thresholds`."""
         edges = np.concatenate([np.linspace(low, high, N_BINS) for low, high in bins[:, 1:].tolist()])
         return self._bins(name, bins[:, 1:], edges)
 
     def _bins(self, name, inside: np.ndarray, edges: np.ndarray) -> np.ndarray:
-        """Return the count, least and largest number of each bin that has some, of numbers in some closed intervals."""
+        """Return count, minimum and maximum of each non-empty bin, for the numbers in some closed intervals."""
 
         def of(rows):
             numbers = rows.numbers(name)
@@ -163,7 +163,7 @@ class Folder(StoredTable):
         return reduce(together, self._of_parts(of)).to_numpy(dtype=float)
 
     def sample(self, key: Hash, share: float, names: Sequence[str]) -> dict[str, Column]:
-        """Return columns of those people whose hash lies in its first share, in the order of their keys."""
+        """Return columns of people whose hash lies in the lowest `share` of all hashes, ordered by key."""
         drawn = Cut(key, (key.below(share) - 1.0,))
 
         def of(rows):
@@ -175,7 +175,7 @@ class Folder(StoredTable):
         return {name: replace(self.columns[name], values=values[name][order]) for name in names}
 
     def read(self, name: object, start: int, stop: int) -> np.ndarray:
-        """Return what the file of a column has for some rows."""
+        """Return the content of a column's file for some rows."""
         about = self._about[name]
         if "file" not in about:
             return np.arange(start, stop)
@@ -199,13 +199,13 @@ class _Rows(InMemory):
         self.n_rows = len(self.inside)
 
     def codes(self, key: Key, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return codes by a key, of everybody or of some rows."""
+        """Return the codes of a key, for everyone or for some rows."""
         if rows is None or isinstance(key, Split):
             return super().codes(key, rows)
-        return _Rows(self._folder, self._number, self.inside[rows]).codes(key)  # no more than these are looked up
+        return _Rows(self._folder, self._number, self.inside[rows]).codes(key)  # only these rows are looked up
 
     def values(self, name: object) -> np.ndarray:
-        """Return everybody's number, or code, of a column."""
+        """Return each person's number, or code, in a column."""
         found = self._read(name)
         return self._folder.decoded[name][found] if name in self._folder.decoded else found
 

@@ -1,6 +1,6 @@
-"""What people are counted and summed by: expressions that every engine computes equally, each a code from 0 or none.
+"""Keys for counting and summing people: expressions with the same value in every engine, a code from 0 or none.
 
-A person of whom some key is -1 is not counted.
+A person is not counted if any key is -1.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,10 +14,10 @@ import pandas as pd
 
 from fairlab.seeds import derive_seed
 
-PRIME = 2**31 - 1  # of hashes: products of two numbers below it, and a third, fit into 63 bits
+PRIME = 2**31 - 1  # of hashes: the product of two smaller numbers, plus a third, fits into 63 bits
 OTHER_PRIME = 2**31 - 19
-DIGITS = 4  # of the numbers that are summed,
-DIGIT = 2.0**22  # each so small that sums of 2**31 are exact floats, in whatever order
+DIGITS = 4  # digits of each number that is summed
+DIGIT = 2.0**22  # their base: sums of 2**31 digits are exact floats, in any order
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Code:
 
 @dataclass(frozen=True)
 class Hash:
-    """A number from 0 to ``PRIME - 1`` for each whole number of a key column: as if drawn at random, and always equal.
+    """A reproducible pseudo-random number from 0 to ``PRIME - 1`` for each whole number of a key column.
 
-    It is a polynomial of degree 4 with random coefficients, by which any five keys get independent numbers (Wegman and
-    Carter 1981), of a random combination of the key's remainders by two primes, which tells keys of 61 bits apart but
-    for a chance of one in two thousand million for each pair.
+    A random combination of the key's remainders by two primes distinguishes any two keys of 61 bits, except with a
+    probability of one in two thousand million. A polynomial of degree 4 of it, with random coefficients, makes the
+    numbers of any five keys independent (Wegman and Carter 1981).
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Hash:
 
     @staticmethod
     def below(share: float) -> int:
-        """Return the number that a share of all hashes is below."""
+        """Return the number below which a share of all hashes lies."""
         return round(share * PRIME)
 
     def of(self, key):
@@ -69,7 +69,7 @@ class Hash:
         return (hashed + others[-1]) % PRIME
 
 
-# What `digests` does, of text in an engine.
+# SQL of engines for `digests`.
 DIGEST_IN_DUCKDB = "cast('0x' || substr(sha256({}), 1, 15) as bigint)"
 DIGEST_IN_SPARK = "cast(conv(substr(sha2({}, 256), 1, 15), 16, 10) as bigint)"
 
@@ -80,7 +80,7 @@ def digests(texts: Iterable) -> np.ndarray:
 
 
 def check_keys(name: str, n_rows: float, n_known: float, n_different: float) -> None:
-    """Raise a ValueError unless each person has a key, another one than all others."""
+    """Raise a ValueError unless each person has a unique key."""
     if missing := n_rows - n_known:
         raise ValueError(f"key: expected one for each person in column {name!r}, {missing:.0f} are missing")
     if n_rows and n_different < n_rows:
@@ -95,12 +95,12 @@ def check_kind_of_key(name: str, found: object, is_such: bool) -> None:
 
 
 def key_numbers(keys: pd.Series) -> np.ndarray:
-    """Return the whole numbers that people in memory are divided by, one for each key.
+    """Return one whole number for each key, by which people in memory are divided.
 
     Raises
     ------
     ValueError
-        If keys are no whole numbers and no text, or not all different.
+        If keys are neither whole numbers nor strings, or not all different.
     """
     is_text = keys.dropna().map(lambda key: isinstance(key, str | UUID)).all() and len(keys) > 0
     check_kind_of_key(keys.name, keys.dtype, is_text or pd.api.types.is_integer_dtype(keys.dtype))
@@ -118,7 +118,7 @@ class Distance:
 
 @dataclass(frozen=True)
 class Cut:
-    """How many of some increasing thresholds lie below a number: of a column, a hash or a distance."""
+    """The number of increasing thresholds below a number: of a column, a hash or a distance."""
 
     number: object
     thresholds: tuple[float, ...]
@@ -137,9 +137,8 @@ class Split:
     ----------
     parent : Key or None
         None for everyone in one part.
-    branches : tuple of (Key, tuple of int) or None
-        For each code of the parent the key that splits it, and the new part for each code of this key; -1 is none. None
-        for a part that is not split: its people are in no new one.
+    For each code of the parent, the key that splits it, and the new part for each code of this key (-1 for none).
+    None for a part that is not split; its people are in no new part.
     size : int
         The number of new parts.
 
@@ -161,14 +160,14 @@ Key = Code | Cut | Split
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over two numbers x and y of each person: the last in a list of keys, after the count on an axis of its own.
+    """Sums over two numbers x and y of each person: the last in a list of keys, with an axis for count and sums.
 
     Attributes
     ----------
     x, y : str, Distance or Code
-        Numbers; the code of a category counts as one.
+        Numbers; the code of a category is a number, too.
     standards : tuple of float, or of tuple of float
-        Numbers that the sums are taken by; for each code of the cell, if there is one.
+        Constants in the sums; with a cell, each has a value for each code of it.
     cell : Key or None
         One of the keys of the list.
     """
@@ -180,15 +179,15 @@ class Sums:
     size: ClassVar[int]  # one more than there are sums
 
     def terms(self, x, y, standards: Sequence, *, floor: Callable = np.floor, keep: Callable = list) -> Iterator[Any]:
-        """Yield what is summed, of arrays of numbers, or of expressions: `keep` makes columns of those in a list."""
+        """Yield the terms to sum, from arrays or from expressions: `keep` makes columns of a list of expressions."""
         raise NotImplementedError
 
 
 class Products(Sums):
-    """Sums of x, y, x², y² and xy, the same to the last bit in whatever order people come.
+    """Sums of x, y, x², y² and xy, the same to the last bit in any order of people.
 
-    Standards are a middle of x, a power of 2 by which the distance of any x from it becomes at most 1, and those of y.
-    Nothing is divided, as not all engines divide floats.
+    Standards are a middle of x, a power of 2 that scales the distance of any x from it to at most 1, and the same for
+    y. Nothing is divided, since not all engines divide floats.
 
     Examples
     --------
@@ -202,13 +201,13 @@ class Products(Sums):
     size = 1 + 5 * DIGITS
 
     def terms(self, x, y, standards, *, floor=np.floor, keep=list):
-        """Yield the digits of the five numbers, the first one of each first."""
+        """Yield the digits of the five numbers, the leading digits first."""
         middle, scale, other_middle, other_scale = standards
         x, y = (x - middle) * scale, (y - other_middle) * other_scale
         rests = [x, y, x * x, y * y, x * y]
         for place in range(DIGITS):
             shifted = [rest * DIGIT for rest in rests]
-            shifted = keep(shifted) if place == DIGITS // 2 else shifted  # as expressions double from digit to digit
+            shifted = keep(shifted) if place == DIGITS // 2 else shifted  # expressions double with each digit
             digits = [floor(each) for each in shifted]
             yield from digits
             rests = [each - digit for each, digit in zip(shifted, digits, strict=True)]
@@ -223,9 +222,9 @@ class Products(Sums):
 
 
 class Influences(Sums):
-    """Sums of squared influences on the correlation of x and y, and of their squares: equal but for rounding.
+    """Sums of squared influences on the correlation of x and y, and of their squares; engines agree up to rounding.
 
-    Standards are the mean of x, one over its standard deviation, those of y, and the correlation.
+    Standards are the mean of x, one over its standard deviation, the same for y, and the correlation.
     """
 
     size = 3

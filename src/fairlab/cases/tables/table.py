@@ -15,7 +15,7 @@ from fairlab.cases.tables.thresholds import find_thresholds
 
 MOST_CATEGORIES = 255  # of a column of an engine, or of codes
 LEAVE = "or leave the column out (in a shell, --features names the others)"
-ROWS_AT_ONCE = 2**17  # whose terms are summed at once: they fit into a cache
+ROWS_AT_ONCE = 2**17  # rows whose terms are summed at once, to fit into a cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Column:
     categories : tuple of str or None
         What the codes stand for, in order; None for a continuous attribute.
     key : Key, or object
-        What people are counted by, or of a number its name in a table; by default the column's own.
+        What people are counted by; for a number, its name in a table. By default made of the column's name.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Column:
 
 
 class Table(ABC):
-    """People as columns of codes and numbers, of which only counts and order statistics are taken.
+    """People as columns of codes and numbers, from which only counts and order statistics are taken.
 
     Attributes
     ----------
@@ -92,13 +92,13 @@ class Table(ABC):
 
     @abstractmethod
     def tabulate(self, keys_list: Sequence[tuple[Key | Sums, ...]]) -> list[np.ndarray]:
-        """Return how many people there are of each kind, by several lists of keys in one pass over the data.
+        """Return counts of people by the codes of keys, for several lists of keys in one pass over the data.
 
         Returns
         -------
         list of ndarray of int, or float
-            For each list of keys an array with one axis for each key, as long as it has codes. If the list ends with
-            `Sums`, the last axis has the number of people, and then the sums over them.
+            For each list of keys, an array with one axis for each key, of the length of its codes. If the list ends
+            with `Sums`, the last axis has the number of people, then the sums over them.
         """
 
     @abstractmethod
@@ -107,11 +107,11 @@ class Table(ABC):
 
     @abstractmethod
     def thresholds(self, names: Sequence, max_bins: int) -> list[np.ndarray]:
-        """Return what `find_thresholds` does of the values of each of several columns of numbers."""
+        """Return the result of `find_thresholds` for each of several columns of numbers."""
 
 
 class StoredTable(Table):
-    """A table of an engine or of a folder, whose columns of attributes are made known one by one.
+    """A table of an engine or of a folder, whose columns are registered one by one.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class StoredTable(Table):
 
     @abstractmethod
     def add(self, column: Column, codes: dict | None = None) -> None:
-        """Make a column known, with the code of each of its values; None for the value of a missing one."""
+        """Register a column with the code of each of its values; None is the key of a missing value."""
 
     @abstractmethod
     def is_number(self, name: str) -> bool:
@@ -140,20 +140,20 @@ class StoredTable(Table):
 
     @abstractmethod
     def among(self, key: Key, code: int) -> "StoredTable":
-        """Return the table of those people whose key has a code."""
+        """Return the table of people whose key has a given code."""
 
     @abstractmethod
     def sample(self, key: Hash, share: float, names: Sequence[str]) -> dict[str, Column]:
-        """Return columns of those people whose hash lies in its first share, in the order of their keys."""
+        """Return columns of people whose hash lies in the lowest `share` of all hashes, ordered by key."""
 
     @abstractmethod
     def key_column(self, name: str) -> str:
-        """Return the column of whole numbers that people are divided by, if `name` is to be their key.
+        """Return the column of whole numbers by which people are divided if `name` is their key.
 
         Raises
         ------
         ValueError
-            If it is no column of whole numbers or text, or not of another one for each person.
+            If it is not a column of whole numbers or strings, unique for each person.
         """
 
     def check_numbers(self, name: str) -> None:
@@ -196,7 +196,7 @@ class InMemory(Table):
         self._codes: dict[Key, np.ndarray] = {}
 
     def tabulate(self, keys_list: Sequence[tuple[Key, ...]]) -> list[np.ndarray]:
-        """Return how many people there are of each kind; what lists end with alike is combined once."""
+        """Return counts of people by the codes of keys; endings that lists share are combined once."""
         known: dict[tuple[Key, ...], tuple] = {(): (None, np.zeros(self.n_rows, dtype=np.intp))}
         counted = []
         for several in keys_list:
@@ -212,7 +212,7 @@ class InMemory(Table):
         return counted
 
     def _summed(self, sums: Sums, rows, kinds, n_kinds) -> np.ndarray:
-        """Return the sums over the people of each kind, of whom some rows are."""
+        """Return the sums over the people of each kind; `rows` are the people counted, None for everyone."""
         found = np.zeros((n_kinds, sums.size - 1))
         x, y = (self.numbers(each) for each in (sums.x, sums.y))
         codes = None if sums.cell is None else self.codes(sums.cell)
@@ -224,7 +224,7 @@ class InMemory(Table):
         return found
 
     def _kinds(self, keys, rows, kinds) -> tuple:
-        """Return who is counted, None for everyone, and of which kind each is, from those of all keys but the first."""
+        """Return who is counted (None for everyone) and the kind of each, given those by all keys but the first."""
         codes = self.codes(keys[0], rows)
         kinds = codes * prod(key.size for key in keys[1:]) + kinds if len(keys) > 1 else codes
         if isinstance(keys[0], Split) and (codes < 0).any():
@@ -233,16 +233,16 @@ class InMemory(Table):
         return rows, kinds
 
     def codes(self, key: Key, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return codes by a key, of everybody or of some rows."""
+        """Return the codes of a key, for everyone or for some rows."""
         if key not in self._codes:
             found = {Code: self._category, Cut: self._interval, Split: self._part}[type(key)](key)
-            if isinstance(key, Split):  # of these the last one is kept, which most often is the parent of the next
+            if isinstance(key, Split):  # only the last one is kept, usually the parent of the next
                 self._codes = {known: codes for known, codes in self._codes.items() if not isinstance(known, Split)}
             self._codes[key] = found
         return self._codes[key] if rows is None else self._codes[key][rows]
 
     def values(self, name: object) -> np.ndarray:
-        """Return everybody's number, or code, of a column."""
+        """Return each person's number, or code, in a column."""
         return self.columns[name].values
 
     def _category(self, key: Code) -> np.ndarray:
@@ -269,13 +269,13 @@ class InMemory(Table):
         return self.values(number.column if isinstance(number, Code) else number)
 
     def _part(self, split: Split) -> np.ndarray:
-        """Return the part that everybody is in; -1 of who was in none, or is in one that is not split."""
+        """Return each person's part; -1 for people in no part of the parent, or in one that is not split."""
         branches = [branch or (None, ()) for branch in split.branches]
         keys = list(dict.fromkeys(key for key, _ in branches if key))
         starts = np.cumsum([0, *(len(parts) for _, parts in branches)])
         parts = np.array([part for _, some in branches for part in some])
         parents = np.zeros(self.n_rows, dtype=np.intp) if split.parent is None else self.codes(split.parent)
-        # Number of the key that splits the part that everybody is in; the last one is of those in none.
+        # Number of the key that splits each person's part; the last one is for people in none.
         number = np.array([*(keys.index(key) if key else -1 for key, _ in branches), -1])[parents]
         found = np.full(self.n_rows, -1, dtype=np.intp)
         for place, key in enumerate(keys):
@@ -285,7 +285,7 @@ class InMemory(Table):
 
 
 def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
-    """Return how many people there are of each kind: all that trees, tests and intervals of tables need of them.
+    """Return counts of people by the codes of keys: all that trees, tests and intervals of tables need.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
     Returns
     -------
     ndarray of int
-        One axis for each key, as long as it has codes.
+        One axis for each key, of the length of its codes.
 
     Examples
     --------

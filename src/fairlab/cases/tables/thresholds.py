@@ -10,26 +10,26 @@ N_BINS = 4_096  # of numbers, in one round of the search
 def find_thresholds(values: np.ndarray, max_bins: int) -> np.ndarray:
     """Return thresholds that cut numbers into parts of similar size.
 
-    With at most `max_bins` distinct values, all midpoints between neighbours. Otherwise the target is a multiple
-    of ``n / (max_bins + 1)``: a threshold lies halfway before the first value up to which, itself included, the count
-    is further from the target than without it.
+    With at most `max_bins` distinct values, these are all midpoints between neighbours. Otherwise the multiples of
+    ``n / (max_bins + 1)`` are targets, each with a threshold: the midpoint before the first value whose inclusion takes
+    the cumulative count further from the target.
     """
     distinct, counts = np.unique(values, return_counts=True)
     return choose_thresholds(counts, distinct, distinct, max_bins)[0]
 
 
 def choose_thresholds(counts: np.ndarray, low: np.ndarray, high: np.ndarray, max_bins: int) -> tuple:
-    """Return the thresholds that follow from increasing bins of numbers, and the bins that have to be known better.
+    """Return the thresholds between increasing bins of numbers, and the bins that have to be refined.
 
     Parameters
     ----------
     counts, low, high : ndarray of shape (n_bins,)
-        How many numbers are in each bin, its least and its largest number.
+        Number of values in each bin, its minimum and its maximum.
 
     Returns
     -------
     tuple of ndarray
-        Thresholds, and the places of bins of more than one number that they depend on; they are right if there is none.
+        Thresholds, and positions of bins with several numbers on which they depend; without any, they are exact.
     """
     is_clear, unclear = low == high, set()
     if len(counts) <= max_bins:
@@ -39,7 +39,7 @@ def choose_thresholds(counts: np.ndarray, low: np.ndarray, high: np.ndarray, max
         step = target = cumulative[-1] / (max_bins + 1)
         while (place := int(np.searchsorted(cumulative, target, side="right"))) < len(counts):
             unclear.add(place)
-            # Of two counts on both sides of the target the first is the nearer one if their sum exceeds it twice.
+            # Of the counts on both sides of the target, the first is nearer if their sum exceeds twice the target.
             place += not (place and cumulative[place - 1] + cumulative[place] > 2 * target)
             if chosen and place <= chosen[-1]:
                 unclear.add(chosen[-1])
@@ -54,14 +54,14 @@ def choose_thresholds(counts: np.ndarray, low: np.ndarray, high: np.ndarray, max
 
 
 def refine_thresholds(bins: np.ndarray, finer: Callable[[np.ndarray], np.ndarray], max_bins: int) -> np.ndarray:
-    """Return the thresholds of numbers of which only bins are known, cut until all that matters is known.
+    """Return the thresholds of binned numbers, with bins refined until the thresholds are exact.
 
     Parameters
     ----------
     bins : ndarray of shape (n_bins, 3)
-        Of each the count, the least and the largest number.
+        Count, minimum and maximum of each bin.
     finer : callable
-        Returns the bins that some bins, with two different numbers at least in each, are made of.
+        Divides bins, each with at least two different numbers, into finer ones.
     max_bins : int
 
     Raises
