@@ -68,7 +68,7 @@ def check_outputs(outputs: Mapping[str, Path | str], inputs: Iterable[Path | str
             raise ValueError(f"{option}: expected the name of a file, found {str(path) or 'an empty text'}")
         path = Path(path)
         _try_to_write(path)
-        if _is_stream(path) and not path.is_fifo():  # a pipe has no reader after the first output
+        if _is_stream(path) and not path.is_fifo():  # a pipe loses its reader after the first output
             continue
         if same := [use for other, use in taken if _is_same(path, other)]:
             raise ValueError(f"{option}: expected a file of its own, found {same[0]}")

@@ -46,7 +46,7 @@ def holm(p_values) -> np.ndarray:
 
 
 def bonferroni_level(confidence_level: float, n: int) -> float:
-    """Return the level of each of `n` intervals that hold together at a confidence level.
+    """Return the level of each of `n` intervals that hold jointly at a confidence level.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class ModelComparison(Result):
         if labels[0] != labels[1] and None not in labels:
             said.append(f"Favourable is {labels[0]!r} before and {labels[1]!r} after, taken as the same.")
         gaps = self.rows[["before", "after"]]
-        is_turned = (gaps.prod(axis=1) < 0) & (gaps.abs().min(axis=1) >= self.within)  # not seen in the size
+        is_turned = (gaps.prod(axis=1) < 0) & (gaps.abs().min(axis=1) >= self.within)  # a change of sign, not of size
         kinds = {kind.capitalize(): self.rows["verdict"] == kind for kind in (BETTER, WORSE)}
         for kind, chosen in (kinds | {"In the other direction": is_turned}).items():
             lines = [

@@ -24,7 +24,7 @@ UNKNOWN = {
     *("not known", "not specified", "not stated", "not reported", "no answer", "unbekannt", "keine angabe", "k.a."),
 }
 MANY_COPIES = 0.02  # share of copied rows, below which there is no warning
-NEARLY = 0.02  # pairs of rows that differ only in group or outcome, relative to equal pairs; with fewer, rows are copies
+NEARLY = 0.02  # pairs of rows that differ only in group or outcome, per equal pair; with fewer, rows are copies
 HEAVIER, LEAST_HEAVY = 2, 7  # ratio of weights by decision; people with the heavier one, enough in simulations
 LEAST_KINDS = 10  # kinds of rows; with fewer, rows are equal by chance
 

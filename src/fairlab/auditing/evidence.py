@@ -50,7 +50,7 @@ def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame
 
 
 def _anonymous(shown: pd.DataFrame, finding: Finding, table: pd.DataFrame) -> pd.DataFrame | None:
-    """Return binned rows with those columns in which each row equals `LEAST_ALIKE` people of the table, or None.
+    """Return binned rows, without columns that would leave a row equal to fewer than `LEAST_ALIKE` people; or None.
 
     Sensitive features come first, then the columns in their order; those that would make a row rarer are left out.
     """

@@ -15,7 +15,7 @@ from fairlab.cases.schema import is_missing
 
 XML = '<?xml version="1.0" encoding="UTF-8"?>'  # ElementTree would name the encoding of the machine
 SURROGATES = "\ud800-\udfff"  # halves of characters, which UTF-8 cannot write
-CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f"  # nor can XML write these, except tabs and line ends
+CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f"  # control characters that XML cannot write: all but tabs and line ends
 NONCHARACTERS = "\ufdd0-\ufdef" + "".join(f"{chr(0x10000 * k + 0xFFFE)}{chr(0x10000 * k + 0xFFFF)}" for k in range(17))
 MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")  # of Markdown; an underscore inside a word is none
 

@@ -177,7 +177,7 @@ def _asked_for(report: Report, measure: str, *, any_size: bool = True) -> Method
     if not is_asked or case.task == "numbers" or (measure in OF_LABELS and case.y_true is None):
         return None
     options: dict = {"rates": [measure.removesuffix("_difference").replace("_", " ")]}
-    options |= {"fewest": 1} if any_size and measure != CALIBRATION else {}  # its bounds do not hold for few people
+    options |= {"fewest": 1} if any_size and measure != CALIBRATION else {}  # calibration bounds need large groups
     return run("rates", case, confidence_level=report.confidence_level, **options)
 
 

@@ -144,7 +144,7 @@ class Report(Result):
         frame["decides"] = tested & (on_people | (self.verdict_on == "all"))
         n_tests = max(int(frame["decides"].sum()), 1)
         level = alpha / n_tests  # of the first step of the correction, whatever the other p-values are
-        # Factors on the number of people to rule out all effects together, without a correction, if estimates were true.
+        # Factors on the number of people to rule out all effects together, uncorrected, if the estimates were true.
         parts = [
             found[place].times_within(self.within, alpha) for place in np.flatnonzero(frame["decides"] & on_people)
         ]

@@ -286,7 +286,7 @@ def _fact(fact: list[Finding]) -> str:
 def _is_turned(finding: Finding, first: Finding) -> bool:
     """Return whether a finding contradicts a first one.
 
-    It does if it has the opposite sign by the same measure and group, about other people; or if most of its flips,
+    It does if it has the opposite sign for the same measure and group, about other people; or if most of its flips,
     beyond chance, are at the expense of the group that is selected more often.
     """
     if finding.by_group is not None and first.measure == "selection_rate_difference" and finding.who == first.who:

@@ -183,13 +183,13 @@ class Finding(Result):
         return self.test(margin) if self.test and not np.isnan(self.p_value) else self.p_value
 
     def least_large(self, within: float) -> float:
-        """Return the size below which the effect is small, in a report with that margin."""
+        """Return the size below which the effect is small, in a report with this `within`."""
         return self.within or self.limit or within
 
     def p_value_within(self, margin: float) -> float:
         """Return the p-value of "the effect is at least `margin` in size" (or its own limit); nan if it is unknown.
 
-        It is half the alpha from which on the interval lies inside: two one-sided tests, both of which must reject.
+        It is half the smallest alpha at which the interval lies inside: two one-sided tests, both of which must reject.
         """
         if self.bounds is None or np.isnan(self.p_value):
             return np.nan
@@ -198,7 +198,7 @@ class Finding(Result):
         return level / 2 if level < 1 else 1.0
 
     def times_as_many(self, margin: float, within: float, alpha: float, n_tests: int) -> float:
-        """Return the factor on the number of people that would settle it, if its estimate were true; nan if unknown.
+        """Return how many times as many people would settle it, if its estimate were true; nan if unknown.
 
         It is infinite where no number would do, as for flips that chance alone could explain. Settled means shown to be
         beyond `margin` or within `within`, as one of `n_tests`, with a power of at least 80%, by the normal

@@ -24,7 +24,7 @@ REPEAT_SECONDS = 2.0  # seconds for repeated queries
 MAX_SECONDS = 1e8  # longest timer
 KEYS_AT_ONCE = 200_000  # keys put into new slots in one step
 MOST_FULL = 0.55  # largest share of the slots in use
-LARGE, VERY_LARGE = 5_000, 500_000  # keys in a query that pay for compiled code, and in a cache for loading numba
+LARGE, VERY_LARGE = 5_000, 500_000  # keys in a query that justify compiling, in a cache that justify loading numba
 _STEP = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over all 64 bits
 
 
@@ -118,7 +118,7 @@ class Queries:
     n_repeated : int
         Rows among `n_queries` that were sent a second time, for the determinism check.
     n_confirmed : int
-        Rows passed to `confirm`, counted in each call, besides `n_queries`.
+        Rows passed to `confirm`, counted in each call, in addition to `n_queries`.
     seconds : float
         Spent in the model.
     shortest : float
@@ -491,7 +491,7 @@ class Answers(AnswerCache):
         if is_new.any():
             if self._queries is not None:
                 self._queries.check(int(is_new.sum()))
-            # In the order of the memory.
+            # In memory order.
             self.keep(self._ask(codes if is_new.all() else codes.T.take(np.flatnonzero(is_new), axis=1).T))
         return self.values.take(numbers)
 

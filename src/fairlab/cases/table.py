@@ -119,8 +119,8 @@ class Encoding:
         The feature that each column is made of.
     is_number : ndarray of bool of shape (n_columns,)
         Whether a column is a standardised number.
-    Mean and standard deviation of standardised numbers, with scale 1 for a constant; 0 and 1 for other columns.
-        Mean and standard deviation that numbers are standardised with, 0 and 1 elsewhere; 1 for a constant.
+    center, scale : ndarray of shape (n_columns,)
+        Mean and standard deviation of standardised numbers, with scale 1 for a constant; 0 and 1 for other columns.
 
     Examples
     --------

@@ -137,8 +137,9 @@ class Split:
     ----------
     parent : Key or None
         None for everyone in one part.
-    For each code of the parent, the key that splits it, and the new part for each code of this key (-1 for none).
-    None for a part that is not split; its people are in no new part.
+    branches : tuple of (Key, tuple of int) or None
+        For each code of the parent, the key that splits it, and the new part for each code of this key (-1 for none).
+        None for a part that is not split; its people are in no new part.
     size : int
         The number of new parts.
 

@@ -97,7 +97,7 @@ class Table(ABC):
         Returns
         -------
         list of ndarray of int, or float
-            For each list of keys, an array with one axis for each key, of the length of its codes. If the list ends
+            For each list of keys, an array with one axis for each key and one entry for each code. If the list ends
             with `Sums`, the last axis has the number of people, then the sums over them.
         """
 
@@ -297,7 +297,7 @@ def tabulate(frame: Mapping, keys: Mapping) -> np.ndarray:
     Returns
     -------
     ndarray of int
-        One axis for each key, of the length of its codes.
+        One axis for each key, with one entry for each of its codes.
 
     Examples
     --------
