@@ -1,1 +1,1 @@
-"""The papers: code that only replays one of them, and the figure and the tables that their notebooks share."""
+"""Code that only reproduces the papers: a package for each, and network training and checkpoints that they share."""

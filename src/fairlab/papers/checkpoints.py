@@ -71,7 +71,7 @@ def _block(content, offset, size) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _fields(message: bytes) -> dict[int, list]:
-    """Return what a message of Protocol Buffers holds by the number of the field: integers and bytes."""
+    """Return the values of a Protocol Buffers message by field number: integers and bytes."""
     found, place = {}, 0
     while place < len(message):
         tag, place = _number(message, place)
@@ -86,7 +86,7 @@ def _fields(message: bytes) -> dict[int, list]:
 
 
 def _number(content: bytes, place: int) -> tuple[int, int]:
-    """Return an integer of seven bits a byte, and the place after it."""
+    """Return an integer encoded with seven bits a byte, and the position after it."""
     value = shift = 0
     while True:
         byte = content[place]

@@ -1,6 +1,6 @@
 """Training of small networks side by side, in NumPy, as the papers on networks do it: Adam on cross-entropies.
 
-A network is that of `fairlab.networks`; several are stacked on a leading axis.
+Networks have the form of `fairlab.networks`; several are stacked on a leading axis.
 """
 
 from itertools import pairwise
@@ -18,7 +18,7 @@ def stacked(networks) -> list[np.ndarray]:
 
 
 def member(network, k) -> list:
-    """Return one member of a stacked network; those of a slice, still stacked."""
+    """Return one member of a stacked network or, for a slice, several that are still stacked."""
     return [part[k] for part in network]
 
 
@@ -63,7 +63,7 @@ class Training:
     Parameters
     ----------
     networks : sequence of lists of ndarray
-        What each starts from; left as it is.
+        Initial weights of each; not modified.
     learning_rate, epsilon : float
 
     Attributes
@@ -88,8 +88,8 @@ class Training:
         adam(self._flat, *state, epsilon=self._epsilon)
 
     def learn_from(self, X, y, rows) -> None:
-        """Take a step on rows of a table: those of each network's batch, shape (n_networks, n_rows)."""
-        self.step(X.take(rows, axis=0), y[rows])  # whole rows in a fraction of the time, of a table that has them so
+        """Take a step on some rows of a table; `rows` has each network's batch, shape (n_networks, n_rows)."""
+        self.step(X.take(rows, axis=0), y[rows])  # much faster than indexing where each row is contiguous
 
     def networks(self) -> list[list[np.ndarray]]:
         """Return copies of the networks."""

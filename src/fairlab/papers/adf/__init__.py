@@ -1,6 +1,6 @@
-"""ADF (Zhang et al. 2020) replayed: trials, benchmarks, records and claims of its experiments."""
+"""Reproduction of ADF (Zhang et al. 2020): benchmarks, searches, symbolic generation and retraining."""
 
 import warnings
 
-# Census has such rows, which is known, and shown in `adf/models`.
+# Census is known to have such rows; `adf/models` shows them.
 warnings.filterwarnings("ignore", message="X: rows outside of the bounds of the schema")

@@ -19,8 +19,8 @@ from fairlab.papers.checkpoints import read_tensor
 
 FALLBACK_STEPS = 2000  # of a network trained here, where the stored one is not available
 
-# Not the range of the data: unknown values coded 100 and the largest weights lie outside, and most of bank's `pdays`
-# does not occur.
+# Not the ranges of the data: unknown values (coded 100) and the largest `fnlwgt` lie outside, and most values of bank's
+# `pdays` never occur.
 SCHEMAS = {
     "census": Schema.from_bounds(
         {
@@ -122,7 +122,7 @@ BENCHMARKS = {
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A data set as its network sees it, and the network.
+    """A data set in the encoding of its network, and the network.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Subject:
 
     @property
     def accuracy(self) -> float:
-        """Share of the rows that the network gives their class; it was trained on them."""
+        """Share of rows that the network classifies correctly; it was trained on these rows."""
         return float((self.network.predict(self.X) == self.y).mean())
 
 
@@ -156,7 +156,7 @@ def load_subjects(exp) -> dict[str, Subject]:
 
 
 def inputs_of_trials(subjects: dict[str, Subject]) -> dict[str, dict]:
-    """Return what a trial needs of each benchmark: its name, the weights of its network, and its rows."""
+    """Return the inputs of a trial for each benchmark: its name, its network's weights, and its rows."""
     return {
         name: {"name": name, "weights": subjects[its.subject].weights, "X": subjects[its.subject].X}
         for name, its in BENCHMARKS.items()
@@ -164,7 +164,7 @@ def inputs_of_trials(subjects: dict[str, Subject]) -> dict[str, dict]:
 
 
 def subject_under_test(name: str, table: Dataset, note_fallback: Callable | None = None) -> Subject:
-    """Return a data set with the authors' stored network; with one trained here, and a warning, if that is missing.
+    """Return a data set with the authors' stored network or, if that is missing, one trained here, with a warning.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def subject_under_test(name: str, table: Dataset, note_fallback: Callable | None
     table : Dataset
         Its rows.
     note_fallback : callable, optional
-        Takes the data variant of a network that was trained here and the missing files: `Experiment.note_fallback`.
+        Called with the data variant and the missing files if a network was trained here: `Experiment.note_fallback`.
     """
     X, y = codes(table.features).to_numpy(), table.target.to_numpy()
     try:
@@ -195,7 +195,7 @@ def stored_weights(subject: str) -> list[np.ndarray]:
     Raises
     ------
     DataUnavailableError
-        If the files cannot be had.
+        If the files are not available.
     """
     index, _ = (fetch_file(project_registry().file(path)) for path in _files(subject))
     layers = ["linear", *(f"linear_{k}" for k in range(1, 6))]

@@ -1,10 +1,10 @@
-"""What searches had found after how many rows: a budget that every machine shares (tables 5 and 8).
+"""Progress of searches by rows queried, a budget that does not depend on the machine (tables 5 and 8).
 
-The authors' programs query their network one row at a time, so that there a row has a price in seconds. To check an
-input takes its own row and one for each other protected value that is tried, until one has another class. Around every
+The authors' programs query their network one row at a time, so each row costs about the same time. Checking an input
+takes its own row and one row for each other protected value that is tried, until one gives another class. Around every
 move of a walk, the inner minimiser of basinhopping repeats the check: once, and once more for each attribute. Rows are
-counted here as those programs query them; the searches themselves leave the repetitions out. Symbolic generation
-queries the rows of a tree besides.
+counted here as those programs query them; our searches omit the repetitions. Symbolic generation also queries the rows
+of each tree.
 """
 
 import time
@@ -24,24 +24,24 @@ GRADIENTS = 2  # rows of ADF before every move: the input and its partner
 
 
 def course_of_adf(adf: ADF, X, *, n_seeds: int, rng, n_rows: int = 0, n_found: int = 0) -> pd.DataFrame:
-    """Go through ADF's seeds, each with its walk, until so many rows and finds are reached; see `course`.
+    """Go through ADF's seeds, each with its walk, until `n_rows` and `n_found` are reached; see `course`.
 
-    Walks do not depend on one another. Some advance together, and are counted one after the other.
+    Walks are independent. Several advance together and are counted one after the other.
 
     Parameters
     ----------
     adf : ADF
     X : array of int of shape (n_rows, n_attributes)
-        The data, of whose clusters the seeds are.
+        The data; seeds are drawn from its clusters.
     n_seeds : int
-        At most.
+        Maximum number of seeds.
     rng : numpy.random.Generator
-        Of the walks.
+        For the walks.
     n_rows, n_found : int
-        Rows queried and distinct discriminatory inputs that are enough, both.
+        Stop once this many rows were queried and this many distinct discriminatory inputs were found.
     """
     phase = adf.global_search(adf.seeds(X, n_seeds))
-    walker = type(adf)(**adf.get_params(deep=False) | {"random_state": rng})  # all walks draw from one
+    walker = type(adf)(**adf.get_params(deep=False) | {"random_state": rng})  # all walks draw from one generator
     n_values = len(getattr(adf, "tried", adf.schema).values(adf.sensitive_features))
     before = np.cumsum((phase.iterations + 1) * n_values + phase.iterations * GRADIENTS)
     traces, rows, so_far = [], [], course([], [], before, adf)
@@ -59,7 +59,7 @@ def course_of_adf(adf: ADF, X, *, n_seeds: int, rng, n_rows: int = 0, n_found: i
 
 
 def course_of_aequitas(aequitas: Aequitas, draws: np.ndarray, *, n_found: int) -> pd.DataFrame:
-    """Go through uniform draws, each discriminatory one with its walk, until so many finds are reached; see `course`.
+    """Go through uniform draws, with a walk from each discriminatory one, until `n_found` is reached; see `course`.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def course_of_aequitas(aequitas: Aequitas, draws: np.ndarray, *, n_found: int) -
     traces, n_first, found = [], [], set()
     for number, trace in enumerate(aequitas.steps(draws[hits]) if len(hits) else ()):
         traces.append(Trace(trace.inputs, trace.partner, hits[trace.seed]))
-        # All starts come first; after them one candidate, and neighbours that the minimiser evaluates anyway.
+        # First come all starts; each later trace holds a candidate and neighbours that the minimiser evaluates anyway.
         n_first.append(1 if number else len(hits))
         walked = trace.inputs[trace.partner >= 0] if number else trace.inputs[:0]
         found.update(map(bytes, np.delete(walked, columns, axis=1)) if len(walked) else ())
@@ -91,9 +91,9 @@ def course_of_aequitas(aequitas: Aequitas, draws: np.ndarray, *, n_found: int) -
 
 
 def course_of_sg(sg: SymbolicGeneration, X, seeds: np.ndarray, *, n_inputs: int = 0, n_found: int = 0) -> pd.DataFrame:
-    """Explore by symbolic generation until so many inputs and finds are reached; see `course`.
+    """Explore by symbolic generation until `n_inputs` and `n_found` are reached; see `course`.
 
-    The columns seconds and explanations say after how many of them.
+    Two more columns hold the seconds and explanations so far.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def course_of_sg(sg: SymbolicGeneration, X, seeds: np.ndarray, *, n_inputs: int 
     X : array of int of shape (n_rows, n_attributes)
     seeds : ndarray of int of shape (n_seeds, n_attributes)
     n_inputs, n_found : int
-        Distinct inputs and discriminatory ones that are enough, both.
+        Stop once this many distinct inputs were explored and this many discriminatory ones found.
     """
     started, traces, rows, seconds = time.perf_counter(), [], [], []
     explored, found = set(), set()
@@ -117,13 +117,13 @@ def course_of_sg(sg: SymbolicGeneration, X, seeds: np.ndarray, *, n_inputs: int 
 
 
 def rows_to_check(trace: Trace, search) -> np.ndarray:
-    """Return how many rows a check of each input takes: itself, and the other values until one flips the class.
+    """Return how many rows a check of each input takes: itself, and other protected values until one flips the class.
 
     Parameters
     ----------
     trace : Trace
     search : ADF, Aequitas or SymbolicGeneration
-        Whose schema and sensitive features are tried.
+        Its schema and sensitive features give the values to try.
     """
     values = search.schema.values(search.sensitive_features)
     own = (trace.inputs[:, None, search.schema.positions(search.sensitive_features)] == values).all(axis=2)
@@ -132,15 +132,15 @@ def rows_to_check(trace: Trace, search) -> np.ndarray:
 
 
 def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, search) -> pd.DataFrame:
-    """Return rows queried, distinct inputs and distinct discriminatory ones after every input, seed by seed.
+    """Return rows queried, distinct inputs and distinct discriminatory ones so far, after every input, seed by seed.
 
-    Where nothing but the global phase queried, there is one line.
+    If only the global phase queried rows, the result has one line.
 
     Parameters
     ----------
     traces : list of Trace
     rows : list of ndarray
-        Rows queried for every input of each.
+        Rows queried for every input of each trace.
     before : ndarray of int of shape (n_seeds,)
         Rows that the global phase queried up to each seed.
     search : ADF, Aequitas or SymbolicGeneration
@@ -162,7 +162,7 @@ def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, sear
 
 
 def to_find(so_far: pd.DataFrame, column: str, n_found: int) -> float:
-    """Return what a column of a course comes to with so many finds, scaled up by what was found if that was fewer.
+    """Return a column of a course at the point where `n_found` were found, scaled up in proportion if fewer were.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What the searches of several notebooks share: the published variants of ADF and AEQUITAS, and a check of results.
+"""Searches that several notebooks share: the published variants of ADF and AEQUITAS, and a check of results.
 
-A whole search is hundreds of thousands of inputs; what is kept of it are its counts and a share of the discriminatory
-ones, drawn at random, to retrain with.
+A whole search has hundreds of thousands of inputs. Only its counts are kept, and a random share of the discriminatory
+inputs for retraining.
 """
 
 import numpy as np
@@ -18,24 +18,24 @@ SHARE_KEPT = 0.05  # what section 4.2 retrains with
 
 
 class ADFOnCredit(ADF):
-    """ADF whose global phase tries ages 0 to 39 on credit: there the authors' code has the bounds of another table."""
+    """ADF whose global phase tries ages 0 to 39 on credit, as the authors' code does with another table's bounds."""
 
     tried = Schema.from_bounds(SCHEMAS["credit"].bounds | {"age": (0, 39)})
 
     def _global_phase(self, network, seeds, rng):
-        # Only the age has other bounds, along which nothing moves.
+        # Only the bounds of age differ, and no move changes the age.
         wide = ADF(**self.get_params(deep=False) | {"schema": self.tried})
         return wide._global_phase(network, seeds, rng)
 
 
 class AequitasAsReleased(Aequitas):
-    """The code that the authors of ADF released: its walks learn from discrimination, not from the value returned."""
+    """AEQUITAS as the authors of ADF released it: its walks learn from discrimination, not from the value returned."""
 
     _learns_from_partners = True
 
 
 def tally(result: SearchResult, weights, trial: Trial) -> dict:
-    """Check what a search reports, by the network's classes of both sides of each pair, and sum it up.
+    """Check the inputs that a search reports by the network's classes for both sides of each pair, and summarise them.
 
     Parameters
     ----------

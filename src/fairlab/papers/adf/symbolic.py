@@ -1,13 +1,13 @@
 """Symbolic generation (Agarwal et al. 2018) as the authors of ADF rebuilt it: explain, negate, solve.
 
-An input is explained by the path that it takes through a decision tree fitted to the model's answers; one condition of
-the path is negated, and what results is solved for another input. Every condition bounds one attribute, so that the
-solutions are the integers of an interval for each, and no solver is needed to find them.
+An input is explained by its path through a decision tree fitted to the model's outputs. One condition of the path is
+negated, and the resulting conditions are solved for another input. Every condition bounds one attribute, so the
+solutions are an interval of integers for each attribute, and no solver is needed.
 
-The tree is fitted to the model's answers on LIME's neighbourhood with every attribute declared categorical: each column
-drawn from its frequencies in the training data, so that apart from its first row, the input itself, nothing in it is
-near the input. One path is needed, so only the nodes on this path are grown: the same splits as
-those of scikit-learn's classifier (Gini impurity, no limit of depth), from counts instead of sorted rows.
+The tree is fitted on LIME's neighbourhood with every attribute declared categorical: each column is drawn from its
+frequencies in the training data, so only the first row, the input itself, is near the input. Only the nodes on the
+input's path are grown, with the same splits as those of scikit-learn's classifier (Gini impurity, no limit of depth),
+from counts instead of sorted rows.
 """
 
 import time
@@ -34,7 +34,7 @@ class PathCondition(NamedTuple):
         Whether the value is at most `threshold`, an integer, rather than above it.
     threshold : int
     share : float
-        Of the node's rows, how many fulfil the condition.
+        Share of the node's rows that fulfil the condition.
     """
 
     column: int
@@ -48,18 +48,18 @@ class PathCondition(NamedTuple):
 
 
 class Explainer:
-    """Explains one input after the other, each by a tree on rows of its own.
+    """Explains inputs one by one, each by its own tree.
 
-    The rows of a tree are picked anew for every input, from many that were drawn and classified once.
+    The rows of each tree are picked anew from a pool that was drawn and classified once.
 
     Parameters
     ----------
     classify : callable
         Takes rows of integers, returns one class per row.
     X : array of int of shape (n_rows, n_attributes)
-        The training data, whose frequencies the rows have.
+        The training data; each column of the pool is drawn from its frequencies.
     bounds : sequence of (int, int)
-        Within which an input may lie outside of the data.
+        Lowest and highest value of every attribute of an input, which may lie outside the range of the data.
     n_neighbours : int
         Rows that each tree is fitted to, the input among them.
     n_pool : int
@@ -85,15 +85,15 @@ class Explainer:
         return follow(self.counts, bins, labels, self.rng)
 
     def pick(self) -> np.ndarray:
-        """Return which rows of the pool come to a tree; the first gives way to the input."""
+        """Return the rows of the pool for one tree; the first is replaced by the input."""
         return self.rng.integers(len(self._bins), size=self.n_neighbours)
 
 
 def grow_path(rows: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> list[PathCondition]:
     """Return the path of the first row through a decision tree fitted to all rows.
 
-    Of columns that split a node equally well one is drawn, as scikit-learn does, and the lowest of several equal
-    thresholds is taken. Thresholds are rounded down, which changes nothing for integers.
+    Ties between columns are broken at random, as in scikit-learn; of equally good thresholds, the lowest is taken.
+    Thresholds are rounded down, which changes nothing for integers.
 
     Parameters
     ----------
@@ -114,9 +114,9 @@ def follow(counts: "NodeCounts", bins: np.ndarray, labels: np.ndarray, rng: np.r
     ----------
     counts : NodeCounts
     bins : ndarray of int of shape (n_rows, n_attributes)
-        Of every row.
+        Bins of every row; see `NodeCounts.bins`.
     labels : ndarray of int of shape (n_rows,)
-        Number of its class.
+        Class number of every row.
     """
     path, inside = [], np.arange(len(bins))
     table = counts.of(bins, labels, inside)
@@ -128,7 +128,7 @@ def follow(counts: "NodeCounts", bins: np.ndarray, labels: np.ndarray, rng: np.r
         stay, leave = inside[stays], inside[~stays]
         share = len(stay) / len(inside)
         path.append(PathCondition(int(column), bool(below), counts.threshold(table, split), share))
-        # Counting the smaller side will do.
+        # Only the smaller side is counted; the other is the difference.
         fewer = counts.of(bins, labels, stay if len(stay) < len(leave) else leave)
         table = fewer if len(stay) < len(leave) else table - fewer
         inside = stay
@@ -136,7 +136,7 @@ def follow(counts: "NodeCounts", bins: np.ndarray, labels: np.ndarray, rng: np.r
 
 
 class NodeCounts:
-    """Rows of a node counted by class and by value of every column: all that the choice of a split needs.
+    """Counts of a node's rows by class and by value of every column, from which splits are chosen.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class NodeCounts:
     Attributes
     ----------
     column, value : ndarray of shape (n_bins,)
-        What a table counts in each place: the columns one after the other, their values in order.
+        Column and value that each bin of a table counts: column by column, values in order.
     """
 
     def __init__(self, low: np.ndarray, high: np.ndarray, n_classes: int):
@@ -158,7 +158,7 @@ class NodeCounts:
         self._shape = n_classes, len(self.column)
 
     def bins(self, rows: np.ndarray) -> np.ndarray:
-        """Return where a table counts each value, shape (n_rows, n_attributes)."""
+        """Return the bin of each value, shape (n_rows, n_attributes)."""
         return rows + self._shift
 
     def of(self, bins: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -168,18 +168,18 @@ class NodeCounts:
         return table
 
     def best_splits(self, table: np.ndarray) -> np.ndarray:
-        """Return the bins after which a node is split best, one for each column that does; none if it is a leaf."""
+        """Return the bins after which the best splits fall, one for each tied column; none if the node is a leaf."""
         return _best_splits(table, self.column)
 
     def threshold(self, table: np.ndarray, split: int) -> int:
-        """Return the middle between the value of a bin and the next one that occurs, rounded down.
+        """Return the midpoint between the value of a bin and the next value that occurs, rounded down.
 
         Parameters
         ----------
         table : ndarray of shape (n_classes, n_bins)
             Counts of a node.
         split : int
-            Its bin.
+            Bin after which the node is split.
         """
         following = split + 1 + table[:, split + 1 :].any(axis=0).argmax()
         return int((self.value[split] + self.value[following]) // 2)
@@ -200,7 +200,7 @@ def _count(bins, labels, rows, table):
 
 @compiled
 def _best_splits(table, column):
-    """Return the bins after which a node is split best, of each column the first.
+    """Return the bins after which the best splits fall, the first one in each tied column.
 
     In NumPy, for a bin that occurs and is not the last one of its column::
 
@@ -208,7 +208,7 @@ def _best_splits(table, column):
         sides = node - left, left
         quality = sum(-side.sum() * (1 - (side**2).sum() / side.sum() ** 2) for side in sides)
 
-    Rounding decides between splits that are equal, so it is done in the order in which scikit-learn does it.
+    Rounding breaks ties between equal splits, so operations have the same order as in scikit-learn.
     """
     n_classes, n_columns = len(table), column[-1] + 1
     best, found, n_found = -np.inf, np.empty(n_columns, np.int64), 0
@@ -241,7 +241,7 @@ def _best_splits(table, column):
 
 # Smaller ranks are explored first: inputs of the local search, then seeds, then inputs of the global search.
 LOCAL_RANK, SEED_RANK, GLOBAL_RANK = 1.0, 5.0, 10.0
-SMALLEST_SHARE = 0.3  # of a condition; the global search stops at the first one with a smaller share
+SMALLEST_SHARE = 0.3  # the global search stops at the first condition with a smaller share
 
 
 class SymbolicGeneration:
@@ -256,11 +256,11 @@ class SymbolicGeneration:
     n_neighbours : int
         Rows that each tree is fitted to.
     n_pool : int
-        Rows that the model classifies beforehand; those of each tree are picked from them anew.
+        Rows that the model classifies beforehand; the rows of each tree are picked from them anew.
     solution : {"uniform", "lowest"}
-        Which of the values that obey the conditions an attribute gets: any, or the lowest. The authors left that to a
-        solver: z3 of their time returned high and inner values, which a uniform draw comes near; of later versions it
-        is mostly the lowest.
+        Choice among the values that satisfy the conditions: a random one, or the lowest. The authors left the choice to
+        a solver: z3 of their time returned high and inner values, which a uniform draw approximates; later versions
+        mostly return the lowest.
     random_state : int or None
 
     Raises
@@ -303,7 +303,7 @@ class SymbolicGeneration:
         Parameters
         ----------
         X : DataFrame or array of int of shape (n_rows, n_attributes)
-            The training data, whose frequencies the neighbourhoods have.
+            The training data; neighbourhoods are drawn from its frequencies.
         seeds : array of int of shape (n_seeds, n_attributes)
         n_inputs : int
         """
@@ -322,7 +322,7 @@ class SymbolicGeneration:
         )
 
     def steps(self, X, seeds, *, n_inputs: int | None = None) -> Iterator[Trace]:
-        """Yield one explored input at a time, in the order of exploring; see `generate`, without limit if None.
+        """Yield explored inputs one at a time, in order; see `generate`. If `n_inputs` is None, there is no limit.
 
         Parameters
         ----------
@@ -392,9 +392,9 @@ class SymbolicGeneration:
 
 
 def intervals(conditions, bounds) -> dict[int, tuple[int, int]]:
-    """Return the lowest and the highest value that obey conditions and bounds, by attribute that is in a condition.
+    """Return the lowest and highest value within conditions and bounds, for each attribute in a condition.
 
-    Where the lowest is above the highest, none obeys.
+    If the lowest is above the highest, no value satisfies them.
 
     Parameters
     ----------
@@ -410,7 +410,7 @@ def intervals(conditions, bounds) -> dict[int, tuple[int, int]]:
 
 
 def solve(x, conditions, bounds, rng: np.random.Generator | None = None) -> tuple | None:
-    """Return `x` with the attributes of `conditions` set to values within bounds that obey them; None without any.
+    """Return `x` with the attributes of `conditions` set to values within bounds that satisfy them; None if none does.
 
     Parameters
     ----------
@@ -419,7 +419,7 @@ def solve(x, conditions, bounds, rng: np.random.Generator | None = None) -> tupl
     bounds : sequence of (int, int)
         Lowest and highest value of every attribute.
     rng : numpy.random.Generator or None
-        Draws each value from those that obey; without it, the lowest is taken.
+        Draws each value among those that satisfy the conditions; if None, the lowest is taken.
     """
     child = list(x)
     for column, (low, high) in intervals(conditions, bounds).items():

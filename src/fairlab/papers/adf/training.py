@@ -39,7 +39,7 @@ def train_networks(X: ArrayLike, y: ArrayLike, random_states: Sequence[int], *, 
     random_states : sequence of int
         One per network.
     n_steps : int
-        Most steps; whole epochs are trained, at least one and at most 1,000, which is what the authors did.
+        Maximum number of steps, rounded down to whole epochs: at least one and at most 1,000, the authors' number.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def trained(trials, X, y, n_steps) -> list[list[np.ndarray]]:
 
 
 def majority_vote(voters: Sequence, X: ArrayLike) -> np.ndarray:
-    """Return the class that most of the models give each input, the smallest of several.
+    """Return the class that most models give each input; ties go to the smallest class.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def majority_vote(voters: Sequence, X: ArrayLike) -> np.ndarray:
     Raises
     ------
     ValueError
-        If there is no voter, or one gives other answers.
+        If there is no voter, or one returns anything but classes.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def retrain(
     n_epochs: int,
     random_states: Sequence[int],
 ) -> Any:
-    """Go on training a network on its data and discriminatory inputs.
+    """Continue training a network on its data and discriminatory inputs.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def retrain(
     additions : sequence of arrays of int of shape (n_added, n_attributes)
         One per network wanted; may be empty, for comparison with training alone.
     labels : sequence of arrays of int of shape (n_added,)
-        Of these inputs, such as those of `majority_vote`.
+        Classes of these inputs, such as those of `majority_vote`.
     n_epochs : int
     random_states : sequence of int
         One per network wanted.
@@ -179,10 +179,10 @@ def retrain(
 
 
 class TrainingInOnePass(Training):
-    """`Training` whose Adam takes one compiled pass, to the same bits.
+    """`Training` with Adam in one compiled pass; results are the same bit for bit.
 
-    Of units that are never active the means end as denormal numbers, which are slow: they are set to 0 here. They are
-    lost beside epsilon long before.
+    The moments of units that are never active decay to denormal numbers, which are slow; these are set to 0. They are
+    negligible beside epsilon long before.
     """
 
     def step(self, X, y) -> None:
@@ -196,7 +196,7 @@ class TrainingInOnePass(Training):
 
 @compiled
 def _adam(parameters, gradient, mean, square, rate, rests, epsilon):
-    """Do to vectors what `fairlab.papers.training.adam` does to arrays."""
+    """Take a step of Adam on vectors, as `fairlab.papers.training.adam` does on arrays."""
     for i in range(len(parameters)):
         m = mean[i] + rests[0] * (gradient[i] - mean[i])
         s = square[i] + rests[1] * (gradient[i] * gradient[i] - square[i])
@@ -216,7 +216,7 @@ def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
     X : ndarray of float32 of shape (n_rows, n_attributes)
     y : ndarray of int of shape (n_rows,)
     rows : sequence of ndarray of int
-        Of each network, the rows that it is trained on.
+        For each network, the rows that it is trained on.
     rngs : sequence of Generator
         One per network.
     n_epochs : int
@@ -251,7 +251,7 @@ def _check_classes(y, n_rows: int, name: str = "y") -> np.ndarray:
 
 
 def _shuffled(rows, n, rng) -> np.ndarray:
-    """Return `n` of the rows in random order, each once before any comes again."""
+    """Return `n` of the rows in random order; no row repeats before all have occurred."""
     return np.concatenate([rng.permutation(rows) for _ in range(-(-n // len(rows)))])[:n]
 
 

@@ -1,1 +1,1 @@
-"""FairTest (Tramer et al. 2017) replayed: trials, studies, records and claims of its experiments."""
+"""Reproduction of FairTest (Tramer et al. 2017): its studies, and functions that their trials share."""

@@ -1,8 +1,8 @@
-"""Every context of some categorical attributes at once: counts of people, guided trees over them, and their tests.
+"""All contexts of some categorical attributes at once: counts of people, guided trees over them, and their tests.
 
-A context of categorical attributes is a cell of a table of counts that has one more line along each attribute, for
-"any". Associations of all contexts of many populations then come from one array operation, and a tree only looks them
-up: the same trees and tests as those of `fairlab.fairtest`, for populations that are drawn a thousand times.
+A context of categorical attributes is a cell of a table of counts that has one more entry along each attribute, for
+"any". One array operation then computes the associations of all contexts of many populations, and a tree only looks
+them up. Trees and tests are those of `fairlab.fairtest`, for populations that are drawn a thousand times.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ from fairlab.statistics import g_test, holm
 
 ANY = -1  # in place of a category's number
 METRIC = NMI(variant=PUBLISHED)
-FEW_TABLES, NOT_SURE = 2_000, 0.5  # a corrected p-value that few random tables find larger is not one for a report
+FEW_TABLES, NOT_SURE = 2_000, 0.5  # if few random tables give a larger corrected p-value, it is not refined
 
 Cell = tuple[int, ...]
 
 
 def with_any(counts: np.ndarray, n_attributes: int) -> np.ndarray:
-    """Return counts with a last line along each attribute that sums up the others.
+    """Return counts with one more entry along each attribute: the sum of the others.
 
     Parameters
     ----------
@@ -51,19 +51,19 @@ def draw_part(counts: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarra
 def find_contexts(
     counts: np.ndarray, *, min_leaf_size: int, confidence_level: float = 0.95
 ) -> list[dict[Cell, tuple[Cell, ...]]]:
-    """Grow a guided tree in each of some populations, as `fairlab.fairtest.Investigation` does.
+    """Grow a guided tree for each population, as `fairlab.fairtest.Investigation` does.
 
     Parameters
     ----------
     counts : ndarray of shape (n_populations, *n_categories, n_protected, n_output)
-        Of the training sets.
+        Counts of the training sets.
     min_leaf_size : int
     confidence_level : float
 
     Returns
     -------
     list of dict
-        For each population its contexts, the root first, with the cells of the tree around each, the nearest first.
+        For each population, its contexts, the root first, each with its ancestors in the tree, the nearest first.
     """
     n_attributes = counts.ndim - 3
     tables = with_any(counts, n_attributes)
@@ -102,7 +102,7 @@ def _below(cell, around, effects, sizes, attributes, bar, min_leaf_size) -> Iter
 def test_contexts(
     populations: Sequence[tuple[np.ndarray, Sequence[Cell]]], rng: np.random.Generator | None
 ) -> list[dict[Cell, float]]:
-    """Return p-values of contexts among other people, corrected by Holm's method over all of them.
+    """Return p-values of contexts on test sets, corrected by Holm's method over all of them.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ def test_contexts(
         For each protected attribute the counts of the test set, of shape (*n_categories, n_protected, n_output), and
         the contexts.
     rng : numpy.random.Generator or None
-        Of the Monte Carlo tests of contexts of at most 1,000 people, each with few random tables at first and with all
-        if it may be significant; None: these are tested as the others are.
+        For Monte Carlo tests of contexts of at most 1,000 people, each with few random tables at first, and with all if
+        it may be significant. If None, they get the G test, as larger contexts do.
     """
     tables = [table for counts, contexts in populations for table in _tables(counts, contexts)]
     p_values = np.concatenate([g_test(_tables(counts, contexts))[2] for counts, contexts in populations])
@@ -134,22 +134,22 @@ def report_contexts(
     confidence_level: float,
     rng: np.random.Generator,
 ) -> dict[Cell, tuple[float, float]]:
-    """Return what is reported of the contexts for one protected attribute: the root, then the others, strongest first.
+    """Return the intervals of the contexts to report for one protected attribute: the root, then the strongest first.
 
     The rules are those of `fairlab.fairtest.report.judge`. Intervals are bootstrapped only where the report needs them.
 
     Parameters
     ----------
     counts : ndarray of shape (*n_categories, n_protected, n_output)
-        Of the test set.
+        Counts of the test set.
     contexts : dict
         As `find_contexts` returns them.
     p_values : dict
         As `test_contexts` returns them.
     confidence_level : float
-        Of each interval, corrected.
+        Corrected level of each interval.
     rng : numpy.random.Generator
-        Of the bootstraps.
+        For the bootstrap.
     """
     root, *others = [cell for cell in contexts if not contexts[cell] or p_values[cell] <= SIGNIFICANCE]
     around = {cell: [one for one in contexts[cell] if one in contexts] for cell in others}
@@ -164,9 +164,9 @@ def report_contexts(
 
 
 def two_by_two_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int = TABLES) -> float:
-    """Return a p-value distributed as that of `table_p_value`, of two groups and two outputs, without drawing tables.
+    """Return a p-value distributed like that of `table_p_value` for a 2 x 2 table, without drawing random tables.
 
-    How many of the random tables have a statistic as large is drawn at once, from the binomial distribution.
+    The number of random tables with at least as large a statistic is drawn from its binomial distribution.
     """
     return (1 + int(rng.binomial(n_tables, exact_p_value(table)))) / (1 + n_tables)
 

@@ -1,4 +1,4 @@
-"""The health predictor's patients, and the study of its errors with the patients in one of their orders."""
+"""The patients of the health predictor, and the study of its errors for one order of the patients."""
 
 from collections.abc import Mapping
 
@@ -17,24 +17,24 @@ OLD = 60
 
 
 def health_order(trial, *, data_hash: str, surrogate: bool, n_rows: int, budget: int = 2) -> dict:
-    """Study the errors of the health predictor with the patients in another order, that of the trial's number.
+    """Study the errors of the health predictor with the patients in the order of the trial's number.
 
     Parameters
     ----------
     trial : fairlab.suite.seeds.Trial
     data_hash : str
-        Of the patients in their first order; it makes the results of other data other trials.
+        Hash of the patients in their first order, so that results of other data are cached as other trials.
     surrogate : bool
         Whether the patients are surrogates.
     n_rows : int
     budget : int
-        Of test sets; training and each of them get a share 1 / (budget + 1) of the patients.
+        Number of test sets; the training set and each test set get a share 1 / (budget + 1) of the patients.
 
     Returns
     -------
     dict
-        ``counts``: what table 2 prints; ``reported``: the attributes that define each reported context; ``in_tree``:
-        whether urgent care is one of the tree's; with two test sets also ``tests``: size, p-value and interval by
+        ``counts``: the counts of table 2; ``reported``: the attributes that define each reported context; ``in_tree``:
+        whether urgent care is a context of the tree; with two test sets also ``tests``: size, p-value and interval by
         name, ``others``: lower bounds of the tree's other contexts, and ``errors``: mean errors in days.
     """
     health = load("health", order=trial.index, surrogate=surrogate)
@@ -75,7 +75,7 @@ def health_order(trial, *, data_hash: str, surrogate: bool, n_rows: int, budget:
 
 
 def patients_of(health: Dataset) -> pd.DataFrame:
-    """Return attributes, prediction and truth of all patients, these in days and on the contest's log scale."""
+    """Return all patients' attributes, with prediction and truth in days and on the contest's log scale."""
     attributes = health.features.drop(columns=["predicted_days", CONFIDENCE])
     outcomes = pd.DataFrame(
         {

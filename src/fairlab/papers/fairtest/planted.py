@@ -1,7 +1,7 @@
 """The microbenchmark of FairTest (section 6.1, figure 5): effects of known size, planted into the Staples users.
 
-Everybody gets the low price with equal chance, whatever the income, but in ten chosen pairs of a state and a race:
-there users from 50,000 dollars get it more often than those below.
+Everybody has the same chance of the low price, whatever the income, except in ten chosen pairs of a state and a race:
+there, users with at least 50,000 dollars get it more often than those below.
 """
 
 from functools import lru_cache
@@ -15,7 +15,7 @@ from fairlab.data.variants.staples_population import draw_counts
 from fairlab.papers.fairtest.lattice import ANY, draw_part, find_contexts, test_contexts
 from fairlab.suite.seeds import Trial
 
-# Users in a pair: the class's name, and how far a pair may be from it.
+# Classes of pairs by number of users, and how far a pair may differ from it, relatively.
 SIZE_CLASSES = {100: 0.20, 500: 0.20, 1_000: 0.20, 2_000: 0.25, 5_000: 0.25, 10_000: 0.25}
 CELLS = ["state", "gender", "race", "income"]
 TRIALS_OF_A_RUN = 10  # of the published means
@@ -25,8 +25,8 @@ SMALLEST_SECOND_RACE = 300  # users; states with fewer of their second largest r
 def draw_pairs(dataset: Dataset, *, size: int, n_pairs: int = 10, seed: int = 0) -> pd.DataFrame:
     """Choose pairs of a state and a race with about the same number of users.
 
-    As in the authors' code, of several pairs with exactly the same number of users one can be chosen, and a state where
-    hardly more than one race lives is left out, since its pairs are the state.
+    As in the authors' code, only one of several pairs with exactly the same number of users is eligible. States with
+    hardly more than one race are left out, since a pair there is nearly the whole state.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def choose_pairs(users: pd.Series, *, size: int, n_pairs: int = 10, seed: int = 
 def plant_effects(dataset: Dataset, pairs: pd.DataFrame, *, delta: float, seed: int = 0) -> Dataset:
     """Replace the price by one that depends on income in some pairs of a state and a race, and on nothing elsewhere.
 
-    In every pair, (50 + delta)% of the users from 50,000 dollars and (50 - delta)% of those below get the low price,
-    rounded up; of all other users together exactly half. Who does is drawn at random. The authors' code takes the
-    others in file order, which comes to the same only if that order is random.
+    In every pair, (50 + delta)% of the users with at least 50,000 dollars and (50 - delta)% of those below get the low
+    price, and half of all other users together; each number is rounded up. The users are drawn at random. The authors'
+    code takes the others in file order, which is equivalent only if that order is random.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def plant_effects(dataset: Dataset, pairs: pd.DataFrame, *, delta: float, seed: 
     if empty.any():
         raise ValueError(f"pairs: {', '.join(listed[empty][0])} has no users")
     rich = (users["income"] == ">=50K").to_numpy()
-    # Groups within which the number of low prices is fixed: 0 for all others, then two of each pair.
+    # Groups with a fixed number of low prices: 0 for users outside all pairs, then two for each pair.
     group = np.where(pair < 0, 0, 1 + 2 * pair + rich)
     percent = np.concatenate([[50.0], np.tile([50.0 - delta, 50.0 + delta], len(listed))])
     low = np.ceil(np.bincount(group, minlength=len(percent)) * percent / 100)
@@ -158,13 +158,13 @@ def plant_counts(users: pd.Series, pairs: pd.DataFrame, *, delta: float, rng: np
 
 
 def _some_low(counts: np.ndarray, percent: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw who of some users gets the low price, a share of them rounded up."""
+    """Draw how many users of each kind get the low price: `percent` of all of them, rounded up."""
     n_low = int(np.ceil(counts.sum() * percent / 100))
     return rng.multivariate_hypergeometric(counts.ravel(), n_low, method="marginals").reshape(counts.shape)
 
 
 def _pair_of_each(users: pd.DataFrame, listed: pd.MultiIndex) -> np.ndarray:
-    """Return the number of each user's pair of state and race among those listed, -1 for all others."""
+    """Return the position of each user's pair of state and race in `listed`, -1 if it is not listed."""
     codes, found = zip(*(pd.factorize(users[name]) for name in ("state", "race")), strict=True)
     pairs = pd.MultiIndex.from_product([names.astype(str) for names in found])
     return listed.get_indexer(pairs)[codes[0] * len(found[1]) + codes[1]]
@@ -177,14 +177,14 @@ def users_of_a_run(trial, n_users) -> pd.Series:
 
 @lru_cache(maxsize=8)
 def _count_users(n_users, seed) -> pd.Series:
-    """Draw users anew; return how many of each kind there are, whatever the price."""
+    """Draw users anew and return how many of each kind there are, over all prices."""
     counts = draw_counts(n_users, seed=seed)
     kinds = pd.MultiIndex.from_product(counts.index.levels[:-1], names=counts.index.names[:-1])
     return pd.Series(counts.to_numpy().reshape(len(kinds), -1).sum(axis=1), kinds)
 
 
 def find_and_test(prices, rng, *, min_leaf_size, exact):
-    """Split populations of users in half; yield the contexts of each, the counts of its other half, and p-values."""
+    """Split each population of users in half; yield its contexts, the counts of its test half, and p-values."""
     training = np.stack([draw_part(counts, int(counts.sum()) // 2, rng) for counts in prices])
     for contexts, test in zip(find_contexts(training, min_leaf_size=min_leaf_size), prices - training, strict=True):
         [p_values] = test_contexts([(test, contexts)], rng if exact else None)

@@ -1,4 +1,4 @@
-"""The Staples study on shoppers that are drawn anew, again and again: one draw, and what several agree on."""
+"""The Staples study on repeated draws of shoppers: the results of one draw, and a table of several."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ from fairlab.papers.fairtest.lattice import (
 )
 from fairlab.statistics import bonferroni_level, g_test
 
-# The attributes that define contexts, by protected one, which with the price is the last of the counts' axes.
+# Attributes that define contexts, by protected attribute: the axes of counts, before protected attribute and price.
 CONTEXT = {"income": ["state", "gender", "race"], "race": ["state", "gender", "income"]}
 MIN_LEAF_SIZE = 100
 
@@ -35,7 +35,7 @@ SHOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "sub1": ("state: CA", f"race: {WHITE}"),
         "sub2": ("state: NY", f"race: {BLACK}", "gender: M"),
     },
-    # The men are not printed; the text compares the women with them.
+    # The men are not in the figure; the text compares the women with them.
     "figure-11": {
         "global": (),
         "sub1": (*LOW_INCOME_NEW_YORK, "gender: F"),
@@ -71,19 +71,19 @@ def drawn_shoppers(trial, *, budget: int = 1, reading: str = "as_published", n_u
     trial : fairlab.suite.seeds.Trial
         The shoppers of a trial are the same with every budget and reading.
     budget : int
-        Of test sets; training and each of them get a share 1 / (budget + 1) of the shoppers.
+        Number of test sets; the training set and each test set get a share 1 / (budget + 1) of the shoppers.
     reading : {"as_published", "as_specified"}
-        Of the price.
+        Protocol variant of the price.
     n_users : int
 
     Returns
     -------
     dict
-        ``counts``: what table 2 and section 6.1 print; ``strongest``: the strongest subpopulation reported, for
-        ``income``, for ``race`` and of ``all``; ``reported_effects``: lower bounds of what is
-        reported, in its order; ``values``: the numbers of figures 2 and 11 by their ids, of contexts
-        that the tree lacks as well; ``in_tree``: which of these contexts it has; ``high_prices``: percentages of
-        shoppers with the high price, by race.
+        ``counts``: the counts of table 2 and section 6.1; ``strongest``: the strongest subpopulation reported, for
+        ``income``, for ``race`` and for ``all``; ``reported_effects``: lower bounds of the reported effects, in the
+        report's order; ``values``: the numbers of figures 2 and 11 by their ids, also for contexts missing from the
+        tree; ``in_tree``: which of these contexts are in the tree; ``high_prices``: percentages of shoppers with the
+        high price, by race.
     """
     population = draw_counts(n_users, seed=trial.seed("shoppers"), reading=reading)
     halves = parted(population, budget, trial.rng(f"halves for a budget of {budget}"))
@@ -123,7 +123,7 @@ def drawn_shoppers(trial, *, budget: int = 1, reading: str = "as_published", n_u
 
 
 def parted(population: pd.Series, budget: int, rng: np.random.Generator) -> Halves:
-    """Return counts of a training and of a test set by protected attribute, see `CONTEXT` for their axes.
+    """Return the counts of a training and a test set by protected attribute; see `CONTEXT` for their axes.
 
     Parameters
     ----------
@@ -150,9 +150,9 @@ def _in_words(cell, protected, levels) -> str:
 
 
 def _printed_contexts(levels, halves, p_values, level, n_tests, rng):
-    """Return the numbers of figures 2 and 11, and which of their contexts the tree has.
+    """Return the numbers of figures 2 and 11, and which of their contexts are in the tree.
 
-    A context that it lacks is asked for directly, with Bonferroni's correction for as many tests.
+    A context that is not in the tree is tested directly, with Bonferroni's correction for `n_tests` tests.
     """
     values, in_tree = {}, {}
     for artefact, shown in SHOWN.items():
@@ -182,13 +182,13 @@ def count_table(draws: Mapping[int, Sequence[dict]]) -> pd.DataFrame:
     Parameters
     ----------
     draws : dict of int to sequence of dict
-        By budget, what `drawn_shoppers` returned.
+        Results of `drawn_shoppers` by budget.
 
     Returns
     -------
     DataFrame
         Columns ``budget``, ``draw``, ``discovered``, ``validated``, ``reported``, ``smallest_reported``, and the
-        ``strongest`` subpopulation for ``income``, for ``race`` and of ``all``.
+        subpopulations ``strongest of income``, ``strongest of race`` and ``strongest of all``.
     """
     return pd.DataFrame(
         [

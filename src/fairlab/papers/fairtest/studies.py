@@ -1,4 +1,4 @@
-"""The studies of table 2: the investigations of each data set, on one source, and how the table counts them.
+"""The studies of table 2: the investigations of each data set, on one source, and their rows in the table.
 
 Settings are those of the authors' code: which attributes are protected, which may define contexts, and how much is
 held out.
@@ -15,9 +15,9 @@ from fairlab.fairtest.metrics import Difference
 from fairlab.fairtest.report import AssociationReport
 from fairlab.fairtest.sample import PUBLISHED, DataSource
 
-# Of the users of movies: the last age band before 35 years.
+# The last age band below 35 years, of the users of movies.
 YOUNG = 30
-GENERATION = "generation"  # age in two groups, which a discovery takes
+GENERATION = "generation"  # age in two groups, as a discovery requires
 MOVIE_CONTEXT = ("gender", "age", "occupation")
 Study = tuple[DataSource, list[Investigation]]
 PLAIN = Difference(smoothing=0)  # as in the published figures 4 and 9
@@ -52,8 +52,8 @@ def staples(users: Dataset) -> Study:
 def healthcare(patients: Dataset) -> Study:
     """Profile the error of the predicted days in hospital, on a log scale, against age.
 
-    A third of the patients is for training and each of two test sets, the second for the confidence of the prediction
-    as explanatory attribute.
+    The training set and two test sets get a third of the patients each; the second test set is for the confidence of
+    the prediction as explanatory attribute.
     """
     prediction, confidence = "predicted_days", "confidence"
     logs = {prediction: np.log1p(patients.features[prediction]), "days": np.log1p(patients.target)}
@@ -72,7 +72,7 @@ def image_tagger(photos: Dataset) -> Study:
 def movies(viewers: Dataset) -> Study:
     """Test rating and age of recommended movies, profile errors and discover genres, by gender and age.
 
-    The error is in the data already, one for each user. A discovery takes two groups only, so that age is cut in two.
+    The data already has an error for each user. A discovery takes only two groups, so age is split in two.
     """
     rating = "recommended_rating"
     users = viewers.features.assign(**{rating: viewers.target, GENERATION: generation_of(viewers.features["age"])})
@@ -109,17 +109,17 @@ STUDIES: Mapping[str, Callable[[Dataset], Study]] = {
 def attributes(investigations: Sequence[Investigation]) -> set[str]:
     """Return the attributes of a fitted study that are protected, explanatory or define contexts.
 
-    A generation is an age.
+    The generation counts as age.
     """
     names = {name for one in investigations for name in (*one.sensitive_features_, *one.context_, *one.explanatory_)}
     return {"age" if name == GENERATION else name for name in names}
 
 
 def table_2_row(dataset: Dataset, investigations: Sequence[Investigation], report: AssociationReport) -> dict[str, int]:
-    """Return what table 2 prints of a study.
+    """Return the row of table 2 for a study.
 
-    Counts are over all trees and include the whole population where it belongs there. ``smallest_reported`` is the
-    smallest significant subpopulation, the whole population if there is none.
+    Counts are over all trees and include the whole population where it qualifies. ``smallest_reported`` is the size of
+    the smallest significant subpopulation, or of the whole population if there is none.
     """
     counts = report.counts()
     smallest = counts["smallest_significant"].min()
@@ -134,10 +134,10 @@ def table_2_row(dataset: Dataset, investigations: Sequence[Investigation], repor
 
 
 def generation_of(age: pd.Series) -> np.ndarray:
-    """Return the older or the younger generation by age: the cut of MovieLens' bands that is nearest to the middle."""
+    """Return the generation, older or younger, of each age, cut between the MovieLens bands nearest to the middle."""
     return np.where(age > YOUNG, "35 and older", "younger than 35")
 
 
 def genres_of(recommendations: Dataset, users: pd.DataFrame) -> list[str]:
-    """Return the genres that some of the users get, and not all."""
+    """Return the genres that some, but not all, of the users get."""
     return [name for name in recommendations.features.loc[:, "Action":"Western"] if 0 < users[name].mean() < 1]
