@@ -43,7 +43,7 @@ def _table(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     if len(content) < FOOTER or content[-len(MAGIC) :] != MAGIC:
         raise ValueError("expected the index of a checkpoint")
     place = len(content) - FOOTER
-    for _ in range(2):  # where the block of metadata lies, which is not needed
+    for _ in range(2):  # skips the place of the metadata block
         _, place = _number(content, place)
     for _, handle in _block(content, *_handle(content, place)):
         yield from _block(content, *_handle(handle, 0))

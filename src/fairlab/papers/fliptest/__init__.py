@@ -1,1 +1,1 @@
-"""FlipTest (Black, Yeom, Fredrikson 2020) replayed: trials, records and claims of its experiments."""
+"""Reproduction of FlipTest (Black, Yeom, Fredrikson 2020): data, maps, models and figures of its experiments."""

@@ -11,13 +11,13 @@ from scipy.stats import norm, poisson
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-# A fit whose noise in GPA has less than this share of GPA's variance is on its way to none at all.
+# If the noise in GPA falls below this share of GPA's variance, the fit is taken to converge to no noise at all.
 _NO_NOISE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Applicants:
-    """What is observed of n applicants.
+    """Observed data of n applicants.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Weights:
     gpa_std : float
         Standard deviation of GPA given everything else.
     equations : dict of str to ndarray of shape (2 + n_attributes,)
-        Of ``gpa`` and ``lsat``: the weights of the design's columns and, last, of knowledge.
+        For ``gpa`` and ``lsat``: weights of the design's columns, then the weight of knowledge.
     """
 
     gpa_std: float
@@ -65,7 +65,7 @@ class Weights:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What the model believes about the knowledge of each applicant, given what is observed.
+    """Posterior of the knowledge of each applicant, given the observed data.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ def infer(weights: Weights, applicants: Applicants, *, n_nodes: int) -> Knowledg
     weights : Weights
     applicants : Applicants
     n_nodes : int
-        Of the quadrature.
+        Number of quadrature nodes.
     """
     design, slope, std = applicants.design, weights.equations["gpa"][-1], weights.gpa_std
     residual = applicants.gpa - weights.predictor("gpa", design, np.zeros(len(design)))
@@ -128,15 +128,15 @@ def infer(weights: Weights, applicants: Applicants, *, n_nodes: int) -> Knowledg
 def likelihood_scores(weights: Weights, applicants: Applicants, knowledge: Knowledge) -> np.ndarray:
     """Return each row's gradient of the log likelihood, shape (n, n_parameters).
 
-    By Fisher's identity it is the posterior mean of the gradient that a known K would give. Columns: logarithm of
-    the standard deviation of GPA, then the weights equation by equation.
+    By Fisher's identity, it is the posterior mean of the gradient given K. Columns: logarithm of the standard deviation
+    of GPA, then the weights equation by equation.
 
     Parameters
     ----------
     weights : Weights
     applicants : Applicants
     knowledge : Knowledge
-        Of these applicants, by `infer`.
+        Posterior of these applicants; see `infer`.
     """
     design, values = applicants.design, knowledge.values
     of_gpa = (applicants.gpa[:, None] - weights.predictor("gpa", design, values)) / weights.gpa_std**2
@@ -171,7 +171,7 @@ class KnowledgeModel(BaseEstimator):
     n_nodes : int
         Number of quadrature nodes.
     max_iter : int
-        Most iterations of L-BFGS.
+        Maximum number of L-BFGS iterations.
     random_state : int, RandomState or None
         For counterfactuals with ``noise="redraw"``.
 
@@ -247,15 +247,15 @@ class KnowledgeModel(BaseEstimator):
         Parameters
         ----------
         attributes, switched : DataFrame of shape (n_rows, n_attributes)
-            The attributes as they are, and as they are set.
+            The factual and the counterfactual attributes.
         gpa, lsat : array-like of shape (n_rows,)
             As observed.
         noise : {"keep", "redraw"}
             ``keep``: knowledge is its posterior mean, and applicants keep what the model leaves unexplained: the
-            residual of GPA, and the rank of LSAT among Poisson counts. Attributes that do not change give back what
-            was observed. ``redraw``: knowledge is drawn from its posterior, then GPA and LSAT from the model. Two
-            calls with the same integer `random_state` share all draws, so that the model's applicants as they are
-            and as they are set can be compared one by one.
+            residual of GPA, and the rank of LSAT among Poisson counts. Unchanged attributes return the observed values.
+            ``redraw``: knowledge is drawn from its posterior, then GPA and LSAT from the model. Two calls with the same
+            integer `random_state` share all draws, so that the model's factual and counterfactual applicants can be
+            compared one by one.
 
         Returns
         -------
@@ -282,7 +282,7 @@ class KnowledgeModel(BaseEstimator):
             gradient[0] += prior_slope
             return -(knowledge.log_likelihood.sum() + log_prior) / n, -gradient / n
 
-        # The bound stops a fit that loses its noise before it overflows.
+        # The bound stops a fit whose noise vanishes before it overflows.
         bounds = [(start[0] - 6, None)] + [(None, None)] * (len(start) - 1)
         options = {"maxiter": self.max_iter, "maxfun": 2 * self.max_iter, "ftol": 1e-13, "gtol": 1e-6}
         result = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
@@ -294,7 +294,7 @@ class KnowledgeModel(BaseEstimator):
         return weights
 
     def _gpa_noise_prior(self, variance: float) -> tuple[float, float]:
-        """Return the log density of the prior and its derivative by the log standard deviation."""
+        """Return the log density of the prior and its derivative with respect to the log standard deviation."""
         if self.gpa_variance_prior is None:
             return 0.0, 0.0
         shape, scale = self.gpa_variance_prior
@@ -305,7 +305,7 @@ class KnowledgeModel(BaseEstimator):
 
 
 def _applicants(attributes: pd.DataFrame, gpa, lsat) -> Applicants:
-    """Return what is observed as arrays; a Poisson count is whole."""
+    """Return the observed data as arrays, with LSAT rounded, since a Poisson count is whole."""
     design = np.column_stack([np.ones(len(attributes)), attributes.to_numpy(dtype=float)])
     return Applicants(design, np.asarray(gpa, dtype=float), np.asarray(lsat, dtype=float).round())
 
@@ -316,7 +316,7 @@ def _unpack(parameters: np.ndarray) -> Weights:
 
 
 def _regressions(applicants: Applicants) -> np.ndarray:
-    """Return a start for the fit: each quantity regressed on the design, a quarter of the rest due to knowledge."""
+    """Return initial parameters: each quantity regressed on the design, a quarter of the residual due to knowledge."""
     equations, spreads = [], []
     for target in (applicants.gpa, np.log(np.maximum(applicants.lsat, 0.5))):
         base = np.linalg.lstsq(applicants.design, target)[0]
@@ -326,10 +326,10 @@ def _regressions(applicants: Applicants) -> np.ndarray:
 
 
 def _explained_change(weights, before, after, knowledge) -> tuple[np.ndarray, np.ndarray]:
-    """Return how much GPA and LSAT change with the attributes when knowledge and noise stay."""
+    """Return how much GPA and LSAT change with the attributes when knowledge and noise stay the same."""
     gpa_change = weights.predictor("gpa", after.design, knowledge) - weights.predictor("gpa", before.design, knowledge)
     rate, new_rate = (np.exp(weights.predictor("lsat", its.design, knowledge)) for its in (before, after))
-    # The middle of the count's step, kept off 0 and 1, where the inverse is not finite.
+    # Midpoint of the count's step of the distribution function, kept off 0 and 1, where the inverse is not finite.
     rank = poisson.cdf(before.lsat, rate) - poisson.pmf(before.lsat, rate) / 2
     rank = np.clip(rank, 1e-12, 1 - 1e-12)
     return gpa_change, poisson.ppf(rank, new_rate) - poisson.ppf(rank, rate)

@@ -18,14 +18,14 @@ MAPS = {
 }
 SETS = ("everyone", *FLIPSETS)
 FEW = 50  # people; a smaller flipset has a mark for each bin and no outline
-RARE = 0.5  # percent; bins with less of every set at either end are not drawn
+RARE = 0.5  # percent; bins at either end with a smaller share of every set are not drawn
 N_BINS = 40
 
 
 def marginal_counts(X: pd.DataFrame, flip: Flipset, bands: Mapping[str, Mapping] | None = None) -> pd.DataFrame:
     """Count people by the bins of every feature: all (``everyone``), those in F+, and those in F−.
 
-    Values on a grid have a bin each; `bands` has names for the values of a feature, in place of bins.
+    Values on a grid have a bin each; for a feature in `bands`, the named values replace the bins.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def flipset_marginals(
     flip : Flipset
         Of these people.
     labels : dict of str to str
-        What to call the features.
+        Names of the features.
     names : dict of str to str
-        What to call ``everyone``, ``F+`` and ``F−`` in the legend, which has the numbers of people, too.
+        Names of ``everyone``, ``F+`` and ``F−`` in the legend; the numbers of people are added to them.
     published : (float, float)
         The published sizes of F+ and F−.
     bands : dict of str to dict, optional
@@ -122,10 +122,10 @@ def transparency_rankings(reports: pd.DataFrame, *, labels: Mapping[str, str]) -
     ----------
     reports : DataFrame
         Columns ``kind`` (one of `MAPS`), ``map``, ``feature``, ``mean_difference`` in standard deviations, and
-        ``mean_sign``, of one flipset. A large mark is the mean over the maps of a kind, small ones are the maps;
-        features stand in the order of the first kind's means.
+        ``mean_sign``, of one flipset. Large marks are means over the maps of a kind, small marks single maps. Features
+        are in the order of the first kind's means.
     labels : dict of str to str
-        What to call the features.
+        Names of the features.
     """
     first = reports[reports["kind"] == reports["kind"].iloc[0]].groupby("feature")["mean_difference"].mean().abs()
     order = first.sort_values(kind="stable", ascending=False).index
@@ -155,7 +155,7 @@ def transparency_rankings(reports: pd.DataFrame, *, labels: Mapping[str, str]) -
 
 
 def _edges(column: np.ndarray) -> np.ndarray:
-    """Return bin edges with round numbers amid them, so that values on a grid of whole numbers have one bin each."""
+    """Return edges of bins centred on round numbers, so that values on a grid of whole numbers have one bin each."""
     values = np.unique(column)
     if (values == values.round()).all():
         step = np.gcd.reduce(np.diff(values).astype(int)) or 1

@@ -1,4 +1,4 @@
-"""The hiring data of Lipton et al. 2018 as FlipTest uses it (section 5.3): women and men in one scale."""
+"""The hiring data of Lipton et al. 2018 as FlipTest uses it (section 5.3): women and men on one scale."""
 
 import pandas as pd
 from sklearn.preprocessing import StandardScaler

@@ -11,7 +11,7 @@ from fairlab.papers.fliptest.merged import MergedTransport
 from fairlab.transport import DivergenceError, marginal_distances, squared_l1
 
 # Three standard deviations above the largest mean that the paper reports (table 1, law school GPA: 0.110 and 0.027).
-# Clipping can take all slope from a GAN's critic early in training; its map then stays beyond this bound for good.
+# Clipping can flatten a GAN's critic early in training; its map then never comes within this bound.
 MAX_KS = 0.2
 # The paper's cost first; the others are those that the literature on transport uses most.
 COSTS = {
@@ -23,7 +23,7 @@ COSTS = {
 
 
 def exact_counterparts(trial, *, source, target) -> pd.DataFrame:
-    """Return everybody's counterpart by the optimal plan of these people.
+    """Return the counterpart of everyone in the source under the optimal plan between these samples.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def exact_distances(trial, *, source, target, n_subset) -> dict[str, float]:
     trial : fairlab.suite.seeds.Trial
     source, target : DataFrame of shape (n, n_features)
     n_subset : int
-        People of either group; fewer if a group has fewer.
+        People of each group; fewer if a group has fewer.
 
     Returns
     -------
@@ -72,16 +72,15 @@ def flipsets_by_cost(
         The classifier h.
     X_source, X_target : DataFrame of shape (n, n_features)
     costs : dict of str to callable
-        The first is the one that the others are compared with. Those that are there by default take the columns in
-        their units: scale them first.
+        The others are compared with the first. The default costs depend on the units of the columns: scale them first.
     random_state : int
-        For counterparts where a plan splits people.
+        For counterparts of people whose mass a plan splits.
 
     Returns
     -------
     DataFrame
         One row per cost: sizes ``F+`` and ``F−``, their Jaccard index with those of the first cost, and the mean L1
-        distance of a person and the counterpart.
+        distance between people and their counterparts.
     """
     flips, moved = {}, {}
     for name, cost in costs.items():
@@ -94,9 +93,9 @@ def flipsets_by_cost(
 def select_maps(
     images: dict, people, target, *, columns=None, whole=None, beside=None
 ) -> tuple[dict, pd.DataFrame, str]:
-    """Return the images under the maps that reach their target, how well every map fits, and what was left out.
+    """Return the images under the maps that reach their target, the fit of every map, and a note on those left out.
 
-    All maps that did not diverge, if none reaches it, as in very short runs.
+    If no map reaches its target, as in very short runs, all maps that did not diverge are used.
 
     Parameters
     ----------
@@ -104,11 +103,11 @@ def select_maps(
         Of `people`, by map. All values of a map that diverged are missing.
     people, target : DataFrame
     columns : list of str, optional
-        Those whose distributions are compared.
+        Columns whose distributions are compared; default: all.
     whole : callable, optional
-        What is done to images before they are measured, such as rounding.
+        Applied to images before their fit is measured, such as rounding.
     beside : dict of str to DataFrame, optional
-        Images under other maps, whose fits are shown, too.
+        Images under other maps, whose fits are returned, too.
 
     Returns
     -------
@@ -116,7 +115,7 @@ def select_maps(
     fits : DataFrame
         As `map_fits` returns them.
     note : str
-        How many maps were left out, for the reasons of rows; empty if none was.
+        How many maps diverged or miss their target, for the notes of records; empty if none.
 
     Raises
     ------
@@ -130,9 +129,9 @@ def select_maps(
 
 
 def select(largest_ks: pd.Series) -> tuple[list, str]:
-    """Return the maps that reach their target by their largest KS distance, missing if one diverged, and a note.
+    """Return the maps whose largest KS distance (missing if a map diverged) is within the bound, and a note.
 
-    The note says how many were left out; see `select_maps`.
+    See `select_maps` for the note, and for the case that there are none.
     """
     near, converged = largest_ks.index[largest_ks <= MAX_KS], largest_ks.index[largest_ks.notna()]
     if not len(converged):
@@ -159,7 +158,7 @@ def map_fits(images: dict, people, target, *, columns=None) -> pd.DataFrame:
     -------
     DataFrame
         One row per map: the Kolmogorov-Smirnov distance from the target in each feature (``KS <feature>``), and the
-        ``mean L1`` and ``mean squared L1`` distance of people and their images, over all columns.
+        ``mean L1`` and ``mean squared L1`` distance between people and their images, over all columns.
     """
     columns = list(columns or people)
     rows, own = {}, people.to_numpy(dtype=float)
@@ -174,7 +173,7 @@ def map_fits(images: dict, people, target, *, columns=None) -> pd.DataFrame:
 
 
 def error_differences(target: pd.DataFrame, image: pd.DataFrame, *, regression_of=None) -> pd.Series:
-    """Return by how much images are predicted worse than the target's members, by feature (table 1, MSE diff).
+    """Return how much larger the mean squared error is on images than on the target, by feature (table 1, MSE diff).
 
     A linear regression of every feature on the others is fitted to the target; images with the target's correlations
     have the same mean squared error under it.

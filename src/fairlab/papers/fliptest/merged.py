@@ -1,6 +1,7 @@
-"""Exact transport between samples with many equal rows, as of the Strategic Subject List: equal rows are solved as one.
+"""Exact transport between samples with many equal rows, such as the Strategic Subject List: equal rows are merged.
 
-Its published size, 10,000 people of either group with few whole numbers each, takes minutes and gigabytes row by row.
+At its published size, 10,000 people in each group with a few whole numbers each, the problem takes minutes and
+gigabytes if it is solved row by row.
 """
 
 import numpy as np
@@ -10,17 +11,17 @@ from scipy import sparse
 from fairlab.transport import ExactTransport
 from fairlab.transport.solvers import Problem, blocks, network_simplex, solve
 
-# Rows are merged if no more than this share of the pairs is left.
+# Rows are merged if no more than this share of the pairs remains.
 WORTHWHILE = 0.5
-# Pieces of mass below this share of the smallest weight are rounding.
+# Pieces of mass below this share of the smallest weight are rounding errors.
 SLIVER = 1e-6
 
 
 class MergedTransport(ExactTransport):
     """`ExactTransport` that solves equal rows as one, by the network simplex.
 
-    The mass of equal rows is handed out in their order, which the optimum leaves open. Rows are only merged where that
-    makes the problem much smaller, and equal rows have equal costs.
+    The mass of equal rows is distributed among them in order, one of many optimal ways. Rows are merged only if that
+    makes the problem much smaller and equal rows have equal costs.
     """
 
     def _solve(self, problem, source, target):
@@ -52,23 +53,23 @@ def solve_merged(problem: Problem, source, target, solver=network_simplex) -> tu
 
 
 def _kinds(X):
-    """Return which kind of row every row is, and the position of the first of every kind."""
+    """Return the kind of every row (equal rows are of one kind), and the position of the first row of each kind."""
     table = pd.DataFrame(X)
     table = table.set_axis(range(table.shape[1]), axis=1)
     try:
         kind = table.groupby(list(table), sort=False, dropna=False, observed=True).ngroup().to_numpy()
-    except TypeError:  # values that cannot be told apart
+    except TypeError:  # values that cannot be hashed
         kind = np.arange(len(table))
     return kind, np.unique(kind, return_index=True)[1]
 
 
 def _handed_out(plan, row, column, source_weight, target_weight) -> sparse.csr_array:
-    """Return the plan between rows, from one between kinds of rows."""
+    """Expand a plan between kinds of rows to a plan between rows."""
     of_kind, to_kind = plan.nonzero()
     cells = np.lexsort((to_kind, of_kind))
     mass, to_kind = plan.data[cells], to_kind[cells]
     least = SLIVER * min(weight[weight > 0].min() for weight in (source_weight, target_weight))
-    # Rows of one kind lie side by side, and so do the kinds that their mass goes to. Then the same for the targets.
+    # Sort rows by kind, beside the sorted cells that their mass goes to; then do the same for the targets.
     rows = np.argsort(row, kind="stable")
     from_row, cell, mass = _overlaps(source_weight[rows], mass, least)
     from_row, to_kind = rows[from_row], to_kind[cell]
@@ -80,7 +81,7 @@ def _handed_out(plan, row, column, source_weight, target_weight) -> sparse.csr_a
 
 
 def _overlaps(first, second, least):
-    """Return which segments of two divisions of one length overlap, and by how much, if by more than `least`."""
+    """Return the pairs of overlapping segments of two divisions of one line, and the overlaps longer than `least`."""
     ends = [np.cumsum(lengths) for lengths in (first, second)]
     ends[1] *= ends[0][-1] / ends[1][-1]
     cuts = np.sort(np.concatenate([[0.0], *ends]))

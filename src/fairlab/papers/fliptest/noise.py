@@ -1,14 +1,14 @@
-"""The jagged model by which the flips that a map's own error causes are counted (FlipTest, section 5.1)."""
+"""The jagged model that shows how many flips are due to a map's own error (FlipTest, section 5.1)."""
 
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-BLOCK = 200  # rows whose kernels are taken at once
+BLOCK = 200  # rows whose kernels are computed at once
 
 
 class GaussianSVC(SVC):
-    """SVC of two classes with a Gaussian kernel that decides by matrix products, several times faster than one by one.
+    """Two-class SVC with a Gaussian kernel that predicts by matrix products, several times faster than row by row.
 
     Coin tosses make nearly every row a support vector.
     """

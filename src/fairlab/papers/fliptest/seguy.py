@@ -19,7 +19,7 @@ tf = optional("tensorflow")
 
 RHO, EPSILON = 0.9, 1e-7  # of RMSprop, as Keras has it
 
-# Bytes per pair of points, measured: the costs, and what computing the plan from them takes on top.
+# Measured bytes per pair of points, for the costs and for computing the plan from them.
 BYTES_PER_PAIR = 60
 
 
@@ -35,17 +35,17 @@ BYTES_PER_PAIR = 60
 class SeguyTransport(TransportMap):
     """One map from source to target, learnt in two stages (Seguy et al., algorithms 1 and 2).
 
-    First the transport problem with L2 regularisation is solved in its dual form. The potentials u and v of both
-    samples, vectors as the authors have them for discrete measures, climb the stochastic gradient of::
+    First, the transport problem with L2 regularisation is solved in its dual form. The potentials u and v of both
+    samples (vectors, as in the paper for discrete measures) are fitted by stochastic gradient ascent on::
 
         mean u(x) + mean v(y) - mean (u(x) + v(y) - cost(x, y))_+^2 / (4 epsilon)
 
     Their plan gives the pair (x, y) the weight ``(u(x) + v(y) - cost(x, y))_+ / (2 epsilon)``. Then a network is fitted
     to the barycentric projection, which sends x to the mean of the target weighted by its row of the plan; so the map
-    also applies to points that were not fitted. `regularization` is epsilon as a multiple of the mean
-    cost over all pairs; in both stages the rate falls linearly to 0. Fitted: the plan's
-    `target_potential_`, `epsilon_` and `projection_`, the `marginal_error_` (how far its columns are from uniform
-    weights, in all) and the `network_`.
+    also applies to new points. `regularization` is epsilon as a multiple of the mean cost over all pairs. In both
+    stages, the learning rate falls linearly to 0. Fitted attributes: the plan's `target_potential_`, `epsilon_`,
+    `projection_` and `marginal_error_` (total absolute difference of its column sums from uniform weights), and the
+    `network_`.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class SeguyTransport(TransportMap):
 def regularized_plan(costs, target_potential, epsilon: float) -> np.ndarray:
     """Return the plan of the L2-regularised problem that belongs to the target's potential.
 
-    The source's potential is the best for it, which makes every row of the plan a projection onto the simplex.
+    The source's potential is optimal given the target's, so every row of the plan is a projection onto the simplex.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def dual_ascent(costs, seed, n_steps, *, batch_size: int):
         v = tf.tensor_scatter_nd_add(v, j[:, None], rate * tf.reduce_mean(gradient, axis=0))
         return k + 1, u, v
 
-    # Potentials that no cost undercuts: from zeros it would take most of the steps to come near the first cost.
+    # Feasible potentials: from zeros, it would take most of the steps to reach the first cost.
     start = (tf.constant(0), tf.reduce_min(costs, axis=1), tf.zeros(costs.shape[1]))
     return tf.while_loop(lambda k, *_: k < n_steps, step, start)[2]
 
@@ -184,10 +184,10 @@ def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int)
     X, Y : tensor of shape (n_members, n_rows, n_features)
     seeds : tensor of int of shape (n_members,)
     network : list of tensor
-        What training starts from.
+        Initial weights.
     n_steps : int
     learning_rate : float
-        At the start.
+        Initial rate.
     batch_size : int
     """
 

@@ -1,4 +1,4 @@
-"""FlipTest's study of Chicago's Strategic Subject List (section 5.2): the groups, and what is published of the list."""
+"""FlipTest's study of Chicago's Strategic Subject List (section 5.2): its groups, and published counts of the list."""
 
 from dataclasses import dataclass
 
@@ -39,19 +39,19 @@ HIGH_RISK = 345  # the score from which the ground truth is positive
 # The published group of 41,560 black people is a fifth of the list's 207,760.
 TEST_SHARE = 0.2
 
-# What the predictors are counted in; a count is whole and at least 0.
+# Units of the predictors; counts are whole and at least 0.
 STEPS = {name: {"age": 10.0, "crime_trend": 0.1}.get(name, 1.0) for name in LABELS}
 
 
 def high_risk_people(counts: Dataset) -> pd.Series:
-    """Return how many people of the list have a score from 345 on, by race, from its published counts."""
+    """Return how many people of the list have a score of at least 345, by race, from its published counts."""
     people = counts.target[counts.features["score"] >= HIGH_RISK]
     return people.groupby(counts.features["race"], observed=True).sum()
 
 
 @dataclass(frozen=True, eq=False)
 class Subjects:
-    """Black and white people of the list, parted into those that maps are trained on and those that are tested.
+    """Black and white people of the list, split into a training set for maps and a test set.
 
     Attributes
     ----------
@@ -69,16 +69,16 @@ class Subjects:
     scaler: StandardScaler
 
     def only(self, *, high_risk: bool) -> "Subjects":
-        """Return the ground-truth positives, or the negatives: those with a score of at least 345, or below."""
+        """Return the ground-truth positives (a score of at least 345) or the negatives."""
         truth = (self.score >= HIGH_RISK) == high_risk
         parts = ({race: X[truth[X.index]] for race, X in part.items()} for part in (self.train, self.test))
         return Subjects(*parts, self.score, self.scaler)
 
     def whole(self, image: pd.DataFrame) -> pd.DataFrame:
-        """Return images with every predictor at the nearest value that it can have.
+        """Return images with every predictor rounded to the nearest possible value.
 
-        A generator's images are close to whole counts and never on them, while most people's counts are exactly 0: the
-        two distributions can only be compared on common values.
+        A generator's images are close to whole counts but never equal to them, while most people's counts are exactly
+        0. The two distributions can only be compared on common values.
         """
         own_units = pd.DataFrame(self.scaler.inverse_transform(image), columns=image.columns, index=image.index)
         steps = pd.Series(STEPS)
@@ -90,14 +90,14 @@ class Subjects:
 
 
 def subjects(dataset: Dataset, *, random_state: int) -> Subjects:
-    """Scale the predictors and part the black and the white people at random.
+    """Scale the predictors and split the black and the white people at random.
 
     Parameters
     ----------
     dataset : Dataset
-        ``ssl``. Zero mean and unit variance hold over all its rows, whatever their race.
+        ``ssl``. Predictors are standardised over all its rows, of every race.
     random_state : int
-        Of the parting: a fifth is for testing.
+        For the split: a fifth is for testing.
     """
     features = dataset.features[list(LABELS)]
     scaler = StandardScaler().set_output(transform="pandas").fit(features)

@@ -1,6 +1,6 @@
 """Training of the GAN maps that FlipTest's experiments share.
 
-Apart from `maps`, so that what was trained is kept when flipsets or models under test change.
+Separate from `maps`, so that cached maps remain valid when the code for flipsets or models under test changes.
 """
 
 import os
@@ -19,7 +19,7 @@ from fairlab.transport import GANTransport
 
 
 def fit_gans(maps: list[GANTransport], X_source, X_target, *, n_threads: int | None = None) -> list[GANTransport]:
-    """Fit independent maps side by side, a core each; each is to the last bit what its own `fit` gives.
+    """Fit independent maps in parallel, one core each; each equals the result of its own `fit` bit for bit.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def fit_gans(maps: list[GANTransport], X_source, X_target, *, n_threads: int | N
         Not fitted; of several seeds, or penalties.
     X_source, X_target : DataFrame or array of shape (n, n_features)
     n_threads : int, optional
-        Most maps to train at once; by default ``OMP_NUM_THREADS`` if set, else the cores. Fewer run at once where
-        memory is short, with the same result.
+        Maximum number of maps trained at once; default: ``OMP_NUM_THREADS`` if set, else the number of cores. Fewer run
+        at once if memory is short, with the same result.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def fit_gans(maps: list[GANTransport], X_source, X_target, *, n_threads: int | N
 
 
 def arrays_of(gan: GANTransport) -> dict:
-    """Return everything that it takes to rebuild a fitted map, as plain data: what a cached trial may hold."""
+    """Return the parameters and fitted attributes of a map as plain data, which a cached trial may hold."""
     fitted = {name: value for name, value in vars(gan).items() if name.endswith("_")}
     if "feature_names_in_" in fitted:
         fitted["feature_names_in_"] = fitted["feature_names_in_"].tolist()
@@ -65,7 +65,7 @@ def arrays_of(gan: GANTransport) -> dict:
 
 
 def gan_of(arrays: dict) -> GANTransport:
-    """Return the map that `arrays_of` took apart; it answers the same, to the last bit, and needs no numba."""
+    """Rebuild a map from the result of `arrays_of`; its images are the same bit for bit, and it needs no numba."""
     gan = GANTransport(**arrays["parameters"])
     vars(gan).update(arrays["fitted"])
     if hasattr(gan, "feature_names_in_"):
@@ -83,7 +83,7 @@ def train_maps(trials, *, gan, source, target, stream: str = "gan") -> list[dict
         Has all options but the seed.
     source, target : DataFrame of shape (n, n_features)
     stream : str
-        Name of the stream of each trial that the map's seed is from.
+        Name of the random stream of each trial that seeds its map.
     """
     maps = [clone(gan).set_params(random_state=trial.seed(stream)) for trial in trials]
     return [arrays_of(fitted) for fitted in fit_gans(maps, source, target)]
@@ -108,7 +108,7 @@ def images_by_penalty(trial, *, gan, source, target, people, penalties) -> list[
 def learnt_images(exp, n_maps: int, people, gan, **training) -> dict[str, pd.DataFrame]:
     """Return the images of people under several maps of `train_maps`, by name.
 
-    Experiments that train with the same arguments share what was trained.
+    Experiments that train with the same arguments share the trained maps.
 
     Parameters
     ----------

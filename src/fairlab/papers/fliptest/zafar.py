@@ -10,7 +10,7 @@ _ROUNDING = 1e-12
 
 
 class EqualRatesLogistic:
-    r"""Logistic regression whose decisions hardly covary with one of two groups.
+    r"""Logistic regression with a bound on the covariance between decisions and membership in one of two groups.
 
     .. math::
 
@@ -21,14 +21,14 @@ class EqualRatesLogistic:
 
     The covariance is linear in w, so the problem is solved exactly. If the unconstrained optimum exceeds the bound c,
     the optimum lies where the covariance equals it, with the same sign. That equation is eliminated, and Newton's
-    method with a trust region finds the minimum in what is left.
+    method with a trust region finds the minimum over the remaining dimensions.
     """
 
     def __init__(self, covariance_bound: float = 0.0):
         self.covariance_bound = covariance_bound
 
     def fit(self, X, y, *, sensitive_features) -> "EqualRatesLogistic":
-        """Learn the weights for labels 0 and 1; a RuntimeError where the loss has no minimum or it is not found.
+        """Learn the weights for labels 0 and 1; raise a RuntimeError if the loss has no minimum or it is not found.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class EqualRatesLogistic:
 
     def _minimise(self, design, labels, covariance) -> np.ndarray:
         target = 0.0
-        # At bound zero the unconstrained optimum is of no use, and may not exist where the constrained one does.
+        # At bound zero the unconstrained optimum is not needed, and may not exist although the constrained one does.
         if self.covariance_bound > 0 or np.abs(covariance).max() < _ROUNDING:
             weights = _newton(design, labels, np.zeros(len(covariance)), np.eye(len(covariance)))
             reached = covariance @ weights
