@@ -1,1 +1,1 @@
-"""Inference for individual fairness (Maity et al. 2021) replayed: trials, splits, records and claims."""
+"""Reproduction of inference for individual fairness (Maity et al. 2021): splits, models, measures, stored output."""

@@ -18,12 +18,12 @@ def follow_network(entering, weight, offset, gram_in, gram_out, signs, sizes, le
             push = -sizes[k] * signs[i] / (1 + np.exp(signs[i] * log_odds[k, i])) * gate
             push_in, push_out = push_in + push, left[k] * push_out + push
 
-    While no unit changes sides, the push keeps its direction, and a step takes a few numbers instead of products.
+    While no unit changes sides, the push keeps its direction, and a step updates a few numbers instead of products.
 
     Parameters
     ----------
     entering : ndarray of shape (n_points, n_units)
-        What enters the units; it is used up.
+        Pre-activations of the units; overwritten.
     weight : ndarray of shape (n_units,)
     offset : float
     gram_in, gram_out : ndarray of shape (n_units, n_units)
@@ -31,17 +31,17 @@ def follow_network(entering, weight, offset, gram_in, gram_out, signs, sizes, le
     signs : ndarray of shape (n_points,)
         -1 and 1 for labels 0 and 1.
     sizes, left : ndarray of shape (n_steps,)
-        Sizes of the steps, and the share of what is outside that each leaves.
+        Sizes of the steps, and the share of the push outside the subspace that each step retains.
     push_in, push_out : ndarray of shape (n_points, n_units)
         Written.
     log_odds : ndarray of shape (n_steps or 0, n_points)
-        Written: those before each step.
+        Written: the log odds before each step.
     """
     n_units = len(weight)
     faded, pull_in, pull_out = np.empty(n_units), np.empty(n_units), np.empty(n_units)
     gate, side = np.empty(n_units), np.empty(n_units)
     for i in range(len(entering)):
-        # Now: what enters is value + c * faded + a * pull_in + b * pull_out, until a unit changes sides.
+        # Pre-activations are value + c * faded + a * pull_in + b * pull_out, until a unit changes sides.
         value, sum_in, sum_out = entering[i], push_in[i], push_out[i]
         faded[:] = pull_in[:] = pull_out[:] = sum_in[:] = sum_out[:] = 0.0
         gate[:] = 0.0

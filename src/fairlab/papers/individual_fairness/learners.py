@@ -1,4 +1,4 @@
-"""The classifiers that the paper compares, how each is set, trained and kept (sections 4.2, F.3 and G)."""
+"""The classifiers that the paper compares: their settings, training and stored form (sections 4.2, F.3 and G)."""
 
 import warnings
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ reductions = optional("fairlearn.reductions")
 
 
 def stopped_early(X, attribute) -> np.ndarray:
-    """Return coefficients by L-BFGS from zero that stops at a gradient of 1e-4 or after 100 iterations.
+    """Return coefficients by L-BFGS, started at zero and stopped at a gradient of 1e-4 or after 100 iterations.
 
-    So scikit-learn did before it divided the loss by the number of rows; on Adult it has not converged.
+    scikit-learn did the same before it divided the loss by the number of rows. On Adult, it stops before it converges.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ PUBLISHED_METRIC = {"solver": stopped_early, "scaled": False, "confidence_level"
 
 
 class Learner(OfUnits):
-    """White box that `fit` gives its attributes with an underscore at the end, for labels 0 and 1."""
+    """White box for labels 0 and 1 whose fitted attributes end with an underscore."""
 
     def fitted(self) -> dict:
-        """Return what was learned, as plain data."""
+        """Return the fitted attributes as plain data."""
         return {name: value for name, value in vars(self).items() if name.endswith("_")}
 
     def with_fitted(self, learned: dict) -> "Learner":
-        """Take over what `fitted` returned of another one."""
+        """Set the fitted attributes that `fitted` returned for another learner."""
         vars(self).update(learned)
         return self
 
@@ -121,7 +121,7 @@ class BalancedMLP(Learner):
 
 @dataclass(kw_only=True, eq=False)
 class ProjectedMLP(BalancedMLP):
-    """`BalancedMLP` after a fixed layer that projects the sensitive subspace, learned from the training data, out."""
+    """`BalancedMLP` after a fixed layer that projects out the sensitive subspace learned from the training data."""
 
     def fit(self, X, y, *, sensitive_features) -> "ProjectedMLP":
         """Learn the subspace, then train."""
@@ -136,11 +136,11 @@ class ProjectedMLP(BalancedMLP):
 
 @dataclass(kw_only=True, eq=False)
 class SenSR(BalancedMLP):
-    """Sensitive subspace robustness (Yurochkin et al. 2020): a network trained on batches that are attacked.
+    """Sensitive subspace robustness (Yurochkin et al. 2020): a network trained on attacked batches.
 
     Each batch is attacked first freely inside the sensitive subspace, then in all directions with a penalty on the fair
-    distance. An attack that lowers its own objective is undone, or makes the network skip the batch. Rates are Adam's,
-    `distance_target` is rho and `penalty` lambda at the start.
+    distance. If the first attack lowers its objective, it is undone; if the second does, the network skips the batch.
+    Rates are Adam's; `distance_target` is rho, and `penalty` the initial lambda.
     """
 
     n_hidden: int = 100
@@ -157,7 +157,7 @@ class SenSR(BalancedMLP):
 
     def fit(self, X, y, *, sensitive_features) -> "SenSR":
         """Learn the sensitive directions, then train."""
-        from fairlab.papers.individual_fairness import sensr  # only to train: it loads what it compiles with
+        from fairlab.papers.individual_fairness import sensr  # only to train: it loads the compiler
 
         start = self._start(X, y, bias=0.1)
         options = {"solver": SOLVERS[self.solver], "scaled": False, "confidence_level": None}
@@ -171,8 +171,8 @@ class SenSR(BalancedMLP):
 class EqualizedOddsMixture(Learner):
     """Reductions (Agarwal et al. 2018) over logistic models, used as a soft vote with a gradient.
 
-    The bound of the multipliers is 1/eps, and `eps` the violation of equalized odds that is allowed, as one number
-    stood for both in the fairlearn of the paper's time.
+    `eps` is the allowed violation of equalized odds, and 1/eps bounds the multipliers: in fairlearn at the time of the
+    paper, one number set both.
     """
 
     eps: float = 0.03
@@ -238,12 +238,12 @@ CLASSES = {"baseline": BalancedMLP, "project": ProjectedMLP, "reduction": Equali
 METHODS = tuple(CLASSES)
 LABELS = {"baseline": "Baseline", "project": "Project", "reduction": "Reductions", "sensr": "SenSR"}
 
-# Losses are taken from rounded probabilities, as behind the published numbers.
+# Losses are computed from rounded probabilities, as for the published numbers.
 ROUNDED = {"rounded_loss": True}
 
 
-# How the studies set Reductions and SenSR. Reductions is not balanced by class on COMPAS, unlike the text and like the
-# authors' code.
+# Settings of Reductions and SenSR in the studies. On COMPAS, Reductions is not balanced by class, as in the authors'
+# code but unlike the text.
 SETTINGS = {
     "adult": {"reduction": {"eps": 0.03}, "sensr": {"solver": "liblinear"}},
     "compas": {
@@ -254,7 +254,7 @@ SETTINGS = {
 
 
 def methods_of(study: str, seed: int, *, network_steps: int, sensr_steps: int, reductions_iterations: int) -> dict:
-    """Return the four classifiers as they were set for a study, not trained, by method; `seed` is the networks'.
+    """Return the four untrained classifiers with a study's settings, by method; `seed` is for the networks.
 
     The paper's sizes: 8,000 steps, 20,000 (Adult) or 16,000 (COMPAS) steps of SenSR, and 50 iterations.
 
@@ -289,7 +289,7 @@ def train(trial: Trial, *, study: str, dataset: Dataset, **effort: int) -> dict[
     Returns
     -------
     dict of str to dict
-        By method, what it learned, as `classifiers` takes it.
+        Fitted attributes by method, as `classifiers` takes them.
     """
     data_seed, model_seed = SEEDS[study][trial.index]
     split = DIVIDE[study](dataset, data_seed)
@@ -301,14 +301,13 @@ def train(trial: Trial, *, study: str, dataset: Dataset, **effort: int) -> dict[
 
 
 def classifiers(learned: Mapping[str, dict], *, rounded_loss: bool = True) -> dict:
-    """Return trained classifiers from what `train` returned of them.
-
-    `rounded_loss` is how their losses are taken; see `WhiteBoxClassifier`. True stands behind the published numbers.
+    """Return trained classifiers from the fitted attributes that `train` returned.
 
     Parameters
     ----------
     learned : dict of str to dict
-        By method.
+        Fitted attributes by method.
     rounded_loss : bool
+        How losses are computed; see `WhiteBoxClassifier`. True for the published numbers.
     """
     return {name: CLASSES[name](rounded_loss=rounded_loss).with_fitted(part) for name, part in learned.items()}

@@ -1,9 +1,9 @@
-"""SenSR's training, its attacks in compiled loops over few points at a time, which stay in the processor's cache.
+"""Training of SenSR, with attacks in compiled loops over few points at a time, which stay in the processor's cache.
 
-Inside one pattern of active units a network is linear: a point's log odds are known from its moves and one vector, the
-gradient, without asking the network again. The attack in all directions moves so little that hardly a unit changes
-sides; those that may are followed one by one. So nothing is left out. Arrays of the loops have the points last, so that
-the compiler handles several at once.
+Within one pattern of active units a network is linear: a point's log odds follow from its moves and one vector, the
+gradient, without evaluating the network again. The attack in all directions moves points so little that hardly a unit
+changes sides; those that may are tracked one by one, so nothing is left out. In the loops, points are the last axis of
+arrays, so that the compiler handles several at once.
 """
 
 import numpy as np
@@ -16,16 +16,16 @@ from fairlab.papers.training import BETA_1, BETA_2, Training
 
 EPSILON = 1e-8  # of Adam, in the authors' TensorFlow
 PENALTY_RANGE = (1e-5, 10.0)
-RATE_DECAY = 0.999  # of the full attack's rate, after an attack that failed
+RATE_DECAY = 0.999  # factor of the full attack's rate after a failed attack
 
 B1, C1, B2, C2 = np.float32(BETA_1), np.float32(1 - BETA_1), np.float32(BETA_2), np.float32(1 - BETA_2)
 ONE, ZERO = np.float32(1), np.float32(0)
 WIDTH = 64  # points that are moved side by side
-SAFETY = 1.01  # units this much farther off than any move can bring them are not followed
+SAFETY = 1.01  # factor on the longest possible move; units beyond it are not tracked
 
-FAINT = np.float32(1e-13)  # slopes below it move no point by a rounding; their squares would be denormal, and slow
+FAINT = np.float32(1e-13)  # smaller slopes move no point by even a rounding; their squares would be denormal, and slow
 
-# The exponential in single precision, as Cephes has it: of twos and of what is left. The library's takes one at a time.
+# The exponential in single precision, as in Cephes: a power of two times a polynomial. The library's is for one number.
 LARGEST, PER_TWO = np.float32(87), np.float32(1.44269504)
 TWO_HIGH, TWO_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 POLYNOMIAL = tuple(
@@ -35,7 +35,7 @@ HALF = np.float32(0.5)
 
 
 def longest_move(n_steps: int) -> float:
-    """Return how far Adam can take a coordinate in so many steps of rate 1, whatever the gradients are."""
+    """Return how far Adam can move a coordinate at most in `n_steps` steps of rate 1, whatever the gradients are."""
     k = np.arange(1, n_steps + 1)
     ratio = BETA_1**2 / BETA_2  # Cauchy and Schwarz on the two moments
     steps = (1 - BETA_1) / np.sqrt(1 - BETA_2) * np.sqrt((1 - ratio**k) / (1 - ratio))
@@ -43,7 +43,7 @@ def longest_move(n_steps: int) -> float:
 
 
 def adam_rates(rate: float, n_steps: int) -> np.ndarray:
-    """Return Adam's rate in each of its steps, which makes up for moments that start at zero, shape (n_steps,).
+    """Return Adam's rate in each step, corrected for moments that start at zero, shape (n_steps,).
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ def adam_rates(rate: float, n_steps: int) -> np.ndarray:
 
 
 def train(X, y, network, batches, directions, settings) -> tuple[list[np.ndarray], float, int]:
-    """Train one network; return it, the penalty at the end and the number of batches that it did not learn from.
+    """Train one network; return it, the final penalty and the number of skipped batches.
 
     Parameters
     ----------
     X : array of float32 of shape (n_rows, n_features)
     y : array of int of shape (n_rows,)
     network : list of ndarray
-        What training starts from; it is left as it is.
+        Initial weights; not modified.
     batches : array of int of shape (n_steps, batch_size)
     directions : array of shape (n_directions, n_features)
     settings : SenSR
@@ -79,7 +79,7 @@ def train(X, y, network, batches, directions, settings) -> tuple[list[np.ndarray
     with threadpool_limits(1, "blas"):  # threads of NumPy and of the compiled loops would wait for each other
         for k, rows in enumerate(batches):
             points, labels = X.take(rows, axis=0), y[rows]
-            if k > 0:  # the authors' first step is a plain one
+            if k > 0:  # the authors' first step is without attack
                 now = [part[0] for part in training.network]
                 points, distance, has_risen = attack(now, points, labels, rate, penalty)
                 if not has_risen:
@@ -98,16 +98,16 @@ def moved_penalty(penalty: float, distance: float, target: float) -> float:
     ----------
     penalty : float
     distance, target : float
-        Mean squared fair distance that the attack went, and was to go.
+        Mean squared fair distance of the attack, and its target.
     """
     factor = max(distance, target) / min(distance, target) if distance > 0 else np.inf
     return min(max(penalty + factor * (distance - target), PENALTY_RANGE[0]), PENALTY_RANGE[1])
 
 
 def compiled_attack(directions, settings):
-    """Return a function from (network, X, y, rate, penalty) to a batch attacked as `settings` say.
+    """Return the attack that `settings` describe, as a function of (network, X, y, rate, penalty).
 
-    It returns the batch, its mean squared fair distance, and whether the full attack raised its objective.
+    It returns the attacked batch, its mean squared fair distance, and whether the full attack raised its objective.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _mean_square_distance(away, axes):
 
 @compiled
 def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, epsilon, points):
-    """Move points, and what enters the hidden units, up the loss inside the subspace; not if the mean loss falls."""
+    """Move points and pre-activations up the loss inside the subspace, unless the mean loss falls."""
     n_hidden, n_points = entering.shape
     n_directions = len(directions)
     along = np.dot(directions, hidden)
@@ -207,7 +207,7 @@ def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, eps
                     shifted[i] = entering[j, i]
                 for m in range(2, n_directions):
                     _move(shifted, moves[m], along[m, j])
-                start = shifted  # not `value`: loops that read what they write elsewhere are not compiled as quick ones
+                start = shifted  # not `value`: loops that also write the array they read are compiled to slower code
             _look(start, moves, along[0, j], along[1, j], weight[j], value, odds, gradient)
             for m in range(2, n_directions):
                 _climb(gradient[m], value, weight[j] * along[m, j])
@@ -234,7 +234,7 @@ def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, eps
 
 @compiled
 def _move(values, moves, along):
-    """Add moves along one direction to what changes by so much."""
+    """Add moves along one direction to values that change by `along` per unit move."""
     for i in range(len(values)):
         values[i] += moves[i] * along
 
@@ -248,7 +248,7 @@ def _climb(gradient, value, uphill):
 
 @compiled
 def _look(start, moves, along, along_second, weight, value, odds, gradient):
-    """Add a hidden unit to the log odds and to the gradient along the first two directions, in one go."""
+    """Add a hidden unit to the log odds and to the gradient along the first two directions, in one pass."""
     first, second, uphill, uphill_second = moves[0], moves[1], gradient[0], gradient[1]
     part, part_second = weight * along, weight * along_second
     for i in range(len(odds)):
@@ -263,7 +263,7 @@ def _look(start, moves, along, along_second, weight, value, odds, gradient):
 def _attack_away(entering, odds, signs, uphill, hidden, weight, axes, push, rates, epsilon, farthest, away):
     """Move points in all directions; write their moves and their log odds.
 
-    Log odds go by one vector per point, which changes when a unit does that the moves can reach.
+    The log odds of a point follow from one vector, which changes when a unit within reach changes sides.
     """
     n_features, n_points = away.shape
     points, units, on = _within_reach(entering, hidden, farthest)
@@ -316,7 +316,7 @@ def _attack_away(entering, odds, signs, uphill, hidden, weight, axes, push, rate
 
 @compiled
 def _within_reach(entering, hidden, farthest):
-    """Return points and units, pair by pair, where the moves may change the unit's side, and whether it is active."""
+    """Return the pairs of a point and a unit whose side the moves may change, and whether the unit is active."""
     n_hidden, n_points = entering.shape
     reach = np.zeros(n_hidden, np.float32)
     for f in range(len(hidden)):

@@ -1,11 +1,11 @@
-"""Logistic models of the simulated people: the intercept that goes with given weights (Appendix E)."""
+"""Logistic models of the simulated people: the optimal intercept for given weights (Appendix E)."""
 
 import numpy as np
 from scipy.special import expit
 
 from fairlab.checks import check_features
 
-# Where the intercepts are sought, and how closely.
+# Search range and tolerance of the intercepts.
 _RANGE = 20.0
 _TOLERANCE = 1e-7
 
@@ -13,7 +13,7 @@ _TOLERANCE = 1e-7
 def fitted_intercepts(coef, X, y) -> np.ndarray:
     """Return the intercept that minimises the logistic loss of each pair of weights (equation E.2).
 
-    There the mean probability is the share of ones; the intercepts of all models are found at once, by bisection.
+    There the mean probability equals the share of ones. The intercepts of all models are found at once, by bisection.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the authors stored and what stands behind tables 1, 3 and 4: their models, and the output of their audits."""
+"""The authors' stored models and audit output, from which tables 1, 3 and 4 were computed."""
 
 import ast
 import json
@@ -16,11 +16,11 @@ from fairlab.papers.individual_fairness.learners import METHODS
 from fairlab.papers.individual_fairness.splits import SEEDS
 
 FOLDER = "individual_fairness_models"
-MISSING = (  # why nothing is as published without the files
+MISSING = (  # the reason given where results need the files
     "the authors' stored models and output are not available; run this experiment again with a network connection, "
     f"or with a copy of {FOLDER} in the folder of FAIRLAB_DATA_MIRROR"
 )
-# Columns of the stored output, by the names of the tables.
+# Columns of the tables, by their names in the stored output.
 OUTPUT_COLUMNS = {
     "algo": "algo",
     "lr": "step_size",
@@ -34,15 +34,15 @@ VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # how TensorFlow 2 ends the name of a ten
 
 
 class Stored(NamedTuple):
-    """What the authors stored of a study.
+    """The authors' stored models and output of a study.
 
     Attributes
     ----------
     models : list of dict
-        Of all ten splits, as `learners.classifiers` takes them.
+        Models of all ten splits, as `learners.classifiers` takes them.
     output : DataFrame
-        Of their audits, one row each: ``algo`` (the authors' name of the method: on Adult, ``baseline_bal`` are their
-        stored plain networks, and ``baseline`` others that they did not release), ``split`` (from 0, as in `SEEDS`),
+        One row per audit: ``algo`` (the authors' name of the method; on Adult, ``baseline_bal`` are their stored plain
+        networks, and ``baseline`` networks that they did not release), ``split`` (from 0, as in `SEEDS`),
         ``step_size``, and the columns of the tables.
     n_unreadable : int
         Lines of the output that could not be read.
@@ -54,9 +54,9 @@ class Stored(NamedTuple):
 
 
 def stored_study(study: str) -> Stored:
-    """Return what the authors stored of ``"adult"`` or ``"compas"``, fetched if need be; see `MISSING`.
+    """Return the authors' stored models and output of ``"adult"`` or ``"compas"``, fetched if need be; see `MISSING`.
 
-    Without the files there are no models, and no row of output.
+    If the files are not available, models and output are empty.
     """
     models, output = [], (pd.DataFrame(), 0)
     try:
@@ -69,13 +69,13 @@ def stored_study(study: str) -> Stored:
 
 
 def read_output(text: str, data_seeds: Sequence[int]) -> tuple[pd.DataFrame, int]:
-    """Read a file of printed dictionaries, one a line, as `Stored` has it; return rows and unreadable lines.
+    """Read printed dictionaries, one per line; return rows as in `Stored`, and the number of unreadable lines.
 
     Parameters
     ----------
     text : str
     data_seeds : sequence of int
-        Of the splits, in their order.
+        Data seeds in the order of the splits.
     """
     lines = [_dictionary(line) for line in text.splitlines()]
     printed = pd.DataFrame([line for line in lines if line])

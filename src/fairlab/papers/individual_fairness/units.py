@@ -1,9 +1,9 @@
-"""Models that see a few linear functions of the features, and the attack's Euler scheme for them.
+"""Models that depend on a few linear functions of the features, and the attack's Euler scheme for them.
 
-Such a model pushes every point along the coefficients of its units. In a fair metric with projection P the push inside
-the sensitive subspace adds up, and the one outside is taken back by a fixed share in every step. So it is enough to
-follow what enters the units: the steps of `fairlab.individual_fairness.attack.euler` up to rounding, for thousands of
-steps in a fraction of the time.
+The attack pushes every point along the coefficients of such a model's units. In a fair metric with projection P, the
+push inside the sensitive subspace adds up, and the push outside shrinks by a known share in every step. So it is enough
+to track the pre-activations of the units. The steps are those of `fairlab.individual_fairness.attack.euler` up to
+rounding; thousands of them take a fraction of the time.
 """
 
 from dataclasses import dataclass
@@ -33,14 +33,14 @@ class HiddenUnits:
 
     @property
     def pushes(self):
-        """What `follow` runs: a compiled loop; None where there is no compiler."""
+        """The compiled loop that `follow` runs, or None without a compiler."""
         from fairlab.models.loops import IS_COMPILED
         from fairlab.papers.individual_fairness import flow  # only to attack: it loads the compiler
 
         return flow.follow if IS_COMPILED else None
 
     def log_odds_gradient(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradient of the log odds by the features, in the shape and precision of `X`."""
+        """Return the gradient of the log odds with respect to the features, in the shape and precision of `X`."""
         kernel = self.kernel.astype(X.dtype)
         return self._by_unit(X @ kernel + self.bias[..., None, :].astype(X.dtype)) @ kernel.swapaxes(-1, -2)
 
@@ -49,14 +49,14 @@ class HiddenUnits:
 
 
 class Votes(HiddenUnits):
-    """Logistic models that are mixed: probabilities ``sum_j weight_j sigmoid(kernel_j . x + bias_j)``.
+    """Mixture of logistic models: probabilities ``sum_j weight_j sigmoid(kernel_j . x + bias_j)``.
 
-    Kernel and bias may have leading axes, those of several models.
+    Kernel and bias may have leading axes, for several such mixtures.
     """
 
     @property
     def pushes(self):
-        """What `follow` runs."""
+        """The function that `follow` runs."""
         return follow_votes
 
     def _by_unit(self, entering):
@@ -66,19 +66,19 @@ class Votes(HiddenUnits):
 
 
 class OfUnits(WhiteBoxClassifier):
-    """White box whose log odds are those of its ``units``, by which the attack follows it."""
+    """White box whose log odds are those of its ``units``, by which the attack moves points."""
 
     def log_odds_gradient(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log odds, and their gradient by the features."""
+        """Return the log odds, and their gradient with respect to the features."""
         return self.log_odds(X), self.units.log_odds_gradient(X)
 
     @property
     def follow(self):
-        """What `gradient_flow_attack` moves points by; None where there is no compiler."""
+        """The function by which `gradient_flow_attack` moves points, or None without a compiler."""
         return self._follow if self.units.pushes else None
 
     def _follow(self, metric, points, labels, sizes, *, regularizer: float, trajectory: bool):
-        """Move points as `fairlab.individual_fairness.attack.euler` does, which has the parameters and the returns."""
+        """Move points as `fairlab.individual_fairness.attack.euler` does; see there for parameters and returns."""
         units = self.units
         unit = np.ones(metric.n_features) if metric.scale is None else metric.scale
         inside, outside = np.eye(metric.n_features) - metric.projection, metric.projection
@@ -96,7 +96,7 @@ class OfUnits(WhiteBoxClassifier):
 
 
 class FollowedLinear(OfUnits, LinearClassifier):
-    """`LinearClassifier` that is followed: quicker where there are many models, points or steps."""
+    """`LinearClassifier` that is attacked by its units: quicker for many models, points or steps."""
 
     @property
     def units(self) -> Votes:
@@ -116,9 +116,9 @@ def follow_votes(entering, weight, _, gram_in, gram_out, signs, sizes, left, log
     signs : ndarray of shape (..., n_points)
         -1 and 1 for labels 0 and 1.
     sizes, left : ndarray of shape (n_steps,)
-        Sizes of the steps, and the share of what is outside that each leaves.
+        Sizes of the steps, and the share of the push outside the subspace that each step retains.
     log_odds : ndarray of shape (n_steps or 0, ..., n_points)
-        Written: those before each step.
+        Written: the log odds before each step.
     """
     signs = signs[..., None]
     push_in, push_out = np.zeros_like(entering), np.zeros_like(entering)

@@ -47,7 +47,7 @@ class Instance:
         A letter from a to h.
     data : {"census", "credit"}
     trained_for : {"gender", "race", "unaware"}
-        What it was trained not to discriminate against.
+        Characteristic that it was trained not to discriminate by, if any.
     """
 
     system: str
@@ -56,7 +56,7 @@ class Instance:
 
     @property
     def id(self) -> str:
-        """The name that published values begin with."""
+        """Prefix of the ids of its published values."""
         return f"{self.system}.{self.data}.{self.trained_for}"
 
     @property
@@ -66,11 +66,11 @@ class Instance:
 
     @property
     def tested(self) -> tuple[str, ...]:
-        """What figure 1 tests it for, in the paper's words."""
+        """Characteristics that figure 1 tests, by the paper's words for them."""
         return ("race", "gender") if self.data == "census" else ("gender",)
 
     def sets(self, size: int) -> list[str]:
-        """Return the ids of all sets of so many of its sensitive characteristics, named as in figure 2."""
+        """Return the ids of all sets of `size` of its sensitive characteristics, named as in figure 2."""
         return [f"{self.id}.{'_'.join(words)}" for words in combinations(self.sensitive_features, size)]
 
     @property

@@ -1,4 +1,4 @@
-"""What the paper's systems are trained with (sections 5.1 and 5.2), as far as scikit-learn does not have it."""
+"""Learning algorithms of the paper's systems (sections 5.1 and 5.2) that scikit-learn does not have."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ class BoundedCovarianceLogistic:
         self.covariance_bound, self.fit_intercept = covariance_bound, fit_intercept
 
     def fit(self, X, y, *, sensitive_features) -> "BoundedCovarianceLogistic":
-        """Learn the weights for labels 0 and 1; a RuntimeError where the minimum is not found.
+        """Learn the weights for labels 0 and 1; raise a RuntimeError if the minimum is not found.
 
         Parameters
         ----------
@@ -80,9 +80,9 @@ class LeastSquaresClassifier:
 
 
 class NearbySVC:
-    """System H: SVC with a Gaussian kernel of one width, that looks at nearby support vectors only.
+    """System H: SVC with a Gaussian kernel of one width that evaluates nearby support vectors only.
 
-    Those left out change the decision function by less than 1e-6 in all, so that decisions are scikit-learn's.
+    Together, the others change the decision function by less than 1e-6, so decisions are the same as scikit-learn's.
     """
 
     def fit(self, X, y) -> "NearbySVC":
@@ -115,9 +115,9 @@ class MultiwayTree:
     """Systems B, D and F: a tree with one branch for each value of the column that a node splits by (Kamiran 2010).
 
     A node splits by the column whose branches are purest (smallest mean entropy, the last such column on ties) until
-    its rows are of one class or no column is left. Branches should be pure in the first entry of `purity` that is left:
-    ``"class"``, ``"first"`` (the first column left) or a column. Impurity in the column `discount` is welcome: that is
-    the criterion IGC - IGS. Values that a branch has never seen get the most frequent class.
+    its rows are of one class or no column is left. Purity is measured in the first entry of `purity` that is available:
+    ``"class"``, ``"first"`` (the first column left) or a column. Impurity in the column `discount` is rewarded, which
+    gives the criterion IGC - IGS. Values that a branch has never seen get the most frequent class.
     """
 
     def __init__(self, *, purity: tuple[str, ...] = (CLASS,), discount: str | None = None):
@@ -153,7 +153,7 @@ class MultiwayTree:
         return answer
 
     def _grow(self, codes, labels, names) -> None:
-        """Split nodes and number them; `_children` has, from a node's offset on, a node for each value or -1."""
+        """Split and number nodes; from a node's offset on, `_children` has the child node of each value, or -1."""
         column, label, offset, n_values, children = [], [], [], [], []
         waiting = [(np.arange(len(codes)), tuple(range(len(names))), None)]  # rows, columns left, place among children
         while waiting:
@@ -205,16 +205,16 @@ def mean_entropy(target: np.ndarray, branch: np.ndarray) -> float:
 
 
 def massage(y, disadvantaged, scores, *, n_promoted: int | None = None, n_demoted: int | None = None) -> np.ndarray:
-    """Return labels of which those nearest to a ranker's boundary are changed (Kamiran and Calders 2009).
+    """Return labels after changing those nearest to a ranker's boundary (Kamiran and Calders 2009).
 
-    By default as many of each group as make the shares of positives as equal as whole numbers can.
+    By default, as many labels change in each group as make the shares of positives most nearly equal.
 
     Parameters
     ----------
     y : ndarray of int of shape (n_rows,)
     disadvantaged : ndarray of bool of shape (n_rows,)
     scores : ndarray of shape (n_rows,)
-        Of the ranker, high where it favours.
+        Scores of the ranker; high scores are favourable.
     n_promoted, n_demoted : int, optional
         Labels to change among the disadvantaged, and among the others.
     """

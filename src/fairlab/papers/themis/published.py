@@ -1,7 +1,7 @@
-"""When Themis stops as published (section 4.1): ``Themis(model, schema, stop=Normal)``.
+"""Published stopping rule of Themis (section 4.1): ``Themis(model, schema, stop=Normal)``.
 
-Themis' own rule and Wilson's look after every sample and promise no bound, and with them nothing is corrected for
-chance; the library's default, `fairlab.themis.stopping.Exact`, keeps its bound.
+Themis' own rule and Wilson's are checked after every sample and guarantee no error bound, and scores are not corrected
+for chance. The library's default, `fairlab.themis.stopping.Exact`, keeps its error bound.
 """
 
 from collections.abc import Callable
@@ -23,13 +23,13 @@ def z_value(confidence_level: float) -> float:
 class Normal(Rule):
     """Sampling stops after the first sample at which the normal interval of the proportion is narrow enough.
 
-    That interval, z sqrt(p (1 - p) / r), has no width as long as all outcomes are alike, so that sampling ends at once.
+    That interval, z sqrt(p (1 - p) / r), has no width if all outcomes are alike, so sampling then ends at the minimum.
     """
 
     is_sound = False
 
     def enumerates(self, n_inputs: int, *, measure: str) -> bool:
-        """Whether there are so few inputs that all are tried: of groups only; see `Rule`."""
+        """Whether there are so few inputs that all are tried, for group scores only; see `Rule`."""
         return measure == "group" and n_inputs <= self.min_samples
 
     def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -64,8 +64,8 @@ class Normal(Rule):
     def count(self, n_series: int, outcomes_of: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Sample until every proportion is known well enough; see `Rule`.
 
-        Samples come in blocks, and what was drawn beyond the end of a series is not used: for each it does what this
-        loop does::
+        Samples are drawn in blocks, and those beyond the end of a series are not used. The result for each series is
+        that of this loop::
 
             while samples <= min_samples or half_width(count, samples, z) >= error_bound:
                 count, samples = count + outcome of a new sample, samples + 1
@@ -97,18 +97,18 @@ class Normal(Rule):
             active = active[~ended]
             taken = samples[active]
             needed = self.samples_needed(counts[active], taken, z) - taken
-            # At least a few, or the last would come one by one; at most as many again, since needs fall with the share.
+            # At least a few, or the last come one by one; at most as many again, since a smaller share needs fewer.
             block = np.clip(needed, np.maximum(taken // 20, 1), taken)
             block = np.minimum(block, self.max_samples - taken).astype(np.intp)
         return counts, samples
 
 
 class Wilson(Normal):
-    """The same with Wilson's interval, whose width is never zero."""
+    """The rule of `Normal` with Wilson's interval, whose width is never zero."""
 
     @staticmethod
     def half_width(count, n_samples, z: float):
-        """Return half the width of the interval of a proportion, as `Normal` does of its own."""
+        """Return half the width of Wilson's interval of a proportion; see `Normal`."""
         n_samples = np.asarray(n_samples, dtype=float)
         share = count / n_samples
         spread = share * (1 - share) / n_samples + z**2 / (4 * n_samples**2)

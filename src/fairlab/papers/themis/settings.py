@@ -9,13 +9,13 @@ from fairlab.cases.schema import CaseError, Schema
 def read_settings(path: str | Path) -> Schema:
     """Read the input section of a Themis settings file.
 
-    Types are ``categorical``, with a list of values, and ``continuousInt``, with bounds. The upper bound counts, as
-    in Themis 2.0; version 1.0 left it out.
+    Types are ``categorical``, with a list of values, and ``continuousInt``, with bounds. The upper bound is included,
+    as in Themis 2.0; version 1.0 excluded it.
 
     Raises
     ------
     CaseError
-        If the file is not XML, an input lacks something, or its type is another.
+        If the file is not XML, two inputs have one name, or an input lacks a part or has another type.
 
     Examples
     --------

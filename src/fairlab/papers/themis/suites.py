@@ -1,11 +1,10 @@
 """The stored test suites behind figures 1 and 2, scored as the paper's scripts score them.
 
 A suite is a text file with one input per line: the codes of its characteristics, then the output. Suites are not
-uniform samples of the input space, so their scores say what was published and not how much a system discriminates.
+uniform samples of the input space, so their scores reproduce the published ones, not how much a system discriminates.
 
-The files may be used for academic work only and are no part of the project. What their scores follow from are a few
-counts of each, which ``data_scripts/themis_suites.csv`` has; ``data_scripts/count_themis_suites.py`` makes it from the
-files.
+The files may be used for academic work only and are not part of the project. Each score follows from a few counts,
+which are in ``data_scripts/themis_suites.csv``; ``data_scripts/count_themis_suites.py`` makes them from the files.
 """
 
 from collections.abc import Iterable
@@ -30,7 +29,7 @@ TABLE = project().data_scripts / "themis_suites.csv"
 
 @dataclass(frozen=True)
 class SuiteCounts:
-    """What the score of a stored suite follows from.
+    """Counts that determine the score of a stored suite.
 
     Attributes
     ----------
@@ -38,13 +37,13 @@ class SuiteCounts:
     characteristics : tuple of str
     lines : int
     n, hits : tuple of int
-        Group: lines with each value of the characteristics, and those with a positive output. Causal, one number each:
-        base inputs, each a block of lines with all values of the characteristics, and those whose output changes.
+        Group: lines with each value of the characteristics, and how many of them have a positive output. Causal, one
+        number each: base inputs (blocks of lines with all values of the characteristics), and how many change output.
     dropped : int
         Lines after the last whole block.
     stretches : int or None
-        Causal: how many uninterrupted stretches the base inputs whose output changes form. In a random sample there
-        are nearly as many as such inputs.
+        Causal: number of runs of consecutive base inputs whose output changes. A random sample has nearly as many runs
+        as such inputs.
     """
 
     measure: str
@@ -58,7 +57,7 @@ class SuiteCounts:
 
 @dataclass(frozen=True)
 class StoredSuite:
-    """Where the suite of a published score is and what it tests.
+    """The suite behind a published score: its file, and what it tests.
 
     Attributes
     ----------
@@ -80,11 +79,11 @@ class StoredSuite:
 
     @property
     def file(self) -> File:
-        """What the registry knows of it."""
+        """Its entry in the registry."""
         return project_registry().file(self.path)
 
     def counts(self) -> SuiteCounts | None:
-        """Return its counts: of the table, or of a copy that was fetched; None if there is neither."""
+        """Return its counts from the table or from a fetched copy; None if there is neither."""
         if self.path in _table():
             return _table()[self.path]
         copy = local_copy(self.file)
@@ -113,7 +112,7 @@ def apparent_score(model, inputs: pd.DataFrame, sensitive_features: str | Iterab
     model : callable, or object with ``predict``
         See `fairlab.cases.wrap_model`; its outputs are false and true.
     inputs : DataFrame
-        One row for each input, as often as it occurs. Inputs and counterparts are among them only.
+        One row for each input, as often as it occurs. Counterparts are looked up among these rows only.
     sensitive_features : str or iterable of str
     measure : {"group", "causal"}
 
@@ -122,14 +121,14 @@ def apparent_score(model, inputs: pd.DataFrame, sensitive_features: str | Iterab
     KeyError
         If there is no such column.
     ValueError
-        If the measure is none, or there is no input.
+        If the measure is unknown, or there is no input.
     """
     check_choice(measure, "measure", MEASURES)
     names = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features)
     if len(inputs) == 0:
         raise ValueError("inputs: expected at least one, found none")
     kept = inputs[names] if measure == "group" else inputs.drop(columns=names)
-    groups = [np.zeros(len(inputs)), *(column for _, column in kept.items())]  # one, where no column is kept
+    groups = [np.zeros(len(inputs)), *(column for _, column in kept.items())]  # a single group if no column is kept
     outputs = pd.Series(wrap_model(model).binary_of(inputs), inputs.index).groupby(groups, dropna=False, observed=True)
     if measure == "group":
         return float(np.ptp(outputs.mean()))
@@ -137,15 +136,15 @@ def apparent_score(model, inputs: pd.DataFrame, sensitive_features: str | Iterab
 
 
 def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterable[str], *, measure: str) -> SuiteCounts:
-    """Count what the score of a stored suite follows from.
+    """Count the lines or blocks of a stored suite that determine its score.
 
-    A block is as many lines as the characteristics have combinations of values, counted from the top. What a block's
-    lines have in common is not checked, since the scripts do not either.
+    A block has a line for each combination of the characteristics' values; blocks are counted from the top. As in the
+    authors' scripts, it is not checked what the lines of a block have in common.
 
     Parameters
     ----------
     file : Path or str
-        Numbers parted by commas or blanks, empty fields allowed; the output comes last, positive or not.
+        Numbers separated by commas or blanks, empty fields allowed; the output comes last, positive or not.
     schema : Schema
     characteristics : str or iterable of str
     measure : {"group", "causal"}
@@ -155,7 +154,7 @@ def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterabl
     CaseError
         If a characteristic is unknown.
     ValueError
-        If the measure is none, the file is empty, a line has another number of fields than the schema or is not
+        If the measure is unknown, the file is empty, a line has another number of fields than the schema or is not
         numeric, or there is no whole block.
     """
     check_choice(measure, "measure", MEASURES)
@@ -228,9 +227,9 @@ def scores_of_suites(artefact: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By id: ``measure``; ``score`` in percent; ``samples``, of which ``changed`` are base inputs whose output changes
-        (causal); the ``stretches`` that these form, and how many they form on average ``in random order``. All missing
-        where the suite is not among those counted and was not fetched; ``path`` is its place.
+        By id: ``measure``; ``score`` in percent; ``samples``; for causal scores, how many base inputs have ``changed``
+        output, how many ``stretches`` they form, and the mean number of stretches ``in random order``; ``path``.
+        Numbers are missing if the suite is not in the table of counts and was not fetched.
     """
     rows = []
     for suite in stored_suites():
@@ -248,7 +247,7 @@ def scores_of_suites(artefact: str) -> pd.DataFrame:
     return table.astype({"samples": "Int64", "changed": "Int64", "stretches": "Int64"})
 
 
-_COLUMNS = {"race": "8", "gender": "9", "unaware": ""}  # as the scripts number them, from 1
+_COLUMNS = {"race": "8", "gender": "9", "unaware": ""}  # their numbers in the scripts, from 1
 _FIGURE_2 = {
     "a.census.race.gender_race": "Acausal88",
     "b.census.gender.gender_marital_race": "Bcausalmrg.txt",

@@ -1,7 +1,7 @@
 """The paper's eight systems, trained as the public package does and as the paper says (sections 5.1 and 5.2).
 
-Readings: ``as_published`` is behind the published numbers; ``as_specified`` is what the paper and the works that it
-cites describe. They differ for all systems but E and H.
+Protocol variants: ``as_published`` produced the published numbers; ``as_specified`` follows the paper and the works
+that it cites. They differ for all systems but E and H.
 
 =  ============================================  =====================================================================
    as published                                  as specified
@@ -20,10 +20,10 @@ G  least squares, positive above 0               logistic regression
 H  support vector machine, one width for all     the same
 =  ============================================  =====================================================================
 
-Which labels were changed is known in part only. C for race, and D for race behind figure 1: every white person's is
+The changed labels are only partly known. C for race, and D for race in figure 1: every white person's label is
 negative. C for gender: all but 19 of the non-white women with a low income are positive. C and D on credit: 9 women
-were promoted and 8 men demoted. D for gender: 59 labels, D for race behind figure 2: 24. Which is not known: we take
-those nearest to the boundary of a naive Bayes ranker.
+were promoted and 8 men demoted. D for gender: 59 labels changed; D for race in figure 2: 24. Where only the number is
+known, we change those nearest to the boundary of a naive Bayes ranker.
 """
 
 import hashlib
@@ -60,7 +60,7 @@ Predict = Callable[[pd.DataFrame], np.ndarray]
 
 
 def sample_people(people: Dataset, n_rows: int, *, random_state: int) -> Dataset:
-    """Return a data set with so many rows drawn at random, or all of them if it has no more.
+    """Return a data set with `n_rows` rows drawn at random, or all rows if it has no more.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def sample_people(people: Dataset, n_rows: int, *, random_state: int) -> Dataset
 
 
 def load_people(exp, n_rows: float = np.inf) -> dict[str, Dataset]:
-    """Return what the systems of an experiment learn from: all rows of its data sets, or so many at random.
+    """Return the training data of an experiment's systems: all rows of its data sets, or `n_rows` random rows of each.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def train(instance: Instance, people: Dataset, *, reading: str = "as_published",
         The variant that `VARIANTS` names for the instance's data.
     reading : {"as_published", "as_specified"}
     behind : {"figure-1 group", "figure-1 causal", "figure-2"}
-        Whose published scores it stands for: as published, some trees differ between the columns of figure 1, and D for
-        race between the figures.
+        The published scores to reproduce: as published, some trees differ between the columns of figure 1, and D for
+        race differs between the figures.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def train(instance: Instance, people: Dataset, *, reading: str = "as_published",
 
 @dataclass(frozen=True)
 class _Training:
-    """What an instance is trained with; equal if that leads to the same decisions."""
+    """Inputs of an instance's training; equal if they lead to the same decisions."""
 
     instance: Instance
     people: Dataset
@@ -140,7 +140,7 @@ class _Training:
         return self.instance, rows, self.behind == "figure-1 group" if data == "credit" else self.behind == "figure-2"
 
 
-@lru_cache(maxsize=3 * len(INSTANCES))  # experiments ask for the same systems again and again; H takes long to train
+@lru_cache(maxsize=3 * len(INSTANCES))  # experiments use the same systems repeatedly; H takes long to train
 def _trained(training: _Training):
     instance, people = training.instance, training.people
     X = people.features.astype(int)
