@@ -133,7 +133,7 @@ class Dataset:
 
     @property
     def warning(self) -> str:
-        """One plain line if the rows are not real, else an empty text."""
+        """A one-line warning if the rows are a surrogate, else an empty string."""
         return "surrogate: fallback data, not real people" if self.provenance.source == "surrogate" else ""
 
     def __repr__(self):

@@ -32,14 +32,14 @@ Several = Annotated[tuple[T, ...], Strict(False)]
 
 
 class EntryError(ValueError):
-    """What a validator of a model raises about a part of its entry.
+    """Raised by a model's validator about one part of its entry.
 
     Parameters
     ----------
     text : str
         What is wrong.
     *place : str or int
-        Keys and numbers that lead to the part, from the model that raises.
+        Keys and list positions of the part, relative to the model that raises.
     """
 
     def __init__(self, text: str, *place: str | int):
@@ -48,7 +48,7 @@ class EntryError(ValueError):
 
 
 class Entry(BaseModel):
-    """Part of a document: immutable, every key known, no text taken for a number."""
+    """Part of a document: immutable, without unknown keys, and without conversion of strings to numbers."""
 
     model_config = ConfigDict(frozen=True, strict=True, arbitrary_types_allowed=True)
 
@@ -78,7 +78,7 @@ def read_document(path: Path | str, model: type[Model], *, loader: type = Loader
     ----------
     path : path
     model : subclass of pydantic.BaseModel
-        Best of `Entry`, for then unknown keys are errors.
+        Preferably of `Entry`, so that unknown keys are errors.
     loader : type
         `DecimalLoader` where the digits of a number matter.
     error : type
@@ -92,7 +92,7 @@ def read_document(path: Path | str, model: type[Model], *, loader: type = Loader
     ------
     ValueError
         If the file is not YAML, has a key twice, is nested too deep, or is not as the model says. Every mistake has
-        its line: ``file:line: what is wrong``. Of an entry with an unknown key, that key is all that is reported.
+        its line: ``file:line: what is wrong``. If an entry has an unknown key, only that key is reported.
     """
     content, lines = _parse(path, loader, error)
     try:
@@ -105,7 +105,7 @@ def read_document(path: Path | str, model: type[Model], *, loader: type = Loader
 
 
 def read_yaml(path: Path | str, *, loader: type = Loader, error: type = ValueError) -> Any:
-    """Return the content of a YAML file as plain values; what is not YAML, or has a key twice, is an error."""
+    """Return the content of a YAML file as plain values; invalid YAML and duplicate keys are errors."""
     return _parse(path, loader, error)[0]
 
 
@@ -128,7 +128,7 @@ def _parse(path: Path | str, loader: type, error: type) -> tuple[Any, dict[tuple
 
 
 def _note_lines(node: yaml.Node, place: tuple, lines: dict[tuple, int]) -> None:
-    """Note the lines of a node and of all below it, of an entry of a mapping that of its key, by their places."""
+    """Note the lines of a node and its descendants by their places; the line of a mapping's entry is its key's."""
     if len(place) > DEEPEST:
         raise yaml.MarkedYAMLError(problem=f"nested more than {DEEPEST} deep", problem_mark=node.start_mark)
     lines.setdefault(place, node.start_mark.line + 1)
@@ -149,12 +149,12 @@ def _note_lines(node: yaml.Node, place: tuple, lines: dict[tuple, int]) -> None:
 
 
 def _mistakes(refused: ValidationError, lines: dict[tuple, int]) -> Iterator[tuple[int, str]]:
-    """Yield the line and the text of each mistake; those of one place, as of several types allowed there, are one."""
+    """Yield the line and the text of each mistake; mistakes at one place, such as one per allowed type, are joined."""
     wanted, texts = {}, {}
     for one in refused.errors(include_url=False):
         own = one.get("ctx", {}).get("error")
         place = ()
-        for part in one["loc"] + getattr(own, "place", ()):  # but for what is missing, and names of types
+        for part in one["loc"] + getattr(own, "place", ()):  # skips missing keys and names of types
             place = (*place, part) if (*place, part) in lines else place
         if own or one["type"] == "missing":
             texts.setdefault(place, []).append(str(own or f"misses {_named(one['loc'][-1])}"))
@@ -187,5 +187,5 @@ def _plain(value) -> str:
 
 
 def _named(part: str | int) -> str:
-    """Return a key as it stands and the place in a list as people count."""
+    """Return a key unchanged, and a position in a list counted from 1."""
     return f"number {part + 1}" if isinstance(part, int) else part

@@ -1,4 +1,4 @@
-"""Integer codes of raw columns, as the published encoded tables have them; the rules are in ``data_scripts``."""
+"""Integer codes of raw columns, as in the published encoded tables; the rules are in ``data_scripts``."""
 
 import hashlib
 import string
@@ -24,7 +24,7 @@ class Rule(Entry):
     codes : dict of str to int, or None
     equals : int or None
     clip : tuple of int, or None
-        Lowest and highest code, set after any of these.
+        Lowest and highest code, applied last.
     """
 
     width: Annotated[int, Field(gt=0)] | None = None
@@ -41,7 +41,7 @@ class Rule(Entry):
 
 
 class _Encodings(RootModel[dict[str, dict[str, Rule] | list[int]]]):
-    """The file as it stands."""
+    """Content of the file."""
 
     model_config = ConfigDict(strict=True)
 
@@ -64,7 +64,7 @@ def encode(table: pd.DataFrame, rules: Mapping[str, Rule]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Codes of categories as text, for they are names; everything else as integers.
+        Codes of categories as strings, since they are names; everything else as integers.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def codes(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def published_text(table: pd.DataFrame, *, final_newline: bool) -> str:
-    """Return an encoded table as the published files have it: a header of letters, commas, no blanks."""
+    """Return an encoded table in the format of the published files: a header of letters, commas, no blanks."""
     header = ",".join(string.ascii_lowercase[: table.shape[1]])
     text = table.set_axis(header.split(","), axis=1).to_csv(index=False, lineterminator="\n")
     return text if final_newline else text.removesuffix("\n")

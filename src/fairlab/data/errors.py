@@ -29,7 +29,7 @@ class DataUnavailableError(DataError):
     Attributes
     ----------
     rejected : tuple of str
-        One reason for every source that did have a file, but a wrong one.
+        One reason for every source whose file was wrong.
 
     Examples
     --------

@@ -24,15 +24,15 @@ from fairlab.data.project import from_project
 from fairlab.data.registry import Address, File
 from fairlab.paths import atomic_path
 
-# Data variants and files that were available when a job was submitted, with commas: no surrogate may replace them.
+# Data variants and files that were available when a job was submitted, comma-separated: no surrogate may replace them.
 REAL_DATA_VARIABLE = "FAIRLAB_REAL_DATA"
-TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
+TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of a response
 BLOCK_BYTES = 1 << 16
 MAX_BYTES = 1 << 29  # of a download, or of a member of a zip, whose size the registry does not state
 MIN_SPEED = 10_000  # bytes a second, on average
 SPEED_CHECK_SECONDS = 60  # seconds between two checks of the speed
 PACKAGE_SECONDS = 1800  # for the download of a wheel
-# Real files whose terms allow passing on, each as the registry's path names it and packed by xz.
+# Real files whose terms allow redistribution, each under its path in the registry and compressed by xz.
 BOX = Path(__file__).with_name("files")
 _log = logging.getLogger(__name__)
 _unreachable: set[str] = set()  # hosts that this process could not connect to, or that were too slow
@@ -52,7 +52,7 @@ def cache_folder() -> Path:
 
 
 def mirror_folder() -> Path | None:
-    """Return the folder of ``FAIRLAB_DATA_MIRROR``, with files as the registry names them; None if it is a server."""
+    """Return the folder ``FAIRLAB_DATA_MIRROR``, with files by the registry's paths; None if unset or a server."""
     folder = os.environ.get("FAIRLAB_DATA_MIRROR")
     return from_project(folder) if folder and "://" not in folder else None
 
@@ -112,7 +112,7 @@ def fetch_file(file: File, *, requested: bool = False) -> Path:
     ----------
     file : File
     requested : bool
-        Whether somebody asked for this file by name. A file that is downloaded on request only is not otherwise.
+        Whether the user named this file. Files that are downloaded on request only need this.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def fetch_file(file: File, *, requested: bool = False) -> Path:
 
 
 def local_copy(file: File) -> Path | None:
-    """Return where the cache or the mirror folder has a file of this name, unchecked; None if neither has."""
+    """Return the path of a file of this name in the cache or the mirror folder, unchecked; None if there is none."""
     return next((place for state, place in local_places(file) if state != "box"), None)
 
 
@@ -188,7 +188,7 @@ def _sources(file: File, path: Path) -> Iterator[tuple[str, Path | Address | Non
 
 
 def _take(file: File, path: Path, source: Path | Address | None, requested: bool) -> None:
-    """Put the copy of a source, checked, to `path`."""
+    """Copy the file from a source to `path` and check it."""
     if source is None:
         raise AbsentError("FAIRLAB_DATA_MIRROR is not set")
     is_packed = isinstance(source, Path) and source.is_relative_to(BOX)
@@ -223,7 +223,7 @@ def _take(file: File, path: Path, source: Path | Address | None, requested: bool
 
 
 def _download_wheel(source: Address, path: Path) -> None:
-    """Download a wheel to `path` with the pip that is configured here, or uv's; nothing is installed."""
+    """Download a wheel to `path` with the pip of this environment or, without one, uv's; nothing is installed."""
     name, _, version = source.url.removeprefix("pkg:pypi/").partition("@")
     pip = [sys.executable, "-m", "pip"] if find_spec("pip") else ["uv", "tool", "run", "pip"]
     options = ["--quiet", "--no-input", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
@@ -244,7 +244,7 @@ def _download_wheel(source: Address, path: Path) -> None:
 
 
 class _Limited:
-    """A file to write to that takes `most` bytes at most."""
+    """A writable file that accepts at most `most` bytes."""
 
     def __init__(self, stream, most: int):
         self.stream, self.most, self.n_bytes = stream, most, 0
@@ -268,7 +268,7 @@ def _download(url: str, path: Path, most: int) -> None:
     host = urlsplit(url).netloc
     if host in _unreachable:
         raise AbsentError(f"not retried, {host} could not be reached, or was too slow, before")
-    # Nothing is asked for in packed form: a file that is packed itself must come as it is.
+    # Responses must not be compressed in transit: a file that is itself compressed must arrive unchanged.
     fetch = pooch.HTTPDownloader(chunk_size=BLOCK_BYTES, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"})
     try:
         with path.open("wb") as stream:
@@ -276,12 +276,12 @@ def _download(url: str, path: Path, most: int) -> None:
     except requests.HTTPError as error:
         raise AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
     except requests.ConnectionError as error:
-        if isinstance(error.args[0], MaxRetryError):  # else the server answers, but not to this
+        if isinstance(error.args[0], MaxRetryError):  # otherwise the server answers, but not this request
             _unreachable.add(host)
         raise AbsentError(f"no connection to {host} ({type(error).__name__})") from error
     except requests.exceptions.ChunkedEncodingError as error:
         raise RejectedError("was cut off before its end") from error
-    except requests.RequestException as error:  # an OSError, but not of the disk
+    except requests.RequestException as error:  # a kind of OSError that is no disk error
         raise AbsentError(f"{type(error).__name__}: {error}") from error
     if not is_whole:
         _unreachable.add(host)
@@ -289,9 +289,9 @@ def _download(url: str, path: Path, most: int) -> None:
 
 
 def _watch(fetch, url: str, target: _Limited) -> bool:
-    """Download in a thread and return whether it ended; one that is too slow is left behind.
+    """Download in a thread and return whether it ended; a download that is too slow is abandoned.
 
-    A server that sends a byte now and then, of the headers or of the file, never reaches the timeout of one answer.
+    A server that sends a byte of headers or file now and then never triggers the timeout between two pieces.
     """
     failures: list[BaseException] = []
 
@@ -323,9 +323,9 @@ def _unpack(archive: Path, member: str, most: int) -> None:
         with zipfile.ZipFile(archive) as bundle, bundle.open(member) as content, unpacked.open("wb") as stream:
             shutil.copyfileobj(content, _Limited(stream, most))
         unpacked.replace(archive)
-    except (OSError, RejectedError):  # of the disk, or too large
+    except (OSError, RejectedError):  # a disk error, or the member is too large
         raise
-    except Exception as error:  # zlib, bzip2 and lzma raise one of their own each
+    except Exception as error:  # zlib, bzip2 and lzma each raise their own errors
         raise RejectedError(f"{_page(archive)}is not an intact zip with {member}") from error
     finally:
         unpacked.unlink(missing_ok=True)
@@ -337,13 +337,13 @@ def _check(file: File, path: Path) -> None:
 
 
 def _check_of(file: File) -> tuple[str | None, str | int | None]:
-    """Return what a copy is checked by, the strongest that the registry has: its name and the value."""
+    """Return the name and the value of the strongest check that the registry has for a copy."""
     known = zip(_MEASURES, (file.sha256, file.git_blob_sha1, file.lines), strict=True)
     return next(((kind, value) for kind, value in known if value), (None, None))
 
 
 def _page(path: Path) -> str:
-    """Return a remark if the file looks like a web page, as servers send in place of a missing file."""
+    """Return a remark if the file looks like a web page, which some servers send in place of a missing file."""
     with path.open("rb") as stream:
         start = stream.read(512).lstrip().lower()
     return "is a web page, not the file; " if start.startswith((b"<!doctype html", b"<html")) else ""

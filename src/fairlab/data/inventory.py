@@ -91,7 +91,7 @@ def status() -> pd.DataFrame:
     DataFrame
         Indexed by name: kind (variant or file), state, bytes, redistribution, terms, detail, sources. A variant's state
         is that of `state_of`; a file's is cached, box (comes with fairlab), mirror (in the mirror folder only), corrupt
-        (a wrong copy and no right one) or missing. Sources, servers or packages, are named of what is not available.
+        (a wrong copy and no right one) or missing. For files that are not available, sources names servers or packages.
 
     Examples
     --------
@@ -122,19 +122,20 @@ def fetch(
     Parameters
     ----------
     names : iterable of str, optional
-        Variants, or paths of files or of folders of them. Default: all variants.
+        Variants, or paths of files or folders. Default: all variants.
     keep_going : bool
         Whether to continue with the next name if one is unavailable.
     requested : bool, optional
-        Whether files may be downloaded that are large, or under restrictive terms. Default: if names are given.
+        Whether files that are large or have restrictive terms may be downloaded. Default: if names are given.
     report : callable
-        Called with one line for every name, and before it with one on what is downloaded.
+        Called with one line for every name, preceded by a line on what is downloaded for it.
 
     Returns
     -------
     DataFrame
-        Indexed by name, of each file of a folder: state (cached, or the variant's label of `SOURCES`; surrogate or
-        missing if it is unavailable; error if it could not be stored), detail (what was done, or the whole error).
+        Indexed by name, with a row for each file of a folder: state (cached, or the variant's label of `SOURCES`;
+        surrogate or missing if it is unavailable; error if it could not be stored), detail (what was done, or the whole
+        error).
 
     Raises
     ------
@@ -165,17 +166,17 @@ def fetch(
 
 
 def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
-    """Hash what is in the cache again: raw files and prepared tables.
+    """Hash the raw files and prepared tables in the cache again.
 
     Parameters
     ----------
     names : iterable of str, optional
-        Variants (with their raw files), or paths of files or of folders of them. Default: everything that is cached.
+        Variants (with their raw files), or paths of files or folders. Default: everything that is cached.
 
     Returns
     -------
     DataFrame
-        Indexed by name: state (ok, corrupt; missing only for what was named), detail.
+        Indexed by name: state (ok, corrupt; missing only if names are given), detail.
 
     Examples
     --------
@@ -203,7 +204,7 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
 
 
 def _to_download(registry: Registry, names: list[str], requested: bool) -> str:
-    """Return how many files, how many bytes and under which terms would be downloaded for a variant, or for files."""
+    """Return number, size and terms of the files that would be downloaded for a variant, or for files."""
     variant = registry.variants.get(names[0])
     files = [registry.files[path] for path in (variant.raw if variant else names)]
     lacking = [file for file in files if not any(local_places(file))]
@@ -236,7 +237,7 @@ def _tried(registry: Registry, name: str, keep_going: bool, requested: bool) -> 
     except DataError as error:
         if not keep_going:
             raise
-        lost = isinstance(error, DataUnavailableError)  # else the cache, not the data, is the matter
+        lost = isinstance(error, DataUnavailableError)  # otherwise the cache failed, not the source of the data
         return name, _fallback_state(variant) if lost else "error", str(error)
 
 
@@ -244,7 +245,7 @@ def _file_state(file: File) -> tuple[str, str]:
     """Return the state of a file and what is wrong with its copies."""
     faults = []
     for state, place in local_places(file):
-        fault = None if state == "box" else find_fault(file, place)  # tests hold what comes with fairlab to its hashes
+        fault = None if state == "box" else find_fault(file, place)  # tests check the hashes of the files in the box
         if fault is None:
             return state, "; ".join(faults)
         faults.append(f"{place} {fault}")

@@ -1,4 +1,4 @@
-"""One way in: a data set by its name."""
+"""Entry point: load a data set by its name."""
 
 from types import ModuleType
 from typing import Any
@@ -25,7 +25,7 @@ def load(name: str, **options: Any) -> Dataset:
     name : str
         A name of `available()`; the registry describes it.
     **options
-        Of the data set, for instance ``n_points`` of lipton; ``surrogate=True`` or ``False`` where there is one.
+        Options of the data set, for instance ``n_points`` of lipton; ``surrogate=True`` or ``False`` if it has one.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def load(name: str, **options: Any) -> Dataset:
     Warns
     -----
     SurrogateWarning
-        If generated data stands in for real data.
+        If a surrogate replaces real data.
 
     Examples
     --------

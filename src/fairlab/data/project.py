@@ -66,11 +66,11 @@ class Project:
 
     @property
     def partial(self) -> Path:
-        """Files of the results that are being written, and nothing else."""
+        """Partial files of results that are being written, and nothing else."""
         return self.results / PARTIAL
 
     def short(self, path: Path | str) -> str:
-        """Return a path as seen from the project's root, where it is below it."""
+        """Return a path relative to the project's root, if it is below the root."""
         path = Path(path)
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
 
@@ -80,7 +80,7 @@ class Project:
         Raises
         ------
         FileNotFoundError
-            If it has no registry, as where the package was installed without its clone.
+            If it has no registry, for instance because the package was installed without a clone.
         """
         if not self.registry.exists():
             override = os.environ.get("FAIRLAB_ROOT")
@@ -95,7 +95,7 @@ class Project:
 def project() -> Project:
     """Return the current project: ``FAIRLAB_ROOT`` if set, else the folder above this package that has a registry.
 
-    Where there is none, the project returned does not exist; see `Project.check`.
+    If there is none, the returned project does not exist; see `Project.check`.
     """
     if override := os.environ.get("FAIRLAB_ROOT"):
         return Project(Path(override))
@@ -104,5 +104,5 @@ def project() -> Project:
 
 
 def from_project(path: str) -> Path:
-    """Return a path of the environment as seen from the project, if there is one: notebooks run in other folders."""
+    """Return a path of the environment, relative to the project if there is one: notebooks run in other folders."""
     return project().root / path if project().registry.exists() else Path(path)

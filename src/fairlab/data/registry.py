@@ -32,7 +32,7 @@ class Address(Entry):
     Attributes
     ----------
     url : str
-        Of a package: its package URL, ``pkg:pypi/<name>@<version>``.
+        For a package, its package URL, ``pkg:pypi/<name>@<version>``.
     kind : {"official", "pinned", "package", "page"}
         A package is a wheel of the Python index, which pip or uv downloads. A page is for people: it is named in errors
         and never downloaded.
@@ -64,13 +64,13 @@ class File(Entry):
     path : str
         Its place in the cache and in a mirror folder, with forward slashes.
     bytes, sha256, git_blob_sha1, lines : int or str or None
-        What a copy is checked by; see `fairlab.data.files.find_fault`.
+        Checks of a copy; see `fairlab.data.files.find_fault`.
     rows : int or None
         Records of data, for information.
     made_from : tuple of str
         What a file without public address was made from.
     on_request : bool
-        Whether it is downloaded only when somebody asks for it by name: for its terms or its size.
+        Whether it is downloaded only if the user names it, because of its terms or its size.
     """
 
     path: CachePath
@@ -97,7 +97,7 @@ class File(Entry):
 
 
 class ColumnSpec(Entry):
-    """What the values of one column may be.
+    """Permitted values of one column.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class Surrogate(Entry):
     file : str
         In ``data_scripts``, with its parameters.
     right, wrong : str
-        What of the real data it keeps, and what it does not.
+        What it preserves of the real data, and what it does not.
     """
 
     file: str
@@ -147,7 +147,7 @@ class Variant(Entry):
     description, about : str
         What it is, in a line, and what to know when using it.
     source : {"real", "generated", "reconstructed"}
-        What its rows are when they are no surrogate; see `fairlab.data.dataset.SOURCES`.
+        Provenance of its rows if they are no surrogate; see `fairlab.data.dataset.SOURCES`.
     raw : tuple of str
         Paths of the raw files that it is made from.
     any_raw : bool
@@ -205,7 +205,7 @@ class Variant(Entry):
 
 
 class Group(Entry):
-    """Raw files with the terms, redistribution and citation that hold for each that does not state its own."""
+    """Raw files, with terms, redistribution and citation for those that do not state their own."""
 
     terms: str
     redistribution: str
@@ -224,7 +224,7 @@ class Group(Entry):
 
 
 class _Document(Entry):
-    """The file as it stands."""
+    """Content of the file."""
 
     redistribution: dict[str, str]
     groups: dict[str, Group]
@@ -258,7 +258,7 @@ def project_registry() -> Registry:
     Raises
     ------
     FileNotFoundError
-        Where the library is installed without its project.
+        If the library is installed without its project.
     """
     own = project()
     own.check()
@@ -271,8 +271,7 @@ def read_registry(path: Path | str) -> Registry:
     Raises
     ------
     RegistryError
-        Naming file, line and entry: an unknown or missing key, a value out of range, a variant made from an unknown
-        file.
+        If a key is unknown or missing, or a value is out of range; the message names file, line and entry.
     """
     document = read_document(path, _Document, error=RegistryError)
     files = {path: file for group in document.groups.values() for path, file in group.files.items()}
@@ -287,7 +286,7 @@ _read_once = cache(read_registry)
 
 
 def _named(content, key: str, name: str, shared: dict | None = None):
-    """Return `content` where each entry of the mapping under `key` has its own key as `name`, and what is shared."""
+    """Return `content` after adding to each entry under `key` the `shared` values, and its own key as `name`."""
     entries = content.get(key) if isinstance(content, dict) else None
     if not isinstance(entries, dict):
         return content

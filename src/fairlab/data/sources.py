@@ -19,7 +19,7 @@ from fairlab.data.surrogates.subjects import SubjectModel
 from fairlab.data.tables import as_dataset, check_table, digest, prepare
 from fairlab.seeds import derive_seed
 
-# How rows are generated, by the key that holds the parameters in a surrogate's file.
+# Models that generate rows, by the key of their parameters in a surrogate's file.
 MODELS = {
     "copula": Copula,
     "patients": PatientModel,
@@ -37,13 +37,13 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None, **options) 
         None: a surrogate is used, with one `SurrogateWarning`, if the real files are not available. True: always.
         False: never.
     **options
-        Of the script that makes the real rows.
+        Options of the script that makes the real rows.
 
     Raises
     ------
     DataUnavailableError
-        If the real files are not available and no surrogate may or can be used; of those that ``FAIRLAB_REAL_DATA``
-        names, none may.
+        If the real files are not available and no surrogate may or can be used. No surrogate may replace data named in
+        ``FAIRLAB_REAL_DATA``.
     DataError
         If the cache cannot be written, or the data is not what the registry says.
     """
@@ -100,9 +100,9 @@ def generated_dataset(name: str, table: pd.DataFrame, *, rows: int, **parameters
     name : str
     table : DataFrame
     rows : int
-        Expected.
+        Expected number of rows.
     **parameters
-        Plain values of what the draw depends on; they make the digest and the note.
+        Plain values that determine the draw; the digest and the note are made from them.
     """
     variant = project_registry().variant(name)
     check_table(table, variant, rows=rows)
@@ -137,7 +137,7 @@ def derive(dataset: Dataset, *, options: dict, **parts) -> Dataset:
 
 
 def _level_of_user() -> int:
-    """Return how far up the stack, from the caller, the first frame outside this package is."""
+    """Return the stack level of the first frame outside this package, counted from the caller."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "fairlab":
         frame, level = frame.f_back, level + 1

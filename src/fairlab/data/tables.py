@@ -1,4 +1,4 @@
-"""Prepared tables: made from raw files by a script of ``data_scripts``, checked against the registry, kept as CSV."""
+"""Prepared tables: made from raw files by a script of ``data_scripts``, checked against the registry, cached as CSV."""
 
 import hashlib
 import importlib.util
@@ -27,10 +27,10 @@ FORBIDDEN_COLUMNS = frozenset(
 def prepare(variant: Variant, *, requested: bool = False, **options) -> tuple[pd.DataFrame, dict[str, str], str]:
     """Return the prepared table of a real variant, the SHA-256 of its raw files, and the digest of the data.
 
-    Missing raw files are fetched, those that are downloaded on request only if they are `requested`. The table is kept
-    in the cache under a name that depends on the raw files, the bytes of the script and the `options` that its ``make``
-    takes, and made anew when one of them changes or the kept copy was altered. Where the registry has no hash of the
-    table, its own is part of the name.
+    Missing raw files are fetched; files that are downloaded on request only, if `requested`. The table is cached under
+    a name that depends on the raw files, the bytes of the script and the `options` of its ``make``. It is made again
+    when one of these changes or the cached copy was altered. If the registry has no hash of the table, the table's own
+    hash is part of the name.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def prepare(variant: Variant, *, requested: bool = False, **options) -> tuple[pd
 
 
 def is_intact(path: Path, variant: Variant) -> bool:
-    """Return whether a kept table has the hash of the registry, or else the one in its name."""
+    """Return whether a cached table has the registry's hash or, if there is none, the hash in its name."""
     return pooch.file_hash(str(path)) == (variant.sha256 or path.stem.rpartition("-")[2])
 
 
@@ -76,7 +76,7 @@ def check_table(table: pd.DataFrame, variant: Variant, rows: int | None = None) 
     Raises
     ------
     DataError
-        Naming the variant, the column, what was expected and what was found.
+        If they differ; the message names the variant, the column, what was expected and what was found.
     """
     identifying = [c for c in table.columns if str(c).lower().translate(_SEPARATORS) in FORBIDDEN_COLUMNS]
     if identifying:
@@ -102,7 +102,7 @@ def as_dataset(table: pd.DataFrame, variant: Variant, **provenance) -> Dataset:
     table : DataFrame
     variant : Variant
     **provenance
-        Attributes of `Provenance` that the variant does not tell.
+        Attributes of `Provenance` that do not follow from the variant.
     """
     table = table.astype(_dtypes(variant))
     return Dataset(
@@ -117,8 +117,8 @@ def as_dataset(table: pd.DataFrame, variant: Variant, **provenance) -> Dataset:
 
 
 def read_table(path: Path, variant: Variant) -> pd.DataFrame:
-    """Read a prepared table with the types of the registry; no text is taken for a missing value."""
-    # By way of text, to keep every digit.
+    """Read a prepared table with the types of the registry; no string is read as a missing value."""
+    # Read as strings, to keep every digit.
     return pd.read_csv(path, dtype=str, keep_default_na=False).astype(_dtypes(variant))
 
 
@@ -154,7 +154,7 @@ def main(script: str) -> None:
 
 
 def _raw_files(variant: Variant, registry: Registry, requested: bool = True) -> dict[str, Path]:
-    """Return where each raw file is; if any one will do, only that, local copies first."""
+    """Return the path of each raw file; if any one suffices, of one only, local copies first."""
     if not variant.any_raw:
         return {path: fetch_file(registry.file(path), requested=requested) for path in variant.raw}
     errors = []

@@ -1,9 +1,9 @@
 """Surrogates: a stratified Gaussian copula over fitted marginals, kept as a small file of aggregates.
 
 The groups of the sensitive columns are drawn first, from their table of counts. Within a group, every other column is a
-monotone function of a latent normal variable, with marginals of the group's own, so that shares and means by group come
-out right; small groups share theirs. The latent variables are correlated in the same way in all groups. Categories are
-put in an order first, by the mean of a score (the label). The latent correlation of a pair is chosen so that Spearman's
+monotone function of a latent normal variable. Each group has its own marginals, so that shares and means by group are
+right; small groups share theirs. The latent variables are correlated in the same way in all groups. Categories are
+first ordered by the mean of a score (the label). The latent correlation of a pair is chosen so that Spearman's
 correlation of the generated pair, averaged over groups, equals the observed one.
 
 Nobody's record can be recovered: the parameters are counts of at least ten records, quantiles with at least that many
@@ -35,7 +35,7 @@ class Counts(Entry):
 
     @property
     def edges(self) -> np.ndarray:
-        """Cumulative probabilities that part one value from the next."""
+        """Cumulative probabilities that separate one value from the next."""
         return np.cumsum(self.counts)[:-1] / sum(self.counts)
 
     def ppf(self, u: np.ndarray) -> np.ndarray:
@@ -91,7 +91,7 @@ class Stratum(Entry):
 
 
 class Derived(Entry):
-    """What determines a column one to one: another column, and the value for each of that column's values."""
+    """A column that another one determines one to one: the other column, and a value for each of its values."""
 
     parent: str = Field(alias="from")
     values: dict[str | int | float, str | int | float]
@@ -108,7 +108,7 @@ class Copula(Entry):
         The columns whose joint values are the groups.
     derived : dict of str to Derived
     correlation : tuple of tuple of float
-        Of the latent normal variables, in the order of the strata's marginals: what is below the diagonal.
+        Correlations below the diagonal of the latent normal variables, in the order of the strata's marginals.
     strata : tuple of Stratum
     """
 

@@ -14,8 +14,8 @@ class PatientModel(Entry):
     """How patients are generated.
 
     The copula draws attributes and a risk, in days. The log-odds of any day in hospital are linear in the logarithm of
-    the risk; how many days these are depends on nothing. The prediction is right on average: it is the expectation of
-    log(1 + days), given the risk, turned back into days. Single trees disagree more on high predictions.
+    the risk; the number of days, if any, is independent of everything. The prediction is right on average: it is the
+    expectation of log(1 + days), given the risk, converted to days. Single trees disagree more on high predictions.
 
     Attributes
     ----------

@@ -1,13 +1,14 @@
 """Generated people for the Strategic Subject List: first a group, then the predictors, then the score.
 
-Groups of race, sex and age have their published sizes. In a group, a log-linear model says which of six predictors a
-person has at all, a violent arrest or a gang affiliation for instance: the log-odds add up effects of race, sex and
-age, and one effect for every pair of predictors. How many a person has beyond the first is geometric; the log-odds of
-one more add up the like effects and one of how many other predictors the person has. The trend depends on nothing.
+Groups of race, sex and age have their published sizes. In a group, a log-linear model determines which of six
+predictors a person has at all, such as a violent arrest or a gang affiliation: the log-odds are sums of effects of
+race, sex and age, and one effect for every pair of predictors. The number beyond the first is geometric; the log-odds
+of one more are sums of similar effects and an effect of the number of other predictors that the person has. The trend
+is independent of everything.
 
-The score comes last. A published cubic fit and normal noise put the people of a group in an order, and in this order
-they get the scores that the group has in the published counts. So scores by race, sex and age are the published ones,
-and who gets which follows from the predictors.
+The score comes last. The people of a group are ranked by a published cubic fit plus normal noise, and by this rank they
+get the group's scores in the published counts. So scores by race, sex and age are the published ones, and who gets
+which score follows from the predictors.
 """
 
 from dataclasses import dataclass
@@ -35,11 +36,11 @@ COLUMNS = (
     "race",
 )
 
-# What the log-odds of having a predictor, and of having one more, depend on; decades are counted from age 30.
+# Terms of the log-odds of having a predictor, and of having one more; decades are counted from age 30.
 PRESENCE_TERMS = ("one", "black", "hispanic", "other", "woman", "black woman", "decades", "decades squared")
 MORE_TERMS = ("one", "black", "hispanic", "woman", "decades", "other predictors")
 
-# The 64 answers to which predictors a person has, and which pairs then come together.
+# The 64 patterns of predictors that a person may have, and the pairs in each pattern.
 PATTERNS = np.array(list(product((0, 1), repeat=len(PREDICTORS))))
 PAIRS = tuple(combinations(PREDICTORS, 2))
 TOGETHER = np.stack([a * b for a, b in combinations(PATTERNS.T, 2)], axis=1)
@@ -47,7 +48,7 @@ TOGETHER = np.stack([a * b for a, b in combinations(PATTERNS.T, 2)], axis=1)
 
 @dataclass(frozen=True)
 class Cohort:
-    """People of one race, sex and band of age, with the scores that they have.
+    """People of one race, sex and band of age, with their scores.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class SubjectModel:
     presence : ndarray of shape (6, 8)
         Log-odds of having each of `PREDICTORS`, by `PRESENCE_TERMS`.
     pairs : ndarray of shape (15,)
-        What each of `PAIRS`, in their order, adds to the log-odds of having both.
+        Effect of each of `PAIRS`, in their order, on the log-odds of having both.
     more : ndarray of shape (5, 6)
         Log-odds of having one more of each of `COUNTED`, by `MORE_TERMS`.
     largest : tuple of int
@@ -86,9 +87,9 @@ class SubjectModel:
     level : tuple of float
         Score of those who have no predictor and no trend, by band of age.
     effects : tuple of (float, tuple of str)
-        What the product of the named features adds to the score, age in decades above 10.
+        Coefficient in the score of the product of the named features, age in decades above 10.
     noise : tuple of float
-        Standard deviation of what the features do not explain, by band of age.
+        Residual standard deviation of the score, by band of age.
     """
 
     groups: tuple[Cohort, ...]
@@ -163,7 +164,7 @@ class SubjectModel:
         return expit(by_group[group] + others * self.more[:, -1])
 
     def expected_score(self, table: pd.DataFrame) -> np.ndarray:
-        """Return the score that the features make likely, before it is ranked."""
+        """Return the score expected from the features, before ranking."""
         columns = {name: table[name].to_numpy(dtype=float) for name in COLUMNS[1:9]}
         columns["age"] = decade(table["age"])
         score = np.asarray(self.level)[columns["age"]]
@@ -211,7 +212,7 @@ def decade(age) -> np.ndarray:
 
 
 def group_terms(groups: tuple[Cohort, ...]) -> pd.DataFrame:
-    """Return what the log-odds of each group add up, one row for each group."""
+    """Return the terms of the log-odds of each group, one row per group."""
     race = np.array([group.race for group in groups])
     woman = np.array([group.sex for group in groups]) == "F"
     decades = decade([group.age for group in groups]) - 2

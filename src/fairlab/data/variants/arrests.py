@@ -28,8 +28,8 @@ def classify(arrests, coin) -> np.ndarray:
     arrests : array-like of shape (n,)
         Numbers of prior arrests.
     coin : float or array-like of shape (n,)
-        What the model says about people with one arrest: one toss each, 0 or 1. Its mean, 1/2, gives everyone's
-        probability of being called high risk.
+        Output of the model for people with one arrest: one toss each, 0 or 1. With the mean 1/2 instead, the result is
+        everyone's probability of being called high risk.
     """
     arrests = np.asarray(arrests)
     return np.select([arrests < 1, arrests > 1], [0, 1], coin)

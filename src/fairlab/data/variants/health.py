@@ -16,10 +16,10 @@ def load(*, order: int = 0, surrogate: bool | None = None) -> Dataset:
     Parameters
     ----------
     order : int
-        Which order the rows have, drawn at random from this seed. It decides whom the predictor is trained on, which
-        takes a minute for each order, once, and every split. Of a surrogate, only the order of the rows.
+        Seed of the random order of the rows. The order determines every split and the rows on which the predictor is
+        trained, which takes a minute once for each order. For a surrogate, only the rows are reordered.
     surrogate : bool or None
-        See, also for further errors, `fairlab.data.sources.load_variant`.
+        See `fairlab.data.sources.load_variant`, also for further errors.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Image tagger: which labels two taggers gave to pictures of black and of white people.
+"""Image tagger: labels that two taggers gave to pictures of black and of white people.
 
-The datasheet is at the head of ``data_scripts/make_image_tagger.py``. Its option: whose labels. Each is a column of
-0 and 1 here.
+The datasheet is at the head of ``data_scripts/make_image_tagger.py``. Its option: whose labels. Each label is a column
+of 0 and 1 here.
 """
 
 from fairlab.checks import checked, one_of

@@ -30,8 +30,8 @@ def draw(n_points: int, *, seed: int = 0, reseed_labels: bool = False) -> pd.Dat
     n_points : int
         Rows of each gender.
     seed : int
-        Work experience of men and of women is drawn from `seed`, hair length from `seed` + 1, and the labels go on
-        from there.
+        Work experience of men and of women is drawn from `seed`, hair length from `seed` + 1, and the labels continue
+        the stream of hair length.
     reseed_labels : bool
         Draw the labels from `seed` + 2, as the script for exact transport does; the notebooks for the GAN do not.
 

@@ -20,13 +20,13 @@ def load(*, reading: str = "as_published", n_users: int | None = None, seed: int
     Parameters
     ----------
     reading : {"as_published", "as_specified"}
-        Price by the authors' distances, whose latitude and longitude are swapped, or by the right ones.
+        Price by the authors' distances, which swap latitude and longitude, or by correct distances.
     n_users : int or None
-        None: the users as they are. Otherwise so many users drawn from them with replacement, for studies of larger
-        populations: shares stay what they are, but a user who is drawn ten times is no ten users, and p-values
-        and intervals are those of a larger population with exactly these shares.
+        None: the users themselves. Otherwise this many users, drawn from them with replacement, for studies of larger
+        populations. Shares remain the same, but a user who is drawn ten times is not ten users, and p-values and
+        intervals are those of a larger population with exactly these shares.
     seed : int
-        Of the draw.
+        Seed of the draw.
 
     Raises
     ------
