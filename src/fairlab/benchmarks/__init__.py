@@ -63,7 +63,7 @@ def speed_up(name: str, *, baseline: float, ours: float, note: str = "") -> Meas
 
 
 def missing(name: str, unit: str, why: str) -> Measurement:
-    """Return the row of what could not be measured."""
+    """Return the row of a quantity that could not be measured."""
     return Measurement(name, None, unit, note=why)
 
 
@@ -87,7 +87,7 @@ def measure(work: Callable[[], object], *, repeats: int = 3) -> float:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, object]:
-    """Return the seconds that `work` takes, once, and its answer."""
+    """Return the seconds of one run of `work`, and its result."""
     start = time.perf_counter()
     answer = work()
     return time.perf_counter() - start, answer
@@ -100,9 +100,9 @@ def in_fresh_process(work: Callable, *arguments):
 
 
 def processes(n: int) -> ProcessPoolExecutor:
-    """Return a pool of `n` processes that begin with a peak of memory of their own."""
-    # Linux hands the peak of the starting process on to what it executes, so a spawned process would begin with
-    # ours; one forked from the small fork server begins with its own.
+    """Return a pool of `n` processes whose peak memory does not include that of this process."""
+    # On Linux, a program inherits the peak memory of the process that executes it, so a spawned process would begin
+    # with ours; one forked from the small fork server does not.
     return ProcessPoolExecutor(n, mp_context=multiprocessing.get_context("forkserver"))
 
 
@@ -147,7 +147,7 @@ def run(
     quick : bool
         Whether to use sizes that take seconds; good for trying a benchmark, not for reading its numbers.
     rows : int, optional
-        Of a benchmark that has a size; None for its own.
+        Number of rows for benchmarks that have a size; None for their default.
     show : callable
         Called with each row when it is measured.
 

@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name, function in found.items():
             print(f"{name:<{max(map(len, found)) + 2}}{(function.__doc__ or '').partition(chr(10))[0]}")
         return 0
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # rows are to be read, not TensorFlow's chatter
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # keeps TensorFlow's messages out of the rows
     try:
         _, failed = benchmarks.run(options.names, quick=options.quick, rows=options.rows, show=_show)
     except ValueError as error:

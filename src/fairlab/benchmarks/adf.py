@@ -12,14 +12,14 @@ from fairlab.data import load
 from fairlab.networks import Network
 from fairlab.papers.adf.benchmarks import BENCHMARKS, subject_under_test
 
-SMALLEST = ["credit.gender"]  # the benchmark to try things on
+SMALLEST = ["credit.gender"]  # the benchmark of quick runs
 
 
 @benchmark
 def adf_vs_one_at_a_time(*, quick: bool) -> list[Measurement]:
     """Time to so many discriminatory inputs in batches and one row per call, the smallest of the six benchmarks.
 
-    One row per call, of compiled code, is what the authors' program does.
+    Like the baseline, the authors' program calls compiled code with one row at a time.
     """
     n_wanted, names = (5, SMALLEST) if quick else (300, [*BENCHMARKS])
     note = f"{n_wanted} discriminatory inputs, same seeds, weights, search; one row per call of compiled code"
@@ -63,12 +63,12 @@ def search(network, name: str, **options):
 
 
 def dense_network(weights):
-    """Return the Keras model of a `FeedForward`'s weights, as the authors have it."""
+    """Return a Keras model with a `FeedForward`'s weights, as in the authors' code."""
     import keras
 
     widths = [bias.size for bias in weights[1::2]]
     activations = ["relu"] * (len(widths) - 1) + ["softmax"]
-    # With names of their own making, two networks of one shape would look like two architectures to `Network`.
+    # With Keras' automatic names, two networks of one shape would look like two architectures to `Network`.
     layers = [
         keras.layers.Dense(width, activation=activation, name=f"layer_{k}")
         for k, (width, activation) in enumerate(zip(widths, activations, strict=True))
@@ -79,7 +79,7 @@ def dense_network(weights):
 
 
 class OneAtATime(Network):
-    """A network through which inputs go one by one."""
+    """A network that processes inputs one by one."""
 
     def _answer(self, X, slope=None, label=0):
         answers = [super(OneAtATime, self)._answer(row, slope, label) for row in np.split(X, max(len(X), 1))]
@@ -98,12 +98,12 @@ def half_of_a_row(name: str, method: str, n: int) -> int:
 
 
 def find(adf, seeds, n_wanted: int) -> int:
-    """Return how many distinct discriminatory inputs a search finds, ended when they are enough."""
+    """Return how many distinct discriminatory inputs a search finds, stopping at `n_wanted`."""
     return adf.local_search(adf.global_search(seeds), max_found=n_wanted).n_discriminatory
 
 
 def find_seed_by_seed(adf, seeds, n_wanted: int) -> int:
-    """Return the same for a search that goes through both phases with one seed before it takes the next."""
+    """Return the same for a search that completes both phases for one seed before it takes the next."""
     columns, found = adf.schema.positions(adf.sensitive_features), set()
     for seed in seeds:
         result = adf.local_search(adf.global_search(seed[None]), max_found=n_wanted - len(found))

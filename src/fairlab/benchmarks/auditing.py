@@ -39,7 +39,7 @@ def audited(kind: str, size, budget: int) -> tuple[float, int, int]:
     """Return seconds, queries and people of an audit of a pipeline on Adult, or of a rule on generated people."""
     import fairlab
 
-    # scikit-learn starts a process that counts cores, once: forked from a large process, it would count like that one.
+    # scikit-learn once starts a process that counts cores; forked from a large process, it would add to peak memory.
     joblib.cpu_count(only_physical_cores=True)
     case = fairlab.Case(**(adult_case(size) if kind == "adult" else generated_case(*size)))
     seconds, report = timed(lambda: fairlab.audit(case, budget=budget, progress=False))
@@ -47,7 +47,7 @@ def audited(kind: str, size, budget: int) -> tuple[float, int, int]:
 
 
 def generated_case(n_people: int, n_columns: int) -> dict:
-    """Return what makes a case of a logistic rule on generated people, in which sex counts a little."""
+    """Return the arguments of a case: a logistic rule with a small effect of sex, on generated people."""
     rng = np.random.default_rng(0)
     numbers = {
         f"x{k}": rng.integers(0, 10, n_people) if k % 2 else rng.normal(size=n_people).round(2)
@@ -70,7 +70,7 @@ def generated_case(n_people: int, n_columns: int) -> dict:
 
 
 def adult_case(people: int | None = None) -> dict:
-    """Return what makes a case of Adult: a pipeline with strings and missing values, fitted to it."""
+    """Return the arguments of a case of Adult: a pipeline for strings and missing values, fitted to the data."""
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.pipeline import make_pipeline
@@ -90,6 +90,6 @@ def adult_case(people: int | None = None) -> dict:
 
 
 def import_seconds() -> float:
-    """Return the seconds by which a fresh process that imports fairlab takes longer than one that does nothing."""
+    """Return how many seconds longer a fresh process takes if it imports fairlab than if it does nothing."""
     start, both = (measure(lambda c=c: subprocess.run(c, check=True), repeats=5) for c in (START, IMPORT))
     return both - start

@@ -28,7 +28,7 @@ def fairtest_adult(*, quick: bool) -> list[Measurement]:
 
 
 def investigate(data: pd.DataFrame, sensitive_features, output):
-    """Train, test and report, with all defaults, and print the report to a text."""
+    """Train, test and report, with all defaults, and format the report as text."""
     report = fairtest.investigate(DataSource(data), Investigation(sensitive_features, output))
     str(report)
     return report

@@ -1,4 +1,4 @@
-"""FairTest on Parquet files: a hundred million decisions, encoded once and counted where they lie."""
+"""FairTest on Parquet files: a hundred million decisions, encoded once and counted in place."""
 
 import resource
 import time
@@ -14,7 +14,7 @@ from fairlab.checks import required
 N_ROWS, ROWS_OF_FILE = 100_000_000, 10_000_000
 SIZES = {10**6: "million", 10**7: "ten_million", 10**8: "hundred_million"}
 CONTEXT = {"race": 5, "region": 20, "education": 6, "job": 40, "remote": 2, "level": 10}  # and age, income
-PLANTED = "region = 7 and sex = 'f' and age > 50"  # who are hired less often
+PLANTED = "region = 7 and sex = 'f' and age > 50"  # people who are hired less often
 PEER_SIZES, PEER_SECONDS, PEER_GB = (10**5, 10**6, 10**7), 120, 8
 
 
@@ -43,7 +43,7 @@ def _rows(n, encoding, testing) -> list[Measurement]:
 
 
 def _law(name, found, place) -> Measurement:
-    """Return the CPU seconds of a million rows more, by least squares, beside those that come once."""
+    """Return the CPU seconds of each additional million rows, by least squares; the note has the fixed seconds."""
     sizes = np.array([*found]) / 1e6
     seconds = np.array([each[place][0][1] for each in found.values()])
     slope, once = np.polyfit(sizes, seconds, 1, w=1 / np.maximum(seconds, 1))
@@ -103,11 +103,11 @@ def test_codes(files: str, codes: Path) -> tuple[float, float, str]:
     return time.perf_counter() - wall, time.process_time() - cpu, about
 
 
-test_codes.__test__ = False  # it is no test of pytest
+test_codes.__test__ = False  # not a pytest test
 
 
 def against(module: str, files: str, sizes: list[int]) -> list[Measurement]:
-    """Return the seconds of a peer on more and more rows, until its time or memory ends."""
+    """Return the seconds of a peer on more and more rows, until it exceeds its time or memory."""
     rows = []
     for n in sizes:
         name = f"{module}_{n}_rows_seconds"

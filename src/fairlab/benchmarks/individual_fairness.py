@@ -1,4 +1,4 @@
-"""Individual fairness: SenSR's compiled attack against one that asks the network at every step."""
+"""Individual fairness: SenSR's compiled attack against one that evaluates the network at every step."""
 
 from functools import partial
 from unittest.mock import patch
@@ -36,7 +36,7 @@ def sensr_stacked_vs_one_at_a_time(*, quick: bool) -> list[Measurement]:
 
 
 def sensr_like_adult(n_networks: int, n_steps: int) -> list[tuple]:
-    """Return what SenSR's training takes, for some networks: people, labels, network, batches, directions, settings."""
+    """Return the arguments of SenSR's training for some networks: X, y, network, batches, directions, settings."""
     from fairlab.networks import initial_network
     from fairlab.papers.individual_fairness.learners import SenSR, balanced_batches
 
@@ -52,7 +52,7 @@ def sensr_like_adult(n_networks: int, n_steps: int) -> list[tuple]:
 
 
 def dense_attack(directions, settings):
-    """Attack as `fairlab.papers.individual_fairness.sensr.compiled_attack`, asking the network at every step."""
+    """Attack as `fairlab.papers.individual_fairness.sensr.compiled_attack`, evaluating the network at every step."""
     from fairlab.fair_metric import FairMetric
     from fairlab.papers.individual_fairness.sensr import EPSILON
     from fairlab.papers.training import adam

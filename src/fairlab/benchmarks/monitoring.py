@@ -1,4 +1,4 @@
-"""The monitor: rows a second while a look goes on, the time of a look, and memory."""
+"""The monitor: rows a second during a look, the time of a look, and memory."""
 
 import json
 import socket
@@ -121,6 +121,6 @@ class _Memory:
                     continue
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         self._stopping.set()
         self._thread.join()

@@ -1,4 +1,4 @@
-"""Libraries that look for the subgroups of a table where something stands out, beside FairTest (extra ``peers``)."""
+"""Libraries that search a table for subgroups with unusual outcomes, beside FairTest (extra ``peers``)."""
 
 from functools import partial
 from importlib import import_module
@@ -11,23 +11,23 @@ from fairlab.benchmarks import Measurement, missing, speed_up, timed
 MOST_CONDITIONS = 3
 LEAST_SUPPORT = 0.05  # of all rows
 PATTERNS_SHOWN = 10  # patterns of a search for the best
-PARTS = 5  # that a column of numbers is cut into
+PARTS = 5  # quantile bins of a numeric column
 INSTALL = "pip install 'fairlab[peers]'"
 
 
 def against_peers(data: pd.DataFrame, output: str, *, positive: str, ours: float, what: str) -> list[Measurement]:
-    """Return how much faster FairTest is than each peer on the same table, and what each of them gives.
+    """Return how much faster FairTest is than each peer on the same table, and the results of each.
 
     Parameters
     ----------
     data : DataFrame
     output : str
     positive : str
-        The value of the output that peers look for; they know no sensitive feature, which is a column like others.
+        The output value that peers search for. To them, a sensitive feature is a column like any other.
     ours : float
         Seconds of FairTest.
     what : str
-        What FairTest does in them.
+        What FairTest does in these seconds.
     """
     table = in_parts(data.drop(columns=output))
     hits = (data[output] == positive).to_numpy().astype(int)
@@ -47,7 +47,7 @@ def against_peers(data: pd.DataFrame, output: str, *, positive: str, ours: float
 
 
 def in_parts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of texts: numbers as the part of the column that they lie in."""
+    """Return a table of strings; numbers are replaced by their quantile bin of the column."""
     parts = {}
     for name, column in table.items():
         if pd.api.types.is_numeric_dtype(column):
@@ -57,7 +57,7 @@ def in_parts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def slices(table: pd.DataFrame, hits: np.ndarray) -> int:
-    """Return how many slices SliceLine finds, the errors being those of a guess of the mean."""
+    """Return how many slices SliceLine finds; errors are those of predicting the mean."""
     from sliceline.slicefinder import Slicefinder
 
     support = int(LEAST_SUPPORT * len(table))

@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own for benchmarks and tests, on a socket in a folder, where its programs are installed."""
+"""A private PostgreSQL server for benchmarks and tests, on a socket in a folder, if its programs are installed."""
 
 import getpass
 import os

@@ -26,7 +26,7 @@ def batch(*, quick: bool) -> list[Measurement]:
 
 
 def alone(folder: str) -> Measurement:
-    """Return the processor's seconds of a small experiment alone, whose trials are in the cache or take no time."""
+    """Return the CPU seconds of a small experiment alone, whose trials are in the cache or take no time."""
     before = sum(os.times()[2:4])  # of ended children, user and system
     run_again_seconds((SMALL_EXPERIMENT,), folder)
     seconds = sum(os.times()[2:4]) - before
@@ -35,7 +35,7 @@ def alone(folder: str) -> Measurement:
 
 
 def one_more(folder: str) -> Measurement:
-    """Return the seconds by which a batch of notebooks, one at a time, grows with each, after a batch in `folder`."""
+    """Return the additional seconds of each notebook in a sequential batch, after a batch in `folder`."""
     few, many = (run_again_seconds(names, folder) for names in (LIGHT[:MIN_EXPERIMENTS], LIGHT))
     note = "one notebook more in a batch, one at a time, with its own cells and its trials in the cache: "
     seconds = (many - few) / (len(LIGHT) - MIN_EXPERIMENTS)
@@ -53,7 +53,7 @@ def run_seconds(names: tuple[str, ...], folder: str, *options: str) -> float:
 
 
 def run_again_seconds(names: tuple[str, ...], folder: str) -> float:
-    """Return the seconds of a batch of experiments, one at a time; those that were run before keep their trials."""
+    """Return the seconds of a sequential batch of experiments; trials of earlier runs are in the cache."""
     for name in names:
         shutil.rmtree(Path(folder, "smoke", name), ignore_errors=True)
     return run_seconds(names, folder, "--jobs", "1")

@@ -48,7 +48,7 @@ class WithLibraries(SymbolicGeneration):
         )
 
         def explain(x):
-            # The step of `explain_instance` that draws the rows; what follows there, a linear model, is not used.
+            # The step of `explain_instance` that draws the rows; the linear model that it fits next is not used.
             _, rows = explainer._LimeTabularExplainer__data_inverse(x, self.n_neighbours)
             model = DecisionTreeClassifier(random_state=TREE_SEED).fit(rows, self.classify(rows))
             return path_through(model.tree_, x)
@@ -60,7 +60,7 @@ class WithLibraries(SymbolicGeneration):
 
 
 def solve_by_z3(x, conditions, bounds) -> tuple | None:
-    """Return what `fairlab.papers.adf.symbolic.solve` does, with the solver's choice of the values."""
+    """Solve as `fairlab.papers.adf.symbolic.solve` does, with values chosen by z3."""
     solver = z3.Solver()
     variables = {c.column: z3.Int(f"x{c.column}") for c in conditions}
     for column, variable in variables.items():

@@ -28,7 +28,7 @@ def themis(*, quick: bool) -> list[Measurement]:
         return themis.search(0.75, measure="both", sensitive_features=characteristics, prune=False)
 
     for n in range(2, len(names) + 1):
-        with threadpool_limits(1):  # as trials have it
+        with threadpool_limits(1):  # as in trials
             tests = search(names[:n]).tests
             seconds = measure(partial(search, names[:n]))
         note = f"G on Census, {', '.join(names[:n])}: {tests:,} tests, one thread"

@@ -104,7 +104,7 @@ def keras_stepper(source, target, hidden_layers):
     ones = np.ones((batch_size, 1))
     generator, critic = network(source.shape[1]), network(1)
     critic.compile(optimizer(), loss=mean_times)
-    # Keras fixes what a model trains at its first batch, so the critic has to see one before it is frozen.
+    # Keras fixes a model's trainable weights at its first batch, so the critic has to see one before it is frozen.
     critic.train_on_batch(target[:batch_size], ones)
     critic.trainable = False
     inputs = keras.Input((source.shape[1],))
