@@ -14,12 +14,12 @@ from tempfile import TemporaryDirectory
 from fairlab.monitoring import migrations
 from fairlab.monitoring.store import Store, metadata
 
-# What a dump of PostgreSQL may hold: no code that runs by itself.
+# Permitted entries of a PostgreSQL dump: none with code that runs by itself.
 ENTRY = re.compile(
     r"\d+; \d+ \d+ (?P<kind>TABLE DATA|TABLE|SEQUENCE SET|SEQUENCE OWNED BY|SEQUENCE|DEFAULT|CONSTRAINT|INDEX) "
     r"\S+ (?P<name>\S+) "
 )
-# What is dumped: the monitor's tables. Rights would be those of roles that another server may not have.
+# Only the monitor's tables are dumped, without privileges, whose roles may not exist on another server.
 OF_DUMP = (
     *("--format=custom", "--compress=0", "--no-owner", "--no-privileges", "--no-comments"),
     *(f"--table={name}" for name in (*metadata.tables, "alembic_version")),
@@ -27,22 +27,22 @@ OF_DUMP = (
 
 
 def backup(store: Store, file: str) -> None:
-    """Write all that is stored to a new file, also while a server runs; PostgreSQL's own program writes its own.
+    """Write all stored data to a new file, even while a server runs; PostgreSQL is dumped by its own program.
 
-    Of a PostgreSQL that is the monitor's tables, whatever else is in the database, without who may read them.
+    From PostgreSQL, only the monitor's tables are written, without privileges, whatever else is in the database.
 
     Raises
     ------
     FileExistsError
-        If the file is there.
+        If the file exists.
     RuntimeError
         If PostgreSQL cannot be read, or the tables are of a newer version.
     ValueError
-        If it could not be restored, as the tables are not those of a monitor or have triggers.
+        If the backup could not be restored, since the tables are not those of a monitor or have triggers.
     """
     if Path(file).exists():
         raise FileExistsError(f"expected a new file, found {file}")
-    with TemporaryDirectory(dir=Path(file).parent) as folder:  # for its owner only; half a backup goes with it
+    with TemporaryDirectory(dir=Path(file).parent) as folder:  # private to its owner; deleted with a partial backup
         plain, packed = Path(folder, "plain"), Path(folder, "packed")
         if store.is_sqlite:
             with closing(sqlite3.connect(store.path)) as database:
@@ -50,14 +50,14 @@ def backup(store: Store, file: str) -> None:
         else:
             _run(store, "pg_dump", f"--dbname={_url(store)}", *OF_DUMP, f"--file={plain}")
         packed.touch(mode=0o600)  # it holds secrets
-        with plain.open("rb") as reading, gzip.open(packed, "wb") as writing:  # which knows a flipped bit
+        with plain.open("rb") as reading, gzip.open(packed, "wb") as writing:  # whose checksum detects a flipped bit
             shutil.copyfileobj(reading, writing)
-        _check(store, plain, "database")  # as it is packed: this migrates it
+        _check(store, plain, "database")  # after packing, since this migrates the file
         packed.rename(file)
 
 
 def restore(store: Store, file: str) -> None:
-    """Replace all that is stored by what a backup holds. No server may run on SQLite meanwhile.
+    """Replace all stored data by a backup. With SQLite, no server may run meanwhile.
 
     Raises
     ------
@@ -80,13 +80,13 @@ def restore(store: Store, file: str) -> None:
         if not store.is_sqlite:
             return _restore_dump(store, str(restored))
         store.close()
-        for end in ("-wal", "-shm"):  # else they would be read as those of the other file
+        for end in ("-wal", "-shm"):  # otherwise they would be read as part of the restored file
             Path(f"{store.path}{end}").unlink(missing_ok=True)
         restored.replace(store.path)
 
 
 def _check(store: Store, path: Path, name: str) -> None:
-    """Raise an error unless what a file holds can be restored: a monitor's tables alone, intact, of a known version."""
+    """Raise an error unless a file can be restored: it has a monitor's tables alone, intact, of a known version."""
     if not store.is_sqlite:
         return _check_dump(store, str(path), name)
     try:

@@ -1,4 +1,4 @@
-"""JSON from the body of a request, and rows, which are read no further than they are wanted."""
+"""JSON from the body of a request, and rows, which are parsed lazily."""
 
 import json
 import re
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from fairlab.monitoring.registration import RefusedError, refuse
 
-LONGEST_JSON = 2**20  # bytes of what is no rows
-LONGEST_ROW = 2**18  # bytes of JSON; more than any row that fits has
-# An object without others in it, whose memory its length bounds, and what is between rows.
+LONGEST_JSON = 2**20  # bytes of JSON other than rows
+LONGEST_ROW = 2**18  # bytes of JSON; no valid row has more
+# An object without nested ones, so that its length bounds its memory, and the separators of rows.
 FLAT = re.compile(rb'\{[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+\}', re.DOTALL)
 FIRST, NEXT, LAST = (re.compile(rb"[ \t\n\r]*%b[ \t\n\r]*" % of) for of in (rb"\[", b",", rb"\](?=[ \t\n\r]*\Z)"))
 MOST_NAMES = 1_000  # of an object
@@ -30,7 +30,7 @@ _DECODER = json.JSONDecoder(
 
 
 def read_json(body: bytes):
-    """Return what JSON in UTF-8 says; NaN, infinity and a name twice are none, and refused."""
+    """Return the content of JSON in UTF-8; NaN, infinity and duplicate names are refused."""
     refuse(len(body) > LONGEST_JSON, 400, f"expected at most {LONGEST_JSON:,} bytes, found more")
     try:
         return _DECODER.decode(body.decode())
@@ -40,7 +40,7 @@ def read_json(body: bytes):
 
 
 def read_rows(body: bytes) -> Iterator:
-    """Yield the elements of a list of JSON; a long one is read no further than somebody asks for them."""
+    """Yield the elements of a JSON list; a long list is parsed only as far as elements are taken."""
     if len(body) <= LONGEST_ROW:
         found = read_json(body)
         refuse(not isinstance(found, list), 400, f"expected a list of rows, found {type(found).__name__}")

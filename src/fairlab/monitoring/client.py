@@ -21,10 +21,10 @@ from fairlab.monitoring.registration import EVENT, PERSON
 
 httpx, tenacity = optional("httpx"), optional("tenacity")
 
-WHOLE = re.compile(r"-?[0-9]+(\.0)?")  # the name of a group by a number
-TOKEN = re.compile("[!-~]+")  # what a header can hold
+WHOLE = re.compile(r"-?[0-9]+(\.0)?")  # a group's name that is a whole number
+TOKEN = re.compile("[!-~]+")  # characters that a header can hold
 UNNAMED_GROUPS = re.compile(r"\([0-9,]+ of fewer than [0-9]+ people\)")  # the groups that a report does not name
-_SENDERS = weakref.WeakSet()  # they have threads, which a child has not
+_SENDERS = weakref.WeakSet()  # forked processes do not inherit their threads
 getattr(os, "register_at_fork", dict)(after_in_child=lambda: [each.begin() for each in _SENDERS])
 
 
@@ -34,11 +34,11 @@ class MonitorError(RuntimeError):
     Attributes
     ----------
     status : int or None
-        Of the answer; None if there was none.
+        HTTP status of the answer; None if there was none.
     errors : list of dict
         ``row``, ``column`` and ``reason`` of rows that do not fit.
     n_sent : int
-        Rows of the table in batches before, which are stored.
+        Rows of the table in earlier batches, which are stored.
 
     Examples
     --------
@@ -58,26 +58,26 @@ class MonitorError(RuntimeError):
 class Client(AbstractContextManager):
     """A connection to a monitor.
 
-    Rows are sent in batches, each with an idempotency key. A batch without an answer, or with one that says that the
-    monitor cannot do it now, is sent again with the same key, so that it counts once.
+    Rows are sent in batches, each with an idempotency key. A batch that gets no answer, or the answer that the monitor
+    is temporarily unavailable, is sent again with the same key, so that it counts once.
 
     Parameters
     ----------
     url : str
-        Where the monitor is, as ``http://127.0.0.1:8300``.
+        Address of the monitor, such as ``http://127.0.0.1:8300``.
     token : str
         Made by ``fairlab monitor token create``.
     batch_size : int
         Rows of a request.
     max_seconds : float
-        How long a request is tried again.
+        Time limit for retries of a request.
     transport : httpx.BaseTransport or None
         For tests.
 
     Raises
     ------
     ValueError
-        If `url` is no address of HTTP, or `token` is empty or nothing that a header can hold.
+        If `url` is no HTTP address, or `token` is empty or has characters that a header cannot hold.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Client(AbstractContextManager):
             is_address = httpx.URL(url).scheme in ("http", "https") and httpx.URL(url).host
         except httpx.InvalidURL:
             is_address = False
-        if not is_address:  # else each request would be tried again and again
+        if not is_address:  # otherwise each request would be retried in vain
             raise ValueError(f"url: expected an address such as http://127.0.0.1:8300, found {url}")
         if not TOKEN.fullmatch(token := token.strip()):
             raise ValueError("token: expected one as fairlab monitor token create prints it, found something else")
@@ -113,7 +113,7 @@ class Client(AbstractContextManager):
 
     @property
     def _http(self) -> "httpx.Client":
-        """The connection of this process, which a process that it forks does not share."""
+        """The connection of this process; a forked process has its own."""
         return self._connection(os.getpid())
 
     def __exit__(self, *_) -> None:
@@ -124,12 +124,12 @@ class Client(AbstractContextManager):
         self._http.close()
 
     def request(self, method: str, path: str, *, headers=None, first_row: int = 0, **content) -> "httpx.Response":
-        """Send a request, again if need be, and return the answer; a MonitorError if it is refused.
+        """Send a request, with retries, and return the answer; raise a MonitorError if it is refused.
 
-        Only what does no harm twice is sent again after it was lost on the way: what reads, and what has an idempotency
-        key. `first_row` is added to the numbers of rows that do not fit.
+        A request that may have reached the monitor is only repeated if that does no harm: if it reads, or has an
+        idempotency key. `first_row` is added to the numbers of rows that do not fit.
         """
-        if {".", ".."} & set(unquote(path).split("/")):  # it would be another path
+        if {".", ".."} & set(unquote(path).split("/")):  # it would resolve to another path
             raise ValueError(f"path: expected one without . and .., found {path}")
         not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         may_repeat = method == "GET" or "Idempotency-Key" in (headers or ())
@@ -156,7 +156,7 @@ class Client(AbstractContextManager):
         return self.request("POST", "/investigations", json=dict(registration)).json()["id"]
 
     def investigation(self, number: int) -> dict:
-        """Return what is registered, and how many rows and looks there are."""
+        """Return the registration, and the numbers of rows and looks."""
         return self.request("GET", f"/investigations/{number}").json()
 
     def send(self, number: int, decisions: pd.DataFrame) -> dict[str, int]:
@@ -216,19 +216,19 @@ class Client(AbstractContextManager):
         return self.request("POST", f"/investigations/{number}/deletions", json={"person": person}).json()["deleted"]
 
     def look(self, number: int, *, max_seconds: float = 600) -> dict:
-        """Look now, after a look that is under way, and return the report; a MonitorError if there are too few rows."""
+        """Look now, or after a running look, and return the report; raise a MonitorError if there are too few rows."""
         n_looks = self.wait(number, max_seconds=max_seconds)
         try:
             wanted = self.request("POST", f"/investigations/{number}/looks").json()["number"]
         except MonitorError as refused:
             if refused.status != 409 or self.wait(number, max_seconds=max_seconds) == n_looks:
                 raise
-            return self.look(number, max_seconds=max_seconds)  # one that was due began meanwhile
+            return self.look(number, max_seconds=max_seconds)  # a look that was due began meanwhile
         self.wait(number, max_seconds=max_seconds)
         return self.report(number, wanted)
 
     def wait(self, number: int, *, max_seconds: float = 600) -> int:
-        """Wait until no look is under way, and return how many there were."""
+        """Wait until no look is running, and return the number of looks."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_result(lambda looks: "running" in [one["state"] for one in looks]),
             wait=tenacity.wait_fixed(0.2),
@@ -253,7 +253,7 @@ class Client(AbstractContextManager):
     def effects(
         self, number: int, *, start: datetime | None = None, end: datetime | None = None, bucket: int | None = None
     ) -> pd.DataFrame:
-        """Return the effect among everyone over time: a row for each group and bucket of some seconds."""
+        """Return the effect among everyone over time: a row for each group and time bucket of `bucket` seconds."""
         params = {name: of.isoformat() for name, of in (("start", start), ("end", end)) if of}
         params |= {} if bucket is None else {"bucket": bucket}
         found = self.request("GET", f"/investigations/{number}/effects", params=params).json()["effects"]
@@ -262,7 +262,7 @@ class Client(AbstractContextManager):
 
 
 def _refusal(answer, first_row: int) -> MonitorError:
-    """Return the error of an answer, with the numbers of rows in the table of which a batch begins at some row."""
+    """Return the error of an answer, with row numbers counted in the table, where the batch begins at `first_row`."""
     is_ours = answer.headers.get("content-type") == "application/problem+json"
     found = answer.json() if is_ours else {"detail": answer.text[:200] or answer.reason_phrase}
     errors = [one | {"row": None if one["row"] is None else one["row"] + first_row} for one in found.get("errors", [])]
@@ -271,9 +271,9 @@ def _refusal(answer, first_row: int) -> MonitorError:
 
 
 def _plain(column: pd.Series, kind: str, declared: Container[str] = ()) -> list:
-    """Return a column's values as JSON has them, with None where one is missing; text of one that is not of its type.
+    """Return a column's values for JSON: None for missing values, text for values that are not of its type.
 
-    The monitor refuses the latter; as None it could be a true label that is not known yet.
+    The monitor refuses the latter; None could be a true label that is not known yet.
     """
     values = texts = column.astype(object).map(lambda value: _text(value, declared), na_action="ignore")
     if kind == "number":
@@ -285,7 +285,7 @@ def _plain(column: pd.Series, kind: str, declared: Container[str] = ()) -> list:
 
 
 def _text(value, declared: Container[str] = ()) -> str:
-    """Return a value as text; a whole number has no point, as pandas makes 17 a float where another is missing."""
+    """Return a value as text, whole numbers without a point: beside missing values, pandas turns 17 into a float."""
     text = str(value)
     if text not in declared and isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
@@ -298,9 +298,9 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     Parameters
     ----------
     frame : DataFrame
-        Decisions. Not registered are ``event_id``, ``person``, columns that tell all rows apart, and, but for
-        the columns that have a role, numbers that may be missing. Sensitive features of up to ten different whole
-        numbers, and outputs and true labels of two, are categories, as an audit takes them.
+        Decisions. ``event_id`` and ``person`` are not registered, nor are columns without a role that are different in
+        every row or are numbers with missing values. Sensitive features of up to ten different whole numbers, and
+        outputs and true labels of two, are categories, as in an audit.
     sensitive_features : list of str
     output : str
     **fields
@@ -344,21 +344,21 @@ def _of_codes(values) -> dict:
 
 
 def registration_of_audit(report: Mapping, *, output: str | None = None, **fields) -> dict:
-    """Return a registration of what an audit was about: its columns, sensitive features, outcome and level.
+    """Return a registration with the columns, sensitive features, outcome and confidence level of an audit.
 
     Parameters
     ----------
     report : mapping
         A report of `fairlab.audit`, as ``json.loads(report.to_json())``.
     output : str, optional
-        Name that decisions will have; needed of the audit of a model, whose table has none.
+        Name that decisions will have; needed if the audit was of a model, since its table has no decisions.
     **fields
         Further fields of a registration, as of `registration_of`.
 
     Raises
     ------
     ValueError
-        If the report does not name all groups, as of fewer than five people, or all labels, or no outcome.
+        If the report does not name all groups (it omits those of fewer than five people), all labels, or an outcome.
 
     Examples
     --------
@@ -429,7 +429,7 @@ def monitored(
     queue_size: int = 100_000,
     event_ids: Callable = _event_ids,
 ) -> Callable:
-    """Return a decorator that sends what a function of a table returns, and does not wait for the monitor.
+    """Return a decorator that sends the results of a function of a table, without waiting for the monitor.
 
     Parameters
     ----------
@@ -437,22 +437,22 @@ def monitored(
     number : int
         Of the investigation.
     output : str
-        Name of the column of what the function returns, one value a row.
+        Name of the column for the results of the function, one value per row.
     full : {"drop", "wait", "raise"}
         What happens when `queue_size` rows wait to be sent: those of the call are dropped and counted, the call waits,
         or it raises `queue.Full`.
     queue_size : int
-        Rows; those of one call more may wait.
+        Rows; the last call in the queue may exceed it.
     event_ids : callable
         Returns the event ids of a table; by default the column ``event_id`` if there is one, else random ones.
 
     Returns
     -------
     callable
-        Its `sender` has ``flush(timeout)``, and the counts `waiting`, `sent`, `dropped` and `failed`, in rows, with
-        `last_error`; a process that was forked has its own. What is queued when the program ends is lost unless it
-        calls `flush`. The table is that which the function was called with, whatever it makes of it; a Series belongs
-        to it by its index, unless that is a new one, from 0.
+        Its `sender` has ``flush(timeout)``, the counts `waiting`, `sent`, `dropped` and `failed`, in rows, and
+        `last_error`; a forked process has its own. Rows still queued when the program ends are lost unless it calls
+        `flush`. The table is sent as it was passed to the function, even if the function changes it. A Series of
+        results is aligned to the table by its index, unless that is a new one, from 0.
 
     Examples
     --------
@@ -468,7 +468,7 @@ def monitored(
     def decorate(predict):
         @functools.wraps(predict)
         def sending(table, *args, **kwargs):
-            rows = table.copy() if isinstance(table, pd.DataFrame) else table  # a model may change what it is given
+            rows = table.copy() if isinstance(table, pd.DataFrame) else table  # a model may change its input
             found = predict(table, *args, **kwargs)
             try:
                 if not isinstance(rows, pd.DataFrame):
@@ -477,7 +477,7 @@ def monitored(
                 is_new = isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(rows)))
                 own = align(np.asarray(found) if is_new else found, rows.index, "the function's values")
                 rows = rows.assign(**{output: own.array, EVENT: event_ids(rows)})
-            except Exception as error:  # the caller gets the model's answer, whatever it was called with
+            except Exception as error:  # the caller gets the model's result in any case
                 sender.fail(len(table) if hasattr(table, "__len__") else 1, error)
             else:
                 sender.put(rows)
@@ -490,7 +490,7 @@ def monitored(
 
 
 class _Sender:
-    """A thread that sends tables, of which a bounded number of rows waits; each process that was forked has its own."""
+    """A thread that sends tables from a queue with a bounded number of rows; each forked process has its own."""
 
     def __init__(self, client, number, full, queue_size):
         self._client, self._number, self._full, self._queue_size = client, number, full, queue_size
@@ -498,7 +498,7 @@ class _Sender:
         _SENDERS.add(self)
 
     def begin(self) -> None:
-        """Begin with nothing queued nor counted in this process."""
+        """Begin with an empty queue and zero counts in this process."""
         self._tables, self._changed, self._thread = [], threading.Condition(), None
         self.waiting = self.sent = self.dropped = self.failed = 0
         self.last_error = None
@@ -521,7 +521,7 @@ class _Sender:
                 self.dropped += len(rows)
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all that is queued was sent or has failed, at most some seconds; return whether it has."""
+        """Wait until all queued rows were sent or failed, for at most `timeout` seconds; return whether they have."""
         with self._changed:
             return self._changed.wait_for(lambda: not self.waiting, timeout)
 
@@ -536,14 +536,14 @@ class _Sender:
                 self._changed.notify_all()
 
     def _send(self, tables) -> None:
-        if len({tuple(table.dtypes.items()) for table in tables}) > 1:  # joined, one would lack values
+        if len({tuple(table.dtypes.items()) for table in tables}) > 1:  # joined, a table would get missing values
             self._send_halves(tables)
             return
         try:
             self._client.send(self._number, pd.concat(tables, ignore_index=True))
             self.sent += sum(map(len, tables))
-        except Exception as error:  # a model must go on whatever the monitor says
-            if len(tables) > 1 and getattr(error, "status", 0) is not None:  # one call's bad row is not another's
+        except Exception as error:  # a model must continue whatever the monitor answers
+            if len(tables) > 1 and getattr(error, "status", 0) is not None:  # a bad row fails only its own call
                 self._send_halves(tables)
             else:
                 n_sent = getattr(error, "n_sent", 0)

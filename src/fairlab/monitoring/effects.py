@@ -15,9 +15,9 @@ from fairlab.statistics import bonferroni_level
 
 
 def indicators(registration: Registration, table: pd.DataFrame) -> dict[str, tuple[np.ndarray, float]]:
-    """Return what rates are counted of, from 0 to 1: each label or category, a bounded number, or the error.
+    """Return the values, from 0 to 1, whose rates are counted: of each label, of a bounded number, or of the error.
 
-    Beside each is its unit: what 1 stands for.
+    Each comes with its unit, the value that 1 stands for.
     """
     found = {}
     for name in registration.outputs:
@@ -28,7 +28,7 @@ def indicators(registration: Registration, table: pd.DataFrame) -> dict[str, tup
             found[f"error of {name}"] = error, column.width or 1.0
         elif column.width:
             found[name] = (codes - column.low) / column.width, column.width
-        elif labels := column.labels:  # of two, the second one says all
+        elif labels := column.labels:  # of two labels, the second is enough
             found |= {
                 f"{name}: {of}": (codes == code, 1.0) for code, of in enumerate(labels) if code or len(labels) > 2
             }
@@ -36,7 +36,7 @@ def indicators(registration: Registration, table: pd.DataFrame) -> dict[str, tup
 
 
 def add_counts(counts: dict, registration: Registration, table: pd.DataFrame) -> dict:
-    """Return running counts with some rows more: of each sensitive feature's groups the people, then the sums of hits.
+    """Return running counts after more rows: for each group of a sensitive feature, its people, then sums of hits.
 
     People whose group is missing are not counted.
     """
@@ -49,15 +49,15 @@ def add_counts(counts: dict, registration: Registration, table: pd.DataFrame) ->
 
 
 def _codes(column: pd.Series) -> np.ndarray:
-    """Return numbers as they are and categories as codes, -1 where one is missing."""
+    """Return numbers unchanged and categories as codes, -1 for a missing one."""
     return (column.cat.codes if column.dtype == "category" else column.astype(float)).to_numpy()
 
 
 def over_time(registration: Registration, moments: Sequence[tuple[int, dict]]) -> Iterator[dict]:
     """Yield the effect of each output and group at some moments, given by their running counts.
 
-    All confidence sequences hold together with the registration's confidence level. Points at which a side has fewer
-    people than the smallest cell have no values. Values are in the output's own units.
+    All confidence sequences hold jointly at the registration's confidence level. Points have no values if the group, or
+    the people it is compared with, are fewer than the smallest cell. Values are in the output's own units.
     """
     found = indicators(registration, as_table(registration, ()))
     names, units = list(found), np.array([[unit] for _, unit in found.values()])
@@ -86,6 +86,6 @@ def over_time(registration: Registration, moments: Sequence[tuple[int, dict]]) -
 
 @lru_cache(200)
 def _bands(hits: bytes, totals: bytes, shape: tuple[int, ...], level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds of `group_sequences`, which a page that is read again need not wait for."""
+    """Return the bounds of `group_sequences`, cached for pages that are loaded again."""
     hits, totals = (np.frombuffer(of).reshape(shape) for of in (hits, totals))
     return group_sequences(hits, totals, confidence_level=level)

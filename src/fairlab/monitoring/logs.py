@@ -1,4 +1,4 @@
-"""Structured logs: JSON, one object a line, without what rows hold."""
+"""Structured logs: JSON, one object a line, without the content of rows."""
 
 import json
 import logging.config
@@ -21,7 +21,7 @@ def log(event: str, *, level: str = "info", **fields) -> None:
 
 
 def place(caught: BaseException) -> dict:
-    """Return the type of an error and where it was raised; its message may hold what a row holds."""
+    """Return the type of an error and where it was raised, without its message, which may contain values of rows."""
     return {
         "error": type(caught).__name__,
         "where": [f"{Path(one.filename).name}:{one.lineno}" for one in traceback.extract_tb(caught.__traceback__)[-5:]],
@@ -32,13 +32,13 @@ class JsonLines(logging.Formatter):
     """Log records as JSON, one a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line; an error's traceback is left out, as its message may hold what a row holds."""
+        """Return one line, without an error's traceback, whose message may contain values of rows."""
         line = {"time": iso(int(record.created * 1000)), "level": record.levelname, "event": record.getMessage()}
         return json.dumps(line | getattr(record, "fields", {}))
 
 
 def log_as_json() -> None:
-    """Have this process log on standard error, and others than the monitor their warnings only."""
+    """Log to standard error in this process; of alembic, httpx and httpcore, only warnings."""
     logging.config.dictConfig(
         {
             "version": 1,
@@ -46,7 +46,7 @@ def log_as_json() -> None:
             "formatters": {"json": {"()": JsonLines}},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
             "root": {"level": "INFO", "handlers": ["stderr"]},
-            # What they say at INFO has whole addresses, which may hold a key.
+            # Their messages at INFO have whole addresses, which may contain a key.
             "loggers": {name: {"level": "WARNING"} for name in ("alembic", "httpx", "httpcore")},
         }
     )

@@ -9,8 +9,8 @@ from scipy.stats import kruskal, rankdata, spearmanr
 from fairlab import fairtest
 from fairlab.monitoring.registration import RefusedError, Registration
 
-N_EXAMPLES = 1_000  # rows for a trial
-LATE = 0.001  # p-value from which on labels are said to come late
+N_EXAMPLES = 1_000  # made-up rows to check a registration with
+LATE = 0.001  # below this p-value, labels are reported to come late
 
 
 def as_table(registration: Registration, rows: Iterable[dict] | pd.DataFrame) -> pd.DataFrame:
@@ -23,9 +23,9 @@ def as_table(registration: Registration, rows: Iterable[dict] | pd.DataFrame) ->
 
 
 def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, level: float, seed: int):
-    """Return FairTest's report on the rows that are not for training, at a level.
+    """Return FairTest's report on the rows that are not for training, at a significance level.
 
-    Intervals are those of this look alone, at the registered confidence level; findings go by p-values at the level.
+    Intervals are those of this look alone, at the registered confidence level; findings are by p-values at `level`.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
     table : DataFrame
     train : ndarray of bool
     level : float
-        Of the whole look.
+        Significance level of the whole look.
     seed : int
 
     Returns
@@ -44,14 +44,14 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
 
 
 def come_late(labels: pd.Series, order: np.ndarray) -> bool:
-    """Return whether some true labels come later after the decision than others.
+    """Return whether some true labels arrive later after their decisions than others.
 
     Parameters
     ----------
     labels : Series
-        In the order in which they came.
+        In the order of arrival.
     order : ndarray of int
-        In which the rows were decided.
+        Positions of the rows in the order of decisions.
     """
     later = np.arange(1, len(order) + 1) - rankdata(order)  # than the labels of other rows
     values = labels.to_numpy(dtype=float) if labels.dtype.kind in "bf" else labels.cat.codes.to_numpy()
@@ -63,12 +63,12 @@ def come_late(labels: pd.Series, order: np.ndarray) -> bool:
 
 
 def check_registration(registration: Registration) -> None:
-    """Have FairTest train on rows made up; a RefusedError if it cannot investigate what is registered."""
+    """Train FairTest on made-up rows; raise a RefusedError if it cannot investigate what is registered."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {name: rng.choice(column.labels or [0.0, 1.0], N_EXAMPLES) for name, column in registration.columns.items()}
     )
-    # Categories may be codes, such as "1" and "2", which are no numbers then.
+    # Categories may be codes, such as "1" and "2", which must not be taken for numbers.
     table = table.astype({name: "category" for name, of in registration.columns.items() if of.type == "category"})
     root_only = registration.model_copy(update={"min_leaf_size": 1, "max_depth": 0})
     try:

@@ -24,7 +24,7 @@ _TEMPLATES = Environment(
 _TEMPLATES.filters |= {"iso": iso, "findings": findings, "decimals": decimals, "percent": percent}
 
 
-# That of an audit's report, and what only the monitor has.
+# Style of an audit's report, and rules for the monitor only.
 STYLE = "\n".join([PAGE_STYLE, REPORT_STYLE, _TEMPLATES.loader.get_source(_TEMPLATES, "monitor.css")[0]])
 
 
@@ -45,12 +45,12 @@ def investigation(about: dict, looks: list[dict], last: dict | None, effects: di
         last=last,
         charts=charts,
         start=effects["start"][:16],
-        end=(end + timedelta(seconds=59.999)).isoformat()[:16],  # the form has minutes: the last one is to be whole
+        end=(end + timedelta(seconds=59.999)).isoformat()[:16],  # rounded up, since the form has only minutes
     )
 
 
 def _chart(points: list[dict], start: datetime, end: datetime, looks: list[datetime]) -> dict:
-    """Return the places of line, band, ticks and looks in the picture."""
+    """Return the coordinates of line, band, ticks and looks in the picture."""
     shown = [point for point in points if point["n"]]
     if not shown:
         return {"line": "", "last": None}

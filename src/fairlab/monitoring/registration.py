@@ -12,7 +12,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 MOST_COLUMNS, MOST_CATEGORIES, LONGEST_TEXT = 100, 1_000, 200
 MOST_ROWS = 30_000  # of a batch: a query of SQLite takes 32,766 values
-LARGEST_NUMBER, MIN_WIDTH = 1e15, 1e-9  # of a number, and of its bounds: fourth powers and sums stay finite
+LARGEST_NUMBER, MIN_WIDTH = 1e15, 1e-9  # of numbers, and of the width of bounds: fourth powers and sums stay finite
 EVENT, PERSON = "event_id", "person"
 MOST_ERRORS = 20  # of an answer
 MISFIT = "rows do not fit what is registered; nothing of the batch is kept"
@@ -24,7 +24,7 @@ STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class RefusedError(Exception):
-    """A request that is refused: the status of its answer, the reason, and what is wrong in which rows or fields."""
+    """A refused request: the HTTP status of the answer, the reason, and the errors by row or field."""
 
     def __init__(self, status: int, reason: str, errors: Iterable[dict] = ()):
         super().__init__(reason)
@@ -32,18 +32,18 @@ class RefusedError(Exception):
 
 
 def refuse(is_so: object, status: int, reason: str, errors: Iterable[dict] = ()) -> None:
-    """Refuse a request if something is so."""
+    """Refuse a request if `is_so` is true."""
     if is_so:
         raise RefusedError(status, reason, errors)
 
 
 def error(row: int | None, column: str, reason: str) -> dict:
-    """Return one entry of a refusal; values of rows are not repeated in it."""
+    """Return one error of a refusal, without values of rows."""
     return {"row": row, "column": column[:LONGEST_TEXT], "reason": reason[:LONGEST_TEXT]}
 
 
 def _refuse(*faults: tuple[object, str]) -> None:
-    """Raise a ValueError with the reason of the first fault that is one."""
+    """Raise a ValueError with the reason of the first fault that is true."""
     for is_fault, reason in faults:
         if is_fault:
             raise ValueError(reason)
@@ -78,7 +78,7 @@ class ColumnType(BaseModel):
 
     @property
     def width(self) -> float | None:
-        """From bound to bound; None where there are not both."""
+        """Distance between the bounds; None unless there are both."""
         return None if None in (self.low, self.high) else self.high - self.low
 
     @property
@@ -174,9 +174,9 @@ class Registration(BaseModel):
 
     @cached_property
     def _rows(self) -> dict[str, SchemaValidator]:
-        """What rows of decisions and of labels must be; only categories and true labels may be missing."""
+        """Validators of rows of decisions and of labels; only categories and true labels may be missing."""
         numbers = any(self.columns[name].type == "number" for name in [*self.sensitive_features, *self.outputs])
-        # The metric takes two categories of a sensitive feature, or numbers: missing ones would be a third.
+        # The metric takes two categories of a sensitive feature, or numbers; missing values would be a third category.
         is_pairwise = self.kind == "discovery" or (numbers if self.metric is None else self.metric != "NMI")
         needed = {*self.outputs, *(self.sensitive_features if is_pairwise else ())}
         may_miss = {self.true_label, *(name for name, of in self.columns.items() if of.type == "category")} - needed
@@ -187,13 +187,13 @@ class Registration(BaseModel):
         return rows
 
     def check(self, kind: str, rows: Iterable) -> list[dict]:
-        """Return rows of decisions or labels whose numbers are floats; none is read after one that does not fit.
+        """Return checked rows of decisions or labels, with numbers as floats; stop reading at the first invalid row.
 
         Raises
         ------
         RefusedError
-            If a row is none, or a value is missing, of another type, out of bounds, infinite, or none of the declared
-            categories; if there are too many rows, or if the investigation has no true label.
+            If a row is no object, or a value is missing, of another type, out of bounds, infinite, or none of the
+            declared categories; if there are too many rows, or if the investigation has no true label.
         """
         refuse(kind not in self._rows, 409, "the investigation has no true label")
         try:
@@ -207,7 +207,7 @@ class Registration(BaseModel):
 
 
 def _rows_of(types: dict, optional: Container[str] = ()) -> SchemaValidator:
-    """Return the check of rows, given by the types of their columns; it takes one when it is asked for it."""
+    """Return a validator of rows with the given types of columns; it reads rows lazily."""
     fields = {
         name: core_schema.typed_dict_field(TypeAdapter(kind).core_schema, required=name not in optional)
         for name, kind in types.items()
@@ -217,7 +217,7 @@ def _rows_of(types: dict, optional: Container[str] = ()) -> SchemaValidator:
 
 
 def keyed(key: bytes, purpose: bytes, texts: Sequence[str | None]) -> list[bytes | None]:
-    """Return keyed hashes of texts, of 16 bytes, which tell nothing to who has not the key; missing ones stay so."""
+    """Return keyed hashes of texts, of 16 bytes, which reveal nothing without the key; missing texts remain None."""
     return [None if t is None else hmac.digest(key, purpose + t.encode(), "sha256")[:16] for t in texts]
 
 

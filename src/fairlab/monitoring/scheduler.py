@@ -1,4 +1,4 @@
-"""What a monitor does by itself, in another process than that which receives rows: looks, notices, deletion by age."""
+"""Background work of a monitor, not in the process that receives rows: looks, notices, deletion by age."""
 
 import multiprocessing
 import os
@@ -19,14 +19,14 @@ from fairlab.monitoring.store import DONE, FAILED, NOTICE_LOCK, WORK_LOCK, Store
 from fairlab.monitoring.webhooks import deliver
 
 MOST_ATTEMPTS = 20
-OF_DATABASE = sa.exc.DBAPIError, sa.exc.TimeoutError  # for all investigations, and tried again
+OF_DATABASE = sa.exc.DBAPIError, sa.exc.TimeoutError  # errors that affect all investigations; the work is retried
 HOUR = 3600  # seconds from one deletion of old rows to the next
 
 
 def work(url: str, internal: Sequence[str] = ()) -> None:
-    """Work behind the server, and end with it; what goes wrong is logged and tried again.
+    """Do the background work of a server until it ends; errors are logged, and the work is retried.
 
-    Notices have a thread of their own: who receives them does not hold up looks. They may go to some `internal` hosts.
+    Notices have their own thread, so that their receivers do not delay looks. They may go to some `internal` hosts.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the server, which stops this process
     os.nice(5)
@@ -46,15 +46,15 @@ def work(url: str, internal: Sequence[str] = ()) -> None:
 
 
 def delete_by_age(store: Store, retained: list[float], moment: float | None = None) -> None:
-    """Delete old rows if an hour is over since this process did; after more, as without a database, there was a pause.
+    """Delete old rows if this process last did so over an hour ago; over two hours count as a pause in its work.
 
     Parameters
     ----------
     store : Store
     retained : list of float
-        When it did, in seconds of a clock that nobody sets; another moment is added.
+        Moment of the last deletion, in seconds of the monotonic clock; empty before the first; it is replaced.
     moment : float or None
-        By that clock, for tests.
+        Now, by that clock; for tests.
     """
     now = time.monotonic() if moment is None else moment
     passed = now - retained[-1] if retained else float("inf")
@@ -64,7 +64,7 @@ def delete_by_age(store: Store, retained: list[float], moment: float | None = No
 
 
 def _again(store: Store, lock: int, do: Callable, seconds: float = 0.5) -> None:
-    """Do something again and again, as long as no other server does."""
+    """Repeat work for as long as no other server does it."""
     while True:
         with _logged(), store.claim_work(lock) as is_ours:
             if is_ours:
@@ -74,7 +74,7 @@ def _again(store: Store, lock: int, do: Callable, seconds: float = 0.5) -> None:
 
 @contextmanager
 def _logged(*passed: type[Exception]) -> Iterator[None]:
-    """Log an error, whose message may hold what a row holds, unless it is passed on."""
+    """Log an error without its message, which may contain values of rows, unless it is of a type to pass on."""
     try:
         yield
     except passed:
@@ -86,7 +86,7 @@ def _logged(*passed: type[Exception]) -> Iterator[None]:
 
 
 def take_looks(store: Store) -> None:
-    """Plan the looks that are due, and take those that are not finished; an investigation's fault is its own."""
+    """Plan due looks and take unfinished ones; an error in one investigation does not affect the others."""
     for number in store.due_looks():
         with _logged(*OF_DATABASE):
             store.plan_look(number)
@@ -96,7 +96,7 @@ def take_looks(store: Store) -> None:
 
 
 def take_look(store: Store, number: int, look: int) -> None:
-    """Look at an investigation and store the report; one that failed says why, and has spent nothing of the level."""
+    """Look at an investigation and store the report; if the look fails, that has the reason, and no level is spent."""
     planned, found = store.report(number, look), store.investigation(number)
     begun = store.change_look(planned, attempts=planned.attempts + 1)
     registration, started = found.registration, time.monotonic()

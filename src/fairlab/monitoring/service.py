@@ -49,10 +49,10 @@ from fairlab.monitoring.webhooks import is_internal
 
 MOST_BYTES = 16 * 2**20  # of a body
 MOST_EFFECTS = 30  # of groups on outputs over time
-MOST_POINTS, USUAL_POINTS = 2_000, 300  # of all effects over time: that may be wanted, and that are shown
+MOST_POINTS, USUAL_POINTS = 2_000, 300  # of all effects over time: the limit for requests, and the default
 PAGE_SIZE = 500  # investigations
 LATEST_TIME = 32_503_680_000_000  # milliseconds: the year 3000
-# A time of ISO 8601 as people and browsers write it, or nothing, as a form sends what is not filled in.
+# A time of ISO 8601 as people and browsers write it, or nothing, which forms send for an empty field.
 TIME = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?$"
 SAFE = ("GET", "HEAD")
 JSON = "application/json"
@@ -103,17 +103,17 @@ def problem(status: int, detail: str, errors=(), headers=None) -> Response:
     """Return a problem document."""
     content = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     content |= {"errors": errors} if errors else {}
-    # As ASCII, which has room for half a pair of surrogates, too.
+    # As ASCII, which can represent unpaired surrogates, too.
     made = Response(json.dumps(content), status, headers, media_type="application/problem+json")
-    for scheme in ("Bearer", "Basic") if status == 401 else ():  # two headers: browsers read one challenge of each
+    for scheme in ("Bearer", "Basic") if status == 401 else ():  # two headers: browsers read one challenge per header
         made.headers.append("www-authenticate", f'{scheme} realm="fairlab monitor"')
     return made
 
 
 async def observe(request: Request, call_next, *, most_bytes: int) -> Response:
-    """Log and count a request, add headers, and turn what nobody expected into a problem document.
+    """Log and count a request, add headers, and turn an unexpected error into a problem document.
 
-    Neither bodies nor paths are logged: the route's pattern is.
+    Bodies and paths are not logged; the route's pattern is.
     """
     started = time.perf_counter()
     try:
@@ -139,7 +139,7 @@ async def observe(request: Request, call_next, *, most_bytes: int) -> Response:
 
 
 def allowed(*roles: str) -> list:
-    """Return the dependency of an endpoint that a request has a token of one of these roles, or of an administrator."""
+    """Return the dependency of an endpoint that requires a token of one of these roles, or of an administrator."""
 
     def check(
         request: Request,
@@ -147,7 +147,7 @@ def allowed(*roles: str) -> list:
         bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
         basic: Annotated[HTTPBasicCredentials | None, Depends(HTTPBasic(auto_error=False))],
     ) -> None:
-        is_browser = basic and request.method in SAFE  # else other sites could have it write
+        is_browser = basic and request.method in SAFE  # otherwise other sites could make it write
         found = store.token(basic.password if is_browser else bearer.credentials.strip() if bearer else "")
         refuse(found is None, 401, "expected a token that is known and not revoked: Authorization: Bearer TOKEN")
         request.state.token, role = found
@@ -161,7 +161,7 @@ def allowed(*roles: str) -> list:
 
 
 def described(schema: dict) -> dict:
-    """Return what OpenAPI is to say of a body that the service reads itself."""
+    """Return the OpenAPI description of a body that the service reads itself."""
     return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
 
 
@@ -217,7 +217,7 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, internal: Containe
     store : Store
         With its tables.
     most_bytes : int
-        Of a body.
+        Maximum size of a body.
     internal : container of str
         Hosts of webhooks that may have an internal address.
     """
@@ -299,7 +299,7 @@ def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
 
 
 def _unfit(url: str, internal: Container[str]) -> str:
-    """Return why no notice can be sent to an address, or nothing."""
+    """Return the reason why no notice can be sent to an address, or an empty string."""
     try:
         host, port = httpx.URL(url).host, httpx.URL(url).port
         is_refused = is_internal(host) and host not in internal
@@ -318,7 +318,7 @@ def list_investigations(store: TheStore, after: After = 0) -> dict:
 
 
 def _page(store: Store, after: int) -> tuple[list[sa.Row], int | None]:
-    """Return investigations after a number, and after which one the next page begins if there is one."""
+    """Return a page of investigations after a number, and the number after which the next page begins, if any."""
     found = store.overview(after=after, limit=PAGE_SIZE + 1)
     return found[:PAGE_SIZE], found[PAGE_SIZE - 1].id if len(found) > PAGE_SIZE else None
 
@@ -330,7 +330,7 @@ def show_investigation(store: TheStore, number: Number) -> dict:
 
 
 def _about(found: sa.Row) -> dict:
-    """Return what is registered but for secrets, and how many rows and looks there are."""
+    """Return the registration without secrets, and the numbers of rows and looks."""
     webhook = found.registration.webhook and httpx.URL(found.registration.webhook.url)
     return {
         "id": found.id,
@@ -482,7 +482,7 @@ def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES, internal
 
     log_as_json()
     store = Store(url)
-    # A pool replaces a process that is killed, as for want of memory.
+    # A pool replaces a process that is killed, for instance for lack of memory.
     with store.claim_file(), closing(migrations.migrated(store)), get_context("spawn").Pool(1, work, [url, internal]):
         uvicorn.run(
             create_app(store, most_bytes=most_bytes, internal=internal),

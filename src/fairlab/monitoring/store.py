@@ -38,9 +38,9 @@ from fairlab.monitoring.registration import (
 
 AT_ONCE = 10_000  # rows of one fetch
 SECONDS_TO_WAIT = 5  # for a locked database
-WORK_LOCK, NOTICE_LOCK = 0x6661_6972, 0x6661_6974  # PostgreSQL's advisory locks of who looks, and sends notices
+WORK_LOCK, NOTICE_LOCK = 0x6661_6972, 0x6661_6974  # PostgreSQL's advisory locks for looks and for notices
 HOUR, DAY = 3_600_000, 86_400_000  # milliseconds
-CLOCK_JUMP = 3 * HOUR  # from one deletion by age to the next there is one hour
+CLOCK_JUMP = 3 * HOUR  # deletions by age are one hour apart
 CONFIRM = "if it is right now: fairlab monitor confirm-clock"
 
 RUNNING, DONE, FAILED = "running", "done", "failed"  # states of a look
@@ -53,11 +53,11 @@ class _Registered(sa.TypeDecorator):
     impl, cache_ok = sa.Text, True
 
     def process_bind_param(self, value, _):
-        """Return what is stored."""
+        """Return the stored form of a registration."""
         return value.model_dump_json()
 
     def process_result_value(self, value, _):
-        """Return what was stored."""
+        """Return the registration from its stored form."""
         return _registered(value)
 
 
@@ -89,15 +89,15 @@ investigations = sa.Table(
     sa.Column("registration", _Registered, nullable=False),
     sa.Column("key", sa.LargeBinary, nullable=False),
     sa.Column("created", _big, nullable=False),
-    # What changes with each batch: the categories met where none are declared, how many decisions there are and how
-    # many that looks take, the running counts and the latest time.
+    # Columns that change with each batch: the categories found where none are declared, the number of decisions, the
+    # number of rows for looks, the running counts and the latest time.
     sa.Column("categories", _json, nullable=False),
     sa.Column("decided", _big, nullable=False),
     sa.Column("complete", _big, nullable=False),
     sa.Column("counts", _json, nullable=False),
     sa.Column("time", _big, nullable=False),
-    # From how many rows that looks take, and from what time, the next look may be due, and when rows were last deleted
-    # by age: until then the clock is believed.
+    # Number of rows for looks, and time, from which the next look may be due; and time of the last deletion by age, up
+    # to which the clock is trusted.
     sa.Column("due_rows", _big, nullable=False),
     sa.Column("due_time", _big, nullable=False),
     sa.Column("retained", _big, nullable=False),
@@ -113,7 +113,7 @@ decisions = sa.Table(
     sa.Column("person", sa.LargeBinary),
     sa.Column("training", sa.Boolean, nullable=False),
     sa.Column("content", sa.Text, nullable=False),
-    # The position among the rows that looks take: all, or those whose true label is known, by when it became known.
+    # The position among the rows for looks: all rows, or those with a known true label, in the order of their labels.
     sa.Column("complete", _big),
     sa.Index("decisions_event", "investigation", "event", unique=True),
     sa.Index("decisions_complete", "investigation", "complete"),
@@ -150,7 +150,7 @@ looks = sa.Table(
     sa.Column("largest_p_value", sa.Float),
     sa.Column("report", _json),
     sa.Column("summary", _json),  # numbers of findings: all, and those that are new, gone, stronger or weaker
-    # The notice to the webhook; due never if there is none, it is delivered, or given up.
+    # The notice to the webhook; it is not due if there is none, or it was delivered or given up.
     sa.Column("notice_due", _big),
     sa.Column("notice_attempts", _id, nullable=False),
     sa.Column("notice_answer", sa.Text),
@@ -163,23 +163,23 @@ class Store:
     Parameters
     ----------
     url : str
-        As ``sqlite:///monitor.db`` or ``postgresql://user@host/name``.
+        Such as ``sqlite:///monitor.db`` or ``postgresql://user@host/name``.
     clock : callable
         Seconds since 1970, as `time.time`.
     is_new : bool
-        Whether there need be no file yet.
+        Whether the file may not exist yet.
 
     Raises
     ------
     FileNotFoundError
         If there is no file.
     ValueError
-        If it is no address of a database of these two.
+        If `url` is no address of an SQLite or PostgreSQL database.
 
     Attributes
     ----------
     read, write : callable
-        Lend a connection for one transaction; that of `read` sees one state of the database.
+        Lend a connection for one transaction; with SQLite, that of `read` sees one state of the database.
     path : Path
         The file of SQLite.
     """
@@ -223,7 +223,7 @@ class Store:
             engine.dispose()
 
     def claim_file(self):
-        """Keep other servers from a SQLite file until the context or the process ends; a RuntimeError if one has it."""
+        """Lock a SQLite file until the context or the process ends; raise a RuntimeError if another server uses it."""
         if not self.is_sqlite:
             return nullcontext()
         if self.path.exists() and self.path.stat().st_nlink > 1:
@@ -235,7 +235,7 @@ class Store:
 
     @contextmanager
     def claim_work(self, lock: int = WORK_LOCK) -> Iterator[bool]:
-        """Say whether it is this server that looks or sends notices: one of those on a PostgreSQL, until the end."""
+        """Yield whether this server takes looks or sends notices; on one PostgreSQL, one server does until it ends."""
         with self.read() as connection:
             yield self.is_sqlite or connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(lock)))
 
@@ -249,18 +249,18 @@ class Store:
         return f"{number}.{secret}"
 
     def token(self, text: str) -> sa.Row | None:
-        """Return number and role of a token; None if there is none like it or it is revoked."""
+        """Return number and role of a token; None if it is unknown or revoked."""
         number, _, secret = text.partition(".")
         same = (tokens.c.hash == _digest(secret), tokens.c.revoked.is_(None))
         found = self._all(sa.select(tokens.c.id, tokens.c.role).where(*same))
-        return next((one for one in found if str(one.id) == number), None)  # which PostgreSQL may not take as a text
+        return next((one for one in found if str(one.id) == number), None)  # PostgreSQL may refuse the text
 
     def token_list(self) -> list[sa.Row]:
         """Return all tokens, hashed."""
         return self._all(sa.select(tokens).order_by(tokens.c.id))
 
     def revoke_token(self, number: int) -> bool:
-        """Revoke a token; return whether there is one that was not revoked."""
+        """Revoke a token; return whether it existed and was not revoked before."""
         query = sa.update(tokens).where(tokens.c.id == number, tokens.c.revoked.is_(None)).values(revoked=self.now())
         return self._change(query).rowcount == 1
 
@@ -302,7 +302,7 @@ class Store:
         return found[0]
 
     def overview(self, number: int | None = None, *, after: int = 0, limit: int | None = None) -> list[sa.Row]:
-        """Return one investigation, or those after a number, with how many looks they have and the last good one."""
+        """Return one investigation, or those after a number, with the number of looks and the last successful look."""
         of, own = investigations.c, looks.c.investigation == investigations.c.id
         n_looks, last = (
             sa.select(function).where(own, *which).correlate(investigations).scalar_subquery()
@@ -322,9 +322,9 @@ class Store:
     # Rows
 
     def add(self, kind: str, number: int, rows: Iterable, key: str | None = None, body: bytes = b"") -> dict[str, int]:
-        """Store what is new of a batch, all or none, and return how many rows were received, new and repeated.
+        """Store the new rows of a batch, all or none, and return how many rows were received, new and repeated.
 
-        Labels of events that are not stored are not kept, and counted as unknown.
+        Labels of events that are not stored are not kept; they are counted as unknown.
 
         Parameters
         ----------
@@ -332,14 +332,14 @@ class Store:
         number : int
         rows : iterable of dict
         key : str or None
-            The same key with the same body gets the answer that it got before.
+            A repeated key with the same body gets the same answer as before.
         body : bytes
-            Its hash.
+            Hash of the body.
 
         Raises
         ------
         RefusedError
-            If a row does not fit, an event has another content than before, or the key came before with another body.
+            If a row does not fit, an event has other content than before, or the key was used with another body.
         """
         registered, is_labels = self.investigation(number), kind == "labels"
         registration, true_label = registered.registration, registered.registration.true_label
@@ -357,12 +357,12 @@ class Store:
                 refuse(earlier.body != body, 422, f"the key was used for a batch with another body ({kind})")
                 return earlier.answer
             mine = decisions.c.investigation == number
-            # By their positions: else SQLite may read all rows of the investigation rather than the index of events.
+            # By position: otherwise SQLite may read all rows of the investigation instead of the index of events.
             places = sa.select(decisions.c.position).where(mine, decisions.c.event.in_(set(events))).correlate(None)
             query = sa.select(decisions).where(mine, decisions.c.position.in_(places))
             known = {row.event: row for row in connection.execute(query)}
             contents = {event: json.loads(row.content) for event, row in known.items()}
-            # What each event stands for, of labels those only that are known; first what is stored.
+            # Content of each event, first the stored content; in a batch of labels, only of events with known labels.
             stored = {
                 event: (None if is_labels else row.person, contents[event])
                 for event, row in known.items()
@@ -377,7 +377,7 @@ class Store:
                     conflicts.append(error(place, EVENT, "stands for other content, stored or earlier in the batch"))
             refuse(conflicts, 409, "an event id was used for other content; nothing of the batch is kept", conflicts)
             new = [event for event in stands if event not in stored and (event in known) == is_labels]
-            if is_labels:  # of one batch they come at once, in whatever order
+            if is_labels:  # the labels of one batch arrive at once, in any order
                 new.sort(key=lambda event: known[event].position)
             kept = [stands[event][1] for event in new]
             met = {name: {*names, *(row[name] for row in kept)} - {None} for name, names in before.categories.items()}
@@ -396,7 +396,7 @@ class Store:
                 | {"content": json.dumps(kept[k]), "complete": complete[k]}
                 for k, event in enumerate(new)
             ]
-            if is_labels:  # they replace the rows without them
+            if is_labels:  # rows with labels replace those without
                 replaced = [row["position"] for row in added]
                 connection.execute(sa.delete(decisions).where(mine, decisions.c.position.in_(replaced)))
             if new:
@@ -407,7 +407,7 @@ class Store:
             after = {
                 "decided": before.decided + (0 if is_labels else len(new)),
                 "counts": add_counts(before.counts, registration, as_table(registration, kept)[is_complete]),
-                "time": max(self.now(), before.retained),  # where the clock was set back, that of the last round
+                "time": max(self.now(), before.retained),  # if the clock was set back, the last deletion's
             }
             connection.execute(
                 sa.insert(batches).values(investigation=number, kind=kind, key=key, body=body, answer=answer, **after)
@@ -420,17 +420,17 @@ class Store:
         return answer
 
     def rows(self, connection, number: int, until: int, after: int = 0) -> tuple[np.ndarray, pd.DataFrame, np.ndarray]:
-        """Return the rows that looks take up to a position, in order of their labels.
+        """Return the rows for looks up to the position `until`, in the order of their labels.
 
-        Those up to another position were tested, and are for training, too.
+        Rows up to the position `after` were tested before, and are for training, too.
 
         Returns
         -------
         train : ndarray of bool
-            Which are for training.
+            Whether each row is for training.
         table : DataFrame
         order : ndarray of int
-            In which they were decided.
+            Positions of the rows in the order of decisions.
         """
         is_released = sa.or_(decisions.c.training, decisions.c.complete <= after)
         query = (
@@ -446,7 +446,7 @@ class Store:
         return found.index.to_numpy(bool), as_table(registration, found.reset_index(drop=True)), np.concatenate(order)
 
     def persons(self, connection, number: int, until: int, after: int = 0) -> tuple[int, int]:
-        """Return how many of the rows that a look tests name a person, and how many persons they are about."""
+        """Return how many rows that a look tests name a person, and the number of different persons."""
         query = sa.select(sa.func.count(decisions.c.person), sa.func.count(decisions.c.person.distinct())).where(
             decisions.c.investigation == number,
             decisions.c.complete > after,
@@ -461,11 +461,11 @@ class Store:
         return self._delete(number, decisions.c.person == wanted)
 
     def retain(self, *, may_have_paused: bool = True) -> int:
-        """Delete rows that are older than their investigation retains them, and old batches; return how many rows.
+        """Delete rows after their investigation's retention period, and old batches; return the number of rows.
 
-        From one deletion to the next there is an hour, else the clock was set, or the monitor was down if it may have
-        been: then at most half of an investigation's rows are deleted. What is refused is logged, and done once the
-        clock is right again or confirmed. Of batches of which the key is forgotten one an hour stays.
+        Deletions are an hour apart; if not, the clock was set, or the monitor was down if it may have paused. Then at
+        most half of an investigation's rows are deleted. A refused deletion is logged, and done once the clock is right
+        again or confirmed. Of batches whose keys are no longer remembered, one an hour is kept.
         """
         now, deleted, refused, of = self.now(), 0, [], investigations.c
         for number, registration, retained in self._all(sa.select(of.id, of.registration, of.retained)):
@@ -476,7 +476,7 @@ class Store:
             except RefusedError as reason:
                 refused.append(number)
                 log("no rows deleted by age", level="warning", investigation=number, reason=str(reason))
-        own, end = batches.c.investigation.not_in(refused), now - DAY  # for which each batch and its key are remembered
+        own, end = batches.c.investigation.not_in(refused), now - DAY  # a batch and its key are remembered for a day
         is_old = own & batches.c.time.between(0 if may_have_paused else end // HOUR * HOUR - 2 * CLOCK_JUMP, end)
         hours = (batches.c.investigation, batches.c.time // HOUR)
         last = sa.select(sa.func.max(batches.c.id)).where(is_old).group_by(*hours)
@@ -504,7 +504,7 @@ class Store:
         return self._delete(number, which)
 
     def confirm_clock(self) -> None:
-        """Take the clock as right: what is stored as later than now is taken as now, and rows may be deleted by age."""
+        """Trust the clock: stored times that are later than now become now, and rows may be deleted by age."""
         now, of = self.now(), investigations.c
         with self.write() as connection:
             connection.execute(sa.update(investigations).values(retained=now))
@@ -512,7 +512,7 @@ class Store:
                 connection.execute(sa.update(column.table).where(column > now).values({column: now}))
 
     def _delete(self, number, which, *others) -> int:
-        """Delete rows of an investigation, and what else some queries name, and return how many rows there were."""
+        """Delete rows of an investigation, run the other queries, and return the number of deleted rows."""
         with self.write() as connection:
             self.investigation(number, lock=connection)
             mine = sa.delete(decisions).where(decisions.c.investigation == number, which)
@@ -522,7 +522,7 @@ class Store:
         return deleted
 
     def _empty_log(self) -> None:
-        """Leave nothing of deleted rows in SQLite's log, either; where somebody reads them, `retain` does it later."""
+        """Remove deleted rows from SQLite's log, too; while a connection reads them, that is left to `retain`."""
         if self.is_sqlite:
             with self._writer.connect() as connection:
                 connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -535,7 +535,7 @@ class Store:
         return self._all(_looks_of(number))
 
     def report(self, number: int, look: int | None = None) -> sa.Row | None:
-        """Return a look with its report; by default the last one that ended well, or None.
+        """Return a look with its report; by default the last successful one, or None.
 
         Raises
         ------
@@ -549,7 +549,7 @@ class Store:
         return found
 
     def due_looks(self) -> list[int]:
-        """Return the investigations whose next look may be due; by time only while the clock goes on as it did."""
+        """Return the investigations whose next look may be due; by time only if the clock has not jumped."""
         now, of = self.now(), investigations.c
         is_time = sa.or_(of.due_time == 0, of.due_time.between(1, now) & of.retained.between(now - CLOCK_JUMP, now))
         return [number for (number,) in self._all(sa.select(of.id).where(_is_due, is_time).order_by(of.due_time))]
@@ -557,8 +557,8 @@ class Store:
     def plan_look(self, number: int, *, is_wanted: bool = False) -> int:
         """Fix the rows and the level of the next look if it is due, or wanted now, and return its number.
 
-        Whether there is a look and where it ends depends on numbers of rows and on time only: by rows, where a multiple
-        of the registered number is reached and the rows are enough, however many have arrived since. A postponed look
+        Whether there is a look and where it ends depends on numbers of rows and on time only. By rows, it ends at the
+        first multiple of the registered number that has enough rows, however many have arrived since. A postponed look
         spends nothing.
 
         Raises
@@ -589,7 +589,7 @@ class Store:
                 if len(of) < needed
             ]
             until, due_time = found.complete, latest + 1000 * pause if pause else 0
-            if step and not is_wanted:  # at the first multiple where there are enough rows
+            if step and not is_wanted:  # at the first multiple with enough rows
                 enough = max((of[-1] for of in places.values() if of), default=0)
                 until = last + max(-(-(enough - last) // step), 1) * step
             is_early = not is_wanted and (until > found.complete or now < due_time)
@@ -626,7 +626,7 @@ class Store:
         return list(map(tuple, self._all(query.order_by(looks.c.attempts, looks.c.started))))
 
     def change_look(self, of: sa.Row, **values) -> sa.Row | None:
-        """Change a look unless another attempt began or ended meanwhile, and return it as it is then."""
+        """Change a look unless another attempt began or ended meanwhile, and return the changed look."""
         same = (column == of._mapping[column.name] for column in (*looks.primary_key, looks.c.attempts, looks.c.state))
         with self.write() as connection:
             return connection.execute(sa.update(looks).where(*same).values(values).returning(*looks.c)).first()
@@ -637,7 +637,7 @@ class Store:
         return self._all(query)
 
     def look_states(self) -> dict[str, int]:
-        """Return how many looks there are in each state, also where there are none."""
+        """Return the number of looks in each state, 0 included."""
         query = sa.select(looks.c.state, sa.func.count()).group_by(looks.c.state)
         return dict.fromkeys((RUNNING, DONE, FAILED), 0) | dict(map(tuple, self._all(query)))
 
@@ -646,7 +646,7 @@ class Store:
     def batch_counts(self, number: int, start: int, end: int, bucket: int, origin: int) -> list[tuple[int, dict]]:
         """Return time and running counts of the last batch in each bucket of milliseconds, counted from the origin.
 
-        Batches that stand at later times than one that followed, as the clock was set back, are left out.
+        Batches with a later time than a subsequent one, because the clock was set back, are left out.
         """
         inside = (batches.c.investigation == number, batches.c.time >= start, batches.c.time < end)
         last = sa.select(sa.func.max(batches.c.id)).where(*inside).group_by((batches.c.time - origin) // bucket)
@@ -673,11 +673,11 @@ def _refuse_jump(milliseconds: int) -> None:
 
 
 def _sqlite(url: sa.URL, begin: str, *, pool_size: int, kilobytes: int) -> sa.Engine:
-    """Return an engine whose transactions begin by some statement, with a cache of some size for each connection."""
+    """Return an engine whose transactions start with `begin`, with a cache of some size for each connection."""
     engine = sa.create_engine(
         url,
         pool_size=pool_size,
-        connect_args={"timeout": SECONDS_TO_WAIT, "isolation_level": None},  # else transactions begin by themselves
+        connect_args={"timeout": SECONDS_TO_WAIT, "isolation_level": None},  # otherwise transactions begin implicitly
         **ENGINE,
     )
     settings = (

@@ -14,7 +14,7 @@ from fairlab.monitoring.logs import log
 from fairlab.monitoring.store import Store
 
 SIGNATURE = "Fairlab-Signature"
-SECONDS_TO_ANSWER = 10  # from the name of the host to the status
+SECONDS_TO_ANSWER = 10  # from resolving the host to the status
 MOST_ATTEMPTS = 12  # the last one 17 hours after the first
 AT_ONCE = 20  # receivers
 
@@ -32,7 +32,7 @@ def signature(secret: str, seconds: int, body: bytes) -> str:
 
 
 def is_internal(host: str) -> bool:
-    """Whether a host is none of the public internet: an address, or a name that says so without being looked up."""
+    """Whether a host is not on the public internet, by its address, or by a name that shows it without a look-up."""
     try:
         address = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)[0][4][0]
     except OSError:
@@ -43,18 +43,18 @@ def is_internal(host: str) -> bool:
 
 
 async def _post(url: str, body: bytes, headers: dict, internal: Container[str], transport) -> str:
-    """Return the status of an answer, of which nothing else is read, or why there is none."""
+    """Return the status of an answer, the rest of which is not read, or the reason why there is no answer."""
     target = url = httpx.URL(url)
     try:
         async with asyncio.timeout(SECONDS_TO_ANSWER):
             if transport is None and url.host not in internal:
-                # The address that is checked is that which is connected to, whatever the name means a moment later.
+                # Connect to the checked address, even if the name resolves to another one a moment later.
                 named = asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
                 address = (await named)[0][4][0]
                 if is_internal(address):
                     return "refused: an internal address"
                 target = url.copy_with(host=address)
-            # Neither redirects nor proxies of the environment: what is signed goes where it was registered to go.
+            # Neither redirects nor proxies of the environment: signed bodies go to the registered address only.
             async with (
                 httpx.AsyncClient(timeout=SECONDS_TO_ANSWER, trust_env=False, transport=transport) as client,
                 client.stream(
@@ -66,7 +66,7 @@ async def _post(url: str, body: bytes, headers: dict, internal: Container[str], 
                 ) as answer,
             ):
                 return str(answer.status_code)
-    except Exception as error:  # whatever it is, it is no other receiver's
+    except Exception as error:  # one receiver's error must not affect the others
         return type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""The first tables: until a version is released, those of the code as it is."""
+"""The first tables; until a version is released, they are those of the current code."""
 
 from alembic import op
 
