@@ -1,11 +1,11 @@
 """Count Themis' stored test suites anew: python data_scripts/count_themis_suites.py [--fetch] [--write].
 
 The suites behind figures 1 and 2 may be used for academic work only; they are no part of the project and are fetched
-when asked for, never by default. ``themis_suites.csv`` beside this file has the counts of each from which its score
-follows. This script makes it again from the files, each checked by its hash, and says which suites come out otherwise.
+when asked for, never by default. ``themis_suites.csv`` beside this file has the counts that determine each score. This
+script counts the files again, each checked by its hash, and reports the suites whose counts differ.
 
 --fetch   first fetch the files that are not here; doing so, you accept their terms
---write   write the table with the counts of all files that are here, those of the others as they are
+--write   write the table with the new counts of the files that are here; the others keep theirs
 """
 
 import sys
@@ -19,7 +19,7 @@ from fairlab.papers.themis.suites import TABLE, as_table, stored_suites
 
 
 def main(options: list[str]) -> int:
-    """Return 1 if counts differ from the table's, or a file could not be had, else 0."""
+    """Return 1 if counts differ from the table's, or a file is not available, else 0."""
     counted, hashes, refused = {}, {}, []
     for suite in stored_suites():
         try:

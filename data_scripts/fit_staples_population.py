@@ -1,19 +1,19 @@
 """Fit where shoppers like those of `staples` live and what they earn: python data_scripts/fit_staples_population.py.
 
-The authors of FairTest drew a million users from tables of the US census, of whom 100,000 are public. This script makes
-what another such draw needs, from the American Community Survey of 2013 by zip code area and from the public users, and
-writes it to staples_population.csv: for each state, race and pair of prices the expected number in a million shoppers,
-the share of women, the share earning below 50,000 dollars, and the standard error of that share that stems from
-differences between zip codes which the model does not explain. No published number enters.
+The authors of FairTest drew a million users from tables of the US census and published 100,000 of them. From these
+public users and the American Community Survey of 2013 by zip code area, this script computes the input of another such
+draw and writes it to staples_population.csv: for each state, race and pair of prices, the expected number in a million
+shoppers, the share of women, the share earning below 50,000 dollars, and the standard error of that share due to
+differences between zip codes that the model does not explain. No published number is used.
 
 Where they live: in proportion to the population of the zip codes, as the public users are (chi-square per zip code with
 more than five expected users: 1.02).
-Race: the survey's shares of white, black, Asian and Hispanic people; the rest is shared out among the four small groups
-in the proportions of the public users in the same state, as far as there are enough.
-Numbers by race and price, by state and price, and by all three are then moved towards those of the public users, by as
-much as these scatter more than chance lets them.
+Race: the survey's shares of white, black, Asian and Hispanic people; the rest is divided among the four small groups in
+the proportions of the public users in the same state, shrunken towards the country's where there are few.
+Numbers by race and price, by state and price, and by all three are then moved towards those of the public users, the
+more so the larger the overdispersion of these.
 Income: a logistic regression on the public users: income per head, rent, share of white people and median age of the
-zip code, race, state and price, and products of them, penalised as cross-validation asks for.
+zip code, race, state and price, and products of them, with a penalty chosen by cross-validation.
 Gender: by race, as among the public users.
 """
 
@@ -76,7 +76,7 @@ def fit(raw: dict[str, Path]) -> pd.DataFrame:
 
 
 def areas(raw) -> pd.DataFrame:
-    """Return the areas that have coordinates, with state, prices, population, and what the survey says of them."""
+    """Return the areas that have coordinates, with state, prices, population, and their survey data."""
     zip_codes = read(raw[ZIP_PRICES], ZIP_PRICES, ["zip", "state", *PRICES]).set_index("zip")
     survey = pd.read_csv(raw[AREAS], dtype={"zcta": str}).set_index("zcta")
     zips = survey.join(zip_codes, how="inner")
@@ -87,7 +87,7 @@ def areas(raw) -> pd.DataFrame:
 
 
 def public_users(raw) -> pd.DataFrame:
-    """Return the public users by zip code, with race and whether they earn little."""
+    """Return the public users by zip code, with race and whether their income is low."""
     users = read(raw[USERS], USERS, ["zipcode", "sex", "race", "income"])
     return users.assign(race=users["race"].map(RACES), low=users["income"].astype(int) < INCOME_LIMIT)
 
@@ -99,7 +99,7 @@ def races(zips, users) -> pd.DataFrame:
     whole = users.loc[users["race"].isin(SMALL), "race"].value_counts(normalize=True)
     by_state = users[users["race"].isin(SMALL)].groupby(["state", "race"]).size().unstack(fill_value=0)
     by_state = by_state.reindex(zips["state"].unique(), fill_value=0)[whole.index]
-    # As many users again as the country has in the mean state, in its proportions.
+    # Pseudo-counts: the mean number of these users per state, in the proportions of the country.
     prior = by_state.sum(axis=1).mean()
     parts = (by_state + prior * whole).div(by_state.sum(axis=1) + prior, axis=0).loc[zips["state"]].set_axis(zips.index)
     shares = pd.concat([shares, parts.mul(rest, axis=0)], axis=1)
@@ -111,11 +111,11 @@ def races(zips, users) -> pd.DataFrame:
 
 
 def shrunken(people, users) -> pd.Series:
-    """Return expected people as numbers by race and price, by state and price, and by all three move them.
+    """Return expected people, moved towards the public users by race and price, by state and price, and by all three.
 
-    A number of public users is Poisson distributed around the expected one times a factor of its cell, which is gamma
-    distributed around 1; the variance of the factors is the most likely one. The four small groups, whose share of a
-    zip code is not in the survey, have a variance of their own.
+    The number of public users in a cell is Poisson distributed around the expected number times a factor of the cell,
+    which is gamma distributed around 1; the variance of the factors is fitted by maximum likelihood. The four small
+    groups, whose share of a zip code is not in the survey, have a variance of their own.
     """
     people = people.copy()
     small = people["race"].isin(SMALL)
@@ -135,7 +135,7 @@ def shrunken(people, users) -> pd.Series:
 
 
 def overdispersion(n, expected) -> float:
-    """Return the most likely variance of gamma factors with mean 1, from Poisson numbers around their products."""
+    """Return the maximum likelihood variance of gamma factors with mean 1 on the expected values of Poisson counts."""
 
     def loss(log_variance):
         size = np.exp(-log_variance)
@@ -145,7 +145,7 @@ def overdispersion(n, expected) -> float:
 
 
 def incomes(people, users) -> tuple[np.ndarray, float]:
-    """Return the probability of a low income by zip code and race, and how much the logit varies around the model's."""
+    """Return the probability of a low income by zip code and race, and the residual standard deviation of its logit."""
     names = ["state", "race", "price_as_published"]
     model = make_pipeline(_terms(), LogisticRegressionCV(Cs=PENALTIES, cv=5, max_iter=2000, scoring="neg_log_loss"))
     model.fit(_with_products(users[[*names, *NUMBERS]]), users["low"])
@@ -154,7 +154,7 @@ def incomes(people, users) -> tuple[np.ndarray, float]:
     rest = pd.DataFrame({"left": users["low"] - expected, "variance": expected * (1 - expected)})
     rest = rest.groupby([users["zipcode"], users["race"]])
     sums, squares = rest.sum(), rest.agg(lambda values: (values**2).sum())
-    # Products of what is left of two users of the same zip code and race have the variance of their common logit.
+    # Products of the residuals of two users of the same zip code and race estimate the variance of their common logit.
     pairs = (sums**2 - squares).sum()
     spread = np.sqrt(max(pairs["left"] / pairs["variance"], 0))
     print(f"standard deviation of the logit by zip code and race {spread:.3f}", file=sys.stderr)

@@ -4,8 +4,9 @@ python data_scripts/list_numbers.py PAPER TEXT [--all]
 
 TEXT is a plain-text copy of the paper, which is no part of the project. Each line of the output has a number, the row
 that holds it or the reason why none does (``unlisted_numbers.yaml`` beside this file), and the text around it. A row
-holds a number if it has this value, also as a percentage of it or without its sign; whole numbers below ten, which any
-table has, need a reason of their own. The program ends with the number of open ones, without row or reason.
+holds a number if it has the same value, or a hundred times or a hundredth of it, up to the sign; whole numbers below
+ten, which occur in any table, need a reason of their own. The program ends with the number of open ones, without row or
+reason.
 
 --all   also show the numbers that have a row or a reason
 """
@@ -28,7 +29,7 @@ CONTEXT = 50  # characters on either side
 
 
 class Mention(NamedTuple):
-    """A number of a text: what stands there, its row or reason (empty if it has neither), and the text around it."""
+    """A number of a text: as written, its row or reason (empty if it has neither), and the text around it."""
 
     number: str
     row: str
@@ -44,7 +45,7 @@ def list_numbers(text: str, paper: Paper, reasons: Iterable[dict]) -> list[Menti
     text : str
     paper : Paper
     reasons : iterable of dict
-        Each with ``reason`` and ``patterns``, regular expressions: numbers inside of what they match need no row.
+        Each with ``reason`` and ``patterns``, regular expressions: numbers within a match need no row.
     """
     rows = rows_by_number(paper)
     explained = [

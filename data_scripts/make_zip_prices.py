@@ -1,9 +1,9 @@
-"""Make the price in each zip code, as FairTest's simulation of Staples has it: python data_scripts/make_zip_prices.py.
+"""Make the price in each zip code, as in FairTest's simulation of Staples: python data_scripts/make_zip_prices.py.
 
 The simulation's rule: the price is low if a store of a competitor (Office Depot or OfficeMax) lies within 20 miles of
 the centre of the zip code, else high. Distances are haversine on a sphere of radius 3,956 miles; of several stores in a
 zip code only the last one listed counts, as in the authors' code. `price_as_specified` follows the rule.
-`price_as_published` is what stands behind the published numbers: the authors' code hands latitude and longitude to the
+`price_as_published` is the price behind the published numbers: the authors' code passes latitude and longitude to the
 distance function in the wrong order, which makes stores to the east and west seem near.
 
 Where the authors' table of zip codes comes from is not stated, so it is no part of fairlab; the state and the two
@@ -26,7 +26,7 @@ ZIP_CODES = "fairtest/staples/zipcodes.csv"
 STORES = "fairtest/staples/office_depot_max_coordinates.csv"
 EARTH_RADIUS = 3956  # miles
 NEAR = 20  # miles
-# The order in which the distance function is given a place's coordinates.
+# The order in which a place's coordinates are passed to the distance function.
 READINGS = {"as_published": ["longitude", "latitude"], "as_specified": ["latitude", "longitude"]}
 
 
@@ -48,7 +48,7 @@ def price(homes: pd.DataFrame, stores: pd.DataFrame, *, coordinates: list[str]) 
     stores : DataFrame of shape (n_stores, any)
         With zipcode, latitude and longitude; a later store of a zip code replaces an earlier one.
     coordinates : list of str
-        Which columns stand in for latitude and longitude.
+        Columns that are used as latitude and longitude.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def price(homes: pd.DataFrame, stores: pd.DataFrame, *, coordinates: list[str]) 
 
 
 def unit_vectors(places: pd.DataFrame) -> np.ndarray:
-    """Return points of the unit sphere for angles in degrees: the first column up, the second around."""
+    """Return points of the unit sphere for angles in degrees, the first column as latitude, the second as longitude."""
     up, around = np.radians(places.to_numpy(dtype=float)).T
     return np.column_stack([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
 

@@ -13,7 +13,7 @@ from fairlab.data.registry import project_registry
 
 
 def pack(path: str) -> None:
-    """Fetch a file and pack it; what others may not have is an error."""
+    """Fetch a file and pack it; raise an error if its terms do not allow passing it on."""
     file = project_registry().file(path)
     if file.redistribution != "ok":
         raise DataError(f"{path}: expected terms that allow passing it on, found {file.redistribution}: {file.terms}")
