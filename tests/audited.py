@@ -1,4 +1,4 @@
-"""People, decisions by counts, findings by hand, and a report of them: what tests of the audit share."""
+"""Shared by tests of the audit: people, decisions from counts, findings made by hand, and a report of them."""
 
 from types import SimpleNamespace
 
@@ -23,7 +23,7 @@ def people(n=400, seed=0):
 
 
 def decided(counts, names=("sex",), **options):
-    """Return a case of decisions: how many are selected of how many people, by a group or by several of some names."""
+    """Return a case of decisions from counts by group, (selected, people); for several `names`, by tuples of groups."""
     rows = [
         (*(group if isinstance(group, tuple) else (group,)), k < selected)
         for group, (selected, n) in counts.items()
@@ -50,7 +50,7 @@ def finding(table, p_value=0.001, estimate=0.2, **changes):
 
 
 def report(*results, table=None, model=people, **changes):
-    """Return a report of results; by default two methods, three tests, one thing not looked at."""
+    """Return a report of results; by default two methods, three tests, one thing skipped."""
     table = people() if table is None else table
     flips = (finding(table, 0.02), finding(table, 0.9, 0.01, where="age < 30"))
     trees = [finding(table, 0.001, -0.3, method="FairTest"), finding(table, np.nan, 0.4, method="FairTest")]

@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: a small project of its own, so that no test touches this one's results."""
+"""Fixtures shared by all tests, such as a small project, so that no test touches this project's results."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ gc.set_threshold(30_000)  # as in the command line
 # One thread per test process: the test runner already uses every core.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
     os.environ.setdefault(_name, "1")
-settings.register_profile("fairlab", deadline=None)  # how long an example takes is the machine's
+settings.register_profile("fairlab", deadline=None)  # the time of an example depends on the machine
 settings.load_profile("fairlab")
 
 
@@ -44,7 +44,7 @@ def toy(tmp_path, monkeypatch, results):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """The current folder, of the test's own; models may be imported from it."""
+    """The test's own current folder, from which models may be imported."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
@@ -53,7 +53,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def forked_kernels():
-    """Kernels of notebooks start in a moment; for files that run many."""
+    """Kernels of notebooks start fast; for test files that run many."""
     from fairlab.suite.forks import forking
 
     with forking():

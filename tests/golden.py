@@ -1,8 +1,8 @@
 """Compare two results folders, number by number: ``python tests/golden.py OLD NEW [PROFILE]``, by default of `smoke`.
 
 For changes that must not move a number: run the batch before and after, each into its own folder (``FAIRLAB_RESULTS``),
-and compare. Records, claims and tables must be equal, but for what counts seconds. Exit status 1 where they are not, or
-where there is no run.
+and compare. Records, claims and tables must be equal, except those that count seconds. The exit status is 1 if they are
+not, or if there is no run.
 """
 
 import json
@@ -13,7 +13,7 @@ COUNT_SECONDS = {("adf/cost", "table-8"), ("fairtest/performance", "figure-6"), 
 
 
 def numbers(folder: str, profile: str) -> dict[tuple, list]:
-    """Return what the published runs hold: by experiment, table or figure, and place a list of values or of lines."""
+    """Return the values or lines of the published runs by experiment, table or figure, and place."""
     found = {}
     for current in Path(folder, profile).glob("*/*/current"):
         run, experiment = current.parent / current.read_text().split()[0], "/".join(current.parts[-3:-1])
@@ -26,7 +26,7 @@ def numbers(folder: str, profile: str) -> dict[tuple, list]:
 
 
 def main(old_folder: str, new_folder: str, profile: str = "smoke") -> bool:
-    """Print what differs between two results folders, and return whether anything does."""
+    """Print the differences between two results folders, and return whether there are any."""
     old, new = numbers(old_folder, profile), numbers(new_folder, profile)
     experiments = {name for name, *_ in old}
     places = sorted(place for place in old.keys() | new.keys() if place[0] in experiments)

@@ -1,4 +1,4 @@
-"""A course graded by nbgrader itself: what tests of the labs share."""
+"""Shared by tests of the labs: a course graded by nbgrader itself."""
 
 import ast
 import logging
@@ -20,7 +20,7 @@ HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTAL
 
 
 class Grading:
-    """A course folder, and what its autograder says about a notebook."""
+    """A course folder and its autograder."""
 
     def __init__(self, folder):
         from nbgrader.apps import NbGraderAPI
@@ -37,22 +37,22 @@ class Grading:
         self.api = NbGraderAPI(config=configuration)
 
     def release(self, card):
-        """Return what students of a lab get."""
+        """Return the notebook that students of a lab get."""
         return read(self.folder / "release" / card.assignment / card.notebook.name)
 
     def solved(self, card):
         return solved(as_lab(for_course(read(card.notebook), COURSE)))
 
     def answered(self, card):
-        """Return the release of a lab with the right answers in."""
+        """Return the release of a lab with the right answers filled in."""
         return with_answers(self.release(card), self.solved(card))
 
     def place(self, student, card):
-        """Return where a student's notebook is handed in."""
+        """Return the path where a student's notebook is handed in."""
         return self.folder / "submitted" / student / card.assignment / card.notebook.name
 
     def grade(self, card, student, notebook, seconds=NOTEBOOK_SECONDS):
-        """Return points by name of graded cells, and the notebook as it was run; a busy machine is no mistake."""
+        """Return points by name of graded cells, and the executed notebook; `seconds` allow for busy machines."""
         write_text(self.place(student, card), nbformat.writes(notebook))
         with warnings.catch_warnings(action="ignore"):  # of nbgrader's own use of its database
             self.api.config.ExecutePreprocessor.timeout = seconds
@@ -64,7 +64,7 @@ class Grading:
         return points, read(self.folder / "autograded" / student / card.assignment / card.notebook.name)
 
     def with_numbers(self, card, course):
-        """Return the master of a lab for a course, with its numbers in."""
+        """Return the master of a lab for a course, with its numbers filled in."""
         return with_numbers(for_course(read(card.notebook), course))
 
 
@@ -101,7 +101,7 @@ MARKED = re.compile(r"### BEGIN .*?### END [^\n]*", re.DOTALL)
 def secrets(notebook):
     """Return the lines of a master that students must not see: solutions, hidden tests and the guide.
 
-    Lines that also occur elsewhere in the notebook, or have less than twelve letters, are left out.
+    Lines that also occur elsewhere in the notebook, or have fewer than twelve letters, are left out.
     """
     guide, others = (
         "\n".join(cell.source for cell in notebook.cells if ("guide" in cell.metadata.get("tags", ())) == is_guide)
@@ -113,7 +113,7 @@ def secrets(notebook):
 
 
 def errors(notebook):
-    """Return what went wrong in each cell, by its name among nbgrader's or its number."""
+    """Return the errors of cells, by nbgrader's name of the cell or by its number."""
     return {
         marks(cell).get("grade_id", number): output.evalue
         for number, cell in enumerate(notebook.cells)

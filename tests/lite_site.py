@@ -1,4 +1,4 @@
-"""The program that makes the labs' site for a browser, which is no module of the package."""
+"""The program that makes the labs' site for a browser, which is not a module of the package."""
 
 import pytest
 

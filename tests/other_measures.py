@@ -1,8 +1,9 @@
-"""What four tools call the same and compute otherwise, on Adult and COMPAS; and the example of COMPAS' scores.
+"""Measures that four tools give the same name and compute differently, on Adult and COMPAS; and COMPAS' scores.
 
-``python tests/other_measures.py --write`` makes an environment for the tools (they need an older NumPy), asks each, and
-writes the tables of the guide. A decision of Adult is whether somebody has a degree (13 years of education), its label
-the income; of COMPAS whether the decile is low (up to 4), its label that nobody was arrested again within two years.
+``python tests/other_measures.py --write`` makes an environment for the tools (they need an older NumPy), runs each, and
+writes the tables of the guide. On Adult, the decision is whether somebody has a degree (13 years of education), and the
+label is the income. On COMPAS, the decision is whether the decile is low (up to 4), and the label is whether the person
+was not arrested again within two years.
 """
 
 import json
@@ -58,7 +59,7 @@ def tables() -> pd.DataFrame:
 
 
 def fairlab(people: pd.DataFrame, privileged: dict) -> dict[str, float]:
-    """Differences of the audit's group rates, the largest of a feature, and the smallest impact ratio."""
+    """The audit's largest difference of group rates for each feature, and its smallest impact ratio."""
     from fairlab import Case, audit
 
     report = audit(
@@ -131,7 +132,7 @@ def aif360(people: pd.DataFrame, privileged: dict) -> dict[str, float]:
 
 
 def aequitas(people: pd.DataFrame, privileged: dict) -> dict[str, float]:
-    """Its ratios to the largest group, the smallest of a feature: of ppr, and of pprev."""
+    """Its smallest ratio to the largest group for each feature: of ppr, and of pprev."""
     ratios = other_tools.aequitas_ratios(people[["sex", "race"]], people["decided"], people["label"])
     smallest = ratios.groupby("attribute_name")[["ppr_disparity", "pprev_disparity"]].min()
     return {f"impact ratio, {name}": smallest.loc[name].tolist() for name in ("sex", "race")}
@@ -164,7 +165,7 @@ def arranged(rows: list[dict]) -> pd.DataFrame:
 
 
 def scores() -> pd.DataFrame:
-    """Return what an audit of COMPAS' deciles finds about everyone by sex and by race, of black and white people."""
+    """Return the findings of an audit of COMPAS' deciles about all black and white people, by sex and by race."""
     from fairlab import Case, audit
 
     people = compas()

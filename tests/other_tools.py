@@ -1,7 +1,7 @@
-"""What other tools say of the planted biases and the fair models, beside `fairlab.audit`; docs/truth has the table.
+"""Results of other tools on the planted biases and the fair models, beside `fairlab.audit`; docs/truth has the table.
 
-``python tests/other_tools.py --write`` makes an environment for the tools (they need an older NumPy), asks each,
-and writes the table. What counts as a flag is the docstring of each function below, by the tool's own defaults.
+``python tests/other_tools.py --write`` makes an environment for the tools (they need an older NumPy), runs each,
+and writes the table. The docstring of each function below defines a flag, by the tool's own defaults.
 """
 
 import json
@@ -45,10 +45,10 @@ def fairlab(model) -> bool:
 
 
 def fairlearn(model) -> dict[str, bool]:
-    """By selection, true and false positive rates of each sensitive feature and of all together, with bootstrap.
+    """By selection, true and false positive rates for each sensitive feature and for all together, with bootstrap.
 
     "intervals of groups": whether 95% intervals of two groups do not overlap; "interval of the difference": whether
-    that of the largest difference is above 5 percentage points.
+    the interval of the largest difference is above 5 percentage points.
     """
     from fairlearn.metrics import MetricFrame, false_positive_rate, selection_rate, true_positive_rate
 
@@ -71,7 +71,7 @@ def fairlearn(model) -> dict[str, bool]:
 
 
 def aequitas_ratios(table: pd.DataFrame, decided, label) -> pd.DataFrame:
-    """Return the ratios of aequitas, of the groups in each column to the largest one."""
+    """Return aequitas' ratios of the groups in each column to the largest group."""
     from aequitas.bias import Bias
     from aequitas.group import Group
 
@@ -90,7 +90,7 @@ def aequitas(model) -> bool:
 
 
 def giskard(model) -> bool:
-    """Whether an issue of the scan is about rows that a sensitive feature tells, or about changes of one."""
+    """Whether an issue of the scan is about rows selected by a sensitive feature, or about changes of one."""
     from giskard import Dataset, Model, scan
 
     table = model.table.fillna("missing").assign(decision=model.y_true.astype(int))
@@ -112,13 +112,13 @@ TOOLS = {each.__name__: each for each in (fairlab, fairlearn, aequitas, giskard)
 
 
 def decisions(model) -> np.ndarray:
-    """Return whom the model decides for."""
+    """Return whether the model decides for each person."""
     answers = np.asarray(model.model(model.table))
     return answers >= 0.5 if model.by_score else answers.astype(bool)
 
 
 def answers(tool: str) -> list[dict]:
-    """Return what one tool says of each model, and how long that takes."""
+    """Return whether one tool flags each model, and how long that takes."""
     rows = []
     for model in [*planted.biased(), *planted.fair()]:
         start = time.perf_counter()
@@ -144,7 +144,7 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def asked(script: str, pinned: tuple[str, ...], tools: list[str], *arguments: str) -> list[dict]:
-    """Return what tools answer, each by a script, in an environment of their own."""
+    """Return the results of tools, each run by a script in a separate environment."""
     rows = []
     with TemporaryDirectory() as place:
         venv.create(place, with_pip=True)

@@ -1,6 +1,6 @@
 """Twelve models with a planted bias and twenty-four fair ones, by numpy and pandas alone, for any tool.
 
-People are drawn so that sensitive features have to do with nothing but what is planted.
+People are drawn so that sensitive features are independent of everything but the planted bias.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ class Planted:
     ----------
     name : str
     model : callable
-        Takes a table, returns whether each is decided for, or a probability.
+        Takes a table, returns a decision or a probability for each row.
     table : DataFrame
     sensitive_features : tuple of str
     features : list of str
-        What the model gets.
+        Columns that the model gets.
     y_true : ndarray of bool of shape (n_people,)
     expected : tuple of tuple of str
         Sensitive features and measure of a finding, any of which would name the bias; empty for a fair model.
@@ -46,7 +46,7 @@ class Planted:
 
 
 def people(rng: np.random.Generator, n: int = N_PEOPLE) -> pd.DataFrame:
-    """Return people whose sensitive features have to do with nothing."""
+    """Return people whose sensitive features are independent of everything else."""
     return pd.DataFrame(
         {
             "sex": rng.choice(["f", "m"], n),
@@ -60,7 +60,7 @@ def people(rng: np.random.Generator, n: int = N_PEOPLE) -> pd.DataFrame:
 
 
 def merit(rows: pd.DataFrame) -> np.ndarray:
-    """Return what a fair model goes by, about 0 with a spread of about 1."""
+    """Return the score that a fair model uses, with a mean of about 0 and a spread of about 1."""
     work = rows["job"].map({"clerk": 0.0, "miner": 0.2, "nurse": -0.2}).astype(float)
     return ((rows["income"] - 32_000) / 16_000 - (rows["debt"] - 6_000) / 8_000 + work).to_numpy()
 
@@ -86,10 +86,10 @@ def biased() -> list[Planted]:
     def is_woman(rows):
         return (rows["sex"] == "f").to_numpy()
 
-    # A stand-in for sex that the model gets in its place.
+    # A proxy for sex that the model gets instead.
     height = np.where(is_woman(table), 165, 178) + rng.normal(0, 5, len(table))
     proxied = table.assign(height=height.round())
-    # A column that knows the truth, and is noise for women.
+    # A column that predicts the truth for men, and is noise for women.
     signal = merit(table) + rng.normal(0, 0.5, len(table))
     noisy = table.assign(signal=np.where(is_woman(table), rng.permutation(signal), signal).round(3))
     late = table.assign(age=rng.integers(18, 80, len(table)))
@@ -167,7 +167,7 @@ def biased() -> list[Planted]:
 
 
 def fair() -> list[Planted]:
-    """Return models that go by a random part of what has nothing to do with sensitive features."""
+    """Return models with random weights on features that are independent of sensitive features."""
     found = []
     for number in range(N_FAIR):
         rng = np.random.default_rng([number, 24])

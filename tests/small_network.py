@@ -1,4 +1,4 @@
-"""A small schema, networks over it and what holds of every search, for the tests of ADF and of its replay."""
+"""A small schema, networks over it and a check of any search, for the tests of ADF and of its reproduction."""
 
 from itertools import pairwise
 
@@ -38,7 +38,7 @@ def network(weights):
 
 
 def check_every_instance(result, model, schema, sensitive_features):
-    """Check again, apart from the search, what it reports."""
+    """Check the results of a search again, independently of it."""
     found, inputs = result.discriminatory, result.trace.inputs
     columns = schema.positions(sensitive_features)
     assert ((inputs >= schema.low) & (inputs <= schema.high)).all(), "in the domain"

@@ -1,4 +1,4 @@
-"""How often statements about generated models hold: counts beside what is stated, kept in ``docs/truth``.
+"""How often statements about generated models hold: counts beside the stated shares, kept in ``docs/truth``.
 
 ``PYTHONPATH=tests python tests/<method>/test_truth.py --write`` writes those of a method.
 """
@@ -14,7 +14,7 @@ FOLDER = project().docs / "truth"
 
 
 def tabulate(answers):
-    """Return counts by statement, from triples: a statement, whether it held of a model, the share that is stated."""
+    """Return counts by statement, from triples: a statement, whether it held for a model, the stated share."""
     groups = pd.DataFrame(answers, columns=["statement", "held", "stated"]).groupby("statement", sort=False)
     table = groups.agg(models=("held", "size"), held=("held", "sum"), stated=("stated", "first")).astype({"held": int})
     table.insert(2, "share", (table["held"] / table["models"]).round(4))
@@ -22,13 +22,13 @@ def tabulate(answers):
 
 
 def check(table):
-    """Each statement holds at least as often as is stated, but for one chance in a thousand."""
+    """Each statement holds at least as often as stated, up to a chance of one in a thousand."""
     fewer = table["held"] < binom.ppf(0.001, table["models"], table["stated"])
     assert not fewer.any(), table[fewer].to_string()
 
 
 def check_committed(method, table):
-    """The counts of a method are as stated, and those that are committed."""
+    """The counts of a method agree with the statements and equal the committed counts."""
     check(table)
     pd.testing.assert_frame_equal(table, pd.read_csv(FOLDER / f"{method}.csv"))
 

@@ -1,4 +1,4 @@
-"""A site that was built, and a browser to look at it; tests are skipped where there is no browser."""
+"""A built site, and a browser to open it; tests are skipped where there is no browser."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The folder of the site, built here from what is committed; or that of ``FAIRLAB_SITE``, which was."""
+    """The folder of the site: ``FAIRLAB_SITE``, which was built before, or else built here from committed files."""
     if built := os.environ.get("FAIRLAB_SITE"):
         return Path(built)
     pytest.importorskip("sphinx", reason="Sphinx is not installed; it comes with fairlab[site]")
@@ -49,8 +49,8 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """A window of its own."""
+    """A new window."""
     context = browser.new_context(viewport={"width": 1400, "height": 900})
-    context.set_default_timeout(120_000)  # milliseconds: a busy machine is no fault of the site
+    context.set_default_timeout(120_000)  # milliseconds, for busy machines
     yield context.new_page()
     context.close()

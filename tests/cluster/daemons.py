@@ -69,7 +69,7 @@ class Cluster:
     Parameters
     ----------
     folder : Path
-        Takes their states and logs; its path must be short, since a socket's name is.
+        For their states and logs; its path must be short, since the names of sockets must be.
     """
 
     def __init__(self, folder: Path):
@@ -92,7 +92,7 @@ class Cluster:
             )
         )
         self.environment = os.environ | {"SLURM_CONF": str(self.configuration)}
-        # Snakemake keeps the variable from srun, which then looks in the system's own place.
+        # Snakemake hides the variable from srun, which would look in the system's default place.
         script = f'SLURM_CONF={self.configuration} exec {shutil.which("srun")} "$@"'
         srun = write_program(folder / "bin" / "srun", script)
         self.environment["PATH"] = f"{srun.parent}:{self.environment['PATH']}"
@@ -124,7 +124,7 @@ class Cluster:
             daemon.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 daemon.wait(10)
-        for process in psutil.process_iter():  # what has not ended, and what the nodes started
+        for process in psutil.process_iter():  # daemons that have not ended, and processes of the nodes
             with contextlib.suppress(psutil.Error):
                 own = process.environ().get("SLURM_CONF") == str(self.configuration)
                 if own and process.pid != os.getpid():

@@ -51,7 +51,7 @@ def drawn_once(monkeypatch):
 
 @pytest.fixture
 def make_file():
-    """Describe a file of the content above; keywords replace what is given."""
+    """Describe a file of the content above; keywords replace its fields."""
 
     def describe(*urls, **changes):
         values = {
@@ -90,7 +90,7 @@ class _Answers(BaseHTTPRequestHandler):
 def server(monkeypatch):
     """A server on this machine. `pages` maps a path to (status, body, bytes that are announced and never sent),
 
-    or to a function of the handler that answers itself; the body of a redirection (302) is where it leads.
+    or to a function of the handler that answers itself; the body of a redirection (302) is its target.
     """
     monkeypatch.setenv("FAIRLAB_OFFLINE", "0")
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as running:

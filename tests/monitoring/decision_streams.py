@@ -1,4 +1,4 @@
-"""Generated streams of decisions, and what a monitor and other rules say of them, after each decision and look."""
+"""Generated streams of decisions, and the alarms of a monitor and of other rules, after each decision and look."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ BATCH, PART = 100, 500
 
 
 def rates_of(kind, rng, length, n_streams):
-    """Return rates of whole streams as they change, and where they go by the past how much of them does."""
+    """Return the rates of whole streams over time, and how much they depend on past decisions, 0 if they do not."""
     base = rng.uniform(0.1, 0.9, n_streams)
     rates = np.broadcast_to(base, (length, n_streams)).copy()
     if kind == KINDS[1]:  # a wave and a jump
@@ -29,8 +29,8 @@ def rates_of(kind, rng, length, n_streams):
 def draw(kind, number, length, n_streams, *, is_fair):
     """Return groups, decisions and their rates given the past, arrays of shape (length, n_streams).
 
-    Of a fair stream both groups have the same rate at each moment. Where rates go by the past, the last decision raises
-    or lowers the next rate, whoever it is about.
+    In a fair stream, both groups have the same rate at each moment. If rates depend on the past, the last decision
+    raises or lowers the next rate, whatever the groups.
     """
     rng = np.random.default_rng([KINDS.index(kind), number, is_fair, 95])
     group = rng.random((length, n_streams)) < rng.uniform(0.1, 0.9, n_streams)
@@ -54,7 +54,7 @@ def counts_of(group, hits, rates):
 
 
 def at_most(hits, totals, rate):
-    """Return what the evidence against a rate cannot exceed: that of the best of all bets."""
+    """Return an upper bound of the evidence against a rate: that of the best of all bets."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = [
             np.nan_to_num(part * np.log(part / (totals * of))) for part, of in ((hits, rate), (totals - hits, 1 - rate))
@@ -63,10 +63,10 @@ def at_most(hits, totals, rate):
 
 
 def is_excluded(hits, totals, rates, difference=None):
-    """Return the first moment at which a difference is excluded, or None; that of the rates where it is not given.
+    """Return the first moment at which a difference is excluded, or None; by default, the true difference of the rates.
 
-    It is not while the evidence against a pair of rates that differ by it is too little. Only at other moments the
-    bounds are computed.
+    A difference is not excluded while there is too little evidence against a pair of rates that has this difference.
+    Bounds are computed only at other moments.
     """
     unclear = np.flatnonzero(at_most(hits, totals, rates).sum(axis=-1) >= LIMIT)
     unclear = unclear[evidence(hits[unclear], totals[unclear], rates[unclear])[0].sum(axis=-1) >= LIMIT]
@@ -84,7 +84,7 @@ def alarms_of_rules(group, hits):
     own = np.stack([~group, group], axis=-1).reshape(-1, BATCH, 2)
     totals, found = own.sum(axis=1), (own & hits.reshape(-1, BATCH, 1)).sum(axis=1)
     pooled = found.sum(axis=-1) / BATCH
-    with np.errstate(divide="ignore", invalid="ignore"):  # a comparison with what is not a number is no alarm
+    with np.errstate(divide="ignore", invalid="ignore"):  # a comparison with nan is no alarm
         shares = found / totals
         difference = np.abs(shares[:, 0] - shares[:, 1])
         error = np.sqrt(pooled * (1 - pooled) * (1 / totals).sum(axis=-1))
@@ -94,10 +94,10 @@ def alarms_of_rules(group, hits):
 
 
 def wealth_first(x, y):
-    """Return the pair at which the betting test of two means rejects, of each stream, or -1.
+    """Return the pair at which the betting test of two means rejects, for each stream, or -1.
 
     Chugg, Cortes-Gomez, Wilder, Ramdas: Auditing fairness by betting (2023). The bet on the next pair of decisions, one
-    of each group, is by online Newton steps.
+    of each group, is set by online Newton steps.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def registered(metric, n_groups=2, explanatory=None):
 
 
 class Life:
-    """The looks of one investigation: each trains on what was released, and tests a fresh set once."""
+    """The looks of one investigation: each trains on the released rows, and tests a fresh set once."""
 
     def __init__(self, registration, seed):
         self.registration, self.rng = registration, np.random.default_rng(seed)
@@ -163,7 +163,7 @@ class Life:
         self.released = np.concatenate([self.released, rows])
 
     def reports(self, spending):
-        """Return which looks report something; contexts do not depend on levels, so that one life serves all rules."""
+        """Return whether each look reports anything; contexts do not depend on levels, so one life serves all rules."""
         levels = {
             "series": lambda k: look_level(1 + k, ALPHA),
             "adaptive": lambda k: adaptive_level(self.largest[:k], ALPHA),
@@ -186,8 +186,8 @@ def rows_of(registration, rng, n, chance, region=None):
 def fair_life(number, n_looks=50):
     """Return a fair investigation after its looks.
 
-    Groups have equal rates in all contexts. Either rates differ by context, or groups live in different regions. They
-    change from look to look: at random, or by the decisions before.
+    Groups have equal rates in all contexts. Either rates differ by context, or groups live in different regions. Rates
+    change from look to look, at random or with the previous decisions.
     """
     rng = np.random.default_rng([number, 96])
     metric, n_groups = ("NMI", 3) if number % 12 == 11 else (("Difference", "NMI")[number % 2], 2)
@@ -210,7 +210,7 @@ DAYS = ("rates and the share of a group rise over each period", "a group comes i
 
 
 def fair_day(number, day, explanatory=None, n_looks=12, n_rows=400):
-    """Return an investigation after its looks, of groups that are treated alike at each moment of a period.
+    """Return an investigation after its looks, with groups that are treated alike at each moment of a period.
 
     Rates and the share of a group change within a period: both rise, or each of ten hours has its own. The hour can be
     held fixed.
@@ -235,12 +235,12 @@ SCENES = {  # from which decision on, and in which of four regions, groups are t
     "after 5,000, in one region of four": (5_000, range(1)),
 }
 SIZES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
-HORIZON, EVERY = 20_000, 500  # decisions that are waited for, and from look to look
+HORIZON, EVERY = 20_000, 500  # decisions after the start, and decisions per look
 WATCHERS = ("looks, series", "looks, adaptive", "confidence sequence", "betting test")
 
 
 def alarms(scene, size, number):
-    """Return by watcher after how many decisions it raises its first alarm, infinite if it does not in time."""
+    """Return the number of decisions until the first alarm of each watcher, infinite if there is none in time."""
     start, places = SCENES[scene]
     registration = registered("Difference")
     rng = np.random.default_rng([list(SCENES).index(scene), SIZES.index(size), number, 98])
