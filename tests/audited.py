@@ -77,5 +77,5 @@ def report(*results, table=None, model=people, **changes):
 
 
 def report_of(*findings, method="Themis", **changes):
-    """Return a report of what one method found."""
+    """Return a report of findings by one method."""
     return report(MethodResult(method, findings, (), 0, 0), **changes)

@@ -30,7 +30,7 @@ class Planted:
         Columns that the model gets.
     y_true : ndarray of bool of shape (n_people,)
     expected : tuple of tuple of str
-        Sensitive features and measure of a finding, any of which would name the bias; empty for a fair model.
+        Pairs of sensitive features and measure; a finding with any of them names the bias; empty for a fair model.
     by_score : bool
         Whether the model gives probabilities.
     """

@@ -165,7 +165,7 @@ class Client(AbstractContextManager):
         Parameters
         ----------
         number : int
-            Of the investigation.
+            Number of the investigation.
         decisions : DataFrame
             Column ``event_id``, those that are registered, and optionally ``person``. Others are not sent.
 
@@ -435,7 +435,7 @@ def monitored(
     ----------
     client : Client
     number : int
-        Of the investigation.
+        Number of the investigation.
     output : str
         Name of the column for the results of the function, one value per row.
     full : {"drop", "wait", "raise"}

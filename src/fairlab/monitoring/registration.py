@@ -1,4 +1,4 @@
-"""What is registered: an investigation, the types of its columns, and the check of rows against them."""
+"""Registrations: an investigation, the types of its columns, and the check of rows against them."""
 
 import hmac
 from collections.abc import Container, Iterable, Sequence

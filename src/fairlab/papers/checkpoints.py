@@ -1,6 +1,6 @@
 """Reading stored networks: checkpoints of TensorFlow, without TensorFlow.
 
-A checkpoint is a file of raw numbers and an index: a sorted table of blocks (as LevelDB has them, not compressed) that
+A checkpoint is a file of raw numbers and an index: a sorted table of blocks (as in LevelDB, not compressed) that
 gives for each name its type, shape, offset and size in Protocol Buffers.
 """
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairlab.networks import forward, layer_inputs, softmax
 
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7  # of Adam, as Keras has it
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7  # of Adam, as in Keras
 
 
 def stacked(networks) -> list[np.ndarray]:

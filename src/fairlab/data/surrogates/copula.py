@@ -1,4 +1,4 @@
-"""Surrogates: a stratified Gaussian copula over fitted marginals, kept as a small file of aggregates.
+"""Surrogates: a stratified Gaussian copula over fitted marginals, stored as a small file of aggregates.
 
 The groups of the sensitive columns are drawn first, from their table of counts. Within a group, every other column is a
 monotone function of a latent normal variable. Each group has its own marginals, so that shares and means by group are

@@ -20,13 +20,13 @@ class PatientModel(Entry):
     Attributes
     ----------
     intercept, slope : float
-        Of the log-odds of any day.
+        Intercept and slope of the log-odds of any day.
     disagreement : float
         Standard deviation of the logarithm of the width of the trees' predictions around that of the prediction.
     days : Counts
         Patients with each number of days above 0.
     copula : Copula
-        Of the attributes and a column risk.
+        Copula of the attributes and a column risk.
     """
 
     intercept: float

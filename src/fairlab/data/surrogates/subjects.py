@@ -53,7 +53,7 @@ class Cohort:
     Attributes
     ----------
     race : str
-        Of the published counts: Black, Hispanic, White, Asian, Unknown-Not-Listed.
+        As in the published counts: Black, Hispanic, White, Asian, Unknown-Not-Listed.
     sex : str
     age : int
         First year of the band.

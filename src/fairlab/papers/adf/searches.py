@@ -14,7 +14,7 @@ from fairlab.networks import CHUNK, FeedForward
 from fairlab.papers.adf.benchmarks import SCHEMAS
 from fairlab.suite.seeds import Trial
 
-SHARE_KEPT = 0.05  # what section 4.2 retrains with
+SHARE_KEPT = 0.05  # the share that section 4.2 retrains with
 
 
 class ADFOnCredit(ADF):
@@ -41,7 +41,7 @@ def tally(result: SearchResult, weights, trial: Trial) -> dict:
     ----------
     result : SearchResult
     weights : list of ndarray
-        Of the network that was searched.
+        Weights of the network that was searched.
     trial : Trial
         Draws the inputs that are kept.
 

@@ -17,7 +17,7 @@ from fairlab.networks import DENORMAL
 from fairlab.papers.training import BETA_1, BETA_2, Training, backpropagate
 
 HIDDEN = (64, 32, 16, 8, 4)
-LEARNING_RATE, EPSILON = 0.01, 1e-8  # of Adam, as TensorFlow 1 has it
+LEARNING_RATE, EPSILON = 0.01, 1e-8  # of Adam, as in TensorFlow 1
 RESTS = np.float32(1 - BETA_1), np.float32(1 - BETA_2)
 ZERO = np.float32(0)
 BATCH_SIZE = 128

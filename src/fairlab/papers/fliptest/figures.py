@@ -31,7 +31,7 @@ def marginal_counts(X: pd.DataFrame, flip: Flipset, bands: Mapping[str, Mapping]
     ----------
     X : DataFrame of shape (n_people, n_features)
     flip : Flipset
-        Of these people.
+        Flipset of these people.
     bands : dict of str to dict, optional
         By feature, names of its values.
     """
@@ -64,7 +64,7 @@ def flipset_marginals(
     X : DataFrame
         The people, in the units of the figure.
     flip : Flipset
-        Of these people.
+        Flipset of these people.
     labels : dict of str to str
         Names of the features.
     names : dict of str to str
@@ -78,7 +78,7 @@ def flipset_marginals(
     Returns
     -------
     Figure, DataFrame
-        The figure, and what it draws, as `marginal_counts` returns it.
+        The figure, and its data as `marginal_counts` returns them.
     """
     counts = marginal_counts(X, flip, bands)
     counted = zip((flip.n_positive, flip.n_negative), published, strict=True)

@@ -17,7 +17,7 @@ from fairlab.transport.maps import DivergenceError, TransportMap, check_widths, 
 
 tf = optional("tensorflow")
 
-RHO, EPSILON = 0.9, 1e-7  # of RMSprop, as Keras has it
+RHO, EPSILON = 0.9, 1e-7  # of RMSprop, as in Keras
 
 # Measured bytes per pair of points, for the costs and for computing the plan from them.
 BYTES_PER_PAIR = 60

@@ -1,4 +1,4 @@
-"""Accuracy and group fairness of a trained model, as tables 1, 3 and 4 have them."""
+"""Accuracy and group fairness of a trained model, as in tables 1, 3 and 4."""
 
 import numpy as np
 import pandas as pd

@@ -62,9 +62,9 @@ class StoredSuite:
     Attributes
     ----------
     artefact, id : str
-        Of the published score.
+        Artefact and id of the published score.
     path : str
-        In the registry of data.
+        Path of the file in the registry of data.
     data : {"census", "credit"}
     characteristics : tuple of str
     measure : {"group", "causal"}
@@ -95,7 +95,7 @@ class StoredSuite:
 
 
 def score_suite(counts: SuiteCounts) -> float:
-    """Return the score of a stored suite, between 0 and 1, as the paper's figures have it.
+    """Return the score of a stored suite, between 0 and 1, as in the paper's figures.
 
     Group: the largest difference of the shares of positive outputs between values of the characteristics. Causal: the
     share of blocks with both outputs.
@@ -177,7 +177,7 @@ def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterabl
 
 
 def as_table(suites: dict[str, SuiteCounts], hashes: dict[str, str]) -> pd.DataFrame:
-    """Return counts as the table has them, one row for each value (group) or suite (causal).
+    """Return counts in the form of the table, one row for each value (group) or suite (causal).
 
     Parameters
     ----------
