@@ -112,7 +112,7 @@ def fetch_file(file: File, *, requested: bool = False) -> Path:
     ----------
     file : File
     requested : bool
-        Whether the user named this file. Files that are downloaded on request only need this.
+        Whether the user named this file. Otherwise, files that are downloaded on request only are not downloaded.
 
     Raises
     ------

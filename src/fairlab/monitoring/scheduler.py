@@ -96,7 +96,7 @@ def take_looks(store: Store) -> None:
 
 
 def take_look(store: Store, number: int, look: int) -> None:
-    """Look at an investigation and store the report; if the look fails, that has the reason, and no level is spent."""
+    """Look at an investigation and store the report; for a failed look, it has the reason, and no level is spent."""
     planned, found = store.report(number, look), store.investigation(number)
     begun = store.change_look(planned, attempts=planned.attempts + 1)
     registration, started = found.registration, time.monotonic()

@@ -235,7 +235,7 @@ class Store:
 
     @contextmanager
     def claim_work(self, lock: int = WORK_LOCK) -> Iterator[bool]:
-        """Yield whether this server takes looks or sends notices; on one PostgreSQL, one server does until it ends."""
+        """Yield whether this server takes looks or sends notices; of several on one PostgreSQL, one at a time does."""
         with self.read() as connection:
             yield self.is_sqlite or connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(lock)))
 

@@ -18,7 +18,7 @@ def context_values(
 def table_values(table: pd.DataFrame, *, outputs: Mapping[str, str], groups: Mapping[str, str]) -> dict[str, float]:
     """Return size, counts and percentages of a table with totals, by the last parts of their ids.
 
-    In the body of the table, percentages are of the column; in its totals, of all people; if there are none, they are
+    In the body of the table, percentages are of the column; in its totals, of all people. Percentages of no people are
     nan. `outputs` and `groups` give the table's rows and columns by their ids.
     """
     values = {"size": table.loc["Total", "Total"]}

@@ -25,7 +25,7 @@ from fairlab.statistics import g_test, holm
 
 ANY = -1  # in place of a category's number
 METRIC = NMI(variant=PUBLISHED)
-FEW_TABLES, NOT_SURE = 2_000, 0.5  # if few random tables give a larger corrected p-value, it is not refined
+FEW_TABLES, NOT_SURE = 2_000, 0.5  # first random tables, and the corrected p-value up to which all are drawn
 
 Cell = tuple[int, ...]
 

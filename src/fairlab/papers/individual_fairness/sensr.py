@@ -25,7 +25,7 @@ SAFETY = 1.01  # factor on the longest possible move; units beyond it are not tr
 
 FAINT = np.float32(1e-13)  # smaller slopes move no point by even a rounding; their squares would be denormal, and slow
 
-# The exponential in single precision, as in Cephes: a power of two times a polynomial. The library's is for one number.
+# The exponential in single precision, as in Cephes: a power of two times a polynomial. The library's is not vectorised.
 LARGEST, PER_TWO = np.float32(87), np.float32(1.44269504)
 TWO_HIGH, TWO_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 POLYNOMIAL = tuple(

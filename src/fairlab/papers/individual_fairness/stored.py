@@ -1,4 +1,4 @@
-"""The authors' stored models and audit output, from which tables 1, 3 and 4 were computed."""
+"""The authors' stored models and audit output, which are behind tables 1, 3 and 4."""
 
 import ast
 import json

@@ -1,7 +1,8 @@
 """The stored test suites behind figures 1 and 2, scored as the paper's scripts score them.
 
 A suite is a text file with one input per line: the codes of its characteristics, then the output. Suites are not
-uniform samples of the input space, so their scores reproduce the published ones, not how much a system discriminates.
+uniform samples of the input space, so their scores are the published ones and do not measure how much a system
+discriminates.
 
 The files may be used for academic work only and are not part of the project. Each score follows from a few counts,
 which are in ``data_scripts/themis_suites.csv``; ``data_scripts/count_themis_suites.py`` makes them from the files.

@@ -1,6 +1,6 @@
 """The paper's eight systems, trained as the public package does and as the paper says (sections 5.1 and 5.2).
 
-Protocol variants: ``as_published`` produced the published numbers; ``as_specified`` follows the paper and the works
+Protocol variants: ``as_published`` is behind the published numbers; ``as_specified`` follows the paper and the works
 that it cites. They differ for all systems but E and H.
 
 =  ============================================  =====================================================================
