@@ -334,7 +334,7 @@ def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(here, ca
     assert f"\nnot judged: {column} was not assessed: group rates: " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", [["list"], ["run", "--all"], ["data", "status"], ["scorecard"]])
+@pytest.mark.parametrize("command", [["list"], ["run", "--all"], ["data", "status"], ["scorecard"], ["figures"]])
 def test_library_without_project_prints_one_line(monkeypatch, tmp_path, capsys, command):
     monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
     assert main(command) == 1

@@ -188,7 +188,14 @@ class Specification(Entry):
 
 
 def experiment_names(paper: str = "*") -> list[str]:
-    """Return the names of the experiments of a paper (default: of all), ``<paper>/<experiment>``, sorted."""
+    """Return the names of the experiments of a paper (default: of all), ``<paper>/<experiment>``, sorted.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where the library is installed without its project.
+    """
+    project().check()
     files = (path for path in project().experiments.glob(f"{paper}/*.yaml") if path.stem != "published")
     return sorted(f"{path.parent.name}/{path.stem}" for path in files if path.parent.name != "profiles")
 

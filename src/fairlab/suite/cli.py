@@ -21,16 +21,7 @@ sys.modules |= dict.fromkeys({"rfc3987_syntax", "isoduration", "webcolors", "uri
 AT_LEAST_ONE = click.IntRange(min=1)
 
 
-class Command(click.Command):
-    """A command that needs experiments, notebooks or the data registry."""
-
-    def invoke(self, ctx):
-        """Run the command; an error says so where the library is installed without its project."""
-        project().check()
-        return super().invoke(ctx)
-
-
-class RunCommand(Command):
+class RunCommand(click.Command):
     """The command ``run``: all that follows ``--snakemake`` is for Snakemake."""
 
     def parse_args(self, ctx, args):
@@ -41,14 +32,7 @@ class RunCommand(Command):
         return super().parse_args(ctx, args)
 
 
-class Group(click.Group):
-    """Commands of the suite."""
-
-    command_class = Command
-    group_class = type
-
-
-commands = Group()
+commands = click.Group()
 
 
 # Experiments

@@ -276,7 +276,14 @@ def read_paper(path: Path, changed_ns: int | None = None) -> Paper:
 
 
 def paper_keys() -> list[str]:
-    """Return the keys of all papers with published numbers, sorted."""
+    """Return the keys of all papers with published numbers, sorted.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where the library is installed without its project.
+    """
+    project().check()
     return sorted(path.parent.name for path in project().experiments.glob("*/published.yaml"))
 
 
