@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("duckdb")
 
 import pyarrow as pa
-from pyarrow import parquet
 
+from fairlab.auditing.loading import read_table
 from fairlab.cases.tables import (
     FilesError,
     Folder,
@@ -95,33 +95,56 @@ def test_codes_hold_what_the_files_do(tmp_path, kind, most, monkeypatch):
     assert {file.name for file in folder.iterdir()} == codes | {"meta.json", ".lock"}
 
 
-def test_a_column_of_another_type_is_left_out(tmp_path):
-    folder = encode(write(tmp_path / "files", "parquet", people().assign(day=pd.NaT)), tmp_path / "codes")
-    assert list(meta_of(folder)["left_out"]) == ["day"]
+# Integers that are equal as floats; of many of them numbers are kept.
+CLOSE = pd.DataFrame({"few": [2**53, 2**53 + 1] * 150, "many": 2**60 + np.arange(300)})
+WIDE = [Decimal(12345678901234567890), Decimal(12345678901234567891), Decimal(7)] * 20  # without places: integers
+EQUAL = "holds integers that are equal as floats"
 
 
-def test_identifiers_and_markers_of_a_csv_are_read_as_where_it_is_read_into_memory(tmp_path):
-    from fairlab.auditing.loading import read_table
+@pytest.mark.parametrize(
+    ("frames", "kept", "left_out"),
+    [
+        (
+            [pd.DataFrame({"sex": ["f", "m"], "day": pd.NaT})],
+            ["sex"],
+            {"day": "holds values of the type TIMESTAMP_NS"},
+        ),
+        (
+            [pd.DataFrame({"site": pd.Series(WIDE, dtype=pd.ArrowDtype(pa.decimal128(38, 0))), "n": range(60)})],
+            ["n"],
+            {"site": EQUAL},
+        ),
+        ([CLOSE.head(1), CLOSE.tail(-1)], ["many"], {"few": EQUAL}),
+    ],
+)
+def test_columns_that_codes_cannot_hold_are_left_out_and_it_is_said(tmp_path, frames, kept, left_out):
+    about = meta_of(encode(write(tmp_path / "files", "parquet", *frames), tmp_path / "codes"))
+    assert (list(about["columns"]), about["left_out"]) == (kept, left_out)
 
-    file = tmp_path / "x.csv"
-    rows = "01234,1,2020-01-01,true,None,yes,F,0x1\n" * 2 + "11234,NA,2020-01-02,false,,no,T,1\n"
-    file.write_text("zip,n,day,ok,word,said,letter,hex\n" + rows)
-    with pytest.warns(UserWarning):
-        expected = read_table(str(file))
-    found = decoded(encode(file, tmp_path / "codes"))
-    same(found, expected)
-    assert found["zip"].tolist() == ["01234", "01234", "11234"]
-    assert found["said"].tolist() == ["yes", "yes", "no"]
+
+LETTERS = "01234,1,2020-01-01,true,None,yes,F,0x1\n" * 2 + "11234,NA,2020-01-02,false,,no,T,1\n"
 
 
-def test_what_only_later_rows_of_a_csv_have_is_read_as_where_it_is_read_into_memory(tmp_path):
-    from fairlab.auditing.loading import read_table
-
-    file = tmp_path / "x.csv"  # DuckDB guesses from the first 20,480 rows
-    file.write_text("sex,n\n" + "f,1\n" * 30_000 + '"f",1\n"m, or not",2\n#N,3\n')
-    expected = read_table(str(file))
-    same(decoded(encode(file, tmp_path / "codes")), expected)
-    assert expected["sex"].value_counts().to_dict() == {"f": 30_001, "m, or not": 1, "#N": 1}
+@pytest.mark.filterwarnings("ignore:.* read as")
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        (
+            f"zip,n,day,ok,word,said,letter,hex\n{LETTERS}",
+            {"zip": {"01234": 2, "11234": 1}, "said": {"yes": 2, "no": 1}},
+        ),
+        (  # DuckDB guesses from the first 20,480 rows
+            "sex,n\n" + "f,1\n" * 30_000 + '"f",1\n"m, or not",2\n#N,3\n',
+            {"sex": {"f": 30_001, "m, or not": 1, "#N": 1}},
+        ),
+    ],
+    ids=["identifiers and markers", "what only later rows have"],
+)
+def test_a_csv_is_read_as_where_it_is_read_into_memory(tmp_path, text, counts):
+    (tmp_path / "x.csv").write_text(text)
+    found = decoded(encode(tmp_path / "x.csv", tmp_path / "codes"))
+    same(found, read_table(tmp_path / "x.csv"))
+    assert {name: found[name].value_counts().to_dict() for name in counts} == counts
 
 
 def test_kinds_of_a_csv_go_by_all_rows(tmp_path):
@@ -133,19 +156,24 @@ def test_kinds_of_a_csv_go_by_all_rows(tmp_path):
     assert found["rating"].value_counts().to_dict() == {1: n, 2: n, 0.4: 10, 2.6: 10}
     assert found["ok"].value_counts().to_dict() == {"true": n, "false": n, "1": 10, "0": 10}
     assert found["site"].value_counts().to_dict() == {"1": n, "2": n, ids[0]: 10, ids[1]: 10}
-    file.write_text("n\n" + "1\n" * n + "1_000\n")
-    refused("column 'n' holds 1_000, expected integers", file, tmp_path / "more")
-    file.write_text("\n".join(["id,n", *(f"{k},1" for k in range(n)), "0.4,1"]) + "\n")
-    refused("column 'id' holds 0.4, expected integers", file, tmp_path / "keyed", key="id")
 
 
-def test_long_decimals_without_places_are_integers(tmp_path):
-    values = [Decimal(12345678901234567890), Decimal(12345678901234567891), Decimal(7)] * 20
-    parquet.write_table(
-        pa.table({"site": pa.array(values, pa.decimal128(38, 0)), "n": range(60)}), tmp_path / "x.parquet"
-    )
-    about = meta_of(encode(tmp_path / "x.parquet", tmp_path / "codes"))
-    assert about["left_out"] == {"site": "holds integers that are equal as floats"}
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        (["n", *["1"] * 25_000, "1_000"], {}, "column 'n' holds 1_000, expected integers"),
+        (
+            ["id,n", *(f"{k},1" for k in range(25_000)), "0.4,1"],
+            {"key": "id"},
+            "column 'id' holds 0.4, expected integers",
+        ),
+        (["sex,hired,hired", "f,1,0"], {}, "x.csv: has two columns 'hired'"),
+    ],
+    ids=["late text", "late fraction", "two columns of one name"],
+)
+def test_a_csv_that_cannot_be_encoded_is_refused(tmp_path, lines, options, message):
+    (tmp_path / "x.csv").write_text("\n".join([*lines, ""]))
+    refused(message, tmp_path / "x.csv", tmp_path / "codes", **options)
 
 
 def test_columns_of_a_file_come_before_those_of_its_folders(tmp_path):
@@ -159,20 +187,6 @@ def test_columns_of_a_file_come_before_those_of_its_folders(tmp_path):
     deep.mkdir(parents=True)
     pd.DataFrame({"sex": ["f"], "n": [1]}).to_parquet(deep / "c.parquet")
     refused("column 'sex' is in the file and in the name of its folder", deep / "c.parquet", tmp_path / "more")
-
-
-def test_two_columns_of_one_name_are_refused(tmp_path):
-    file = tmp_path / "x.csv"
-    file.write_text("sex,hired,hired\nf,1,0\n")
-    refused("x.csv: has two columns 'hired'", file, tmp_path / "codes")
-
-
-def test_integers_that_are_equal_as_floats_are_left_out_unless_there_are_many(tmp_path):
-    frame = pd.DataFrame({"few": [2**53, 2**53 + 1] * 150, "many": 2**60 + np.arange(300)})
-    files = write(tmp_path / "files", "parquet", frame.head(1), frame.tail(-1))
-    about = meta_of(encode(files, tmp_path / "codes"))
-    assert (list(about["left_out"]), list(about["columns"])) == (["few"], ["many"])
-    refused("column 'few': holds integers that are equal as floats", files, tmp_path / "asked", columns=["few"])
 
 
 KILLED = """
@@ -302,6 +316,7 @@ LATE.iloc[-1, 3] = "old"
         ),
         ([LATE], "csv", {}, "part-0.csv: column 'age' holds old, expected integers"),
         ([GOOD], "parquet", {"columns": ["sexx"]}, "column 'sexx': not in the files; did you mean 'sex'"),
+        ([CLOSE.head(1), CLOSE.tail(-1)], "parquet", {"columns": ["few"]}, f"column 'few': {EQUAL}"),
         (
             [GOOD.assign(id=[7, *range(4_999)])],
             "parquet",
