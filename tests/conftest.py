@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from toy_project import PUBLISHED, add_experiment
@@ -17,6 +18,12 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS
     os.environ.setdefault(_name, "1")
 settings.register_profile("fairlab", deadline=None)  # the time of an example depends on the machine
 settings.load_profile("fairlab")
+
+
+@pytest.fixture
+def rng():
+    """Random numbers, the same in every run."""
+    return np.random.default_rng(0)
 
 
 @pytest.fixture

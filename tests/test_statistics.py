@@ -126,8 +126,7 @@ def test_a_correlation_at_the_margin_is_found_as_seldom(margin):
     assert (found <= binom.ppf(0.999, runs, 0.05)).all()
 
 
-def test_the_p_value_of_a_correlation_is_where_its_bounds_reach_the_margin():
-    rng = np.random.default_rng(0)
+def test_the_p_value_of_a_correlation_is_where_its_bounds_reach_the_margin(rng):
     x = rng.normal(size=60)
     y = 0.7 * x + rng.exponential(size=60)
     for margin in (0, 0.1, 0.3):
@@ -248,8 +247,7 @@ def test_bounds_of_a_correlation_by_hand():
     assert found == pytest.approx(np.tanh(np.arctanh(0.3) + np.array([-half, half])))
 
 
-def test_influences_on_a_correlation_are_those_of_leaving_one_pair_out():
-    rng = np.random.default_rng(0)
+def test_influences_on_a_correlation_are_those_of_leaving_one_pair_out(rng):
     x = rng.uniform(-1, 1, size=1_000)
     y = 0.5 * x + x * rng.uniform(-1, 1, size=1_000)  # the spread grows with x: 1 / sqrt(n - 3) is too narrow
     r, without = np.corrcoef(x, y)[0, 1], np.arange(1_000)

@@ -179,15 +179,25 @@ def labelled(n_known, *, scores=None):
     return Case.from_decisions(table, "decision", sensitive_features="group", y_true=truth, scores=scores)
 
 
-def test_a_group_whose_true_labels_are_not_known_is_not_judged(tmp_path):
+@pytest.fixture
+def judged_since(tmp_path):
+    """Return a function that judges a report beside an earlier one, which is its baseline."""
+
+    def judged(before, now):
+        before.to_json(tmp_path / "before.json")
+        return judge(now, baseline=tmp_path / "before.json")
+
+    return judged
+
+
+def test_a_group_whose_true_labels_are_not_known_is_not_judged(judged_since):
     full, part = (audit(labelled(n), methods=["rates"], progress=False) for n in (300, 0))
     rule = Rule.of("true_positive_rate_difference > 0.4")
     assert judge(full, rules=[rule], require_within=True).not_judged == []
     why = "group: fewer than 30 people are x and their true label is favourable (0)."
     said = judge(part, rules=[rule], require_within=True, baseline=None).not_judged
     assert f"{rule}, by group: group rates: {why.replace('fewer than 30', 'no')}" in said and why in said
-    full.to_json(tmp_path / "before.json")
-    again = judge(part, baseline=tmp_path / "before.json").not_judged
+    again = judged_since(full, part).not_judged
     assert any(text.startswith("true_positive_rate_difference by group was tested in the baseline") for text in again)
     scores = np.where(np.arange(900) < 600, 0.2, 0.9) + np.tile([0.01, 0.02], 450)  # those of x occur in x alone
     apart = audit(labelled(300, scores=scores), methods=["rates"], progress=False)
@@ -225,63 +235,53 @@ def test_calibration_of_a_model_is_tested_where_a_rule_asks():
     assert said == [f"{rule[0]}, by sex: there are decisions, no scores"]
 
 
-def test_a_group_that_was_compared_in_the_baseline_and_is_gone_is_not_judged(tmp_path):
-    baseline = tmp_path / "before.json"
-    decided({"f": 40, "m": 41, "x": 42}).to_json(baseline)
-    assert judge(decided({"f": 40, "m": 41, "x": 42}), baseline=baseline).not_judged == []
+def test_a_group_that_was_compared_in_the_baseline_and_is_gone_is_not_judged(judged_since):
+    three, two = decided({"f": 40, "m": 41, "x": 42}), decided({"f": 40, "m": 41})
+    assert judged_since(three, three).not_judged == []
     said = "selection_rate_difference by group was tested in the baseline, and is not now: the table has no x"
-    assert judge(decided({"f": 40, "m": 41}), baseline=baseline).not_judged == [said]
+    assert judged_since(three, two).not_judged == [said]
+
+
+TWO, THREE, SOME = {"f": 300, "m": 600}, {"f": 300, "m": 600, "x": 450}, {"f": 300, "m": 600, None: 450}
 
 
 @pytest.mark.parametrize(
-    "groups",
+    ("before", "now", "beginnings"),
     [
-        {"f": 300, "m": 600, None: 450},  # of some people no group is known
-        {"f": 300, "m": 600, "x": 450},
-        {"f": 300, "m": 600},
+        *((before, now, []) for before in (TWO, THREE) for now in (TWO, THREE, SOME)),
+        (TWO, {"f": 600, "m": 300}, ["new: "]),
+        ({"f minus m": 300, "m": 600}, {"f minus m": 300, "m": 600}, []),  # names that read like a comparison
     ],
 )
-def test_the_same_difference_is_not_new_as_other_groups_come_and_go(tmp_path, groups):
-    then = [{"f": 300, "m": 600}, {"f": 300, "m": 600, "x": 450}]
-    for number, before in enumerate(then):
-        decided(before, of=1_000).to_json(tmp_path / f"{number}.json")
-        assert judge(decided(groups, of=1_000), baseline=tmp_path / f"{number}.json").failing == []
-    turned = judge(decided({"f": 600, "m": 300}, of=1_000), baseline=tmp_path / "0.json").failing
-    assert len(turned) == 1 and turned[0].startswith("new: ")
+def test_the_same_difference_is_not_new_as_other_groups_come_and_go(judged_since, before, now, beginnings):
+    judged = judged_since(decided(before, of=1_000), decided(now, of=1_000))
+    assert [text[:5] for text in judged.failing] == beginnings
+    assert (judged.not_judged == []) == (before.keys() <= now.keys())
 
 
-def test_groups_whose_names_read_like_a_comparison_are_found_again(tmp_path):
-    report = decided({"f minus m": 30, "m": 60})
-    report.to_json(tmp_path / "before.json")
-    judged = judge(report, baseline=tmp_path / "before.json")
-    assert (judged.failing, judged.not_judged) == ([], [])
-
-
-def test_each_subgroup_of_a_baseline_can_be_worse(tmp_path):
+def test_each_subgroup_of_a_baseline_can_be_worse(judged_since):
     def subgroups(*rates):
         wheres = ("age < 30", "age >= 50")
         return report_of(*(rate([k, 300], [500, 500], where=where) for k, where in zip(rates, wheres, strict=True)))
 
-    subgroups(200, 250).to_json(tmp_path / "before.json")
-    judged = [judge(subgroups(*now), baseline=tmp_path / "before.json").failing for now in ((90, 250), (200, 90))]
+    judged = [judged_since(subgroups(200, 250), subgroups(*now)).failing for now in ((90, 250), (200, 90))]
     assert [[text[:16] for text in failing] for failing in judged] == [["worse than -0.2:"], ["worse than -0.1:"]]
 
 
-def test_a_baseline_on_another_outcome_or_the_other_label_is_refused(tmp_path):
+def test_a_baseline_on_another_outcome_or_the_other_label_is_refused(judged_since):
     table = people().assign(hired=["yes", "no"] * (len(people()) // 2), paid=["no", "yes"] * (len(people()) // 2))
 
     def audited(name, label):
         case = Case.from_decisions(table, name, sensitive_features="sex", features=["age"], pos_label=label)
         return audit(case, methods=["rates"], progress=False)
 
-    audited("hired", "yes").to_json(tmp_path / "before.json")
-    assert judge(audited("hired", "yes"), baseline=tmp_path / "before.json").not_judged == []
+    assert judged_since(audited("hired", "yes"), audited("hired", "yes")).not_judged == []
     for given, said in {
         ("paid", "yes"): "decisions 'paid', found 'hired'",
         ("hired", "no"): "label 'no', found 'yes'",
     }.items():
         with pytest.raises(ValueError, match=f"baseline: expected a report on the .*{said} in"):
-            judge(audited(*given), baseline=tmp_path / "before.json")
+            judged_since(audited("hired", "yes"), audited(*given))
 
 
 SMALL = {"where": "age < 30", "effect": "selection rate difference, f minus m"}
@@ -312,7 +312,7 @@ def test_a_baseline_fails_what_is_new_worse_or_reversed(baseline, now, said):
 
 
 @pytest.mark.filterwarnings("ignore:The model gives numbers within 0 and 1")
-def test_a_loss_ratio_of_other_people_is_not_new(tmp_path):
+def test_a_loss_ratio_of_other_people_is_not_new(judged_since):
     def audited(n, seed):
         table, rng = people(n, seed), np.random.default_rng(seed)
         table["job"] = np.where(rng.random(n) < 0.9, np.where(table["sex"] == "man", "smith", "cook"), "clerk")
@@ -324,9 +324,8 @@ def test_a_loss_ratio_of_other_people_is_not_new(tmp_path):
         )
         return audit(case, methods=["individual_fairness"], budget=20_000, progress=False)
 
-    audited(1_000, 0).to_json(tmp_path / "before.json")
     again = audited(400, 1)
-    assert (len(again.significant), judge(again, baseline=tmp_path / "before.json").failing) == (1, [])
+    assert (len(again.significant), judged_since(audited(1_000, 0), again).failing) == (1, [])
 
 
 def damaged(**parts):
@@ -353,11 +352,10 @@ def test_another_file_is_no_baseline_and_a_byte_order_mark_does_not_matter(basel
         failures(report_of(CLEAR), baseline=baseline)
 
 
-def test_what_the_baseline_tested_and_this_audit_did_not_is_not_judged(tmp_path):
+def test_what_the_baseline_tested_and_this_audit_did_not_is_not_judged(judged_since):
     report, lost = decided({"f": 40, "m": 50}, town={"f": "a", "m": "b"}), decided({"f": 40, "m": 50})
     few = audit(lost.case.sample(40), methods=["rates"], progress=False)
-    report.to_json(tmp_path / "before.json")
-    same, gone, small = (judge(each, baseline=tmp_path / "before.json").not_judged for each in (report, lost, few))
+    same, gone, small = (judged_since(report, each).not_judged for each in (report, lost, few))
     said = "selection_rate_difference by town was tested in the baseline, and is not now: it is no sensitive feature of"
     assert (same, gone) == ([], [f"{said} this audit"])
     [by_group] = [text for text in small if "by group" in text]

@@ -68,23 +68,23 @@ def test_an_interval_is_in_the_unit_and_the_direction_of_its_sentence(measure, e
 
 
 @pytest.mark.parametrize(
-    ("share", "said"),
+    ("read", "expected"),
     [
-        (0, "0.0%"),
-        (0.0004, "0.04%"),
-        (0.0006, "0.1%"),
-        (0.9996, "99.96%"),
-        (1, "100.0%"),
-        (-1e-14, "0.0%"),
-        (1 / 3, "33.3%"),
+        (percent(0), "0.0%"),
+        (percent(0.0004), "0.04%"),
+        (percent(0.0006), "0.1%"),
+        (percent(0.9996), "99.96%"),
+        (percent(1), "100.0%"),
+        (percent(-1e-14), "0.0%"),
+        (percent(1 / 3), "33.3%"),
+        (decimals(1.2512, 2, 1.25), "1.251"),
+        (decimals(1.25, 2, 1.25), "1.25"),
+        (decimals(1.2551, 2, 1.25), "1.26"),
+        (decimals(0.0004, 2, 1.25), "0.0004"),
     ],
 )
-def test_a_share_reads_as_none_or_all_only_if_it_is(share, said):
-    assert percent(share) == said
-
-
-def test_a_ratio_reads_as_its_limit_only_if_it_is():
-    assert [decimals(ratio, 2, 1.25) for ratio in (1.2512, 1.25, 1.2551, 0.0004)] == ["1.251", "1.25", "1.26", "0.0004"]
+def test_a_share_reads_as_none_or_all_and_a_ratio_as_its_limit_only_if_it_is(read, expected):
+    assert read == expected
 
 
 def test_of_rare_decisions_no_rate_and_no_difference_reads_as_none():
@@ -170,9 +170,8 @@ def test_a_group_is_known_whatever_it_is_called(name):
 
 
 @pytest.mark.parametrize(("bonus", "said"), [(-8, ", in the other direction"), (8, "")])
-def test_flips_against_the_group_that_is_selected_more_often_are_in_the_other_direction(bonus, said):
+def test_flips_against_the_group_that_is_selected_more_often_are_in_the_other_direction(bonus, said, rng):
     # Most m apply where most are selected; the rule itself takes points off m, or adds some.
-    rng = np.random.default_rng(0)
     table = pd.DataFrame({"sex": ["f", "m"] * 500, "points": rng.integers(0, 100, 1_000)})
     table["easy"] = rng.random(1_000) < np.where(table["sex"] == "m", 0.8, 0.2)
     rule = lambda rows: rows["points"] + 50 * rows["easy"] + bonus * (rows["sex"] == "m") > 80  # noqa: E731
@@ -684,8 +683,7 @@ def test_a_change_of_the_margin_is_seldom_ruled_out_at_any_level(alpha):
     assert binom.pmf(np.arange(101), 100, 0.05)[ruled_out].sum() <= alpha
 
 
-def test_bounds_of_a_change_of_many_people_are_those_of_normal_estimates():
-    rng = np.random.default_rng(0)
+def test_bounds_of_a_change_of_many_people_are_those_of_normal_estimates(rng):
     first, second = rng.random(20_000) < 0.4, rng.random(20_000) < 0.5
     for is_paired in (True, False):
         error = np.std(1.0 * second - first) if is_paired else np.sqrt(first.var() + second.var())

@@ -65,8 +65,7 @@ def test_days_of_other_members_are_refused(tmp_path, days):
         HEALTH.patients(contest(tmp_path, **{"heritage/DaysInHospital_Y2.csv": days}))
 
 
-def test_another_order_is_another_quarter_to_train_on(tmp_path):
-    rng = np.random.default_rng(0)
+def test_another_order_is_another_quarter_to_train_on(tmp_path, rng):
     rows = pd.DataFrame([member(k, "Y1", no_Claims=k % 10, PayDelay_ave=rng.integers(99)) for k in range(800)])
     days = [[k, 0, int(rng.poisson(k % 10))] for k in range(800)]
     table = HEALTH.patients(contest(tmp_path, **{HEALTH.FEATURES: rows, "heritage/DaysInHospital_Y2.csv": days}))
@@ -217,8 +216,7 @@ def by_haversine(homes, stores, first, second):
 
 
 @pytest.mark.parametrize("coordinates", READINGS.values(), ids=READINGS)
-def test_price_is_that_of_the_haversine_formula(coordinates):
-    rng = np.random.default_rng(0)
+def test_price_is_that_of_the_haversine_formula(coordinates, rng):
     homes = pd.DataFrame({"latitude": rng.uniform(25, 48, 150), "longitude": rng.uniform(-122, -80, 150)})
     stores = (homes[:40] + rng.uniform(-0.5, 0.5, (40, 2))).assign(zipcode=[str(k) for k in range(40)])
     prices = price(homes, stores, coordinates=coordinates)

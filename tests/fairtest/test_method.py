@@ -294,8 +294,7 @@ def test_of_numbers_that_are_all_the_same_nothing_is_compared(people, is_right):
         (5, 0.1, r"since = (\(missing\)|DAY)"),
     ],
 )
-def test_subgroups_by_dates_are_named_by_dates(n_days, missing, words):
-    rng = np.random.default_rng(0)
+def test_subgroups_by_dates_are_named_by_dates(n_days, missing, words, rng):
     days = rng.integers(0, n_days, 2_000)
     since = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(days, unit="D")).where(rng.random(2_000) >= missing)
     people = pd.DataFrame({"sex": rng.choice(["f", "m"], 2_000), "since": since})

@@ -183,30 +183,29 @@ def test_opposite_rules_flip_everybody():
     assert (len(result.triples), len(fewer.triples)) == (60, 40)
 
 
-def test_people_near_one_threshold_flip_together():
-    # Both groups are alike in one number: those who are near the threshold have counterparts on the same side of it.
-    rng, found = np.random.default_rng(0), 0
-    for _ in range(100):
+@pytest.mark.parametrize(
+    ("rule", "seeds", "most"),
+    [
+        # Those who are near one threshold have counterparts on the same side of it.
+        (lambda number: number > 0.5, [0] * 100, 5),  # 12 if triples are taken as independent
+        (lambda number: np.sin(8 * number) > 0, range(60), 4),  # 8 if errors are those of parts alone
+    ],
+    ids=["one threshold", "many"],
+)
+def test_people_of_groups_that_are_alike_in_one_number_flip_together(rng, rule, seeds, most):
+    found = 0
+    for seed in seeds:
         tables = [pd.DataFrame({"a": rng.normal(size=300)}) for _ in range(2)]
-        found += counterpart_test(tables, [table["a"] > 0.5 for table in tables]).p_value() <= 0.05
-    assert found <= 5  # 12 if triples are taken as independent
-
-
-def test_a_rule_that_changes_often_along_one_number_flips_everybody_together():
-    rng, found = np.random.default_rng(0), 0
-    for seed in range(60):
-        tables = [pd.DataFrame({"a": rng.normal(size=300)}) for _ in range(2)]
-        test = counterpart_test(tables, [np.sin(8 * table["a"]) > 0 for table in tables], random_state=seed)
+        test = counterpart_test(tables, [rule(table["a"]) for table in tables], random_state=seed)
         found += test.p_value() <= 0.05
-    assert found <= 4  # 8 if errors are those of parts alone
+    assert found <= most
 
 
-def test_shuffled_groups_are_matched_like_groups():
+def test_shuffled_groups_are_matched_like_groups(rng):
     # 30 people of each group are shared out to six thirds of ten; the first one is matched with the next two.
     tables = groups(30)
     decisions = [(table["a"] > 0).to_numpy() for table in tables]
     test = counterpart_test(tables, decisions)
-    rng = np.random.default_rng(0)
     order = [rng.permutation(30) for _ in range(2)]
     people = pd.concat([table.iloc[some] for table, some in zip(tables, order, strict=True)])
     decided = np.concatenate([decision[some] for decision, some in zip(decisions, order, strict=True)])

@@ -61,8 +61,7 @@ def test_more_groups_than_two():
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_what_coarse_matches_hide_is_not_ruled_out():
-    rng = np.random.default_rng(0)
+def test_what_coarse_matches_hide_is_not_ruled_out(rng):
     numbers = pd.DataFrame(rng.normal(size=(900, 10)), columns=list("abcdefghij")).assign(sex=[0, 1] * 450)
     flips_a_sixth = Case(lambda rows: rows["a"] + 0.4 * (rows["sex"] - 0.5) > 0, numbers, sensitive_features="sex")
     report = audit(flips_a_sixth, methods=["fliptest"], progress=False)

@@ -216,8 +216,7 @@ def statements(found: pd.DataFrame, of_one_number: pd.DataFrame, of_many_steps: 
     return truth.tabulate((name, held, stated) for name, (several, stated) in kept.items() for held in several)
 
 
-def test_fair_models_are_fair_by_enumeration():
-    rng = np.random.default_rng(0)
+def test_fair_models_are_fair_by_enumeration(rng):
     for kind in KINDS:
         share, favourable = kind(rng)
         world = World(np.array(share), np.array(favourable), 200)

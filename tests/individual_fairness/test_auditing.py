@@ -142,8 +142,7 @@ def three_groups(rng, of_second):
     return X, np.eye(3)[group]
 
 
-def test_rates_of_an_attack_are_those_in_its_subspace():
-    rng = np.random.default_rng(0)
+def test_rates_of_an_attack_are_those_in_its_subspace(rng):
     X, membership = three_groups(rng, 1.0)
     X, slopes = (X - X.mean(axis=0)) / X.std(axis=0), rng.normal(size=(5, 4))
     basis = subspace_basis(X, membership, sensitive_directions(X, membership, scaled=False), alpha=0.05)
@@ -191,8 +190,7 @@ def attacked(rng, n, of_first, of_others=0.4):
 
 
 @pytest.mark.parametrize("of_first", [0.0, 0.6])
-def test_the_interval_of_an_attack_counts_that_the_subspace_is_learned(of_first):
-    rng = np.random.default_rng(0)
+def test_the_interval_of_an_attack_counts_that_the_subspace_is_learned(of_first, rng):
     found = [attacked(rng, 150, of_first) for _ in range(60)]
     held = [low <= truth <= high for (low, high), truth in ((each.bounds(0.95), truth) for each, truth in found)]
     # By the spread of the ratios alone it holds 1 and 3 of them.
@@ -200,14 +198,12 @@ def test_the_interval_of_an_attack_counts_that_the_subspace_is_learned(of_first)
     assert np.mean([each.p_value(truth) > 0.05 for each, truth in found]) >= 0.9
 
 
-def test_the_interval_of_an_attack_holds_it_from_above_where_the_model_takes_what_shows_the_group():
-    rng = np.random.default_rng(0)
+def test_the_interval_of_an_attack_holds_it_from_above_where_the_model_takes_what_shows_the_group(rng):
     found = [attacked(rng, 100, 1.0, 0.0) for _ in range(80)]
     assert sum(each.bounds(0.95)[1] < truth for each, truth in found) <= stats.binom.ppf(0.99, 80, 0.025)
 
 
-def test_where_columns_do_not_show_the_groups_an_attack_may_go_anywhere():
-    rng = np.random.default_rng(0)
+def test_where_columns_do_not_show_the_groups_an_attack_may_go_anywhere(rng):
     X, group, margin = rng.normal(size=(200, 3)), rng.integers(0, 2, (200, 1)), rng.normal(size=200)
     options = {"stopping_time": 2.0, "n_steps": 40, "p_of_chance": 0.5, "random_state": 0}
     args = X, group, margin, np.tile([0.0, 0.0, 1.0], (200, 1)), np.zeros(200), np.ones(200)
@@ -375,10 +371,9 @@ def linearised_people(rng, n, p, model):
 
 
 @pytest.mark.parametrize(("model", "p"), [("steep", 20), ("shy", 8)])
-def test_the_interval_of_a_linearised_ratio_holds_it_from_above(model, p, monkeypatch):
+def test_the_interval_of_a_linearised_ratio_holds_it_from_above(model, p, monkeypatch, rng):
     monkeypatch.setattr(linearised, "N_FURTHER", 0)
     monkeypatch.setattr(linearised, "N_PERMUTATIONS", 99)
-    rng = np.random.default_rng(0)
     found = [linearised_people(rng, 80, p, model) for _ in range(150)]
     above = [each.bounds(0.95)[1] < truth for each, truth in found]
     assert sum(above) <= stats.binom.ppf(0.99, 150, 0.025)
@@ -469,55 +464,59 @@ def test_rotation_turns_the_subspace():
     np.testing.assert_allclose(in_plane.projection, np.diag([1, 0, 1, 1]), atol=1e-12)
 
 
-@pytest.fixture(scope="module")
-def learnable():
-    rng = np.random.default_rng(1)
-    X = pd.DataFrame(rng.normal(size=(3000, 3)), columns=list("abc"))
-    odds = {"sex": X["a"] - 2 * X["b"], "race": X["c"] + 1}
-    return X, pd.DataFrame({name: (its + rng.logistic(size=3000) > 0).astype(int) for name, its in odds.items()})
+RNG = np.random.default_rng(1)
+TABLE = pd.DataFrame(RNG.normal(size=(3000, 3)), columns=list("abc"))
+# By the directions (1, -2, 0) and (0, 0, 1).
+ODDS = pd.DataFrame({"sex": TABLE["a"] - 2 * TABLE["b"], "race": TABLE["c"] + 1})
+ATTRIBUTES = (ODDS + RNG.logistic(size=(2, 3000)).T > 0).astype(int)
 
 
-def test_learned_directions_are_those_of_the_attributes(learnable):
-    X, sensitive_features = learnable
-    converged = sensitive_directions(X, sensitive_features, scaled=False)
+def test_learned_directions_are_those_of_the_attributes():
+    converged = sensitive_directions(TABLE, ATTRIBUTES, scaled=False)
     np.testing.assert_allclose(converged, [[1, -2, 0], [0, 0, 1]], atol=0.25)
     by_authors, by_liblinear = (
-        sensitive_directions(X, sensitive_features, solver=SOLVERS[name], scaled=False)
+        sensitive_directions(TABLE, ATTRIBUTES, solver=SOLVERS[name], scaled=False)
         for name in ("published", "liblinear")
     )
     np.testing.assert_allclose(by_authors, converged, atol=1e-4)
     np.testing.assert_allclose(by_liblinear, converged, atol=0.02)
-    assert FairMetric.learned(X, sensitive_features).n_sensitive == 2
+    assert FairMetric.learned(TABLE, ATTRIBUTES).n_sensitive == 2
 
 
-def test_what_is_learned_does_not_depend_on_units(learnable):
-    X, sensitive_features = learnable
+def test_what_is_learned_does_not_depend_on_units():
     units = np.array([1000.0, 1.0, 0.01])
-    first, second = FairMetric.learned(X, sensitive_features), FairMetric.learned(X * units + 5, sensitive_features)
-    np.testing.assert_allclose(second.scale, X.std(ddof=0) * units)
-    moved = X.to_numpy() + np.array([1.0, 2.0, 3.0])
-    found = second.squared_distance(moved * units, X * units)
-    np.testing.assert_allclose(found, first.squared_distance(moved, X), rtol=1e-5)
+    first, second = FairMetric.learned(TABLE, ATTRIBUTES), FairMetric.learned(TABLE * units + 5, ATTRIBUTES)
+    np.testing.assert_allclose(second.scale, TABLE.std(ddof=0) * units)
+    moved = TABLE.to_numpy() + np.array([1.0, 2.0, 3.0])
+    found = second.squared_distance(moved * units, TABLE * units)
+    np.testing.assert_allclose(found, first.squared_distance(moved, TABLE), rtol=1e-5)
     # A solver may penalise the intercept: what it gets is centred.
     options = {"solver": lambda own, _: own.mean(axis=0).round(9), "confidence_level": None}
-    assert not sensitive_directions(X + 5, sensitive_features, **options).any()
-    constants = [FairMetric.learned(X.assign(a=constant), sensitive_features) for constant in (7.0, 0.1)]
+    assert not sensitive_directions(TABLE + 5, ATTRIBUTES, **options).any()
+    constants = [FairMetric.learned(TABLE.assign(a=constant), ATTRIBUTES) for constant in (7.0, 0.1)]
     assert [metric.scale[0] for metric in constants] == [1, 1], "the mean of 0.1 is rounded"
-    swapped = X[["b", "a", "c"]]
-    unnamed = FairMetric.from_directions([[1.0, 0.0, 0.0]])
-    for metric, tables in ((first, (X, swapped)), (first, (swapped, X.to_numpy())), (unnamed, (X, swapped))):
-        with pytest.raises(ValueError, match="differ in columns: their order differs"):
-            metric.squared_distance(*tables)
 
 
-def test_an_attribute_that_does_not_show_has_no_direction(learnable):
-    X, _ = learnable
-    rng = np.random.default_rng(3)
+LEARNED, UNNAMED = FairMetric.learned(TABLE, ATTRIBUTES), FairMetric.from_directions([[1.0, 0.0, 0.0]])
+SWAPPED = TABLE[["b", "a", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("metric", "tables"),
+    [(LEARNED, (TABLE, SWAPPED)), (LEARNED, (SWAPPED, TABLE.to_numpy())), (UNNAMED, (TABLE, SWAPPED))],
+)
+def test_columns_in_another_order_than_those_that_were_learned_are_refused(metric, tables):
+    with pytest.raises(ValueError, match="differ in columns: their order differs"):
+        metric.squared_distance(*tables)
+
+
+def test_an_attribute_that_does_not_show_has_no_direction():
+    some, rng = TABLE[:300], np.random.default_rng(3)
     chance = [pd.DataFrame({"group": rng.integers(0, 2, 300)}) for _ in range(200)]
-    kept = [sensitive_directions(X[:300], group).any() for group in chance]
+    kept = [sensitive_directions(some, group).any() for group in chance]
     assert 0.02 < np.mean(kept) < 0.09  # 5% promised
     quiet = chance[kept.index(False)]
-    assert [FairMetric.learned(X[:300], quiet, confidence_level=level).n_sensitive for level in (0.95, None)] == [0, 1]
+    assert [FairMetric.learned(some, quiet, confidence_level=level).n_sensitive for level in (0.95, None)] == [0, 1]
 
 
 def many_columns(rng):
@@ -550,10 +549,9 @@ def test_a_gradient_in_units_agrees_with_finite_differences():
     np.testing.assert_allclose(metric.gradient(x, start)[0], numeric, rtol=1e-4)
 
 
-def test_attributes_that_are_features_add_their_axes(learnable):
-    X, sensitive_features = learnable
-    directions = sensitive_directions(X.assign(sex=sensitive_features["sex"]), sensitive_features)
-    learned = sensitive_directions(X, sensitive_features)
+def test_attributes_that_are_features_add_their_axes():
+    directions = sensitive_directions(TABLE.assign(sex=ATTRIBUTES["sex"]), ATTRIBUTES)
+    learned = sensitive_directions(TABLE, ATTRIBUTES)
     np.testing.assert_allclose(directions, np.vstack([np.column_stack([learned, [0, 0]]), [0, 0, 0, 1]]))
 
 
@@ -572,8 +570,7 @@ def test_permutations_in_portions_are_those_at_once_and_their_p_values_uniform(m
 
 
 @pytest.mark.parametrize("shows", [0.0, 3.0])
-def test_further_permutations_go_on_where_the_first_ended(shows):
-    rng = np.random.default_rng(0)
+def test_further_permutations_go_on_where_the_first_ended(shows, rng):
     group = rng.permutation(np.repeat([0.0, 1.0], 30))
     X, slopes, margin = rng.normal(size=(60, 3)), np.tile([1.0, 0.0, 0.0], (60, 1)), rng.normal(size=60)
     X[:, 0] += shows * group
@@ -593,8 +590,7 @@ def test_distances_of_small_whole_numbers_do_not_overflow(dtype):
     assert metric.gradient(X, X[::-1]).tolist() == [[2, -2], [-2, 2]]
 
 
-def test_a_column_in_other_units_leaves_what_shows_a_group_in_sight():
-    rng = np.random.default_rng(0)
+def test_a_column_in_other_units_leaves_what_shows_a_group_in_sight(rng):
     group = rng.integers(0, 2, size=(300, 1))
     X = np.column_stack([rng.normal(size=300) + 2 * group[:, 0], 1e14 * rng.normal(size=300)])
     assert chance_p_values(X, group)[0] < 0.01
@@ -625,8 +621,7 @@ def test_limits_of_a_mean_ratio_by_hand():
 
 @pytest.mark.parametrize(("scale", "is_said"), [(expit, False), (lambda odds: 3 * odds, True)])
 @pytest.mark.filterwarnings("ignore:The model gives numbers")
-def test_scores_that_are_no_probabilities_are_said_to_have_a_scale_of_their_own(scale, is_said):
-    rng = np.random.default_rng(0)
+def test_scores_that_are_no_probabilities_are_said_to_have_a_scale_of_their_own(scale, is_said, rng):
     table = pd.DataFrame({"sex": ["f", "m"] * 150, "points": rng.normal(size=300)})
     threshold = float(scale(np.zeros(1))[0])
     case = Case(

@@ -111,8 +111,7 @@ def test_a_network_is_attacked_as_the_plain_loop_attacks_it():
     assert (finding.estimate, finding.n) == (pytest.approx((losses(moved) / losses(Z)).mean(), rel=1e-3), 400)
 
 
-def test_a_network_is_not_attacked_along_what_shows_no_group():
-    rng = np.random.default_rng(0)
+def test_a_network_is_not_attacked_along_what_shows_no_group(rng):
     race, sex = rng.integers(0, 3, N), rng.integers(0, 2, N)
     table = pd.DataFrame({"x": race + rng.normal(size=N), "z": rng.normal(size=N), "sex": sex, "race": race})
     labels = {"y_true": (rng.random(N) < 0.5).astype(int), "pos_label": 1, "sensitive_features": ["race", "sex"]}

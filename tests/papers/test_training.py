@@ -13,8 +13,7 @@ def losses(networks, X, y):
     ]
 
 
-def test_backpropagated_gradients_are_those_of_finite_differences():
-    rng = np.random.default_rng(0)
+def test_backpropagated_gradients_are_those_of_finite_differences(rng):
     networks = [initial_network(rng, (3, 5, 4, 3), bias=0.1) for _ in range(2)]
     network = [part.astype(float) for part in stacked(networks)]
     X, y = rng.normal(size=(2, 7, 3)), rng.integers(3, size=(2, 7))

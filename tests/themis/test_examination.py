@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from fairlab import audit
-from fairlab.auditing import run
-from fairlab.cases.case import Case
+from fairlab.auditing import audit, run
+from fairlab.cases import Case
 from fairlab.themis.draws import INPUTS, Comparison, from_people, from_table
 from fairlab.themis.estimation import EFFECTS, count_flips, paired_p_value, paired_spread
 from fairlab.themis.examination import changed_pairs, favoured_pairs
@@ -161,8 +160,7 @@ def test_a_model_that_fails_on_other_values_is_said_not_raised():
 
 @pytest.mark.filterwarnings("ignore:Queried again")
 @pytest.mark.parametrize("margin", [0.1, 0.2])
-def test_the_p_value_of_repeated_pairs_is_where_their_interval_reaches_the_margin(margin):
-    rng = np.random.default_rng(0)
+def test_the_p_value_of_repeated_pairs_is_where_their_interval_reaches_the_margin(margin, rng):
     case = Case(
         lambda rows: rng.random(len(rows)) < np.where(rows["sex"] == "f", 0.2, 0.7), people(), sensitive_features="sex"
     )
@@ -218,8 +216,7 @@ def test_sampled_scores_have_exact_intervals_and_tests():
     assert paired_p_value(third) == pytest.approx(3 * paired_p_value(third[:, [0, 2]]))
 
 
-def test_noise_is_taken_out_of_a_group_score():
-    rng = np.random.default_rng(0)
+def test_noise_is_taken_out_of_a_group_score(rng):
     noise = [rng.random((100, 3)) < 0.5 for _ in range(100)]
     spreads = [np.ptp(decisions.mean(axis=0)) for decisions in noise]
     assert np.mean([paired_spread(decisions, 0.05, rng)[0] for decisions in noise]) < 0.7 * np.mean(spreads)

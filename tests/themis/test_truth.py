@@ -6,8 +6,7 @@ import pytest
 from truth import check, check_committed, main, tabulate
 
 from fairlab.auditing import run
-from fairlab.cases import Schema
-from fairlab.cases.case import Case
+from fairlab.cases import Case, Schema
 from fairlab.themis import Themis, causal_score, group_score
 from fairlab.themis.draws import INPUTS
 from fairlab.themis.estimation import EFFECTS

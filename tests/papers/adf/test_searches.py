@@ -14,8 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fairlab.adf import ADF, Aequitas, SearchResult, discriminatory
 from fairlab.adf.discrimination import Trace
 from fairlab.cases import Schema
-from fairlab.data import load
-from fairlab.data.errors import DataUnavailableError, SurrogateWarning
+from fairlab.data import DataUnavailableError, SurrogateWarning, load
 from fairlab.networks import FeedForward
 from fairlab.papers.adf import benchmarks, courses
 from fairlab.papers.adf.benchmarks import SCHEMAS, subject_under_test

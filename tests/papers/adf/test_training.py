@@ -35,9 +35,8 @@ def test_retraining_takes_up_the_labels(table):
     assert min(accuracy(nothing, *table), accuracy(changed, *table)) > 0.8
 
 
-def test_adam_in_one_pass_is_the_plain_one_to_the_bit_and_leaves_no_denormal_numbers():
+def test_adam_in_one_pass_is_the_plain_one_to_the_bit_and_leaves_no_denormal_numbers(rng):
     pytest.importorskip("numba")
-    rng = np.random.default_rng(0)
     start = [rng.normal(size=(3, 5)), np.array([0.1, 0, 0, 0, -1e6]), rng.normal(size=(5, 2)), np.zeros(2)]
     X, y = rng.normal(size=(1, 20, 3)).astype(np.float32), rng.integers(0, 2, (1, 20))
     plain, compiled = (kind([start], 0.01, epsilon=1e-8) for kind in (Training, TrainingInOnePass))

@@ -9,8 +9,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm, poisson
 
-from fairlab.data import load
-from fairlab.data.dataset import Dataset, Provenance
+from fairlab.data import Dataset, Provenance, load
 from fairlab.papers.fliptest import counterfactual, hiring, zafar
 from fairlab.papers.fliptest.strategic_subjects import LABELS, RACES, subjects
 
@@ -131,9 +130,8 @@ def test_kept_noise_moves_gpa_by_the_weight_and_lsat_by_its_rate(fitted):
     assert (switched["lsat"][black[:20]] > 1000).all() and np.isfinite(switched["lsat"]).all()
 
 
-def test_a_likelihood_without_maximum_is_an_error_and_the_prior_helps():
+def test_a_likelihood_without_maximum_is_an_error_and_the_prior_helps(rng):
     """Scores vary less than Poisson counts and go with GPA, as the real ones do."""
-    rng = np.random.default_rng(0)
     gpa, attributes = rng.normal(3.2, 0.4, 2000), pd.DataFrame({"black": rng.integers(0, 2, 2000)})
     lsat = (37 + 4 * (gpa - 3.2) + rng.normal(0, 4, 2000)).round()
     with pytest.raises(RuntimeError, match="until GPA has no noise and is knowledge; set gpa_variance_prior"):

@@ -210,8 +210,7 @@ def test_project_is_the_plain_network_on_projected_features_and_blind_to_the_sub
     assert np.abs(seeing.predict_proba(moved) - seeing.predict_proba(X)).max() > 0.5
 
 
-def test_reductions_bring_odds_nearer_and_are_a_soft_vote():
-    rng = np.random.default_rng(0)
+def test_reductions_bring_odds_nearer_and_are_a_soft_vote(rng):
     group = rng.integers(0, 2, 1500)
     points = rng.normal(size=(1500, 2)) + np.outer(group, [1, 0])
     y = (points.sum(axis=1) + rng.logistic(size=1500) > 1).astype(int)

@@ -70,8 +70,7 @@ def test_the_tree_is_that_of_the_recursion(options, seed):
         assert model.predict(asked).tolist() == expected
 
 
-def test_a_discounted_column_and_its_proxy_are_not_split_by():
-    rng = np.random.default_rng(0)
+def test_a_discounted_column_and_its_proxy_are_not_split_by(rng):
     sex, merit = rng.integers(2, size=(2, 400))
     X = pd.DataFrame({"merit": merit, "sex": sex, "hair": sex})
     y = np.where(rng.random(400) < 0.7, sex, merit)
@@ -111,8 +110,7 @@ def test_least_squares_decide_at_0():
     assert learners.LeastSquaresClassifier().fit(X, y).predict(X).tolist() == [0, 1, 1, 1]
 
 
-def test_nearby_support_vectors_decide_as_all_of_them():
-    rng = np.random.default_rng(0)
+def test_nearby_support_vectors_decide_as_all_of_them(rng):
     X, far = rng.integers(12, size=(400, 5)).astype(float), rng.integers(100, size=(3000, 5)).astype(float)
     y = (X[:, 0] + X[:, 1] + rng.normal(size=400) > 11).astype(int)
     model, plain = learners.NearbySVC().fit(X, y), SVC(gamma="auto").fit(X, y)
