@@ -68,23 +68,23 @@ def test_an_interval_is_in_the_unit_and_the_direction_of_its_sentence(measure, e
 
 
 @pytest.mark.parametrize(
-    ("read", "expected"),
+    ("read", "numbers", "expected"),
     [
-        (percent(0), "0.0%"),
-        (percent(0.0004), "0.04%"),
-        (percent(0.0006), "0.1%"),
-        (percent(0.9996), "99.96%"),
-        (percent(1), "100.0%"),
-        (percent(-1e-14), "0.0%"),
-        (percent(1 / 3), "33.3%"),
-        (decimals(1.2512, 2, 1.25), "1.251"),
-        (decimals(1.25, 2, 1.25), "1.25"),
-        (decimals(1.2551, 2, 1.25), "1.26"),
-        (decimals(0.0004, 2, 1.25), "0.0004"),
+        (percent, (0,), "0.0%"),
+        (percent, (0.0004,), "0.04%"),
+        (percent, (0.0006,), "0.1%"),
+        (percent, (0.9996,), "99.96%"),
+        (percent, (1,), "100.0%"),
+        (percent, (-1e-14,), "0.0%"),
+        (percent, (1 / 3,), "33.3%"),
+        (decimals, (1.2512, 2, 1.25), "1.251"),
+        (decimals, (1.25, 2, 1.25), "1.25"),
+        (decimals, (1.2551, 2, 1.25), "1.26"),
+        (decimals, (0.0004, 2, 1.25), "0.0004"),
     ],
 )
-def test_a_share_reads_as_none_or_all_and_a_ratio_as_its_limit_only_if_it_is(read, expected):
-    assert read == expected
+def test_a_share_reads_as_none_or_all_and_a_ratio_as_its_limit_only_if_it_is(read, numbers, expected):
+    assert read(*numbers) == expected
 
 
 def test_of_rare_decisions_no_rate_and_no_difference_reads_as_none():
