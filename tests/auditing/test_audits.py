@@ -98,7 +98,7 @@ def test_the_next_step_is_a_larger_budget_for_a_sample_and_to_look_at_decisions_
     case = Case(lambda rows: rows["points"] % 5 > 2, people, sensitive_features="sex")
     said = [audit(case, methods=["rates"], budget=budget).summary for budget in (200, 2_000)]
     assert "Next: Examine more of the 400 rows with a larger budget, or" in said[0]
-    assert "Next: Collect more people, or" in said[1]
+    assert "Next: Collect data on more people, or" in said[1]
     with pytest.warns(UserWarning, match="All decisions are unfavourable"):
         case = Case(lambda rows: rows["points"] < 0, people, sensitive_features="sex")
     assert "Next: Check the decisions first: they are all alike" in audit(case, methods=["rates"]).summary

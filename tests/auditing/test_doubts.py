@@ -75,7 +75,7 @@ def test_errors_are_not_compared_where_labels_are_known_by_the_decision_in_one_o
 
     every, chosen = case(3_000, (1, 1)), case(3_001, (0.95, 0.4))
     compared = compare(every, chosen)
-    assert "Errors, since true labels are known of 9" in compared.summary
+    assert "Errors, since true labels are known for 9" in compared.summary
     assert set(compared.to_frame()["measure"]) == {"selection rate difference"}
     assert "error rate" in set(compare(every, case(3_001, (0.7, 0.7))).to_frame()["measure"])
 
@@ -83,7 +83,7 @@ def test_errors_are_not_compared_where_labels_are_known_by_the_decision_in_one_o
 def test_rows_made_of_counts_are_not_the_same_people():
     selected = (300, 400), (320, 390)
     compared = compare(*(decided({"f": (women, 1_000), "m": (men, 1_000)}) for women, men in selected))
-    assert "People one by one: rows that are decided alike stand together" in compared.summary
+    assert "People one by one: rows with the same decision stand together" in compared.summary
     [row] = compared.to_frame().to_dict("records")
     shares = np.ravel(selected) / 1_000
     error = np.sqrt((shares * (1 - shares) / 1_000).sum())
@@ -145,7 +145,7 @@ def test_labels_that_only_the_selected_have_rule_nothing_out():
 @pytest.mark.parametrize(
     ("known", "said"),
     [
-        (lambda table, _: table["granted"] | (np.arange(len(table)) < 200), "True labels are known of 100% of the"),
+        (lambda table, _: table["granted"] | (np.arange(len(table)) < 200), "True labels are known for 100% of the"),
         (lambda table, rng: rng.random(len(table)) < 0.5, None),
         (lambda table, _: np.arange(len(table)) < 4, None),  # too few to say
     ],
@@ -161,7 +161,7 @@ def test_labels_that_the_selected_have_more_often_are_said(known, said):
     [
         (lambda good, _: good, None),
         (lambda good, _: 1 - good, "Decisions go against true labels: of people with a favourable true label"),
-        (lambda good, rng: rng.permutation(good), "Decisions have little to do with true labels"),
+        (lambda good, rng: rng.permutation(good), "Decisions are nearly unrelated to true labels"),
     ],
 )
 def test_scores_of_the_other_label_and_labels_of_other_rows_are_said(score, said):
@@ -181,7 +181,7 @@ def test_labels_that_are_the_decisions_are_said(n, wrong, is_said):
     table = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "good": rng.random(n) < 0.5})
     labels = table["good"] ^ (np.arange(n) < wrong)
     case = Case(lambda rows: rows["good"], table, sensitive_features="sex", y_true=labels.to_numpy())
-    assert bool(doubts(case, f"Decisions are the true labels of {n - wrong:,} of {n:,} people.")) is is_said
+    assert bool(doubts(case, f"Decisions equal true labels for {n - wrong:,} of {n:,} people.")) is is_said
 
 
 # exports
@@ -245,7 +245,7 @@ def test_people_without_a_group_are_not_what_others_are_compared_with_in_files(a
         (
             {"f": (300, 1_000), "m": (2, 3), None: (450, 500)},
             ("sex",),
-            "Not assessed: sex, of which fewer than two groups have 30 people.",
+            "Not assessed: sex, as fewer than two groups have 30 people.",
         ),
         (
             {"f": (300, 1_000), "F": (100, 300), "m": (400, 1_000)},
@@ -285,7 +285,7 @@ def test_missing_decisions_and_those_in_two_spellings_are_refused_in_files(label
 )
 def test_groups_that_may_be_missing_values_are_said(group, is_said, audit_in_files):
     case = decided({"f": (300, 1_000), "m": (400, 1_000), group: (450, 500)})
-    said = f"sex: {group!r} may stand for missing values. As they are texts"
+    said = f"sex: {group!r} may stand for missing values. As strings, they form groups"
     assert (bool(doubts(case, said)), said in str(audit_in_files(case))) == (is_said, is_said)
 
 
@@ -324,7 +324,7 @@ def test_rows_that_are_all_there_several_times_are_said(n_kinds, copies, is_said
     once = pd.DataFrame({"sex": rng.choice(["f", "m"], n_kinds), "points": rng.normal(size=n_kinds)})
     rows = pd.concat([once.assign(hired=rng.random(n_kinds) < 0.4)] * copies, ignore_index=True)
     case = Case.from_decisions(rows, "hired", sensitive_features="sex")
-    assert bool(doubts(case, "Each row is there 10 times")) is is_said
+    assert bool(doubts(case, "Each row occurs 10 times")) is is_said
 
 
 def test_copies_of_some_rows_are_said_and_people_who_are_alike_are_not():
@@ -359,8 +359,8 @@ def test_weights_that_go_with_decisions_are_said_of_groups_that_may_lack_the_hea
 @pytest.mark.parametrize(
     ("selected", "within", "said"),
     [
-        (8, 0.05, "Only 0.9% of decisions are favourable: a difference of 5 percentage points"),
-        (493, 0.05, "Only 1.3% of decisions are unfavourable: a difference of 5 percentage points"),
+        (8, 0.05, "Only 0.9% of decisions are favourable: ruling out a difference as large as 5 percentage points"),
+        (493, 0.05, "Only 1.3% of decisions are unfavourable: ruling out a difference as large as 5 percentage points"),
         (8, 0.006, None),
         (100, 0.05, None),
         (0, 0.05, None),  # said by the case

@@ -109,8 +109,8 @@ def test_impact_ratios_at_the_limit_fail_as_seldom_as_stated():
         ("true_positive_rate_difference > 0.05", "there are no true labels"),
         ("error_rate_difference > 0.05", "there are no true labels"),
         ("loss_ratio > 1.2", "individual fairness did not run"),
-        ("correlation > 0.3", "the model gives decisions, no numbers"),
-        ("demographic_parity_difference > 0.1", "it is tested on generated inputs, which decide nothing but with"),
+        ("correlation > 0.3", "the model returns decisions, not numbers"),
+        ("demographic_parity_difference > 0.1", "it is tested on generated inputs, which decide the verdict only with"),
     ],
 )
 def test_a_rule_on_what_was_not_tested_is_not_judged(rule, reason):
@@ -232,13 +232,13 @@ def test_calibration_of_a_model_is_tested_where_a_rule_asks():
     assert "At equal scores the true label of man is favourable more often" in judged.failing[0]
     labels = Case(lambda rows: rows["age"] > 45, table, **options | {"decision_threshold": None})
     said = judge(audit(labels, methods=["rates"]), rules=rule).not_judged
-    assert said == [f"{rule[0]}, by sex: there are decisions, no scores"]
+    assert said == [f"{rule[0]}, by sex: there are decisions but no scores"]
 
 
 def test_a_group_that_was_compared_in_the_baseline_and_is_gone_is_not_judged(judged_since):
     three, two = decided({"f": 40, "m": 41, "x": 42}), decided({"f": 40, "m": 41})
     assert judged_since(three, three).not_judged == []
-    said = "selection_rate_difference by group was tested in the baseline, and is not now: the table has no x"
+    said = "selection_rate_difference by group was tested in the baseline but not in this audit: the table has no x"
     assert judged_since(three, two).not_judged == [said]
 
 
@@ -356,8 +356,8 @@ def test_what_the_baseline_tested_and_this_audit_did_not_is_not_judged(judged_si
     report, lost = decided({"f": 40, "m": 50}, town={"f": "a", "m": "b"}), decided({"f": 40, "m": 50})
     few = audit(lost.case.sample(40), methods=["rates"], progress=False)
     same, gone, small = (judged_since(report, each).not_judged for each in (report, lost, few))
-    said = "selection_rate_difference by town was tested in the baseline, and is not now: it is no sensitive feature of"
-    assert (same, gone) == ([], [f"{said} this audit"])
+    said = "selection_rate_difference by town was tested in the baseline but not in this audit"
+    assert (same, gone) == ([], [f"{said}: it is not a sensitive feature of this audit"])
     [by_group] = [text for text in small if "by group" in text]
     assert "fewer than 30 people are" in by_group
 
@@ -378,7 +378,7 @@ def test_an_acceptance_of_a_ratio_of_what_was_not_judged_and_of_nothing():
     labels = Accepted.of(ENTRY | {"measure": "true_positive_rate_difference"})
     judged = judge(report, rules=[Rule.of("true_positive_rate_difference > 0.1")], accepted=[labels])
     assert (judged.not_judged, len(judged.accepted)) == ([], 1)
-    said = "accept true_positive_rate_difference by group: nothing here is to be accepted; leave it out"
+    said = "accept true_positive_rate_difference by group: it matches nothing in this audit; remove it"
     assert judge(report, rules=[rule], accepted=[labels]).unused == [said]
     assert accepting("group (through zip)").accepted == []
 
@@ -480,7 +480,7 @@ def test_a_configuration_has_the_options_and_the_command_line_comes_first(folder
     status, out = run()
     said = ("accepted until 2999-01-31: agreed", "Difference found", "\nWritten to audit.json: ")
     assert (status, [text for text in said if text not in out], "FILE writes" in out) == (0, [], False)
-    assert out.endswith("\npasses: no rule is violated, but for what is accepted\n")
+    assert out.endswith("\npasses: no rule is violated, except for what is accepted\n")
     shutil.copy("audit.json", "before.json")
     status, out = run("--baseline", "before.json", "--fail-on", "impact_ratio < 0.01")
     assert status == 0
@@ -489,7 +489,7 @@ def test_a_configuration_has_the_options_and_the_command_line_comes_first(folder
     status, out = run("--fail-on", "loss_ratio > 9")
     not_judged, unused = out.splitlines()[-2:]
     assert (status, not_judged) == (4, "not judged: loss_ratio > 9, by sex: individual fairness did not run")
-    assert unused.startswith("no effect: accept selection_rate_difference by sex: nothing here is to be accepted")
+    assert unused.startswith("no effect: accept selection_rate_difference by sex: it matches nothing in this audit")
 
 
 def test_the_recipes_of_the_guide_are_yaml_and_their_commands_run(folder):

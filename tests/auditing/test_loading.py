@@ -37,7 +37,7 @@ def test_a_function_is_imported_from_the_current_directory(folder):
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".PICKLE"])
 def test_a_pickle_is_opened_only_when_trusted(folder, suffix):
     joblib.dump({"a": 1}, folder / f"model{suffix}")
-    with pytest.raises(ValueError, match=r"runs whatever code is in it, with all your rights; .*--trust-pickle"):
+    with pytest.raises(ValueError, match=r"runs any code in it, with all your permissions; .*--trust-pickle"):
         load_model(f"model{suffix}")
     assert load_model(f"model{suffix}", trust_pickle=True) == {"a": 1}
 
@@ -277,7 +277,7 @@ OF_OTHER_TYPES = [
     (["soon", "2024-01-01"], "datetime64[ns]", "soon"),
     (["2024-01-01", "02.01.2024"], "date", "expected the year first, as in 2025-01-31, found '02.01.2024'"),
     (["2024-01-01", "2024-13-01"], "datetime64", "13"),
-    (["women", "wombats"], "U3", "expected 'str', which cuts no text"),
+    (["women", "wombats"], "U3", "expected 'str', which does not truncate text"),
     (["2500-01-01", "2024-01-01"], "datetime64[ns]", "[Oo]ut of bounds"),
 ]
 TWO = "zip,age\n1,2\n"

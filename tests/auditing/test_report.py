@@ -249,9 +249,9 @@ def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
     assert report(model_name="scoring").summary == (
         "Difference found: scoring, tested on 400 people for differences by sex: 1 finding, sex (seen by 2 methods). "
         "sex: sex, everyone: share that flips -0.3 (interval -0.35 to -0.25, by FairTest). 1 further comparison "
-        "shows it. Comparisons: a difference of more than 0.5 percentage points is found in 2 of 3 cases (family-wise "
-        "error rate at most 0.05); one as large as 5 percentage points is ruled out in 0; 1 is undecided. Next: Look "
-        "at the people or inputs behind this finding."
+        "shows it. Comparisons: a difference of more than 0.5 percentage points is found in 2 of 3 comparisons "
+        "(family-wise error rate at most 5%); one as large as 5 percentage points is ruled out in 0; 1 is undecided. "
+        "Next: Look at the people or inputs behind this finding."
     )
     silent, large = (
         finding(people(), 0.5, measure="selection_rate_difference", smallest=lambda alpha, margin, size=size: size)
@@ -542,10 +542,10 @@ def test_a_gap_that_is_closed_is_better_and_one_that_opens_is_worse():
     assert mirrored["low"] < 0 < mirrored["high"]
     assert repr(same) == "ModelComparison: 0 better, 0 worse, 1 ruled out and 0 undecided"
     direction = "In the other direction: selection rate difference, sex: man minus woman, from 0."
-    others = "Of the others a change as large as 5 percentage points is ruled out for 0, and undecided for 1."
+    others = "Among the others, a change as large as 5 percentage points is ruled out in 0 and undecided in 1."
     assert (direction in turned.summary, others in turned.summary) == (True, True)
-    assert not re.search("other direction|Of the others", closed.summary)
-    assert "The change of a difference between groups is that of its size." in closed.summary
+    assert not re.search("other direction|Among the others", closed.summary)
+    assert "The change of a difference between groups is the change in its absolute value." in closed.summary
     assert "y_true is not known in both cases" in closed.summary
 
 
@@ -565,7 +565,7 @@ def test_a_few_changed_rows_of_the_same_labels_are_said():
     table = people()
     changed = table.assign(age=table["age"].where(np.arange(len(table)) != 3, 99))
     compared = compare(case(old, table), case(fair, changed))
-    said = f"People one by one: the row labels are the same, but age of 1 of {len(table):,} rows is not"
+    said = f"People one by one: row labels are the same, but age differs in 1 of {len(table):,} rows"
     assert not compared.is_paired and said in " ".join(compared.not_compared)
     others = compare(case(old, table), case(fair, people(seed=1)))
     assert not any("row labels are the same" in text for text in others.not_compared)
@@ -607,7 +607,7 @@ def labelled(labels):
 
 @pytest.mark.parametrize(("second", "is_said"), [(("0", "1"), True), ((False, True), False), (("no", "yes"), True)])
 def test_favourable_labels_of_other_kinds_are_taken_as_the_same(second, is_said):
-    assert ("taken as the same" in compare(labelled((0, 1)), labelled(second)).summary) is is_said
+    assert ("taken to mean the same" in compare(labelled((0, 1)), labelled(second)).summary) is is_said
 
 
 @pytest.mark.parametrize(("n", "is_compared"), [(9, False), (10, True)])

@@ -322,26 +322,28 @@ def _warnings(case, some, chosen, pace, within) -> list[str]:
     if case.unseen:
         whom = listed(case.unseen)
         warnings.append(
-            f"The model does not get {whom}: changing {'them' if len(case.unseen) > 1 else 'it'} alone cannot change "
-            "a decision, so that Themis, ADF and AEQUITAS have nothing to vary there (proxies= lets Themis vary what "
-            "predicts it). FlipTest and FairTest compare people, and see what the model does through other columns."
+            f"The model does not receive {whom}: changing {'them' if len(case.unseen) > 1 else 'it'} alone cannot "
+            "change a decision, so Themis, ADF and AEQUITAS have nothing to vary (with proxies=, Themis varies proxy "
+            "features instead). FlipTest and FairTest compare people, and detect differences that arise through other "
+            "columns."
         )
     if not case.queries.is_deterministic:
         warnings.append(
-            "The model is not deterministic: the same row got different answers. Answers were kept, so the same audit "
-            "can come out differently another time. Flip rates are beyond its noise, from repeated queries; other "
-            "methods that compare two answers about one row cannot tell a difference of treatment from chance."
+            "The model is not deterministic: the same row got different answers. Answers were cached; a new audit can "
+            "give other results. Flip rates exclude this noise, which repeated queries measure; other methods that "
+            "compare two answers about one row cannot distinguish unequal treatment from chance."
         )
     if pace >= SLOW:  # over whole batches: a query with few rows takes longer per row
         warnings.append(
             f"The model is slow, {1000 * pace:.1f} ms a row in large batches, and took "
-            f"{case.queries.seconds / 60:.1f} minutes of the audit. A smaller budget is faster, its intervals wider."
+            f"{case.queries.seconds / 60:.1f} minutes of the audit. A smaller budget is faster but widens "
+            "intervals."
         )
     left_out = [method.title for method in METHODS.values() if not any(isinstance(each, method) for each in chosen)]
     if left_out:
         warnings.append(f"Left out as requested: {listed(left_out)}.")
     sampling = [method.title for method in chosen if not method.takes_weights and "model" not in method.needs]
     if len(some.table) < len(case.table) and sampling:
-        looks = f"{listed(sampling)} {'looks' if len(sampling) == 1 else 'look'} at a random sample of"
-        warnings.append(f"{looks} {len(some.table):,} of the {len(case.table):,} decisions.")
+        uses = f"{listed(sampling)} {'uses' if len(sampling) == 1 else 'use'} a random sample of"
+        warnings.append(f"{uses} {len(some.table):,} of the {len(case.table):,} decisions.")
     return warnings

@@ -92,14 +92,14 @@ class ModelComparison(Result):
     def summary(self) -> str:
         """One paragraph in plain words."""
         people = (
-            f"the same {count(len(self.after.table), 'person', 'people')}, compared one by one"
+            f"the same {count(len(self.after.table), 'person', 'people')}, one by one"
             if self.is_paired
             else f"{len(self.before.table):,} and {len(self.after.table):,} people, as two independent samples"
         )
         said = [f"{name_of(self.before)} (before) and {name_of(self.after)} (after) were compared on {people}."]
         labels = [case.pos_label for case in (self.before, self.after)]
         if labels[0] != labels[1] and None not in labels:
-            said.append(f"Favourable is {labels[0]!r} before and {labels[1]!r} after, taken as the same.")
+            said.append(f"{labels[0]!r} is favourable before and {labels[1]!r} after, taken to mean the same.")
         gaps = self.rows[["before", "after"]]
         is_turned = (gaps.prod(axis=1) < 0) & (gaps.abs().min(axis=1) >= self.within)  # a change of sign, not of size
         kinds = {kind.capitalize(): self.rows["verdict"] == kind for kind in (BETTER, WORSE)}
@@ -111,17 +111,17 @@ class ModelComparison(Result):
             if lines or kind in kinds:
                 said.append(f"{kind}: {'; '.join(lines) or 'nothing that could be shown'}.")
         said.append(
-            f"{count(len(self.rows), 'measure was', 'measures were')} tested together (Holm's correction); if nothing "
-            f"had changed, the family-wise error rate is at most {1 - self.confidence_level:.2g}."
+            f"{count(len(self.rows), 'measure was', 'measures were')} tested together (Holm's correction); the "
+            f"family-wise error rate is at most {100 * (1 - self.confidence_level):.2g}%."
         )
         counts = self.rows["verdict"].value_counts()
         if {RULED_OUT, UNDECIDED}.intersection(counts.index):
             said.append(
-                f"Of the others a change as large as {points(self.within)} is {RULED_OUT} for "
-                f"{counts.get(RULED_OUT, 0):,}, and {UNDECIDED} for {counts.get(UNDECIDED, 0):,}."
+                f"Among the others, a change as large as {points(self.within)} is {RULED_OUT} in "
+                f"{counts.get(RULED_OUT, 0):,} and {UNDECIDED} in {counts.get(UNDECIDED, 0):,}."
             )
         if self.rows["measure"].str.endswith("difference").any():
-            said.append("The change of a difference between groups is that of its size.")
+            said.append("The change of a difference between groups is the change in its absolute value.")
         if self.not_compared:
             said.append(f"Not compared: {' '.join(self.not_compared)}")
         said += dict.fromkeys([*copied_rows(self.before), *copied_rows(self.after)])
@@ -238,7 +238,7 @@ def compare(
         )
     people, is_paired = side_by_side(case_a, case_b, common)
     not_compared = [
-        f"How much of it is chance: {name_of(case)} answers one row differently when queried again."
+        f"The part due to chance: {name_of(case)} answers the same row differently when queried again."
         for case in (case_a, case_b)
         if not case.queries.is_deterministic
     ]
@@ -250,14 +250,14 @@ def compare(
     differ = None if is_paired else _changed(case_a.table, case_b.table)
     if differ is not None and not (n_changed := int(differ.any(axis=1).sum())):
         not_compared.append(
-            "People one by one: rows that are decided alike stand together, as where counts were made rows, and no row "
-            "label says who is who; an index of persons does."
+            "People one by one: rows with the same decision stand together, as when counts are expanded to rows, and "
+            "row labels do not identify people; give an index that does."
         )
     elif differ is not None and n_changed < MOST_CHANGED * len(differ):
         names = few([str(name) for name in differ.columns[differ.any()]])
         not_compared.append(
-            f"People one by one: the row labels are the same, but {names} of {n_changed:,} of {len(differ):,} rows is "
-            "not, so that they count as other people."
+            f"People one by one: row labels are the same, but {names} differs in {n_changed:,} of {len(differ):,} "
+            "rows, so the tables count as different people."
         )
     for name in common:
         if only := sorted(set.symmetric_difference(*(set(each[f"by {name}"]) for each in people))):

@@ -44,29 +44,29 @@ def _of_labels(case: Case) -> list[str]:
         return []
     if why := why_no_error_rates(case):
         return [
-            f"{why[0].upper()}{why[1:]}: true and false positive rates are the same in every group, however it was "
-            "decided, and are not compared; errors are those of these people alone."
+            f"{why[0].upper()}{why[1:]}: true and false positive rates are then the same in every group, whatever the "
+            "decisions, and are not compared; error rates describe only people with a known label."
         ]
     decided, known = case.decide(), case.labelled
     true = case.y_true[known].astype(bool)
     known_of = known_by_decision(case)
-    said = [f"{known_of}: rates of errors are not those of all people."] if known_of else []
+    said = [f"{known_of}: their error rates are not those of everyone."] if known_of else []
     if len(true) >= LEAST_LABELS and (decided[known] != true).mean() <= BY_CHANCE:
         said.append(
-            f"Decisions are the true labels of {(decided[known] == true).sum():,} of {len(true):,} people. If one is a "
-            "copy of the other, or the model was fitted to these rows, error rates say nothing of other people."
+            f"Decisions equal true labels for {(decided[known] == true).sum():,} of {len(true):,} people. If one is a "
+            "copy of the other, or the model was fitted to these rows, error rates say nothing about other people."
         )
     low, high = _bounds(decided[known], true)
-    rates = "of people with a favourable true label {} have the favourable decision, of the others {}".format(
+    rates = "of people with a favourable true label, {} have the favourable decision; of the others, {}".format(
         *map(percent, _shares(decided[known], true))
     )
     if high < 0:
         said.append(
-            f"Decisions go against true labels: {rates}. Do both mean the same by favourable, and are scores those of "
-            "the favourable label?"
+            f"Decisions go against true labels: {rates}. Is the same label favourable in both, and are scores those of "
+            "that label?"
         )
     elif low > -SLIGHT and high < SLIGHT:
-        said.append(f"Decisions have little to do with true labels: {rates}. Are these of the same rows?")
+        said.append(f"Decisions are nearly unrelated to true labels: {rates}. Do both belong to the same rows?")
     return said
 
 
@@ -78,7 +78,7 @@ def known_by_decision(case: Case) -> str:
     low, high = _bounds(known, decided)
     if low <= SLIGHT and high >= -SLIGHT:
         return ""
-    return "True labels are known of {}% of the people with a favourable decision, and of {}% of the others".format(
+    return "True labels are known for {}% of the people with a favourable decision, and for {}% of the others".format(
         *(decimals(100 * share, 0) for share in _shares(known, decided))
     )
 
@@ -116,14 +116,14 @@ def copied_rows(case: Case) -> list[str]:
     is_whole = len(case.table) == case.n_given and case.weights is None
     n_alike, n_more = _pairs(times), len(rows) - len(times)
     if is_whole and (n_copies := int(np.gcd.reduce(times))) > 1:
-        copied = f"Each row is there {n_copies} times, alike in all columns, or a multiple of it"
+        copied = f"Each row occurs {n_copies} times, or a multiple of that, with equal values in all columns"
     elif n_more >= max(LEAST_KINDS, MANY_COPIES * len(rows)) and _pairs(of_inputs) <= (1 + NEARLY) * n_alike:
-        copied = f"{n_more:,} of {len(rows):,} rows repeat another one in all columns, groups and outcomes included"
+        copied = f"{n_more:,} of {len(rows):,} rows repeat another one in all columns, including groups and outcomes"
     else:
         return []
     return [
-        f"{copied}. If rows were copied, as by a join or to balance groups, leave the copies out, or name the people "
-        "by person=: intervals and tests take each row for another person."
+        f"{copied}. If rows were copied, for instance by a join or to balance groups, remove the copies, or identify "
+        "people by person=: intervals and tests treat each row as a different person."
     ]
 
 
@@ -142,8 +142,9 @@ def _of_weights(case: Case, groups: dict[str, pd.Index]) -> list[str]:
         return []
     kind = "a favourable" if heavy is decided else "an unfavourable"
     return [
-        f"People with {kind} decision weigh {times:.2g} times as much as the others. Of small groups ({few(small)}) "
-        f"fewer than {LEAST_HEAVY} of them are expected; without these a rate is far off, and its interval too short."
+        f"People with {kind} decision weigh {times:.2g} times as much as the others. In small groups ({few(small)}), "
+        f"fewer than {LEAST_HEAVY} such people are expected; a group without any has a rate that is far off and an "
+        "interval that is too narrow."
     ]
 
 
@@ -165,8 +166,8 @@ def _of_codes(case: Case) -> list[str]:
         is_cut = Feature.groups(name, column).edges is not None
         if is_cut and list(groups.cat.categories) == Feature.groups(name, column).labels:
             said.append(
-                f"{name} has {column.nunique()} different whole numbers, in groups by their size: "
-                f"{', '.join(groups.cat.categories)}. If they are codes of categories, make them texts."
+                f"{name} has {column.nunique()} different whole numbers, grouped by size: "
+                f"{', '.join(groups.cat.categories)}. If they are codes of categories, convert them to strings."
             )
     return said
 
@@ -177,8 +178,8 @@ def unknown_groups(name: str, groups: Iterable[str]) -> list[str]:
     if not found:
         return []
     return [
-        f"{name}: {', '.join(map(repr, found))} may stand for missing values. As they are texts, these people are a "
-        "group like others, with whose selection rate the others may be compared; missing values would not be."
+        f"{name}: {', '.join(map(repr, found))} may stand for missing values. As strings, they form groups like any "
+        "other, which can be the reference of impact ratios; missing values never are."
     ]
 
 
@@ -192,7 +193,6 @@ def _of_rare_decisions(case: Case, within: float) -> list[str]:
         return []
     kind = "favourable" if share < 0.5 else "unfavourable"
     return [
-        f"Only {100 * rarer:.2g}% of decisions are {kind}: a difference of {100 * within:.3g} percentage points would "
-        "be more than that, and says little where it is ruled out. Impact ratios say more, and within= takes the "
-        "difference that would matter here."
+        f"Only {100 * rarer:.2g}% of decisions are {kind}: ruling out a difference as large as {100 * within:.3g} "
+        "percentage points says little. Impact ratios say more; set within= to a difference that would matter here."
     ]

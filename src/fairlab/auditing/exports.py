@@ -85,7 +85,7 @@ def model_card(report) -> str:
         *wording.reasons(report),
         *report.warnings,
         *(f"{method}: {reason}" for method, reason in report.skipped),
-        "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",
+        "A finding shows where to look and does not prove discrimination; a lack of findings does not prove fairness.",
     ]
     parts = [
         "---\n" + yaml.safe_dump(front, sort_keys=False, allow_unicode=True) + "---",
@@ -100,7 +100,7 @@ def model_card(report) -> str:
             f"- {_plain(finding.sentence or finding.effect)}. {wording.next_step(finding.measure)}"
             for finding in report.significant
         )
-        or "Nothing follows from this audit.",
+        or "This audit suggests no next step.",
         "## Limits",
         "\n".join(f"- {_plain(text)}" for text in limits),
     ]

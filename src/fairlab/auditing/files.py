@@ -141,7 +141,7 @@ def audit_files(
             warnings += unknown_groups(side.name, frame.index.drop(unknown))
             if (frame["people"].drop(unknown) >= LEAST_RATED).sum() < 2:
                 not_assessed.append(side.name)
-                warnings.append(f"Not assessed: {side.name}, of which fewer than two groups have {LEAST_RATED} people.")
+                warnings.append(f"Not assessed: {side.name}, as fewer than two groups have {LEAST_RATED} people.")
             options = {"unknown": unknown, "confidence_level": confidence_level}
             rates[side.name] = impact_table(frame[frame["people"] > 0], **options)
         return FilesReport(

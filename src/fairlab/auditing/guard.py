@@ -188,9 +188,9 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
     missed = {}
     for name in names:
         if name not in case.sensitive_features:
-            missed[name] = "it is no sensitive feature of this audit"
+            missed[name] = "it is not a sensitive feature of this audit"
         elif name not in known:
-            missed[name] = why or " ".join(report.reasons(name, method)) or f"{method} made no test of it"
+            missed[name] = why or " ".join(report.reasons(name, method)) or f"{method} did not test it"
     if measure != RATIO:
         asked = _asked_for(report, measure)
         skipped = [why for title, why in report.skipped if title == method] if asked is None else asked.skipped
@@ -211,15 +211,15 @@ def _compared_by(report: Report, measure: str) -> set[str]:
 def _why_untested(report: Report, measure: str, method: str) -> str:
     """Return why a measure was not tested by any feature; "" if it could have been."""
     case, ran = report.case, [result.method for result in report.results]
-    only_generated = "it is tested on generated inputs, which decide nothing but with verdict_on='all'"
+    only_generated = "it is tested on generated inputs, which decide the verdict only with verdict_on='all'"
     reasons = (
         ("there are no true labels", measure in OF_LABELS and case.y_true is None),
         (why_no_error_rates(case), measure in OF_TRUTH),
-        ("there are decisions, no scores", measure == CALIBRATION and not case.has_scores),
+        ("there are decisions but no scores", measure == CALIBRATION and not case.has_scores),
         (only_generated, measure in DIRECT[1:] and report.verdict_on != "all"),
-        ("the model gives numbers, no decisions", measure in (*OF_GROUPS, RATIO) and case.task == "numbers"),
+        ("the model returns numbers, not decisions", measure in (*OF_GROUPS, RATIO) and case.task == "numbers"),
         ("fewer than two groups are large enough, or nobody is selected", measure == RATIO),
-        ("the model gives decisions, no numbers", measure in OF_NUMBERS and case.task != "numbers"),
+        ("the model returns decisions, not numbers", measure in OF_NUMBERS and case.task != "numbers"),
         (f"{method} did not run", method not in ran),
     )
     return next((why for why, applies in reasons if applies and why), "")
@@ -375,7 +375,7 @@ def judge(
         return said
 
     kept = left(failing), left(not_judged)
-    unused = [f"{each}: nothing here is to be accepted; leave it out" for each in accepted if each not in used]
+    unused = [f"{each}: it matches nothing in this audit; remove it" for each in accepted if each not in used]
     return Judgement(*kept, passed, unused)
 
 
@@ -506,7 +506,7 @@ def _not_again(report, before: Baseline) -> list[tuple[Subject, str]]:
         for name, groups in tested.items():
             if gone := [group for group in groups if known.get(name) and group not in known[name]]:
                 missed.setdefault(name, f"the table has no {listed(gone)}")
-        said = "was tested in the baseline, and is not now"
+        said = "was tested in the baseline but not in this audit"
         found += [(Subject(measure, name), f"{measure} by {name} {said}: {why}") for name, why in missed.items()]
     return found
 

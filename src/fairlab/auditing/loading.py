@@ -89,7 +89,7 @@ def _opening(what, *, but=()):
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = "" if isinstance(error, SyntaxError) else f" ({Path(frame.filename).name}, line {frame.lineno})"
         if isinstance(error, AttributeError) and "__main__" in str(error):
-            where = "; what a notebook or script defines is not in the file: define it in a module"
+            where = "; the file does not contain what a notebook or script defines: define it in a module"
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
         raise ValueError(f"model: {what} could not be opened: {reason}{where}") from error
 
@@ -101,7 +101,7 @@ def _from_file(path, suffix, trust_pickle):
     if suffix in PICKLES:
         if not trust_pickle:
             raise ValueError(
-                f"model: {path} is a pickle, and opening a pickle runs whatever code is in it, with all your rights; "
+                f"model: {path} is a pickle, and opening a pickle runs any code in it, with all your permissions; "
                 f"{trusted}, else import the model as module:name"
             )
         import joblib
@@ -262,7 +262,7 @@ def _inferred(column: pd.Series) -> pd.Series:
     found = known.map(BOOLEANS).astype(bool) if is_boolean else _numbers(known)
     if found is None or known.empty:
         if markers:
-            _warn(f"{name}: {markers} is read as text, not as a missing value, which is an empty field")
+            _warn(f"{name}: {markers} is read as text, not as a missing value (leave the field empty)")
         return column
     if reason := "" if is_boolean else _no_number(known, found, has_missing=bool(markers) or bool((codes < 0).any())):
         _warn(f"{name} is read as text, not as numbers: {reason} (--dtype {name}=float reads numbers)")
@@ -321,7 +321,7 @@ def _typed(column: pd.Series, target) -> pd.Series:
     """Return a column in another type; raises a ValueError where a value would change."""
     is_boolean = pd.api.types.is_bool_dtype(target)
     if isinstance(target, np.dtype) and target.kind in "SUV":
-        raise ValueError("expected 'str', which cuts no text")
+        raise ValueError("expected 'str', which does not truncate text")
     if not (is_boolean or pd.api.types.is_numeric_dtype(target)):
         return column.astype(target)
     codes, found = None, column

@@ -18,10 +18,10 @@ NUMBERS: tuple[str, ...] = ("estimate", "before", "after", "change", "interval",
 NUMBERS += ("seconds", "people needed", "people", "missing labels", "impact ratio", "lose", "gain", *RATES)
 COUNTS = ("missing labels", "lose", "gain", "people needed")  # shown only where there are any
 GENERATED = (
-    "Each feature of a generated input is drawn independently from the values in the table, so that many inputs do not "
-    "resemble people."
+    "Each feature of a generated input is drawn independently from the values in the table, so many inputs do not "
+    "resemble real people."
 )
-LOSE = "lose: people whose unfavourable decision would be favourable; gain: the other way round."
+LOSE = "lose: people whose unfavourable decision would otherwise be favourable; gain: the reverse."
 SAID_OF_ROWS = {
     "none": "Example rows are left out of this page.",
     "binned": "Example rows are shown without their labels, with numbers as ranges and rare values merged, and only in "
@@ -146,9 +146,9 @@ def _groups(report) -> str:
     if not parts:
         return ""
     said = (
-        "The impact ratio is a group's selection rate over that of the group which is selected most often, with its "
-        "interval. The four-fifths rule requires 0.8; it is not the law everywhere and decides no verdict here. "
-        f"In italics: groups with less than {SMALLEST_SHARE:.0%} of the people, which no group is compared with."
+        "The impact ratio is a group's selection rate divided by that of the group selected most often, with its "
+        "interval. The four-fifths rule requires 0.8; it is not the law everywhere and does not affect the verdict. "
+        f"In italics: groups with less than {SMALLEST_SHARE:.0%} of the people, which are never the reference."
     )
     return "\n".join(parts) + f"<p>{said}</p>"
 
@@ -186,7 +186,7 @@ def _fact(report, place: int, rows: str) -> str:
 def _comparisons(report) -> str:
     """Return all other comparisons, by their answer, and those about generated inputs."""
     people, answer = report.frame["population"].eq("people"), report.frame["answer"]
-    decides = "decide the verdict, too" if report.verdict_on == "all" else "do not decide the verdict"
+    decides = "also decide the verdict" if report.verdict_on == "all" else "do not decide the verdict"
     kinds = {
         "Undecided": people & answer.eq("undecided"),
         f"Ruled out, as large as {wording.margins(report, 'within')}": people & answer.eq("ruled out"),
@@ -222,13 +222,14 @@ def _reading(report, rows) -> str:
     )
     said = [
         wording.how(report),
-        f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p tests an "
-        f"effect of at most {wording.margins(report, 'margin') or 'the margin'}, corrected by Holm's method over "
-        f"the {wording.count(report.n_tests, 'comparison')} that decide the verdict; those on generated inputs are "
-        f"corrected {'with them' if report.verdict_on == 'all' else 'apart'}.",
+        f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p tests the "
+        f"hypothesis that an effect is at most {wording.margins(report, 'margin') or 'the margin'}, corrected by "
+        f"Holm's method over the {wording.count(report.n_tests, 'comparison')} that decide the verdict; those on "
+        f"generated inputs are corrected {'with them' if report.verdict_on == 'all' else 'separately'}.",
         f"Ruled out: shown to be less than {wording.margins(report, 'within') or 'its margin'}, by Holm's method, or "
-        "all of them, each by its own test. Undecided: neither found nor ruled out; people needed is the approximate "
-        "number of people like those in the table that would settle it if the estimate were the true value.",
+        "because all comparisons are, each by its own test. Undecided: neither found nor ruled out; people needed is "
+        "the approximate number of people like those in the table that would settle it if the estimate were the true "
+        "value.",
         *([LOSE] * any(finding.by_group is not None for finding in report.findings)),
         *(each.description for each in report.results if each.description and (each.findings or each.n_queries)),
         "A finding shows where to look and does not prove discrimination; a lack of findings does not prove fairness.",

@@ -20,7 +20,7 @@ NEXT_STEPS = {
     "among people who are similar in that respect, and look for the feature that carries the difference.",
     "true_positive_rate_difference": "Among people with a favourable true label, one group is missed more often: check "
     "how its labels were obtained and whether the features are as informative for it, then consider thresholds by "
-    "group or training with weights.",
+    "group or reweighting.",
     "false_positive_rate_difference": "One group is wrongly selected more often: check how its labels were obtained "
     "and how often scores near the threshold are wrong in each group.",
     "error_rate_difference": "The model is wrong more often here: look for missing or rare values in this subgroup, "
@@ -29,9 +29,9 @@ NEXT_STEPS = {
     "justify its use; the pairs in the report show who is affected.",
     "demographic_parity_difference": "With all else equal, the model prefers one value of the sensitive feature: "
     "remove it from the features, or justify its use.",
-    "excess_flip_rate": "Matched people get different decisions. They are as similar as the groups allow: where they "
-    "differ in a feature, it may be that which decides. Look at the pairs in the report, and at the features in which "
-    "they differ most.",
+    "excess_flip_rate": "Matched people get different decisions. They are as similar as the groups allow, so a "
+    "feature in which they still differ may explain the decisions. Look at the pairs in the report, and at the "
+    "features in which they differ most.",
     "loss_ratio": "Small changes along the direction in which the groups differ make the model less accurate: look for "
     "features that act as proxies for the group, and train without that direction.",
     "calibration_difference": "Equal scores mean different things in different groups: check how the labels were "
@@ -225,12 +225,12 @@ def _next(report) -> str:
     case = report.case
     if case.task != "numbers" and case.decide().mean() in (0, 1):
         return (
-            "Check the decisions first: they are all alike, as of a model whose inputs are not scaled or coded as they "
-            "were in its training."
+            "Check the decisions first: they are all alike, as happens when inputs are not scaled or encoded as in "
+            "training."
         )
     if report.is_within:
         return "Keep this report, and repeat the audit when the decisions or the population change."
-    more = "Collect more people"
+    more = "Collect data on more people"
     if len(case.table) < case.n_given:
         more = f"Examine more of the {case.n_given:,} rows with a larger budget"
     return (
@@ -326,8 +326,8 @@ def _who_loses(report) -> str:
             group = (named["lose"] / named["people"]).idxmax()
             n, most = named.loc[group, ["lose", "people"]]
             said += [
-                f"{listed(flips.sensitive_features)}: {group}, of whom {n:,} of {most:,} would otherwise get the "
-                "favourable decision"
+                f"{listed(flips.sensitive_features)}: {group}, where {n:,} of {most:,} people would otherwise get "
+                "the favourable decision"
             ]
     return f"{'; '.join(dict.fromkeys(said))}." if said else ""
 
@@ -354,8 +354,8 @@ def _answers(report) -> str:
     whom = "the least certain of them" if n_undecided > 1 else "it"
     rest = f"{n_undecided:,} {'is' if n_undecided == 1 else 'are'} {undecided}"
     said = [
-        f"a difference of more than {margins(report, 'margin')} is {found} in {n_found:,} of {report.n_tests:,} cases "
-        f"(family-wise error rate at most {1 - report.confidence_level:.2g})",
+        f"a difference of more than {margins(report, 'margin')} is {found} in {n_found:,} of {report.n_tests:,} "
+        f"comparisons (family-wise error rate at most {100 * (1 - report.confidence_level):.2g}%)",
         f"one as large as {large} is {ruled_out} in {'all of them' if report.is_within else f'{n_ruled_out:,}'}",
         *([] if report.is_within else [f"{rest}, and {whom} needs about {most} people" if most else rest]),
     ]
@@ -390,7 +390,7 @@ def how(report) -> str:
         return "The decisions were audited as recorded: there is no model, and nothing was queried."
     methods = [result.method for result in report.results if result.findings or result.n_queries]
     again = f", and {count(report.n_repeated, 'row')} again for the determinism check, which the budget does not count"
-    before = f", beside {count(report.n_beside, 'other row')} when the case was made"
+    before = f", besides {count(report.n_beside, 'other row')} when the case was made"
     queries = report.n_queries - report.n_repeated - report.n_beside
     return (
         f"{listed(methods) or 'No method'} queried the model with {count(queries, 'row')} (at most {report.budget:,} "
