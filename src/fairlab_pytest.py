@@ -11,7 +11,7 @@ OF_JUDGEMENT = ("baseline", "accepted", "require_within")
 
 def pytest_configure(config):
     """Make the marker known."""
-    said = "fairness_audit(fail_on=[...], **options): what the fixture fairness_audit takes, for all of its audits"
+    said = "fairness_audit(fail_on=[...], **options): defaults for all audits of the fixture fairness_audit"
     config.addinivalue_line("markers", said)
 
 

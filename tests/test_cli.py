@@ -134,7 +134,7 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
     model["fliptest"] = 0.001
     assert main(AUDIT) == 3
     printed, errors = capsys.readouterr()
-    assert "Comparisons: a difference of more than 0.5 percentage points is found in 1 of 2 cases" in printed
+    assert "Comparisons: a difference of more than 0.5 percentage points is found in 1 of 2 comparisons" in printed
     assert "--html FILE or --json FILE writes 2 comparisons, and 7 reasons why others were not made." in printed
     assert re.match(r"fairlab: the model will take [1-9]\d* s at most$", errors, re.MULTILINE)
     assert main([*AUDIT, "--methods", "themis", "--require-within"]) == 3
@@ -255,17 +255,17 @@ def test_names_may_have_commas(here, names, line):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("html = ['a.html']", "html: expected a text, found ['a.html']"),
-        ("y_true = 1", "y_true: expected a text, found 1"),
+        ("html = ['a.html']", "html: expected a string, found ['a.html']"),
+        ("y_true = 1", "y_true: expected a string, found 1"),
         ("seed = '1'", "seed: expected a whole number, found '1'"),
         ("budget = true", "budget: expected a whole number, found True"),
         ("budget = 1e3", "budget: expected a whole number, found 1000.0"),
         ("margin = '0.1'", "margin: expected a number, found '0.1'"),
         ("proxies = 'no'", "proxies: expected true or false, found 'no'"),
-        ("sensitive_features = 3", "sensitive_features: expected a text or a list of texts, found 3"),
-        ("features = ['age', 3]", "features: expected a text or a list of texts, found ['age', 3]"),
-        ("fail_on = 3", "fail_on: expected a text or a list of texts, found 3"),
-        ("dtype = {age = 'int'}", "dtype: expected a text or a list of texts, found {'age': 'int'}"),
+        ("sensitive_features = 3", "sensitive_features: expected a string or a list of strings, found 3"),
+        ("features = ['age', 3]", "features: expected a string or a list of strings, found ['age', 3]"),
+        ("fail_on = 3", "fail_on: expected a string or a list of strings, found 3"),
+        ("dtype = {age = 'int'}", "dtype: expected a string or a list of strings, found {'age': 'int'}"),
         ("pos_label = ['yes']", "pos_label: expected a label, found ['yes']"),
         ("rows = 'some'", "'some' is not one of"),
         ("accept = 'all'", "accept: expected a list of tables, found 'all'"),

@@ -168,13 +168,14 @@ def _of_kind(value, name, parameter):
     if parameter.multiple or parameter.type.name == _names.__name__:
         if isinstance(value, str):
             return [value] if parameter.multiple else value
-        expected, fits = "a text or a list of texts", isinstance(value, list) and all(isinstance(v, str) for v in value)
+        expected = "a string or a list of strings"
+        fits = isinstance(value, list) and all(isinstance(v, str) for v in value)
     elif name == "pos_label":
         if isinstance(value, bool | int | float):
             return str(value)
         expected, fits = "a label", isinstance(value, str)
     else:
-        kind, expected = KINDS.get(parameter.type.name, (str, "a text"))
+        kind, expected = KINDS.get(parameter.type.name, (str, "a string"))
         fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
     if not fits:
         raise click.BadParameter(f"{name}: expected {expected}, found {value!r}")
@@ -186,7 +187,7 @@ TYPES = click.option(
     "dtypes",
     multiple=True,
     metavar="COLUMN=TYPE",
-    help="type of a column, such as zip=str or day=date; numbers with a leading zero stay text anyway",
+    help="type of a column, such as zip=str or day=date; numbers with a leading zero are text by default",
 )
 CASE_PARAMETERS = (
     click.argument(
@@ -206,10 +207,12 @@ CASE_PARAMETERS = (
     click.option("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model"),
     click.option("--pos-label", metavar="LABEL", help="the favourable label"),
     click.option("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable"),
-    click.option("--decisions", metavar="COLUMN", help="column with decisions: give only TABLE then, no MODEL"),
-    click.option("--scores", metavar="COLUMN", help="with --decisions: scores on which they were based"),
+    click.option("--decisions", metavar="COLUMN", help="column with decisions; then give TABLE only, no MODEL"),
+    click.option("--scores", metavar="COLUMN", help="with --decisions: scores on which decisions were based"),
     click.option("--weights", metavar="COLUMN", help="with --decisions: survey weights"),
-    click.option("--person", metavar="COLUMN", help="with --decisions: whose decision it is, if people have several"),
+    click.option(
+        "--person", metavar="COLUMN", help="with --decisions: column that identifies people, if some have several"
+    ),
     click.option("--program", is_flag=True, help="MODEL is a command line that prints 1 (favourable) or 0"),
     click.option(
         "--batch-program",
@@ -236,7 +239,7 @@ _max_seconds = click.option(
     "--max-seconds",
     type=float,
     metavar="SECONDS",
-    help="time limit, which also holds if the model does not respond; default: no limit",
+    help="time limit, even if the model does not respond (default: no limit)",
 )
 
 OF_DECISIONS = ("scores", "weights", "person")
@@ -250,7 +253,7 @@ AUDIT_OPTIONS = (
 @fairlab.command(
     epilog="Exit status: 0 if at least one comparison was made and no difference found, 3 if one was found or, "
     "with --require-within, a comparison is undecided, 4 if nothing could be tested, or a rule or the baseline "
-    "could not be judged, 2 for an invalid call, 1 for an error of a method or the model.",
+    "could not be judged, 2 for an invalid call, 1 for an error in a method or the model.",
 )
 @click.argument(
     "model",
@@ -267,7 +270,7 @@ AUDIT_OPTIONS = (
 @click.option(
     "--codes",
     metavar="FOLDER",
-    help="with --decisions: where files such as 'decisions/*.parquet' are encoded once; all their rows are counted",
+    help="with --decisions: folder for files such as 'decisions/*.parquet', encoded once; all their rows are counted",
 )
 @click.option("--methods", type=_names, metavar="A,B", help="run only these methods (default: all that apply)")
 @click.option(
@@ -276,8 +279,8 @@ AUDIT_OPTIONS = (
     default=200_000,
     metavar="N",
     show_default=True,
-    help="maximum number of model queries, in rows, plus up to 1,000, and ten pairs of each finding, for the "
-    "determinism check; if the table has more than half as many rows, a random sample is audited",
+    help="maximum number of rows to query the model with; the determinism check adds up to 1,000, and ten pairs of "
+    "each finding; if the table has more than half as many rows, a random sample is audited",
 )
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
@@ -296,7 +299,9 @@ AUDIT_OPTIONS = (
     metavar="SIZE",
     help="the difference to be ruled out (default: 0.05, or --margin if that is larger)",
 )
-@click.option("--require-within", is_flag=True, help="exit with 3 unless it is ruled out in every comparison")
+@click.option(
+    "--require-within", is_flag=True, help="exit with 3 unless this difference is ruled out in every comparison"
+)
 @click.option(
     "--verdict-on",
     type=click.Choice(("people", "all")),
@@ -311,7 +316,12 @@ AUDIT_OPTIONS = (
 @click.option("--html", metavar="FILE", help="write the report as a page")
 @click.option("--json", metavar="FILE", help="write the report as JSON")
 @click.option(
-    "--config", metavar="FILE", is_eager=True, expose_value=False, callback=_configured, help="options in a TOML file"
+    "--config",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_configured,
+    help="read options from a TOML file",
 )
 @click.option(
     "--fail-on",
@@ -400,7 +410,7 @@ def audit(
         if rules or baseline:  # the verdict by itself may read as a failure
             held = ["no rule is violated"] * bool(rules)
             held += [f"nothing is new or worse than in {baseline}"] * bool(baseline)
-            print(f"passes: {listed(held)}{', but for what is accepted' * bool(judged.accepted)}")
+            print(f"passes: {listed(held)}{', except for what is accepted' * bool(judged.accepted)}")
         return 0
 
 
@@ -663,7 +673,7 @@ def migrate(database):
 @monitor.command("confirm-clock")
 @database
 def confirm_clock(database):
-    """Accept the clock after it was set or after a long pause: deletion by age and looks by time resume."""
+    """Confirm the clock after it was set or after a long pause: deletion by age and scheduled looks resume."""
     _store(database, is_new=False).confirm_clock()
 
 
@@ -671,7 +681,7 @@ def confirm_clock(database):
 @database
 @click.argument("file", metavar="FILE", help="a new file")
 def backup(database, file):
-    """Write the whole database to a file, also while the server runs."""
+    """Write the whole database to a file, even while the server runs."""
     from fairlab.monitoring.backup import backup
     from fairlab.monitoring.store import Store
 
@@ -708,7 +718,7 @@ def create_token(database, role, name):
 @token.command("list")
 @database
 def list_tokens(database):
-    """List the tokens without showing them."""
+    """List the tokens without their secrets."""
     for one in _store(database, is_new=False).token_list():
         print(f"{one.id:>6}  {one.role:<6}  {one.name}{'  revoked' if one.revoked else ''}")
 
@@ -717,9 +727,9 @@ def list_tokens(database):
 @database
 @click.argument("number", type=AT_LEAST_ONE)
 def revoke_token(database, number):
-    """Revoke a token by its number, which it begins with."""
+    """Revoke a token by its number, with which it begins."""
     if not _store(database, is_new=False).revoke_token(number):
-        raise ValueError(f"number: no token {number} that is not revoked")
+        raise ValueError(f"number: no token {number}, or it is revoked already")
 
 
 def of_client(command):
@@ -729,7 +739,7 @@ def of_client(command):
         envvar="FAIRLAB_MONITOR_TOKEN",
         show_envvar=True,  # a call without one names it
         required=True,
-        help="as fairlab monitor token create prints it",
+        help="printed by fairlab monitor token create",
     )(command)
     return click.option("--url", default="http://127.0.0.1:8300", show_default=True, help="address of the monitor")(
         command
@@ -784,7 +794,11 @@ def register(file, dtypes, from_audit, sensitive, output, true_label, look_every
     left = [name for name in dict.fromkeys(names) if name not in types]
     print("registered:", ", ".join(f"{name} ({kind})" for name, kind in types.items()), file=sys.stderr)
     if left:
-        print("not registered, as they identify or have missing numbers:", ", ".join(left), file=sys.stderr)
+        print(
+            "not registered, as they identify rows or people, or have missing numbers:",
+            ", ".join(left),
+            file=sys.stderr,
+        )
     with Client(url, token) as client:
         print(client.register(fields))
 
@@ -808,7 +822,7 @@ def _with_event_ids(frame, name):
     metavar="NAME",
     help="column that identifies decisions (default: event_id; without it, the file's hash and the row number)",
 )
-@click.option("--look", is_flag=True, help="then test the new rows, and print the reports of all looks since")
+@click.option("--look", is_flag=True, help="then test the new rows, and print the reports of all new looks")
 @of_client
 def send(file, investigation, event_id, look, url, token):
     """Send the decisions of a CSV; decisions that were sent before count once."""
@@ -825,7 +839,10 @@ def send(file, investigation, event_id, look, url, token):
             with Path(file).open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()[:16]
             frame["event_id"] = [f"{digest}:{row}" for row in range(1, len(frame) + 1)]
-            print("decisions are told apart by the file's hash and row: a changed file counts anew", file=sys.stderr)
+            print(
+                "decisions are identified by the file's hash and row number: a changed file counts as new",
+                file=sys.stderr,
+            )
         earlier = client.wait(investigation) if look else 0
         answer = client.send(investigation, frame)
         print(", ".join(f"{count:,} {name}" for name, count in answer.items()))
