@@ -63,7 +63,7 @@ def test_batches_whose_answers_are_lost_count_once(monitor, connect, no_pauses):
 def test_what_must_not_be_done_twice_is_not_sent_again_when_its_answer_is_lost(monitor, connect, no_pauses):
     lost = iter(["request", "answer"])
     client = connect(lambda request: next(lost) if request.method == "POST" else None)
-    with pytest.raises(MonitorError, match=r"no answer \(ReadError: lost\); it may have been done"):
+    with pytest.raises(MonitorError, match=r"no answer \(ReadError: lost\); the request may have been carried out"):
         client.register(REGISTRATION)
     assert numbers(monitor.store) == [1]
 
@@ -79,7 +79,7 @@ def test_what_never_answers_is_given_up_and_what_is_refused_is_not_tried_again(m
     client = connect(lambda request: tried.append(request), batch_size=400)
     tried.clear()
     with pytest.raises(
-        MonitorError, match=r"422: rows do not fit.*row 450, town: String should have at most 200 characters"
+        MonitorError, match=r"422: rows do not match.*row 450, town: String should have at most 200 characters"
     ) as refused:
         client.send(number, pd.DataFrame(rows))
     assert (refused.value.status, refused.value.errors[0]["row"]) == (422, 450)
@@ -277,7 +277,7 @@ def test_the_audit_of_a_model_needs_a_name_of_its_decisions(monitor, connect):
 def test_that_the_audit_was_weighted_is_said(weights, recwarn):
     registration_of_audit(json.loads(audited(pd.DataFrame(decisions(300)), pos_label=True, weights=weights)))
     assert [str(each.message) for each in recwarn if "a monitor counts" in str(each.message)] == [
-        "The audit was of weighted rates; a monitor counts each decision as one."
+        "The audit used weighted rates; a monitor counts each decision once."
     ] * (weights is not None)
 
 

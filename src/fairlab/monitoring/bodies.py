@@ -25,7 +25,7 @@ def _object(pairs: list) -> dict:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=lambda constant: refuse(constant, 400, f"{constant} is no JSON")
+    object_pairs_hook=_object, parse_constant=lambda constant: refuse(constant, 400, f"{constant} is not JSON")
 )
 
 

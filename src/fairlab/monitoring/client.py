@@ -145,7 +145,7 @@ class Client(AbstractContextManager):
         try:
             answer = retrying(self._http.request, method, path, headers=headers, **content)
         except httpx.TransportError as error:
-            done = "" if isinstance(error, not_sent) else "; it may have been done"
+            done = "" if isinstance(error, not_sent) else "; the request may have been carried out"
             raise MonitorError(f"{method} {path}: no answer ({type(error).__name__}: {error}){done}") from error
         if answer.is_error:
             raise _refusal(answer, first_row)
@@ -372,15 +372,15 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
     ({'type': 'category', 'categories': ['no', 'yes']}, 'Difference')
     """
     if not isinstance(report, Mapping) or not {"columns", "outcome", "sensitive_features"} <= set(report):
-        raise ValueError("report: expected what fairlab.audit wrote as JSON, found another")
+        raise ValueError("report: expected what fairlab.audit wrote as JSON, found something else")
     if any(row.get("weight", row["people"]) != row["people"] for row in report.get("groups", ())):
-        warnings.warn("The audit was of weighted rates; a monitor counts each decision as one.", stacklevel=2)
+        warnings.warn("The audit used weighted rates; a monitor counts each decision once.", stacklevel=2)
     sensitive_features, outcome = list(report["sensitive_features"]), dict(report["outcome"])
     columns = {name: dict(column) for name, column in report["columns"].items()}
     for name in sensitive_features:
         if hidden := columns[name].pop("left_out", 0):
             raise ValueError(
-                f"report: expected all groups of {name}, found {hidden} of fewer than five people, whom a report does "
+                f"report: expected all groups of {name}, found {hidden} of fewer than five people, which a report does "
                 "not name; register from the table"
             )
         groups = [row["group"] for row in report.get("groups", ()) if row["sensitive_features"] == name]
@@ -388,7 +388,7 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
         if columns[name]["type"] == "number" and codes and all(map(WHOLE.fullmatch, codes)):
             if hidden := [group for group in groups if UNNAMED_GROUPS.fullmatch(group)]:
                 raise ValueError(
-                    f"report: expected all groups of {name}, found {hidden[0][1:-1]}, whom a report does not name; "
+                    f"report: expected all groups of {name}, found {hidden[0][1:-1]}, which a report does not name; "
                     "register from the table"
                 )
             columns[name] = _of_codes(codes)

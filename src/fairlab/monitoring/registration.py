@@ -15,7 +15,7 @@ MOST_ROWS = 30_000  # of a batch: a query of SQLite takes 32,766 values
 LARGEST_NUMBER, MIN_WIDTH = 1e15, 1e-9  # of numbers, and of the width of bounds: fourth powers and sums stay finite
 EVENT, PERSON = "event_id", "person"
 MOST_ERRORS = 20  # of an answer
-MISFIT = "rows do not fit what is registered; nothing of the batch is kept"
+MISFIT = "rows do not match the registration; nothing of the batch is stored"
 STORABLE = r"^[^\x00]*$"  # PostgreSQL stores no NUL
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=STORABLE)]
@@ -50,7 +50,7 @@ def _refuse(*faults: tuple[object, str]) -> None:
 
 
 class ColumnType(BaseModel):
-    """Type of a column: texts of which some may be missing, numbers, or true and false."""
+    """Type of a column: strings, some of which may be missing; numbers; or true and false."""
 
     model_config = STRICT
     type: Literal["category", "number", "boolean"]
@@ -104,7 +104,7 @@ class ColumnType(BaseModel):
 
 
 class Webhook(BaseModel):
-    """Where new significant findings are posted to, and the secret that signs them."""
+    """The address to which new significant findings are posted, and the secret that signs them."""
 
     model_config = STRICT
     url: Annotated[str, Field(max_length=LONGEST_TEXT, pattern=r"^https?://[A-Za-z0-9\[][!-~]*$")]
@@ -112,7 +112,7 @@ class Webhook(BaseModel):
 
 
 class Registration(BaseModel):
-    """An investigation as it is registered. It never changes afterwards: that would break its promise."""
+    """A registered investigation. It never changes: a change would void its error guarantee."""
 
     model_config = STRICT
     name: Text
@@ -145,9 +145,12 @@ class Registration(BaseModel):
             ),
             (
                 (self.kind == "error profiling") == (self.true_label is None),
-                "true_label: expected for error profiling, for nothing else",
+                "true_label: expected for error profiling only",
             ),
-            ({EVENT, PERSON} & set(self.columns), f"columns: {EVENT} and {PERSON} name the event and the person"),
+            (
+                {EVENT, PERSON} & set(self.columns),
+                f"columns: {EVENT} and {PERSON} are reserved for the event and the person",
+            ),
             (
                 any(
                     column and column.type == "category" and not column.categories

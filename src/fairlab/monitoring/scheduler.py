@@ -103,7 +103,7 @@ def take_look(store: Store, number: int, look: int) -> None:
     about = {"investigation": number, "name": registration.name, "number": look, "level": begun.level}
     try:
         if begun.attempts > MOST_ATTEMPTS:
-            raise ValueError(f"{MOST_ATTEMPTS} attempts ended before the report")
+            raise ValueError(f"{MOST_ATTEMPTS} attempts ended without a report")
         with store.read() as connection:
             train, table, order = store.rows(connection, number, begun.until, begun.after)
             n_named, n_persons = store.persons(connection, number, begun.until, begun.after)
@@ -113,14 +113,14 @@ def take_look(store: Store, number: int, look: int) -> None:
         shown, earlier = report.to_dict(smallest_cell=registration.smallest_cell), store.report(number)
         if n_named > n_persons:
             shown["warnings"].append(
-                f"{n_named:,} of the rows tested are about {n_persons:,} persons, and count as independent: where "
-                "decisions on a person are alike, differences that do not exist are found more often than stated."
+                f"{n_named:,} of the rows tested are about {n_persons:,} persons, and count as independent: if "
+                "decisions on the same person are alike, false findings are more frequent than stated."
             )
         if registration.true_label and looks.come_late(table[registration.true_label], order):
             shown["warnings"].append(
-                "Some true labels come later than others. Rows count when their label comes: where groups come at "
-                "different times, differences that do not exist are found more often than stated. Send each label "
-                "after the same time, whatever it is."
+                "Some true labels come later than others. Rows count when their label comes: if groups come at "
+                "different times, false findings are more frequent than stated. Send every label after the same delay, "
+                "whatever its value."
             )
         changes = compare_reports(earlier.report if earlier else {"sections": []}, shown)
         values = {
@@ -133,7 +133,7 @@ def take_look(store: Store, number: int, look: int) -> None:
     except OF_DATABASE:
         raise
     except Exception as error:
-        reason = f"an error of the monitor ({type(error).__name__})"
+        reason = f"an error in the monitor ({type(error).__name__})"
         if type(error) is ValueError or isinstance(error, CaseError):
             reason = str(error).partition(", found ")[0]  # what was found may be a value of a person
         about |= {"level": 0, "reason": f"{reason}; its level was not spent"}

@@ -120,7 +120,7 @@ async def observe(request: Request, call_next, *, most_bytes: int) -> Response:
         answer = await call_next(request)
     except Exception as caught:
         log("error", level="error", **place(caught))
-        answer = problem(500, "an error of the monitor; its log says where")
+        answer = problem(500, "an error in the monitor; see its log")
     if answer.status_code == 413:
         answer = problem(413, f"expected a body of at most {most_bytes:,} bytes")
     answer.headers.update(HEADERS)
@@ -195,7 +195,7 @@ Number = Annotated[int, Path(ge=1, lt=2**31)]
 After = Annotated[int, Query(ge=0, lt=2**31)]
 Time = Annotated[  # in milliseconds since 1970, or None
     str,
-    Query(pattern=TIME, description="of ISO 8601; UTC where it names no zone"),
+    Query(pattern=TIME, description="ISO 8601; UTC unless it names a time zone"),
     AfterValidator(_milliseconds),
 ]
 Key = Annotated[str | None, Header(min_length=1, max_length=LONGEST_TEXT, pattern=STORABLE, alias="Idempotency-Key")]
@@ -254,18 +254,18 @@ def _misfit(_, found: RequestValidationError | ValidationError) -> Response:
 
 def _unavailable(_, found: Exception) -> Response:
     log("database", level="error", **place(found))
-    return problem(503, "the database cannot do this now; nothing was kept", headers={"retry-after": "2"})
+    return problem(503, "the database is busy or unavailable; nothing was stored", headers={"retry-after": "2"})
 
 
 @router.get("/healthz")
 async def health() -> dict[str, str]:
-    """Say that the server runs."""
+    """Report that the server is running."""
     return {"status": "ok"}
 
 
 @router.get("/readyz")
 def ready(store: TheStore) -> dict[str, str]:
-    """Say whether the database is there and has the tables that this server needs."""
+    """Report whether the database is available and has the tables that this server needs."""
     with store.read() as connection:
         found = migrations.current(connection)
     refuse(found != migrations.known()[0], 503, f"expected tables of version {migrations.known()[0]}, found {found}")
@@ -350,7 +350,7 @@ def delete_investigation(store: TheStore, number: Number) -> None:
 
 
 class Deletion(BaseModel):
-    """Whose rows are deleted: in a body, as a path cannot hold every key, and is logged by others."""
+    """The person whose rows are deleted; in the body, as paths cannot hold every key and are logged elsewhere."""
 
     model_config = STRICT
     person: Text
@@ -379,7 +379,7 @@ def add_rows(store: TheStore, number: Number, request: Request, body: Body, key:
 
 @router.post("/investigations/{number}/looks", status_code=202, dependencies=allowed())
 def look_now(store: TheStore, number: Number) -> dict[str, int]:
-    """Look now, if there are enough rows; it spends a part of the level."""
+    """Take a look now, if there are enough rows; this spends a part of the level."""
     return {"number": store.plan_look(number, is_wanted=True)}
 
 
@@ -407,8 +407,8 @@ def effects(
 ) -> dict:
     """Return the effect among everyone over time, one point for each bucket that has new rows.
 
-    By default it is of all rows, in buckets of which many fit a page. These begin at multiples of their width, a power
-    of two, so that those that are over stay as they are.
+    By default it covers all rows, in buckets of a width that suits a page. Buckets begin at multiples of their width, a
+    power of two, so that past ones do not change.
     """
     found = store.investigation(number)
     first, last = found.created if start is None else start, found.time + 1 if end is None else end

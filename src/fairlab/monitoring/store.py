@@ -41,7 +41,7 @@ SECONDS_TO_WAIT = 5  # for a locked database
 WORK_LOCK, NOTICE_LOCK = 0x6661_6972, 0x6661_6974  # PostgreSQL's advisory locks for looks and for notices
 HOUR, DAY = 3_600_000, 86_400_000  # milliseconds
 CLOCK_JUMP = 3 * HOUR  # deletions by age are one hour apart
-CONFIRM = "if it is right now: fairlab monitor confirm-clock"
+CONFIRM = "if the clock is right now, run fairlab monitor confirm-clock"
 
 RUNNING, DONE, FAILED = "running", "done", "failed"  # states of a look
 ENGINE = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
@@ -193,7 +193,7 @@ class Store:
             if self.url.database in (None, "", ":memory:") or self.url.query:
                 raise ValueError("database: expected a file, as in sqlite:///monitor.db")
             if not is_new and not self.path.is_file():
-                raise FileNotFoundError(f"no file {self.path}; name another by --database")
+                raise FileNotFoundError(f"no file {self.path}; name another with --database")
             self.url = self.url.set(database=str(self.path))
             self.engine = _sqlite(self.url, "BEGIN", pool_size=40, kilobytes=2_000)
             # One transaction at a time may write; others wait for its connection, which is fairer than SQLite's lock.
@@ -231,7 +231,7 @@ class Store:
         try:
             return FileLock(f"{self.path}.lock").acquire(blocking=False)
         except Timeout:
-            raise RuntimeError(f"another server uses {self.path}; several can share a PostgreSQL") from None
+            raise RuntimeError(f"another server uses {self.path}; several can share a PostgreSQL database") from None
 
     @contextmanager
     def claim_work(self, lock: int = WORK_LOCK) -> Iterator[bool]:
@@ -374,8 +374,8 @@ class Store:
                 said = {name: of for name, of in row.items() if name in blank and (name, of) != (true_label, None)}
                 whole = (person, contents.get(event, blank) | said)
                 if stands.setdefault(event, whole) != whole:
-                    conflicts.append(error(place, EVENT, "stands for other content, stored or earlier in the batch"))
-            refuse(conflicts, 409, "an event id was used for other content; nothing of the batch is kept", conflicts)
+                    conflicts.append(error(place, EVENT, "was used for other content, stored or earlier in the batch"))
+            refuse(conflicts, 409, "an event id was used for other content; nothing of the batch is stored", conflicts)
             new = [event for event in stands if event not in stored and (event in known) == is_labels]
             if is_labels:  # the labels of one batch arrive at once, in any order
                 new.sort(key=lambda event: known[event].position)
@@ -499,7 +499,7 @@ class Store:
         refuse(
             n_old > n_rows / 2,
             409,
-            f"{n_old:,} of {n_rows:,} rows would go at once, after a pause or a change of the clock; {CONFIRM}",
+            f"{n_old:,} of {n_rows:,} rows would be deleted at once, after a pause or a change of the clock; {CONFIRM}",
         )
         return self._delete(number, which)
 
@@ -545,7 +545,7 @@ class Store:
         which = looks.c.state == DONE if look is None else looks.c.number == look
         query = sa.select(looks).where(looks.c.investigation == number, which).order_by(looks.c.number.desc()).limit(1)
         found = next(iter(self._all(query)), None)
-        refuse(look and not found, 404, f"no look {look} of an investigation {number}")
+        refuse(look and not found, 404, f"no look {look} of investigation {number}")
         return found
 
     def due_looks(self) -> list[int]:
