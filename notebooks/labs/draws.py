@@ -25,4 +25,6 @@ def redrawn(draw: Callable, holds: Callable):
     for _ in range(MOST_DRAWS):
         if holds(table := draw()):
             return table
-    raise RuntimeError(f"none of {MOST_DRAWS:,} random tables has what the lab describes, as may be with fewer people")
+    raise RuntimeError(
+        f"none of {MOST_DRAWS:,} random tables shows what the lab describes, as can happen with few people"
+    )

@@ -77,8 +77,8 @@ def test_a_course_ends_in_files_for_moodle_and_canvas(tmp_path):
     nbgrader("generate_feedback", LAB.assignment)
     assert ">test-gaps</a>" in (course / "feedback" / "thief" / file).with_suffix(".html").read_text(encoding="utf-8")
     told = nbgrader("export", "--to", "out")
-    assert "thief, Lab 1: Berkeley. Is it bias?: `admission_rates` reaches beyond the notebook" in told
-    assert "without what is to be graded by hand: thief (Lab 1: Berkeley. Is it bias?)" in told
+    assert "thief, Lab 1: Berkeley. Is it bias?: `admission_rates` may reach outside the notebook" in told
+    assert "exclude answers still to be graded by hand: thief (Lab 1: Berkeley. Is it bias?)" in told
     table = pd.read_csv(course / "out" / "grades.csv").set_index("student")
     assert set(table["lab"]) == {"Lab 1: Berkeley. Is it bias?"}, "nobody handed in the other lab"
     assert table["points"].to_dict() == {"thief": "13.6", "absent": "not submitted"}

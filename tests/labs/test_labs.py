@@ -127,7 +127,7 @@ NO_MISTAKE = r"(?s)^it: (?!.*A common mistake)"
         (
             [*[False] * 10, True, False],
             [False] * 12,
-            r"^it: at place 10, counted from 0, expected False, found True\.$",
+            r"^it: at index 10, expected False, found True\.$",
         ),
         # values count with the names of their columns
         (RATES.set_axis(["woman", "man"], axis=1), RATES, "it: expected "),

@@ -125,7 +125,7 @@ def test_common_mistakes_get_their_sentences(key):
     for name, (_, test) in lab.exercises.items():
         for mistake in MISTAKES:
             for said in attempts(lab, name, mistake):
-                says = mistake["says"], "has another form than its text says"
+                says = mistake["says"], "another type than its description says"
                 if said and not any(each in said for each in says) and not any(own in said for own in sentences(test)):
                     left.append(f"{name}: {mistake['mistake']}: {said}")
     assert not left, "\n".join(left)

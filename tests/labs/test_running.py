@@ -152,7 +152,7 @@ def run(*sources, **options):
 def test_what_comes_before_and_after_a_bad_cell_is_run(bad, error, why):
     shown, lost = run("a = 1; print(0)", bad, "print(a)", "1 / 0", timeout=3)
     assert [cell[0] for cell in shown] == ["0\n", error, "1\n", "ZeroDivisionError"]
-    assert lost == {1: f"{why}; the others were run without it"}
+    assert lost == {1: f"{why}; the other cells were run without it"}
 
 
 def test_what_a_cell_prints_is_kept_up_to_a_limit_and_its_error_is_kept():
@@ -243,7 +243,7 @@ def test_changed_or_deleted_cells_are_restored(released):
 def test_cells_in_another_order_are_said(released):
     theirs = new_notebook(cells=[deepcopy(cell) for cell in reversed(released.cells)])
     assert restore_cells(theirs, released)[1] == [
-        "The cells stand in another order than in the lab, and run in this order."
+        "The cells are in a different order than in the lab, and were run in that order."
     ]
 
 

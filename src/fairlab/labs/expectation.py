@@ -20,27 +20,27 @@ OBJECTS.maxother = 80  # letters of an object that is no value
 
 # How a wrong answer is made right, by what a student should hear of it. The first that fits is said.
 COMMON = {
-    "0 means that nothing was found; is what you compare with spelled as in the table?": lambda found, right: (
+    "0 means that nothing matched; is the value you compare with spelled as in the table?": lambda found, right: (
         right if right.any() and not found.any() and not np.isin(right, (0, 1)).all() else found
     ),
     "that is a percentage; return a share, between 0 and 1": lambda found, right: (
         _unrounded(found / 100, right, 2) if _share(right) else found
     ),
     "that is rounded; return all digits": lambda found, right: _unrounded(found, right, 2 if right.size == 1 else 1),
-    "the sign is turned": lambda found, right: -found,
+    "the sign is reversed": lambda found, right: -found,
     "the sign is lost": lambda found, right: np.where(right < 0, -found, found),
-    "that is the share of the others; take it from 1": lambda found, right: 1 - found if _share(right) else found,
-    "the order is turned round": lambda found, right: np.flip(found),
-    "the values are right and stand in another order": lambda found, right: (
+    "that is the share of the others; subtract it from 1": lambda found, right: 1 - found if _share(right) else found,
+    "the order is reversed": lambda found, right: np.flip(found),
+    "the values are right but in another order": lambda found, right: (
         right if not _are_places(right) and np.allclose(np.sort(found.ravel()), np.sort(right.ravel())) else found
     ),
-    "all are the same, as from a method that is not called by brackets: ()": lambda found, right: (
+    "all are the same, as when a method is not called; add brackets: ()": lambda found, right: (
         right if right.size > 1 and np.isin(right, (0, 1)).all() and np.ptp(found) == 0 else found
     ),
-    "that is the square; take the root": lambda found, right: np.sqrt(found),
-    "that is the root; take the square": lambda found, right: found if (found == np.round(found)).all() else found**2,
-    "that is the ratio turned over": lambda found, right: 1 / found,
-    "those are counts; a share is a count divided by how many there are": lambda found, right: _shared(found, right),
+    "that is the square; take the square root": lambda found, right: np.sqrt(found),
+    "that is the square root; square it": lambda found, right: found if (found == np.round(found)).all() else found**2,
+    "that is the inverse of the ratio": lambda found, right: 1 / found,
+    "those are counts; a share is a count divided by the total": lambda found, right: _shared(found, right),
 }
 
 # What a student should hear of an error, by a part of its text.
@@ -48,23 +48,24 @@ ERRORS = {
     "The truth value of a": "Compare row by row with & and |, each part in brackets, or take .any() or .all()",
     "NoneType|ellipsis": "A function returned nothing; is there a `return`?",
     r"^[^(]*\.\w+\(\).*(keyword|positional) argument": "That method takes other arguments; help(...) lists them",
-    "keyword argument|positional argument": "Leave the line that begins with `def` as it was, and its arguments",
-    "local variable": "A name that a function assigns to is its own, not the notebook's; take another name",
-    "'[a-z_-]*(function|method)[a-z_-]*'": "A function is called by brackets: ()",
+    "keyword argument|positional argument": "Leave the line that begins with `def` as it was, including its arguments",
+    "local variable": "A variable that a function assigns is local, not the notebook's; use another name",
+    "'[a-z_-]*(function|method)[a-z_-]*'": "Call a function with brackets: ()",
     "arrays must|broadcast|same length|shapes|[Ll]ength of": "The two differ in length; are they about the same rows?",
-    "is not iterable|has no len|not subscriptable": "What a function returns has another form than its text says",
-    "maximum recursion": "The function calls itself; does it have the name of one that it uses?",
+    "is not iterable|has no len|not subscriptable": "A function returns another type than its description says",
+    "maximum recursion": "The function calls itself; does it have the same name as a function that it uses?",
     "not callable": "Round brackets call a function; a column is in square brackets, and a product needs *",
-    "convert the series|not 'Series'|length-1 arrays|size-1 arrays|0-dimensional": "One number belongs there, and that "
+    "convert the series|not 'Series'|length-1 arrays|size-1 arrays|0-dimensional": "One number belongs there, but that "
     "is a whole column",
-    "indices must be": "That is a list or a text, which has no columns; take the table",
-    "unhashable": "That is a whole column or a list; take its name, or one value of it",
+    "indices must be": "That is a list or a string, which has no columns; use the table",
+    "unhashable": "That is a whole column or a list; use its name, or one of its values",
     "could not convert|to numeric|agg function|does not support operation|reduction": "A column of words has no mean; "
     "compare it with a word first",
-    "'(str|bool)' object has no attribute": "A single word has no such method; put a comparison in brackets before it",
-    "division by zero": "There is nobody of the kind that you look for; is it spelled as in the table?",
-    "unsupported operand|not supported|concatenate|did not contain a loop|must be": "Kinds of values that do not go "
-    "together, such as text and a number; print both, or take type(...) of them",
+    "'(str|bool)' object has no attribute": "A single word has no such method; put the "
+    "comparison before it in brackets",
+    "division by zero": "Nobody matches what you look for; is it spelled as in the table?",
+    "unsupported operand|not supported|concatenate|did not contain a loop|must be": "These types do not go "
+    "together, such as text and a number; print both, or their type(...)",
 }
 
 # Names by which libraries are imported.
@@ -132,7 +133,7 @@ def expect(
     mistake = f" A common mistake: {reason}".rstrip("?.") + ("?" if reason.endswith("?") else ".")
     if (place := _first_unlike(found, expected, within)) >= LIST:
         found, expected = found[place], expected[place]
-        message = f"{what}: at place {place}, counted from 0, expected {_shown(expected)}, found"
+        message = f"{what}: at index {place}, expected {_shown(expected)}, found"
     raise LabError(f"{message} {_shown(found)}." + (mistake if reason else ""))
 
 
@@ -198,9 +199,9 @@ def _numbers(value) -> np.ndarray:
 def _reason(found, expected, within) -> str:
     """Return the common mistake that explains a wrong answer to whatever exercise, or ""."""
     if callable(found) or (isinstance(found, list | tuple) and any(map(callable, found))):
-        return "that is a function; call it by brackets: ()"
+        return "that is a function; call it with brackets: ()"
     if isinstance(found, Iterator):
-        return "that is still to be run through; put list(...) around it"
+        return "that is an iterator; put list(...) around it"
     if isinstance(expected, bool | np.bool_):
         return "" if isinstance(found, bool | np.bool_) else "return True or False"
     if isinstance(found, str | bool | np.bool_) and not isinstance(expected, str):
@@ -215,9 +216,9 @@ def _reason(found, expected, within) -> str:
     except (TypeError, ValueError):
         return ""
     if np.isnan(found).any() and not np.isnan(right).any():
-        return "nan is the mean of nothing, or 0 / 0; are there rows of the kind that you look for?"
+        return "nan is the mean of nothing, or 0 / 0; are there any rows that match?"
     if _same(found.T, right, within):
-        return "rows and columns are exchanged"
+        return "rows and columns are swapped"
     if found.shape != right.shape:
         same = found.size == right.size and _same(found.reshape(right.shape), right, within)
         values = "the values are right, the shape is not: " if same else ""
@@ -268,7 +269,7 @@ def _ignores(codes: Iterable[CodeType], names: Mapping) -> str:
         unread = {f"`{name}`" for name in given if first.get(name, "STORE") == "STORE"}
         tables = {f"`{name}`" for name, kind in first.items() if kind == "GLOBAL" and _is_data(names.get(name))}
         if unread and tables:
-            said = f"`{code.co_name}` reads {' and '.join(sorted(tables))} of the notebook and never its argument "
+            said = f"`{code.co_name}` reads the notebook's {' and '.join(sorted(tables))} and never its argument "
             return said + " and ".join(sorted(unread))
     return ""
 
@@ -317,7 +318,7 @@ def explained(error: Exception) -> Exception:
     elif isinstance(error, NameError) and not hint:
         names = [name for frame in frames[-1:] for name in frame.f_builtins | frame.f_globals | frame.f_locals]
         close = get_close_matches(error.name or "", names, n=1)
-        hint = f"Did you mean `{close[0]}`?" if close else "Run the cells above it, from the first on, without an error"
+        hint = f"Did you mean `{close[0]}`?" if close else "First run all cells above it, without an error"
         if library := IMPORTS.get(error.name or ""):
             hint = f"No cell that was run imports {library}; write `import {library} as {error.name}` first"
     ignores = next(filter(None, (_ignores([frame.f_code], frame.f_globals) for frame in frames)), hint)

@@ -15,10 +15,10 @@ from fairlab.labs.course import cards
 from fairlab.labs.grading import WARNINGS, restore_cells
 from fairlab.labs.masters import marks, read
 
-UNGRADED = "Handed in and not graded: see what nbgrader autograde says of it."
+UNGRADED = "Handed in but not graded: see the messages of nbgrader autograde."
 EARLIER = "An earlier version was graded with {:g} points, which no longer count."
 OTHER_NAME = "Not graded, as no notebook of the lab has this name: {}."
-REPLACED = "The points are of other answers than are handed in now: nbgrader autograde {} --force --student={}."
+REPLACED = "The points are for other answers than those handed in now; run nbgrader autograde {} --force --student={}."
 DAY = 86_400  # seconds
 ALIKE, MIN_WORDS = 0.5, 30  # share of common phrases from which on two submissions are reported, and their length
 
@@ -110,7 +110,7 @@ class Platforms(ExportPlugin):
         for (lab, who), row in said[said["warnings"] != ""].iterrows():
             self.log.warning("%s, %s: %s", who, lab, row["warnings"])
         if by_hand := [f"{who} ({lab})" for (lab, who), row in said.iterrows() if row["to_grade_by_hand"] is True]:
-            text = "The points in moodle.csv and canvas.csv are without what is to be graded by hand: %s"
+            text = "The points in moodle.csv and canvas.csv exclude answers still to be graded by hand: %s"
             self.log.warning(text, ", ".join(by_hand))
         self.log.info("Wrote grades.csv, alike.csv, moodle.csv and canvas.csv to %s", folder)
 

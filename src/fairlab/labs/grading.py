@@ -29,7 +29,7 @@ REACHING = re.compile(
 )
 PATHS = re.compile(r"^\.\.$|\.\.[/\\]|^[/~][^\s/]*/|\.ipynb|gradebook\.db")
 TAMPERED = (
-    "A control test that must fail has passed: the tests' functions were changed, and points by tests are invalid."
+    "A control test that must fail has passed: the test functions were changed, so points from tests are invalid."
 )
 
 
@@ -92,12 +92,12 @@ def restore_cells(notebook, released) -> tuple:
     known = {cell.source.strip() for cell in released.cells}
     names = dict.fromkeys(str(marks(cell).get("grade_id")) for cell in notebook.cells)
     if [name for name in names if name in given] != [name for name in given if name in names]:
-        warnings.append("The cells stand in another order than in the lab, and run in this order.")
+        warnings.append("The cells are in a different order than in the lab, and were run in that order.")
     for number, cell in enumerate(notebook.cells, start=1):
         name = str(marks(cell).get("grade_id"))
         if cell.cell_type == "code" and cell.source.strip() not in known and (found := reaching(cell.source)):
             where = f"`{name}`" if name in given else f"Cell {number}"
-            warnings.append(f"{where} reaches beyond the notebook, by {', '.join(sorted(found))}: read it.")
+            warnings.append(f"{where} may reach outside the notebook ({', '.join(sorted(found))}): read it.")
         own = missing.pop(name, None) or from_dict({**cell, "metadata": {}})  # a name is given to one cell only
         if marks(own).get("solution"):
             own.update({part: cell[part] for part in ("source", "attachments") if part in cell})

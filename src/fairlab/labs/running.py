@@ -46,7 +46,7 @@ class ResilientExecute(ExecutePreprocessor):
                     raise
                 is_late = isinstance(error, CellTimeoutError)
                 why = f"did not end within {self.timeout} seconds" if is_late else "ended the kernel"
-                self.lost[self._running] = _error(type(error).__name__, f"{why}; the others were run without it")
+                self.lost[self._running] = _error(type(error).__name__, f"{why}; the other cells were run without it")
 
     def preprocess_cell(self, cell, resources, index):
         """Run a cell, unless it is to be left out."""
