@@ -4,6 +4,7 @@ import shlex
 import shutil
 from datetime import date
 from functools import partial
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from fairlab import Case, audit
-from fairlab.auditing.guard import RATIO, Accepted, Rule, judge
+from fairlab.auditing.guard import RATIO, Accepted, Judgement, Rule, judge
 from fairlab.cli import main
 from fairlab.data.project import project
 from fairlab.statistics import difference_bounds, difference_p_value
@@ -29,7 +30,7 @@ def rate(hits, totals, **changes):
     low, high = map(float, difference_bounds(hits, totals, confidence_level=0.95))
     test, estimate = partial(difference_p_value, hits, totals), hits[0] / totals[0] - hits[1] / totals[1]
     parts = {"measure": "selection_rate_difference", "effect": "selection rate difference, f minus m", "low": low}
-    parts["groups"] = ("f", "m")
+    parts |= {"groups": ("f", "m"), "method": "Themis"}
     return finding(people(), test(), estimate, **(parts | {"high": high, "test": test} | changes))
 
 
@@ -250,6 +251,7 @@ TWO, THREE, SOME = {"f": 300, "m": 600}, {"f": 300, "m": 600, "x": 450}, {"f": 3
     [
         *((before, now, []) for before in (TWO, THREE) for now in (TWO, THREE, SOME)),
         (TWO, {"f": 600, "m": 300}, ["new: "]),
+        ({"a": 500, "b": 300, "c": 700}, {"a": 500, "b": 300}, []),  # then b alone, and c, differed from everyone else
         ({"f minus m": 300, "m": 600}, {"f minus m": 300, "m": 600}, []),  # names that read like a comparison
     ],
 )
@@ -282,6 +284,69 @@ def test_a_baseline_on_another_outcome_or_the_other_label_is_refused(judged_sinc
     }.items():
         with pytest.raises(ValueError, match=f"baseline: expected a report on the .*{said} in"):
             judged_since(audited("hired", "yes"), audited(*given))
+
+
+def test_of_many_groups_those_that_the_baseline_compared_are_compared_again(judged_since):
+    groups = {f"g{k:02}": 50 for k in range(14)}  # all of one size, so that the first twelve are compared
+    many, last = decided(groups), decided({name: n for name, n in groups.items() if name > "g01"})
+    assert judged_since(many, many).not_judged == []
+    [said] = judged_since(last, many).not_judged
+    assert said.endswith("but not in this audit: group rates: group: only the 12 largest groups are compared, not g12, g13.")
+
+
+@pytest.fixture
+def cut_after_rates(monkeypatch):
+    """Return the audits of decisions that differ in two towns, but not in all: in full, and without FairTest's time."""
+    rates = {("f", "x"): 280, ("m", "x"): 120, ("f", "y"): 120, ("m", "y"): 280}
+    rows = [(*place, k < n) for place, n in rates.items() for k in range(400)]
+    case = Case.from_decisions(pd.DataFrame(rows, columns=["sex", "town", "hired"]), "hired", sensitive_features="sex")
+    methods = ["rates", "fairtest", "themis"]
+    full, clock = audit(case, methods=methods, progress=False), iter([0, 1, 60, 60, 60])
+    with monkeypatch.context() as patch:
+        patch.setattr("fairlab.auditing.audits.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+        return full, audit(case, methods=methods, progress=False, max_seconds=50)
+
+
+def test_an_audit_without_all_its_tests_rules_nothing_out_and_passes_no_gate(cut_after_rates, judged_since):
+    full, cut = cut_after_rates
+    said = "the seconds that the audit may take were over."
+    assert (full.verdict, full.unfinished) == ("difference found", {})
+    assert cut.verdict == "undecided" and cut.unfinished == {"FairTest": said}  # Themis has no model to query
+    assert "but FairTest did not finish." in cut.summary and f"Not finished: FairTest: {said}" in cut.summary
+    assert "Next: Repeat the audit so that FairTest can finish" in cut.summary
+    rule = [Rule.of("selection_rate_difference > 0.05")]
+    assert judge(full, rules=rule).failing and judge(full, rules=rule).not_judged == []
+    assert judge(cut, rules=rule).not_judged == [f"{rule[0]}, by sex: FairTest did not finish: {said}"]
+    assert judge(cut, require_within=True).not_judged == [f"FairTest did not finish: {said}"]
+    assert judge(cut) == Judgement([], [], [], [])
+    [missed] = ElementTree.fromstring(cut.to_junit()).iter("skipped")
+    assert missed.get("message") == said and json.loads(cut.to_json())["unfinished"] == ["FairTest"]
+    [again] = judged_since(full, cut).not_judged
+    assert again.endswith(f"but not in this audit: FairTest did not finish: {said}")
+
+
+def test_subgroups_of_a_baseline_are_not_judged_by_an_audit_without_fairtest(cut_after_rates, judged_since):
+    full, _ = cut_after_rates
+    rates = audit(full.case, methods=["rates"], progress=False)
+    assert (rates.verdict, judge(rates, require_within=True).not_judged) == ("large differences ruled out", [])
+    [said] = judged_since(full, rates).not_judged
+    assert said.startswith("selection_rate_difference by sex in subgroups was tested in the baseline but not in this audit:")
+    assert said.endswith(": FairTest did not run")
+
+
+def test_a_model_that_fails_on_other_values_passes_no_gate():
+    table = people(600).assign(code=lambda table: table["sex"].str[0])
+
+    def model(rows):
+        if (rows["code"] != rows["sex"].str[0]).any():
+            raise RuntimeError("no such person")
+        return rows["age"] % 2 == 0
+
+    case = Case(model, table, sensitive_features="sex", features=["age", "sex", "code"])
+    report = audit(case, methods=["rates", "themis", "aequitas"], progress=False, margin=0.1, within=0.3)
+    assert (report.verdict, list(report.unfinished)) == ("undecided", ["Themis"])  # AEQUITAS tests nothing
+    [said] = judge(report, require_within=True).not_judged
+    assert said.startswith("Themis did not finish: sex: the model cannot be queried with other values; model: fails")
 
 
 SMALL = {"where": "age < 30", "effect": "selection rate difference, f minus m"}
@@ -420,12 +485,17 @@ def test_a_finding_is_accepted_with_a_reason_until_a_day(entry, day, failing, ac
         (Rule.of, "selection_rate_difference", "expected MEASURE > NUMBER"),
         (Rule.of, "loss_ratio > 1.2.3", "expected a number at the end"),
         (Rule.of, 3, "expected MEASURE > NUMBER"),
-        (Rule.of, "loss_ratio > -1", "finite and of at least 0"),
-        (Rule.of, "loss_ratio > 1e999", "finite and of at least 0"),
-        (Rule.of, "selection_rate_difference > 5", "expected a limit from 0, below 1, as a share"),
-        (Rule.of, "correlation > 1", "expected a limit from 0, below 1, as a share"),
-        (Rule.of, "impact_ratio < 80", "expected a limit above 0, up to 1, as a share"),
-        (Rule.of, "impact_ratio < 0", "expected a limit above 0, up to 1, as a share"),
+        (Rule.of, "loss_ratio > -1", "expected a finite number of at least 0"),
+        (Rule.of, "loss_ratio > 1e999", "expected a finite number of at least 0"),
+        (Rule.of, "selection_rate_difference > 5", "expected a share from 0, below 1"),
+        (Rule.of, "correlation > 1", "expected a share from 0, below 1"),
+        (Rule.of, "impact_ratio < 80", "expected a share above 0, up to 1"),
+        (Rule.of, "impact_ratio < 0", "expected a share above 0, up to 1"),
+        (lambda limit: Rule("selection_rate_difference", limit), float("nan"), "limit: expected a finite number"),
+        (lambda limit: Rule("selection_rate_difference", limit), 5, "limit: expected a share from 0, below 1, found 5"),
+        (lambda measure: Rule(measure, 0.05), "selection_rate", "unknown measure 'selection_rate'"),
+        (lambda day: Accepted(**ACCEPTED, expires=day), "2027-01-01", "expected a date as expires"),
+        (lambda rule: judge(report_of(CLEAR), rules=[rule]), "selection_rate > 0.05", "fail_on: unknown measure"),
         (
             Accepted.of,
             ACCEPTED | {"measure": "selection_rate", "expires": TODAY},

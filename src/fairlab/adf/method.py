@@ -115,6 +115,7 @@ class SearchMethod(BaseEstimator, Method):
     """
 
     needs = ("model", "decisions", "determinism")
+    has_tests = False
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield the number of discriminatory inputs found, beside chance, for each sensitive feature of a case."""

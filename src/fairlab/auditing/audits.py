@@ -13,7 +13,7 @@ from fairlab.auditing.progress import query_bar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, WITHIN_MARGIN, Report
 from fairlab.cases import Case, Method, MethodResult
 from fairlab.cases.finding import listed
-from fairlab.cases.method import CASE, LATE
+from fairlab.cases.method import CASE, LATE, Examination
 from fairlab.checks import (
     COUNT_OR_ZERO,
     FRACTION,
@@ -164,7 +164,7 @@ def audit(
             share = method.share / max(sum(other.share for other in chosen[position:]), 1)
             tell(method.title, sum(len(result.findings) for result in results))
             if time.perf_counter() > until:
-                results.append(MethodResult(method.title, (), (LATE,), 0, 0.0))
+                results.append(_left_out(method, case))
                 continue
             results.append(method.run(case if method.takes_weights else some, budget=int(case.queries.left * share)))
     confirmed = case.queries.n_confirmed - confirmed
@@ -298,6 +298,14 @@ def _chosen(methods) -> list[str | Method]:
         if name not in METHODS:
             raise ValueError(f"methods: unknown method {name!r}{suggestion(name, METHODS)}")
     return [*(name for name in METHODS if name in asked), *given]
+
+
+def _left_out(method: Method, case: Case) -> MethodResult:
+    """Return the result of a method that does not run because the seconds of the audit are over."""
+    examination = Examination(case, 0, has_tests=method.has_tests)
+    if not any(map(examination.lacks, method.needs)):
+        examination.stop(LATE)
+    return MethodResult(method.title, (), tuple(examination.skipped), 0, 0.0)
 
 
 def _check_methods(chosen: list[Method], confidence_level: float) -> None:

@@ -47,9 +47,12 @@ def _values(value):
 def junit(report) -> str:
     """Return JUnit XML: a test case for each test that decides the verdict, with its answer; findings fail.
 
-    What was not assessed is a skipped test case, or an error in a report without any test.
+    What was not assessed, and a method that did not finish, is a skipped test case, or an error in a report without any
+    test.
     """
-    n_missed = len(report.not_assessed)
+    missed = [("not assessed", name, " ".join(reasons)) for name, reasons in report.not_assessed.items()]
+    missed += [("not finished", method, reason) for method, reason in report.unfinished.items()]
+    n_missed = len(missed)
     counts = {"failures": len(report.significant), "errors": 0 if report.n_tests else n_missed}
     counts |= {"tests": report.n_tests + n_missed, "skipped": n_missed if report.n_tests else 0}
     root = ElementTree.Element("testsuites")
@@ -69,9 +72,9 @@ def junit(report) -> str:
             ).text = text
         answer = (row.answer, wording.settled_by(row.people_needed))
         ElementTree.SubElement(case, "system-out").text = ": ".join(filter(None, answer))
-    for name, reasons in report.not_assessed.items():
+    for what, name, reason in missed:
         kind = "skipped" if report.n_tests else "error"
-        ElementTree.SubElement(_test_case(suite, "not assessed", name), kind, message=" ".join(reasons))
+        ElementTree.SubElement(_test_case(suite, what, name), kind, message=reason)
     ElementTree.indent(root)
     return legal(f"{XML}\n{ElementTree.tostring(root, encoding='unicode')}\n")
 

@@ -6,7 +6,7 @@ made again.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -23,6 +23,7 @@ from fairlab.cases import Case, Feature, Finding, MethodResult
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, listed
 from fairlab.checks import check_number, suggestion
+from fairlab.fairtest import FairTest
 from fairlab.statistics import bonferroni_level, holm
 
 RATIO = "impact_ratio"
@@ -40,6 +41,7 @@ MEASURES = {
     "loss_ratio": "individual fairness",
     "correlation": "FairTest",
 }
+KNOWN = (*MEASURES, RATIO)
 ERRORS, CALIBRATION = "error_rate_difference", "calibration_difference"
 # Rates of everyone that are tested only if a rule requests them: audits test errors in subgroups, and calibration where
 # there is no model.
@@ -48,10 +50,12 @@ OF_TRUTH = ("true_positive_rate_difference", "false_positive_rate_difference", E
 OF_LABELS = (*OF_TRUTH, CALIBRATION)
 OF_GROUPS = ("selection_rate_difference", *OF_LABELS)
 OF_NUMBERS = ("correlation", "mean_difference")
+OF_SUBGROUPS = ("selection_rate_difference", ERRORS, "correlation")  # which FairTest looks for, too
 DIRECT = ("counterfactual_flip_rate", "demographic_parity_difference")  # 0 for a feature that the model does not get
 PATTERN = re.compile(r"\s*(\w+)\s*([<>])\s*([0-9.eE+-]+)\s*")
 # What is read of each finding in a baseline.
-OF_BASELINE: dict[str, Any] = dict.fromkeys(("measure", "sensitive_features", "population", "effect", "where"), str)
+ABOUT = ("method", "measure", "sensitive_features", "population", "effect", "where")
+OF_BASELINE: dict[str, Any] = dict.fromkeys(ABOUT, str)
 OF_BASELINE |= dict.fromkeys(("estimate", "low", "high", "p_value"), float | int | None)
 OF_BASELINE |= {"significant": bool, "groups": list}
 LABELS = str | int | float | bool | None  # what a favourable label in a baseline may be
@@ -69,6 +73,11 @@ class Rule:
     limit : float
         Largest size of the effect; of an impact ratio the smallest value.
 
+    Raises
+    ------
+    ValueError
+        If the measure is unknown, or nothing could be beyond the limit.
+
     Examples
     --------
     >>> from fairlab.auditing.guard import Rule
@@ -78,6 +87,15 @@ class Rule:
 
     measure: str
     limit: float
+
+    def __post_init__(self):
+        if self.measure not in KNOWN:
+            raise ValueError(f"unknown measure {self.measure!r}{suggestion(self.measure, KNOWN)}")
+        limit = check_number(self.limit, "limit", least=0)
+        is_share = self.measure not in ("loss_ratio", "mean_difference")
+        if is_share and (limit > 1 or limit == (self.measure != RATIO)):  # nothing would be beyond it
+            limits = "above 0, up to 1" if self.measure == RATIO else "from 0, below 1"
+            raise ValueError(f"limit: expected a share {limits}, found {limit:g}")
 
     @classmethod
     def of(cls, text: str) -> "Rule":
@@ -92,19 +110,16 @@ class Rule:
         if not found:
             raise ValueError(f"fail_on: expected MEASURE > NUMBER or impact_ratio < NUMBER, found {text!r}")
         measure, sign, number = found.groups()
-        if measure not in (*MEASURES, RATIO):
-            raise ValueError(f"fail_on: unknown measure {measure!r}{suggestion(measure, (*MEASURES, RATIO))}")
-        if (sign == "<") != (measure == RATIO):
+        if measure in KNOWN and (sign == "<") != (measure == RATIO):
             raise ValueError(f"fail_on: expected {'<' if measure == RATIO else '>'} after {measure}, found {text!r}")
         try:
-            limit = check_number(float(number), "", least=0)
+            limit = float(number)
         except ValueError:
-            raise ValueError(f"fail_on: expected a number at the end, finite and of at least 0, in {text!r}") from None
-        is_share = measure not in ("loss_ratio", "mean_difference")
-        if is_share and (limit > 1 or limit == (measure != RATIO)):  # nothing would be beyond it
-            limits = "above 0, up to 1" if measure == RATIO else "from 0, below 1"
-            raise ValueError(f"fail_on: expected a limit {limits}, as a share, in {text!r}")
-        return cls(measure, limit)
+            raise ValueError(f"fail_on: expected a number at the end, found {text!r}") from None
+        try:
+            return cls(measure, limit)
+        except ValueError as error:
+            raise ValueError(f"fail_on: {error}, in {text!r}") from None
 
     def __str__(self) -> str:
         return f"{self.measure} {'<' if self.measure == RATIO else '>'} {self.limit:g}"
@@ -181,8 +196,13 @@ def _asked_for(report: Report, measure: str, *, any_size: bool = True) -> Method
     return run("rates", case, confidence_level=report.confidence_level, **options)
 
 
-def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, str]:
-    """Return the sensitive features by which a measure was not tested, or not of all groups, with the reasons."""
+def _untested(
+    report: Report, measure: str, names: Iterable[str], then: Mapping[str, Collection[str]] | None = None
+) -> dict[str, str]:
+    """Return the sensitive features by which a measure was not tested, or not in all groups, with the reasons.
+
+    Of groups that an earlier audit compared, `then` by sensitive feature, only these have to be compared again.
+    """
     case, method, known = report.case, MEASURES.get(measure, "group rates"), _compared_by(report, measure)
     why = _why_untested(report, measure, method)
     missed = {}
@@ -191,12 +211,15 @@ def _untested(report: Report, measure: str, names: Iterable[str]) -> dict[str, s
             missed[name] = "it is not a sensitive feature of this audit"
         elif name not in known:
             missed[name] = why or " ".join(report.reasons(name, method)) or f"{method} did not test it"
+        elif measure in OF_SUBGROUPS and FairTest.title in report.unfinished:
+            missed[name] = f"{FairTest.title} did not finish: {report.unfinished[FairTest.title]}"
     if measure != RATIO:
         asked = _asked_for(report, measure)
         skipped = [why for title, why in report.skipped if title == method] if asked is None else asked.skipped
         for reason in skipped:
-            missed.setdefault(_left_out_by(reason), f"{method}: {reason}")
-    missed.pop("", None)
+            name, left_out = _left_out_by(reason), getattr(reason, "left_out", ())
+            if name and (then is None or {*then.get(name, ())}.intersection(left_out)):
+                missed.setdefault(name, f"{method}: {reason}")
     return missed
 
 
@@ -251,6 +274,10 @@ class Accepted:
     expires: date
     where: str = ""
 
+    def __post_init__(self):
+        if not isinstance(self.expires, date) or isinstance(self.expires, datetime):
+            raise ValueError(f"accept: expected a date as expires, such as 2027-01-31, found {self.expires!r}")
+
     @classmethod
     def of(cls, content: Mapping) -> "Accepted":
         """Return the acceptance that an entry of a configuration describes.
@@ -267,13 +294,11 @@ class Accepted:
         for key in ("measure", "sensitive_features", "reason", *{"where"}.intersection(content)):
             if not (isinstance(content.get(key), str) and content[key].strip()):
                 raise ValueError(f"accept: expected text as {key}, found {content.get(key)!r}")
-        if content["measure"] not in (known := (*MEASURES, RATIO)):
-            raise ValueError(f"accept: unknown measure {content['measure']!r}{suggestion(content['measure'], known)}")
+        if content["measure"] not in KNOWN:
+            raise ValueError(f"accept: unknown measure {content['measure']!r}{suggestion(content['measure'], KNOWN)}")
         expires: Any = content.get("expires")
         with suppress(TypeError, ValueError):  # TOML has dates of its own
             expires = date.fromisoformat(expires)
-        if not isinstance(expires, date) or isinstance(expires, datetime):
-            raise ValueError(f"accept: expected a date as expires, such as 2027-01-31, found {expires!r}")
         return cls(**dict(content) | {"expires": expires})
 
     def check(self, names: Sequence[str]) -> None:
@@ -320,9 +345,9 @@ class Judgement:
 def judge(
     report: Report,
     *,
-    rules: Sequence[Rule] = (),
+    rules: Iterable[Rule | str] = (),
     baseline: str | Path | None = None,
-    accepted: Sequence[Accepted] = (),
+    accepted: Iterable[Accepted | Mapping] = (),
     require_within: bool = False,
     today: date | None = None,
 ) -> Judgement:
@@ -333,25 +358,29 @@ def judge(
     finding that was not significant then, or in the other direction (new), or whose interval lies beyond the earlier
     one (worse). A rule is not judged by a sensitive feature for which its measure was not tested, a baseline not by one
     that was tested then but not now; a flip rate of a feature that the model does not get is 0 without a test. With
-    `require_within`, each comparison in which a large difference is found or undecided makes the audit fail, too, and a
-    sensitive feature that was not assessed is not judged.
+    `require_within`, each comparison in which a large difference is found or undecided makes the audit fail, too, and
+    sensitive features that were not assessed, and methods that did not finish, are not judged.
+
+    Rules may be texts, see `Rule.of`, and what is accepted entries of a configuration, see `Accepted.of`.
 
     Raises
     ------
     ValueError
-        If the baseline is not a report, or one on another outcome or with the other label favourable; or if an
-        acceptance names something other than sensitive features.
+        If a rule or an acceptance is not as it should be; if the baseline is not a report, or one on another outcome or
+        with the other label favourable; or if an acceptance names something other than sensitive features.
     """
-    for each in accepted:
-        each.check(report.case.sensitive_features)
-    failing = [each for rule in rules for each in rule.failures(report)]
-    not_judged = [each for rule in rules for each in rule.not_judged(report)]
+    limits = [each if isinstance(each, Rule) else Rule.of(each) for each in rules]
+    entries = [each if isinstance(each, Accepted) else Accepted.of(each) for each in accepted]
+    for entry in entries:
+        entry.check(report.case.sensitive_features)
+    failing = [each for rule in limits for each in rule.failures(report)]
+    not_judged = [each for rule in limits for each in rule.not_judged(report)]
     if baseline is not None:
         before = read_baseline(baseline)
         before.check(report.case, baseline)
         failing += _since(report, before.findings)
         not_judged += _not_again(report, before)
-    if require_within or (not rules and baseline is None):
+    if require_within or (not limits and baseline is None):
         failing += [(_subject(finding), line(finding)) for finding in report.significant]
     if require_within:
         failing += _open(report)
@@ -359,13 +388,14 @@ def judge(
         left_out = {str(why): name for _, why in report.skipped if (name := _left_out_by(why))}
         not_judged += [(Subject("", name), why) for why, name in left_out.items() if name not in reasons]
         not_judged += [(Subject("", name), f"{name} was not assessed: {why}") for name, why in reasons.items()]
+        not_judged += [(Subject("", name), f"{name} did not finish: {why}") for name, why in report.unfinished.items()]
     today, passed, used = today or date.today(), [], set()
 
     def left(found) -> list[str]:
         """Return the sentences on what is not accepted, and keep what is."""
         said = []
         for subject, text in found:
-            known = [each for each in accepted if each.is_about(subject)]
+            known = [each for each in entries if each.is_about(subject)]
             used.update(known)
             if valid := [each for each in known if each.expires >= today]:
                 passed.append(f"{text}; accepted until {valid[0].expires}: {valid[0].reason}")
@@ -375,7 +405,7 @@ def judge(
         return said
 
     kept = left(failing), left(not_judged)
-    unused = [f"{each}: it matches nothing in this audit; remove it" for each in accepted if each not in used]
+    unused = [f"{each}: it matches nothing in this audit; remove it" for each in entries if each not in used]
     return Judgement(*kept, passed, unused)
 
 
@@ -473,10 +503,12 @@ def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
     frame = report.tested[report.tested["significant"]]
     for row in frame.assign(sensitive_features=frame["who"]).to_dict(orient="records"):
         finding = row["finding"]
-        key, _ = _sides(row | {"groups": finding.groups})[0]
-        if key not in then or not then[key]["significant"]:
+        known = [side for side in _sides(row | {"groups": finding.groups}) if then.get(side[0], {}).get("significant")]
+        if not known:
             found.append((_subject(finding), f"new: {line(finding)}"))
-        elif (old := same.get((*key, *_subgroup(row)))) is not None and _is_worse(finding, old):
+            continue
+        key, now = known[0]
+        if (old := same.get((*key, *_subgroup(row)))) is not None and _is_worse(now, old):
             found.append((_subject(finding), f"worse than {old['estimate']:.3g}: {line(finding)}"))
     return found
 
@@ -491,23 +523,33 @@ def _open(report) -> list[tuple[Subject, str]]:
 
 
 def _not_again(report, before: Baseline) -> list[tuple[Subject, str]]:
-    """Return the tests of everyone by one sensitive feature that an earlier audit made, and this one did not."""
-    then: dict[str, dict[str, list[str]]] = {}
+    """Return the tests by one sensitive feature, among everyone or in subgroups, that only an earlier audit made."""
+    then: dict[str, dict[str, list[list[str]]]] = {}
+    in_subgroups: dict[Subject, str] = {}
     for row in before.findings:
+        measure, name = row["measure"], row["sensitive_features"]
         decides = row["population"] == "people" or report.verdict_on == "all"
-        is_by_one = row["sensitive_features"] in before.sensitive_features
-        if decides and _is_whole(row) and row["p_value"] is not None and is_by_one:
-            groups = then.setdefault(row["measure"], {}).setdefault(row["sensitive_features"], [])
-            groups += row["groups"][:1]
+        if not decides or row["p_value"] is None or name not in before.sensitive_features:
+            continue
+        if _is_whole(row):
+            then.setdefault(measure, {}).setdefault(name, []).append(row["groups"])
+        else:
+            in_subgroups[Subject(measure, name, "subgroups")] = row["method"]
     known = {name: _names_of_groups(report.case, name) for name in report.case.sensitive_features}
-    found = []
+    said, found = "was tested in the baseline but not in this audit", []
     for measure, tested in then.items():
-        missed = _untested(report, measure, tested)
-        for name, groups in tested.items():
-            if gone := [group for group in groups if known.get(name) and group not in known[name]]:
+        compared = {name: {group for groups in pairs for group in groups} for name, pairs in tested.items()}
+        missed = _untested(report, measure, tested, compared)
+        for name, pairs in tested.items():
+            first = [group for groups in pairs for group in groups[:1]]  # the second one may be everyone else
+            if gone := [group for group in first if known.get(name) and group not in known[name]]:
                 missed.setdefault(name, f"the table has no {listed(gone)}")
-        said = "was tested in the baseline but not in this audit"
         found += [(Subject(measure, name), f"{measure} by {name} {said}: {why}") for name, why in missed.items()]
+    ran = [result.method for result in report.results]
+    for subject, method in in_subgroups.items():
+        why = f"{method} did not {'finish' if method in ran else 'run'}"
+        if (method not in ran or method in report.unfinished) and subject[:2] not in [each[:2] for each, _ in found]:
+            found.append((subject, f"{subject.measure} by {subject.sensitive_features} in subgroups {said}: {why}"))
     return found
 
 
@@ -518,8 +560,8 @@ def _names_of_groups(case: Case, name: str) -> set[str]:
     return set(case.groups(name).dropna().astype(str))
 
 
-def _is_worse(finding: Finding, old: Mapping) -> bool:
-    """Return whether the interval lies beyond that of an earlier audit, further from no effect."""
+def _is_worse(now: Mapping, old: Mapping) -> bool:
+    """Return whether the interval of a finding lies beyond that of an earlier audit, further from no effect."""
     if None in (old["low"], old["high"]):
         return False
-    return finding.low > max(old["high"], 0) or finding.high < min(old["low"], 0)
+    return now["low"] > max(old["high"], 0) or now["high"] < min(old["low"], 0)

@@ -14,6 +14,7 @@ from fairlab.auditing import exports, figures, page, wording
 from fairlab.auditing.evidence import ROW_FORMATS, shown_rows
 from fairlab.cases import Case, Finding, MethodResult, Result
 from fairlab.cases.groups import LEAST_SHOWN, missing_groups
+from fairlab.cases.method import Unfinished
 from fairlab.cases.table import column_types
 from fairlab.checks import checked, one_of
 from fairlab.fairtest import impact_table
@@ -213,11 +214,13 @@ class Report(Result):
     def is_within(self) -> bool:
         """Whether every comparison that decides the verdict, even if found, is shown to be less than `within`.
 
+        It is not so if some were not made: if there are `unfinished` methods.
+
         If one is not less, this happens with a probability of at most ``1 - confidence_level``, however many there are:
         all of their tests would have to reject, including the test of that one (intersection-union).
         """
         p_values = self.tested["p_value_within"].fillna(1.0)
-        return bool(len(p_values)) and p_values.max() <= 1 - self.confidence_level
+        return not self.unfinished and bool(len(p_values)) and p_values.max() <= 1 - self.confidence_level
 
     @property
     def answers(self) -> dict[str, int]:
@@ -256,6 +259,15 @@ class Report(Result):
     def skipped(self) -> tuple[tuple[str, str], ...]:
         """What was not assessed: pairs of a method and a reason."""
         return tuple((e.method, reason) for e in self.results for reason in e.skipped)
+
+    @property
+    def unfinished(self) -> dict[str, str]:
+        """Methods with tests that were not made, for lack of time or budget or as the model failed, and the reasons."""
+        found: dict[str, str] = {}
+        for method, reason in self.skipped:
+            if isinstance(reason, Unfinished):
+                found[method] = f"{found[method]} {reason}" if method in found else reason
+        return found
 
     @property
     def not_assessed(self) -> dict[str, tuple[str, ...]]:
@@ -386,6 +398,7 @@ class Report(Result):
             "findings": findings,
             "not_assessed": {name: list(reasons) for name, reasons in self.not_assessed.items()},
             "skipped": [{"method": method, "reason": reason} for method, reason in self.skipped],
+            "unfinished": list(self.unfinished),
             "methods": [
                 {
                     "method": result.method,

@@ -56,6 +56,7 @@ def lines(report) -> list[tuple[str, str]]:
     return [
         (report.verdict.capitalize(), _verdict(report)),
         *([("Not assessed", untested)] if report.n_tests and report.not_assessed else []),
+        *([("Not finished", _unfinished(report))] if report.unfinished else []),
         *((fact[0].who, _fact(fact)) for fact in report.facts[:MOST_FACTS]),
         *(
             (heading, said)
@@ -70,6 +71,14 @@ def lines(report) -> list[tuple[str, str]]:
             if said
         ),
     ]
+
+
+def _unfinished(report) -> str:
+    """Return which methods did not finish, and why."""
+    methods: dict[str, list[str]] = {}
+    for method, reason in report.unfinished.items():
+        methods.setdefault(reason, []).append(method)
+    return " ".join(f"{listed(those)}: {reason}" for reason, those in methods.items())
 
 
 def _left_out(report) -> str:
@@ -230,6 +239,11 @@ def _next(report) -> str:
         )
     if report.is_within:
         return "Keep this report, and repeat the audit when the decisions or the population change."
+    if report.unfinished:
+        return (
+            f"Repeat the audit so that {listed(report.unfinished)} can finish: with more seconds or queries, or with a "
+            "model that answers on all rows; or choose other methods (methods=)."
+        )
     more = "Collect data on more people"
     if len(case.table) < case.n_given:
         more = f"Examine more of the {case.n_given:,} rows with a larger budget"
@@ -261,10 +275,10 @@ def _verdict(report) -> str:
             f"with an error probability of at most {risk}. The {tests}: {made}."
         )
     least, large = margins(report, "margin"), margins(report, "within")
-    return (
-        f"{start}: no difference of more than {least} was found, but there are too few people to rule out one as large "
-        f"as {large}."
-    )
+    few = f"there are too few people to rule out one as large as {large}"
+    why = [few] if report.tested["answer"].eq("undecided").any() else []
+    why += [f"{listed(report.unfinished)} did not finish"] if report.unfinished else []
+    return f"{start}: no difference of more than {least} was found, but {' and '.join(why or [few])}."
 
 
 def _seen(fact: list[Finding]) -> str:

@@ -41,6 +41,10 @@ PAIRS_CONFIRMED = 10  # pairs of each finding, fewer for a slow model
 LATE = "the seconds that the audit may take were over."
 
 
+class Unfinished(Reason):
+    """A sentence on why tests of a method were not made: time or budget ran out, or the model failed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Examination:
     """One run of a method on a case: its budget, and where the method says what it could not do.
@@ -54,6 +58,8 @@ class Examination:
         What could not be assessed, and why, one sentence each; see `skip`.
     warnings : list of str
         What a reader must know of the findings, one sentence each.
+    has_tests : bool
+        Whether the method has tests, which a reader misses where they were not made; see `stop`.
 
     Examples
     --------
@@ -70,10 +76,16 @@ class Examination:
     budget: int
     skipped: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    has_tests: bool = True
 
     def skip(self, reason: str, *sensitive_features: str, left_out: Iterable[str] = ()) -> None:
         """Record what could not be assessed, and why, with the sensitive features (none: all) and groups concerned."""
         self.skipped.append(Reason.about(reason, sensitive_features, left_out))
+
+    def stop(self, reason: str, *sensitive_features: str) -> None:
+        """Record why tests were not made: time or budget did not suffice, or the model failed; see `skip`."""
+        kind = Unfinished if self.has_tests else Reason
+        self.skipped.append(kind.about(reason, sensitive_features))
 
     def lacks(self, need: str, part: str = "") -> bool:
         """Return whether the case lacks one of `NEEDS`; if so, the method, or `part` of it, is recorded as skipped."""
@@ -177,6 +189,8 @@ class Method(ABC):
     takes_weights : bool
         Whether it uses weights and persons of a case, and all decisions in an audit without a model. Otherwise it skips
         a case with weights, and gets one decision of each person.
+    has_tests : bool
+        Whether its findings have tests. An audit in which such a method does not finish rules nothing out.
 
     Raises
     ------
@@ -199,6 +213,7 @@ class Method(ABC):
     share: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = ()
     takes_weights: ClassVar[bool] = False
+    has_tests: ClassVar[bool] = True
 
     @checked(confidence_level=FRACTION, random_state=COUNT_OR_ZERO)
     def __init__(self, *, confidence_level: float = 0.95, random_state: int = 0):
@@ -227,7 +242,7 @@ class Method(ABC):
         """
         one_each = case if self.takes_weights else case.one_decision_each(random_state=self.random_state)
         needs = self.needs if self.takes_weights else (*self.needs, "whole people")
-        examination = Examination(one_each, budget)
+        examination = Examination(one_each, budget, has_tests=self.has_tests)
         start, queried, confirmed = time.perf_counter(), case.queries.n_queries, True
         findings: list[Finding] = []
         try:
@@ -243,12 +258,12 @@ class Method(ABC):
         except NoModelError:
             examination.skip(NO_MODEL)
         except DeadlineError:
-            examination.skip(LATE)
+            examination.stop(LATE)
         except ModelFailedError as error:
-            examination.skip(f"The model cannot be queried with other values; {error}.")
+            examination.stop(f"The model cannot be queried with other values; {error}.")
         except BudgetSpentError:
             spent = f"{budget:,} {'query' if budget == 1 else 'queries'}"
-            examination.skip(f"its share of the budget, {spent}, was spent before it came to an answer.")
+            examination.stop(f"its share of the budget, {spent}, was spent before it came to an answer.")
         except Exception as error:
             error.add_note(f"This happened while {self.title} examined the case; audit(methods=...) can leave it out.")
             raise

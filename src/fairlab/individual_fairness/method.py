@@ -149,7 +149,7 @@ class IndividualFairness(Method):
         n_people = int(min(labelled, MOST_PEOPLE, (budget - spare) // each))
         if n_people < LEAST_ASKED:
             needed = LEAST_ASKED * each + spare
-            examination.skip(
+            examination.stop(
                 f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}."
             )
             return 0

@@ -160,7 +160,7 @@ class _Run:
         for question in questions:
             if n_people < min(MIN_ROWS, len(case.table)):
                 reason = f"{n_people} people are too few; a larger budget would do"
-                self.examination.skip(f"{question.who}: {reason}.", *question.sensitive_features)
+                self.examination.stop(f"{question.who}: {reason}.", *question.sensitive_features)
                 continue
             rng = self._rng("repeated", question)
             people = np.sort(rng.choice(len(case.table), n_people, replace=False))
@@ -226,7 +226,8 @@ class _Run:
         n_inputs = min(rows // n_values, MAX_INPUTS)
         if n_people < min(MIN_ROWS, n_there) or n_inputs < MIN_ROWS:
             advice = "a larger budget, or fewer bins in the schema, would do"
-            self.examination.skip(
+            is_one = len(question.sensitive_features) == 1  # sets of several features are an extra
+            (self.examination.stop if is_one else self.examination.skip)(
                 f"{question.who}: {n_values:,} combinations of values on {MIN_ROWS} inputs and people "
                 f"are more than its part of the budget, {rows + n_people * self._cost(question):,} rows; {advice}.",
                 *question.sensitive_features,
@@ -240,7 +241,7 @@ class _Run:
             inputs = from_table(case, question.names, n_inputs, self._rng("inputs", question))
         except CaseError as error:
             said = f"{question.who}: the model cannot be queried with other values; {error}."
-            self.examination.skip(said, *question.sensitive_features)
+            self.examination.stop(said, *question.sensitive_features)
             return 0.0, 1.0
         sample = f", a random sample of the {n_there:,}" if n_people < n_there else ""
         of_people = f"of the people ({people.changed.sum():,} of {n_people:,}{sample})"
