@@ -120,9 +120,7 @@ def test_a_report_states_one_level_and_has_each_method_once(case, methods):
 def test_a_method_that_spends_its_share_is_listed_not_hidden(case, methods):
     methods[1]["themis"] = 5000
     report = audit(case, budget=2400)
-    assert report.skipped == (
-        ("Themis", "its share of the budget, 1,333 queries, was spent before it came to an answer."),
-    )
+    assert report.skipped == (("Themis", "its share of the budget, 1,333 queries, ran out before it had a result."),)
     assert report.n_queries - report.n_repeated <= 2400
 
 

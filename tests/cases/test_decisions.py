@@ -151,11 +151,11 @@ def test_what_does_not_fit_is_refused(changes, said):
 def test_a_copy_of_the_decision_is_no_feature_without_a_word():
     people = table(200)[["sex", "points", "hired"]]
     assert "hired" not in Case.from_decisions(people, people["hired"], sensitive_features="sex", **YES).features
-    with pytest.warns(UserWarning, match="hired tells every decision. If it is the decision itself"):
+    with pytest.warns(UserWarning, match="hired determines every decision. If it is the decision itself"):
         case = Case.from_decisions(people, people["hired"].eq("yes").to_numpy(), sensitive_features="sex")
     assert "hired" in case.features
     in_full = people.assign(hired=people["hired"].where(people["points"] % 3 > 0, people["hired"] + ", at once"))
-    with pytest.warns(UserWarning, match="hired tells every decision"):
+    with pytest.warns(UserWarning, match="hired determines every decision"):
         Case.from_decisions(in_full, people["hired"].eq("yes").to_numpy(), sensitive_features="sex")
 
 
@@ -194,7 +194,7 @@ DOUBTFUL = {
         {"points": ["01.02.2025", "12.11.2024", "3.4.2025"]},
         "points: expected dates, found .* --dtype points=date does",
     ),
-    "a row number": ({"number": list(range(60))}, "number has another value in every row. If it is an identifier"),
+    "a row number": ({"number": list(range(60))}, "number has a different value in every row. If it is an identifier"),
     "one label alone": ({"hired": ["no"]}, "All decisions are unfavourable: none is 'yes'"),
     "ids that occur twice": ({"applicant_id": list(range(20))}, "applicant_id has 20 values in 60 rows. If it tells"),
 }
@@ -507,9 +507,7 @@ def test_methods_that_count_people_get_one_decision_of_each_or_refuse_weights():
     assert sorted(people.loc[drawn, "person"]) == list(range(240))
     assert drawn.isin(people.drop_duplicates("person").index).sum() < 240
     found = fairlab.audit(case_of(people, person="person", **WEIGHT), methods=["fliptest", "fairtest"])
-    assert found.skipped == tuple(
-        (method, "It counts whole people, and these have weights.") for method in ("FlipTest", "FairTest")
-    )
+    assert found.skipped == tuple((method, "It needs people without weights.") for method in ("FlipTest", "FairTest"))
 
 
 def test_people_needed_are_persons_not_decisions():

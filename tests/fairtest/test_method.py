@@ -129,8 +129,8 @@ def test_few_people_and_no_association_are_said(people, n, sexes, skipped):
     ("sexes", "skipped"),
     [
         ("fm" * 10, ()),
-        ("fm" * 9 + "f", ("FairTest did not test sex where place = rare: 19 people of the test half.",)),
-        ("m" * 20, ("FairTest did not test sex where place = rare: nobody of the test half is f.",)),
+        ("fm" * 9 + "f", ("FairTest did not test sex where place = rare: 19 people in the test half.",)),
+        ("m" * 20, ("FairTest did not test sex where place = rare: nobody in the test half is f.",)),
     ],
 )
 def test_a_subgroup_needs_twenty_people_and_both_groups_in_the_test_half(sexes, skipped):

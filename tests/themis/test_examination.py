@@ -134,7 +134,7 @@ def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked
     )
     assert (plain.findings, [line.split(":")[0] for line in plain.skipped]) == ((), ["sex", "race"])
     assert "its direct effect is 0 by construction; proxies= varies" in plain.skipped[0]
-    said = "the model does not get it, so that its direct effect is 0 by construction; no feature predicts it well."
+    said = "the model does not get it, so its direct effect is 0 by construction; no feature predicts it well."
     assert ({each.who for each in found.findings}, found.skipped) == ({"sex (through height)"}, (f"race: {said}",))
     assert {(each.sensitive_features, each.through) for each in named.findings} == {(("race",), ("job",))}
     assert (set(named.to_frame()["p_value"]), len(named.skipped)) == ({1}, 1)

@@ -374,8 +374,8 @@ class Case:
         said, n, given = [*self._model.warnings], len(self.table), self.n_given
         if self.weights is not None:
             said.append(
-                "Rates are weighted, with intervals and tests for weights of a survey; where people are counted, each "
-                "row is one. Rows that stand for several decisions have to be there as often, without weights."
+                "Rates are weighted, with intervals and tests for survey weights; counts of people are unweighted. "
+                "If a row stands for several decisions, repeat it and give no weights."
             )
         if self.person is not None:
             said.append(

@@ -133,7 +133,7 @@ class DecisionRecord(ModelAdapter):
         if abs(above - 0.5) < 0.25:
             self._warn(
                 "Scores say little about the decisions: of a favourable and an unfavourable one, the favourable one "
-                f"has the higher score with a probability of {above:.0%}. Are they of the same rows?"
+                f"has the higher score with a probability of {above:.0%}. Do both belong to the same rows?"
             )
 
     def _answers(self, rows):
@@ -158,11 +158,11 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
                 f"{place:,}; leave out rows that sum others"
             )
         if len(values) == n > MAX_GROUP_VALUES and not pd.api.types.is_float_dtype(column):
-            yield f"{name} has another value in every row. If it is an identifier, leave it out of the features."
+            yield f"{name} has a different value in every row. If it is an identifier, leave it out of the features."
         elif MAX_GROUP_VALUES < len(values) < n and not has_person and re.fullmatch(IDENTIFIER, str(name)):
             yield (
-                f"{name} has {len(values):,} values in {n:,} rows. If it tells people apart, give it as person= (in a "
-                "shell, --person), or leave out rows that are there twice."
+                f"{name} has {len(values):,} values in {n:,} rows. If it identifies people, pass it as person= (in a "
+                "shell, --person), or remove duplicate rows."
             )
         if favourable is not None and (only := _known_where(column.notna().to_numpy(), favourable)):
             yield (
@@ -173,8 +173,8 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
             pairs = pd.DataFrame({"feature": column.array, "decision": favourable}).drop_duplicates()
             if len(pairs) == len(values) and pairs["decision"].nunique() == 2:
                 yield (
-                    f"{name} tells every decision. If it is the decision itself, or follows from it, leave it out of "
-                    "the features: people who are matched on it are decided alike."
+                    f"{name} determines every decision. If it is the decision itself, or follows from it, leave it out "
+                    "of the features: people who are matched on it are decided alike."
                 )
         if len(values) > 2 and (kind := _kind_of_texts(values.dropna())):
             advice = f" (pd.to_datetime reads dates; in a shell --dtype {name}=date does, the year first)"

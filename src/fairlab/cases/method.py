@@ -30,7 +30,7 @@ NEEDS = {
         lambda case: case.queries.is_deterministic,
         "The model answers the same row differently when queried again: its own noise would count as discrimination.",
     ),
-    "whole people": (lambda case: case.weights is None, "It counts whole people, and these have weights."),
+    "whole people": (lambda case: case.weights is None, "It needs people without weights."),
     "transport": (
         lambda case: find_spec("ot") is not None,
         "It matches people by the package POT, which is not installed here.",
@@ -153,7 +153,7 @@ class Examination:
         for name in case.sensitive_features:
             if name in case.unseen and name not in besides:
                 self.skip(
-                    f"{name}: the model does not get it, so that its direct effect is 0 by construction{advice}.", name
+                    f"{name}: the model does not get it, so its direct effect is 0 by construction{advice}.", name
                 )
             elif sizes.get(name) == 1:
                 self.skip(f"{name}: has only one value in the schema, so that there is nothing to vary.", name)
@@ -263,7 +263,7 @@ class Method(ABC):
             examination.stop(f"The model cannot be queried with other values; {error}.")
         except BudgetSpentError:
             spent = f"{budget:,} {'query' if budget == 1 else 'queries'}"
-            examination.stop(f"its share of the budget, {spent}, was spent before it came to an answer.")
+            examination.stop(f"its share of the budget, {spent}, ran out before it had a result.")
         except Exception as error:
             error.add_note(f"This happened while {self.title} examined the case; audit(methods=...) can leave it out.")
             raise

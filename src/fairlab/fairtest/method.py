@@ -180,7 +180,7 @@ def _answers(examination, level, question: _Question, columns, train_rows, test_
         )
         members = test[node.members(here, test)]
         if len(members) < LEAST_TESTED:
-            few = f"{len(members)} people of the test half"
+            few = f"{len(members)} people in the test half"
             examination.skip(f"FairTest did not test {name} where {where}: {few}.", name)
         elif isinstance(metric, Correlation):
             yield _correlation(case, level, question, members, where)
@@ -226,7 +226,7 @@ def _difference(examination, level, question: _Question, trained: Sample, member
     names = groups[chosen], groups[1] if len(groups) == 2 else rest_of(groups, "the others")
     if min(totals) == 0:
         examination.skip(
-            f"FairTest did not test {name} where {where}: nobody of the test half is {names[np.argmin(totals)]}.",
+            f"FairTest did not test {name} where {where}: nobody in the test half is {names[np.argmin(totals)]}.",
             name,
         )
         return

@@ -169,7 +169,7 @@ class _Run:
             names = question.who
             sentence = (
                 f"Another value of {names}, and nothing else, changes the decision for {percent(pairs.estimate)} of "
-                f"the people beyond the model's own noise ({n_people:,} of {len(case.table):,} were asked about, twice "
+                f"the people beyond the model's own noise ({n_people:,} of {len(case.table):,} were queried, twice "
                 "as they are and twice with another value)"
             )
             direction = losers_in_words(by_group, f"their {names}") if pairs.low > 0 else ""
