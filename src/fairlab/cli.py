@@ -825,7 +825,7 @@ def _with_event_ids(frame, name):
 @click.option("--look", is_flag=True, help="then test the new rows, and print the reports of all new looks")
 @of_client
 def send(file, investigation, event_id, look, url, token):
-    """Send the decisions of a CSV; decisions that were sent before count once."""
+    """Send the decisions of a CSV; decisions that are sent again count once, as long as they are stored."""
     import hashlib
 
     from fairlab.monitoring import Client, MonitorError
@@ -844,7 +844,14 @@ def send(file, investigation, event_id, look, url, token):
                 file=sys.stderr,
             )
         earlier = client.wait(investigation) if look else 0
-        answer = client.send(investigation, frame)
+        try:
+            answer = client.send(investigation, frame)
+        except MonitorError as error:
+            if error.n_sent:
+                print(
+                    f"{error.n_sent:,} rows before this batch are stored: sent again, they count once", file=sys.stderr
+                )
+            raise
         print(", ".join(f"{count:,} {name}" for name, count in answer.items()))
         if not look:
             return

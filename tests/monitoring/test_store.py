@@ -349,9 +349,15 @@ def test_retention_deletes_old_rows_and_looks_go_on_with_the_rest(tmp_path):
     monitor.send(number, rows[1000:])
     assert monitor.store.retain() == 1000
     second = monitor.look(number)
-    assert second["n_train"] + second["n_test"] == 2000
+    assert second["n_train"] + second["n_test"] == 2000 and not second["warnings"]
     assert monitor.as_.reader.get(f"/investigations/{number}/looks/1").json() == first
     assert len([row for row in contents(monitor.store)["decisions"] if row.investigation == other]) == 1000
+    monitor.send(number, decisions(300, seed=1))
+    now[0] += 31 * 86_400
+    monitor.send(number, decisions(3000, seed=2))
+    monitor.store.retain()
+    said = ["300 of the 3,300 rows that arrived for this look were deleted before it."]
+    assert monitor.look(number)["warnings"] == said
 
 
 def test_a_backup_of_a_running_monitor_is_restored_exactly(monitor, tmp_path):

@@ -107,10 +107,16 @@ def take_look(store: Store, number: int, look: int) -> None:
         with store.read() as connection:
             train, table, order = store.rows(connection, number, begun.until, begun.after)
             n_named, n_persons = store.persons(connection, number, begun.until, begun.after)
+            n_deleted = store.n_deleted(connection, number, begun.until, begun.after)
         about |= {"n_train": int(train.sum()), "n_test": int((~train).sum())}
         (seed,) = keyed(found.key, b"look ", [str(look)])
         report = looks.look(registration, table, train, begun.level, int.from_bytes(seed[:4], "big"))
         shown, earlier = report.to_dict(smallest_cell=registration.smallest_cell), store.report(number)
+        if n_deleted:
+            shown["warnings"].append(
+                f"{n_deleted:,} of the {begun.until - begun.after:,} rows that arrived for this look were deleted "
+                "before it."
+            )
         if n_named > n_persons:
             shown["warnings"].append(
                 f"{n_named:,} of the rows tested are about {n_persons:,} persons, and count as independent: if "

@@ -455,6 +455,12 @@ class Store:
         )
         return tuple(connection.execute(query).one())
 
+    def n_deleted(self, connection, number: int, until: int, after: int = 0) -> int:
+        """Return how many of the rows that arrived for a look were deleted before it."""
+        of = decisions.c
+        there = sa.select(sa.func.count()).where(of.investigation == number, of.complete > after, of.complete <= until)
+        return until - after - connection.scalar(there)
+
     def delete_person(self, number: int, person: str) -> int:
         """Delete the rows of a person and return how many there were; counts and reports stay."""
         (wanted,) = keyed(self.investigation(number).key, b"person ", [person])
