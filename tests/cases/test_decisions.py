@@ -196,7 +196,10 @@ DOUBTFUL = {
     ),
     "a row number": ({"number": list(range(60))}, "number has a different value in every row. If it is an identifier"),
     "one label alone": ({"hired": ["no"]}, "All decisions are unfavourable: none is 'yes'"),
-    "ids that occur twice": ({"applicant_id": list(range(20))}, "applicant_id has 20 values in 60 rows. If it tells"),
+    "ids that occur twice": (
+        {"applicant_id": list(range(20))},
+        "applicant_id has 20 values in 60 rows. If it identifies",
+    ),
 }
 
 
