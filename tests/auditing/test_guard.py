@@ -295,20 +295,25 @@ def test_of_many_groups_those_that_the_baseline_compared_are_compared_again(judg
 
 
 @pytest.fixture
-def cut_after_rates(monkeypatch):
-    """Return the audits of decisions that differ in two towns, but not in all: in full, and without FairTest's time."""
-    rates = {("f", "x"): 280, ("m", "x"): 120, ("f", "y"): 120, ("m", "y"): 280}
-    rows = [(*place, k < n) for place, n in rates.items() for k in range(400)]
-    case = Case.from_decisions(pd.DataFrame(rows, columns=["sex", "town", "hired"]), "hired", sensitive_features="sex")
-    methods = ["rates", "fairtest", "themis"]
-    full, clock = audit(case, methods=methods, progress=False), iter([0, 1, 60, 60, 60])
-    with monkeypatch.context() as patch:
-        patch.setattr("fairlab.auditing.audits.time", SimpleNamespace(perf_counter=lambda: next(clock)))
-        return full, audit(case, methods=methods, progress=False, max_seconds=50)
+def audits(monkeypatch):
+    """Return a function that audits decisions which differ in two towns, but not in all: in full, and after rates."""
+
+    def made(**options):
+        rates = {("f", "x"): 280, ("m", "x"): 120, ("f", "y"): 120, ("m", "y"): 280}
+        rows = [(*place, k < n, 1.0 + k % 2) for place, n in rates.items() for k in range(400)]
+        table = pd.DataFrame(rows, columns=["sex", "town", "hired", "weight"])
+        case = Case.from_decisions(table, "hired", sensitive_features="sex", features=["town"], **options)
+        methods = ["rates", "fairtest", "themis"]
+        full, clock = audit(case, methods=methods, progress=False), iter([0, 1, 60, 60, 60])
+        with monkeypatch.context() as patch:
+            patch.setattr("fairlab.auditing.audits.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+            return full, audit(case, methods=methods, progress=False, max_seconds=50)
+
+    return made
 
 
-def test_an_audit_without_all_its_tests_rules_nothing_out_and_passes_no_gate(cut_after_rates, judged_since):
-    full, cut = cut_after_rates
+def test_an_audit_without_all_its_tests_rules_nothing_out_and_passes_no_gate(audits, judged_since):
+    full, cut = audits()
     said = "the seconds that the audit may take were over."
     assert (full.verdict, full.unfinished) == ("difference found", {})
     assert cut.verdict == "undecided" and cut.unfinished == {"FairTest": said}  # Themis has no model to query
@@ -325,8 +330,14 @@ def test_an_audit_without_all_its_tests_rules_nothing_out_and_passes_no_gate(cut
     assert again.endswith(f"but not in this audit: FairTest did not finish: {said}")
 
 
-def test_subgroups_of_a_baseline_are_not_judged_by_an_audit_without_fairtest(cut_after_rates, judged_since):
-    full, _ = cut_after_rates
+def test_a_method_that_could_not_have_run_is_not_unfinished(audits):
+    full, cut = audits(weights="weight")
+    assert cut.unfinished == full.unfinished == {} and ("FairTest", "It needs people without weights.") in cut.skipped
+    assert cut.skipped == full.skipped and judge(cut, require_within=True) == judge(full, require_within=True)
+
+
+def test_subgroups_of_a_baseline_are_not_judged_by_an_audit_without_fairtest(audits, judged_since):
+    full, _ = audits()
     rates = audit(full.case, methods=["rates"], progress=False)
     assert (rates.verdict, judge(rates, require_within=True).not_judged) == ("large differences ruled out", [])
     [said] = judged_since(full, rates).not_judged

@@ -303,7 +303,7 @@ def _chosen(methods) -> list[str | Method]:
 def _left_out(method: Method, case: Case) -> MethodResult:
     """Return the result of a method that does not run because the seconds of the audit are over."""
     examination = Examination(case, 0, has_tests=method.has_tests)
-    if not any(map(examination.lacks, method.needs)):
+    if not method.is_skipped(examination):
         examination.stop(LATE)
     return MethodResult(method.title, (), tuple(examination.skipped), 0, 0.0)
 

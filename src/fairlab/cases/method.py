@@ -223,6 +223,11 @@ class Method(ABC):
     def findings(self, examination: Examination) -> Iterator[Finding]:
         """Yield the findings about the case; what cannot be assessed is recorded as skipped in the examination."""
 
+    def is_skipped(self, examination: Examination) -> bool:
+        """Return whether the case lacks something that the method needs, which is recorded as skipped."""
+        needs = self.needs if self.takes_weights else (*self.needs, "whole people")
+        return any(map(examination.lacks, needs))
+
     @checked(case=CASE, budget=COUNT_OR_ZERO)
     def run(self, case: Case, *, budget: int = 200_000) -> MethodResult:
         """Apply the method to a case.
@@ -241,13 +246,12 @@ class Method(ABC):
             If `budget` is no whole number of at least 0.
         """
         one_each = case if self.takes_weights else case.one_decision_each(random_state=self.random_state)
-        needs = self.needs if self.takes_weights else (*self.needs, "whole people")
         examination = Examination(one_each, budget, has_tests=self.has_tests)
         start, queried, confirmed = time.perf_counter(), case.queries.n_queries, True
         findings: list[Finding] = []
         try:
             with case.queries.limit(budget):
-                if not any(map(examination.lacks, needs)):
+                if not self.is_skipped(examination):
                     if one_each is not case:
                         examination.warnings.append(
                             f"{self.title} took one decision of each person, drawn at random: "
