@@ -608,7 +608,7 @@ def align(values, index: pd.Index, name: str) -> pd.Series:
     ------
     ValueError
         If there is not one value for each row; if a Series has other row labels than the table, or they occur twice and
-        stand in another order; if they count from 0 and the table's do not, so that either order may be meant.
+        stand in another order; if they count from 0 and the table's are in another order, so that either may be meant.
     """
     import pandas as pd
 

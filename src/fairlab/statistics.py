@@ -21,7 +21,7 @@ SMALLEST_FLOAT = np.finfo(float).tiny
 SMALLEST_LEVEL = 1e-15  # smallest p-value that is computed as the level of an interval
 POWER = 0.8  # with which the smallest effects are found
 N_DIFFERENCES = 1000  # differences that are tried, in steps of a tenth of a percentage point
-COARSE_STEP = 25  # every 25th difference is tried first
+COARSE_STEP = 25  # so many differences, evenly spaced, are tried first
 IN_TURN = 8  # number of terms from which on NumPy does not add them one by one
 LARGEST_QUANTILE = 38.0  # of the standard normal distribution, beyond which tail probabilities are zero
 
@@ -87,7 +87,7 @@ def exact_interval(count, n_samples, *, alpha, binary: bool = True) -> tuple[np.
     count : array-like
         Sum of the outcomes.
     n_samples : array-like
-        Fixed beforehand; without any, the interval is 0 and 1.
+        Fixed beforehand; without any, the interval is 0 and 1 if outcomes are binary, and nan otherwise.
     alpha : float or array-like
     binary : bool
         Whether outcomes are 0 or 1: then the interval is Clopper and Pearson's. For any outcomes between 0 and 1 it
@@ -452,8 +452,8 @@ def added_by_chance(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return what chance adds to the G statistic without any association, and to the cells that occur.
 
     Both are the degrees of freedom where there are many people in every cell. The first is expected of tables with
-    these margins. The second goes by Miller and Madow (1955): one for each cell that occurs, less one for each row and
-    each column.
+    these margins. The second goes by Miller and Madow (1955): the number of cells that occur, less the numbers of rows
+    and of columns, plus one.
 
     Parameters
     ----------

@@ -52,7 +52,8 @@ class DecisionRecord(ModelAdapter):
     Attributes
     ----------
     rows : DataFrame
-        One row for each decision: ``decision``, and some of ``score``, ``weight`` and ``person``.
+        One row for each decision: ``decision``, which `settle` replaces by ``answer``, and some of ``score``,
+        ``weight`` and ``person``.
     outcome : dict
         Name and type of the outcome.
 
@@ -87,7 +88,7 @@ class DecisionRecord(ModelAdapter):
     def settle(
         self, rows: pd.DataFrame, y: pd.Series | None, pos_label: object, decision_threshold: float | None
     ) -> np.ndarray | None:
-        """Interpret the decisions, as `ModelAdapter.settle` does; adds the column ``answer`` to `rows`."""
+        """Interpret the decisions, as `ModelAdapter.settle` does; `rows` get the column ``answer`` for ``decision``."""
         self.outcome |= column_types(rows[["decision"]], ["decision"])["decision"]
         codes, values = pd.factorize(rows.pop("decision"))
         values = np.asarray(values)

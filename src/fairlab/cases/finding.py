@@ -230,11 +230,11 @@ class Finding(Result):
         return f"{self.method}, {self.who}, {self.where}: {self.effect} {interval}"
 
     def to_dict(self) -> dict:
-        """Return all attributes that are numbers or words."""
+        """Return the attributes that are numbers, words or tuples of words; `most` is left out."""
         return {name: getattr(self, name) for name in _plain_fields(type(self))}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row with all attributes but the evidence."""
+        """Return one row with the attributes in `to_dict`."""
         return pd.DataFrame([self.to_dict()])
 
     def plot(self) -> "Figure":
@@ -308,7 +308,7 @@ class MethodResult(Result):
         return f"{self.method}: {found} ({self.n_queries:,} model queries, {self.seconds:.1f} s)"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a finding, with all of its attributes but the evidence."""
+        """Return one row a finding, with the attributes in `Finding.to_dict`."""
         columns = _plain_fields(Finding)
         return pd.DataFrame([finding.to_dict() for finding in self.findings], columns=columns)
 

@@ -9,8 +9,8 @@ from fairlab.cases.case import Case
 from fairlab.cases.finding import percent
 
 WITHIN = ", "  # separator in names of groups
-SMALLEST_SHARE = 0.02  # share of the people, below which a group is small
-LEAST_SHOWN = 5  # people of a group that a report names
+SMALLEST_SHARE = 0.02  # share of the people below which a group is small
+LEAST_SHOWN = 5  # fewest people of a group that a report names
 
 
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:

@@ -138,7 +138,7 @@ class Meaning:
         Raises
         ------
         CaseError
-            If an answer is none of the model's classes, or as in `scores`.
+            If an answer is none of the model's classes, or a score after labels, or as in `scores`.
         """
         if self.kind == "labels":
             known = self.classes or (None if self.is_given else (0, 1))

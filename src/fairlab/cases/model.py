@@ -107,7 +107,7 @@ class ModelAdapter:
         Raises
         ------
         CaseError
-            If there is not one answer for each row.
+            If there is not one answer for each row, or the model has only scores that are not log odds.
         """
         if self.answer is None and self.unit != "log odds":
             raise CaseError(f"model: expected predict, found scores of {self.name} only; give decision_threshold")

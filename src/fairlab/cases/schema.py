@@ -157,7 +157,7 @@ class Feature:
         Raises
         ------
         CaseError
-            If the bounds are not whole numbers or in the wrong order.
+            If the bounds are not whole numbers, or are in the wrong order.
         """
         if not all(isinstance(bound, Integral) and not isinstance(bound, bool | np.bool_) for bound in (low, high)):
             raise CaseError(f"feature {name!r}: expected whole numbers as low and high, found {low!r} and {high!r}")
@@ -194,22 +194,23 @@ class Feature:
     ) -> "Feature":
         """Return the domain of a column: values that occur, all integers between, or bins; see `Schema.from_frame`.
 
-        If fewer than half of the integers in between occur, values are taken for codes, and the other integers left
-        out.
+        Whole numbers, none missing, become all integers between their extremes if these are at most 100 and at least
+        half of them occur. Otherwise they are taken for codes, and integers that do not occur are left out.
 
         Parameters
         ----------
         name : str
         column : Series
         bins : int or None
-            For a number with more than 100 different values; None to list all values, or all integers.
+            Number of bins, of similar size, for more than 100 different numbers; None to list all values, or all
+            integers between if no value is missing.
         edges : sequence of float or None
             Inner edges of bins, instead of quantiles; a value that is an edge belongs to the bin below.
 
         Raises
         ------
         CaseError
-            If the column holds anything but strings, booleans and numbers, or nothing; if edges are not increasing or
+            If the column is empty, or holds anything but strings, booleans and numbers; if edges are not increasing, or
             leave a bin empty.
         """
         values, missing = values_of(name, column)
@@ -576,7 +577,7 @@ class Schema:
         Raises
         ------
         CaseError
-            If bounds are not whole numbers or in the wrong order.
+            If bounds are not pairs of whole numbers, or are in the wrong order.
         """
         check_kind(bounds, "bounds", Mapping, advice="; give pairs of integers by name", error=CaseError)
         for name, pair in bounds.items():
@@ -593,15 +594,16 @@ class Schema:
     def from_frame(cls, table: pd.DataFrame, *, bins: int | None = N_BINS) -> "Schema":
         """Return the schema of a table, from the values that occur in it.
 
-        Strings are sorted, categories keep their order, and missing values are the last value. Whole numbers become all
-        integers between their extremes if at least half of these occur; codes such as 1, 2 and 9 stay as they are. Wide
-        numbers (more than 100 different ones) are put into bins.
+        Strings are sorted, categories keep their order, and missing values are the last value. Whole numbers, none
+        missing, become all integers between their extremes if these are at most 100 and at least half of them occur;
+        codes such as 1, 2 and 9 stay as they are. Wide numbers (more than 100 different ones) are put into bins.
 
         Parameters
         ----------
         table : DataFrame
         bins : int or None
-            Bins of a wide number, of equal size as far as ties allow; None to list all values, or all integers.
+            Bins of a wide number, of equal size as far as ties allow; None to list all values, or all integers between
+            if none is missing.
 
         Raises
         ------

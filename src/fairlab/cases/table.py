@@ -82,8 +82,8 @@ def _cast(column: pd.Series, dtype) -> pd.Series:
 def column_types(table: pd.DataFrame, exact: Collection[str] = ()) -> dict[str, dict]:
     """Return the types of columns as a monitor registers them: "category", "number" or "boolean".
 
-    Columns that identify rows, and numbers with missing values, are left out. Columns in `exact` never are; they have
-    their ``categories``, and are booleans if they hold only 0 and 1.
+    Columns that identify rows, numbers with missing values, and texts of more than 1,000 different values are left out.
+    Columns in `exact` never are: those of texts have their ``categories``, those that hold only 0 and 1 are booleans.
     """
     columns: dict[str, dict] = {}
     for name, column in table.items():
@@ -103,7 +103,7 @@ def column_types(table: pd.DataFrame, exact: Collection[str] = ()) -> dict[str, 
 class Encoding:
     """The numeric view of a model's features.
 
-    Numbers are standardised; booleans are the numbers 0 and 1. Texts and categories become one column for each
+    Numbers are standardised, and booleans as the numbers 0 and 1. Texts and categories become one column for each
     value, missing values among them. A number with missing values has a second column that says where.
 
     Parameters
@@ -118,7 +118,7 @@ class Encoding:
     source : tuple of str
         The feature that each column is made of.
     is_number : ndarray of bool of shape (n_columns,)
-        Whether a column is a standardised number.
+        Whether a column is a standardised number or boolean.
     center, scale : ndarray of shape (n_columns,)
         Mean and standard deviation of standardised numbers, with scale 1 for a constant; 0 and 1 for other columns.
 

@@ -385,6 +385,8 @@ def engine_table(table: Any, argument: str) -> Table:
         If it is none.
     FilesError
         If a path stands for no file, or one cannot be read or has other columns than the first.
+    ValueError
+        If a column of a pandas DataFrame has a name that is no string.
     """
     if isinstance(table, Table):
         return table

@@ -25,6 +25,8 @@ def choose_thresholds(counts: np.ndarray, low: np.ndarray, high: np.ndarray, max
     ----------
     counts, low, high : ndarray of shape (n_bins,)
         Number of values in each bin, its minimum and its maximum.
+    max_bins : int
+        Largest number of bins, or distinct values, between all of which there is a threshold.
 
     Returns
     -------
