@@ -54,7 +54,7 @@ class CalibrationGap(Gap):
         return min(low, float(self.estimate - below)), max(high, float(self.estimate + above))
 
     def p_value(self, margin: float = 0.0) -> float:
-        """Return the p-value of "the difference is at most `margin` in size": the level at which bounds reach it."""
+        """Return the p-value of "the difference is at most `margin` in size": the alpha at which bounds reach it."""
         return level_beyond(self.bounds, margin)
 
 

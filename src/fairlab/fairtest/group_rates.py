@@ -50,10 +50,10 @@ class GroupRates(Method):
 
     With two groups, the first is compared with the second; with more, and for intersections, each is compared with
     everyone else. The selection rate difference measures demographic parity, that of true positive rates equal
-    opportunity, and both error rate differences together equalised odds. Bounds combine exact ones of both rates, and
-    the p-value is the level at which they reach the margin. An audit does not test error rates, which follow from these
-    and from how many labels are favourable; a rule on error rates names them in `rates`. For decisions with scores and
-    true labels, calibration is compared as well, see `fairlab.fairtest.calibration`.
+    opportunity, and those of true and of false positive rates together equalised odds. Bounds combine exact ones of
+    both rates, and the p-value is the alpha at which they reach the margin. An audit does not test error rates, which
+    follow from these and from how many labels are favourable; a rule on error rates names them in `rates`. For
+    decisions with scores and true labels, calibration is compared as well, see `fairlab.fairtest.calibration`.
 
     Numeric outcomes have no rates: their means are compared by Welch's t, in small groups of skewed numbers also by a
     permutation test and bootstrap samples; see `fairlab.fairtest.rates.mean_gap`.

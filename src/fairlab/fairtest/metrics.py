@@ -120,12 +120,16 @@ class Metric(ABC):
 
         Parameters
         ----------
+        sample : Sample
         groups : ndarray of shape (n_rows,)
             Number of each row's group, from 0.
+        n_groups : int
         ordered : bool
             Whether the groups are intervals of a continuous attribute. Then each of the ``n_groups - 1`` cuts makes two
             children and arrays have shape (n_groups - 1, 2); else each group is a child, and they have shape
             (n_groups,).
+        confidence_level : float
+            Level of the intervals from which effects are taken.
 
         Returns
         -------
@@ -749,8 +753,8 @@ class Regression(Metric):
     ----------
     top_k : int
         How many labels to keep in each context; the association is the mean of their effects.
-    label_metric : Metric
-        Metric of one label in the test.
+    label_metric : Metric or None
+        Metric of one label in the test; None for `Difference`.
 
     Notes
     -----

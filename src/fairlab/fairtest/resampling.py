@@ -15,7 +15,7 @@ TABLES = 100_000  # Monte Carlo tables of a test
 RESAMPLES = 10_000  # of a bootstrap or a permutation test
 SUMMED = 30_000_000  # numbers in all draws of a group together
 EXACT_LIMIT = 1_000  # largest sample for which resampling replaces large-sample theory
-LEAST_EXPECTED = 5  # expected people in a cell for which that theory holds
+LEAST_EXPECTED = 5  # expected people in a cell for which large-sample theory holds
 LEAST_OF_TWO = 100  # the same for two rows and two columns, where the exact p-value needs no draws
 RESAMPLED = 3_000_000  # people in all bootstrap samples of a group together
 MOST_RESAMPLED = 3_000  # largest group for which there would be enough samples
@@ -23,7 +23,7 @@ _NUMBERS_AT_ONCE = 4_000_000
 
 
 def is_sparse(table: np.ndarray) -> bool:
-    """Return whether a cell of non-empty rows and columns has too small an expected count for that theory."""
+    """Return whether a cell of non-empty rows and columns has too small an expected count for large-sample theory."""
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     expected = np.outer(rows[rows > 0], columns[columns > 0])
     least = LEAST_OF_TWO if expected.shape == (2, 2) else LEAST_EXPECTED
@@ -37,6 +37,9 @@ def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int 
     ----------
     table : ndarray of shape (n_protected, n_output)
         Counts.
+    rng : numpy.random.Generator
+    n_tables : int
+        Number of tables to draw.
     exact : bool
         Whether to compute the exact p-value for two groups and two outputs, without drawing tables.
     """
@@ -84,8 +87,10 @@ def bootstrap_tables(
     ----------
     tables : ndarray of shape (..., n_protected, n_output)
         One table, or one for each stratum; each is drawn from by itself.
+    rng : numpy.random.Generator
     estimate : callable
         Maps counts of shape (n, ..., n_protected, n_output) to estimates of shape (n,).
+    n_resamples : int
 
     Returns
     -------
@@ -146,6 +151,7 @@ def permute_sums(values: np.ndarray, n_own: int, rng: np.random.Generator) -> np
     values : ndarray of shape (n_sums, n_people)
     n_own : int
         Number of people in a group.
+    rng : numpy.random.Generator
 
     Returns
     -------
@@ -173,6 +179,7 @@ def resample_sums(values: np.ndarray, n_draws: int, rng: np.random.Generator) ->
     ----------
     values : ndarray of shape (n_sums, n_people)
     n_draws : int
+    rng : numpy.random.Generator
     """
     n_people = values.shape[1]
     shares = np.full(n_people, 1 / n_people)

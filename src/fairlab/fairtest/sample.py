@@ -159,9 +159,9 @@ class People(dict):
 class DataSource:
     """People whose data is split once into a training set and `budget` test sets.
 
-    Text, categories and booleans are categorical attributes, coded before the split in their declared order, else
-    sorted; missing values are a category, which comes first. Numbers are continuous attributes, except columns of at
-    most 10 different whole numbers: these are categories, too, and `warnings` and every report list them.
+    Text, categories and booleans are categorical attributes, coded before the split in the order of an ordered type,
+    else sorted; missing values are a category, which comes first. Numbers are continuous attributes, except columns of
+    at most 10 different whole numbers: these are categories, too, and `warnings` and every report list them.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class DataSource:
         Over all test sets together, between 0 and 1; each has ``confidence_level ** (1 / budget)``.
     train_size : float
         Share of the rows for training, between 0 and 1. For a training set as large as a test set, as in section
-        4.7, it is ``1 / (budget + 1)``.
+        6.1, it is ``1 / (budget + 1)``.
     train : array-like of bool of shape (n_rows,), or None
         Mask of the training rows; the others become test sets in their order. None: a random share `train_size`.
     random_state : int
