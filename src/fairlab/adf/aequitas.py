@@ -38,7 +38,7 @@ STEPS_AT_ONCE = 100  # of walks, whose random numbers and inputs are processed t
 class Aequitas(SearchMethod):
     """Search by walks from discriminatory random draws; the odds of all moves are shared by all walks.
 
-    `run` searches a case, which takes decisions only; `generate` and `local_search` a model over a schema.
+    `run` searches a case, for which decisions are enough; `generate` and `local_search` a model over a schema.
 
     **On a case**, the budget is divided evenly over the sensitive features that the model gets. First comes a sample of
     inputs whose features are drawn one by one from the table, or all combinations where they are few; then walks from

@@ -39,14 +39,14 @@ def model_over(model: Any, schema: Schema) -> ModelAdapter:
 
 
 def check_domain(schema: Schema) -> Schema:
-    """Return the schema after checking that numbers are their own integer codes; only other features are coded.
+    """Return a schema in which inputs as integers hold the numbers themselves, and codes of other features only.
 
     Raises
     ------
     TypeError
         If it is no schema.
     CaseError
-        If a model would get codes in place of numbers; names the feature.
+        If a model would get codes in place of a feature's numbers; names the feature.
     """
     if (feature := check_schema(schema).recoded) is not None:
         found = few([str(value) for value in feature.values])

@@ -107,7 +107,7 @@ class CounterpartTest:
         return self.triples[is_odd(self.triples)].sort_values("cost", kind="stable", ignore_index=True)
 
     def p_value(self, margin: float = 0.0) -> float:
-        """Return the p-value of "the excess is at most `margin`": the level at which the interval reaches it.
+        """Return the p-value of "the excess is at most `margin`": the alpha at which the interval reaches it.
 
         Parameters
         ----------
@@ -167,8 +167,8 @@ def counterpart_test(
 ) -> CounterpartTest:
     """Estimate the share of decisions that flip between two groups beyond matching noise.
 
-    Both groups are shuffled and divided into thirds: people to match, first counterparts, second counterparts. So
-    nobody is in two triples.
+    Equally many people of both groups, drawn at random, are divided into thirds: people to match, first counterparts,
+    second counterparts. So nobody is in two triples.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def counterpart_test(
     cost : ColumnCosts, optional
         Scaled differences by default.
     n_people : int
-        Maximum number of people from a group; a larger one is sampled.
+        Maximum number of people from each group; both give no more than the smaller one has.
     confidence_level : float
     random_state : int
 

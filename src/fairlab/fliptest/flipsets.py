@@ -119,8 +119,8 @@ def flipset(model: Any, X: Any, X_image: Any) -> Flipset:
     Raises
     ------
     ValueError
-        If a table is empty or has missing values among numbers only, the tables differ in rows, row labels or columns,
-        or `model` returns anything but one label 0 or 1 per row.
+        If a table is empty, or misses values although all of its columns are numbers; if the tables differ in rows, row
+        labels or columns; or if `model` returns anything but one label 0 or 1 per row.
 
     Examples
     --------

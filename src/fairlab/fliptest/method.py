@@ -27,7 +27,7 @@ class FlipTest(Method):
     everyone else. The effect is the excess of decision flips in matched pairs: the share of people whose decision
     differs from that on their counterpart in the other group, minus the share whose two counterparts' decisions differ,
     or 0 if this is negative; see `fairlab.fliptest.counterpart_test`. It detects what a difference of selection rates
-    (the net flips, proposition 2) cannot: flips in both directions that cancel. Its p-value is the level at which its
+    (the net flips, proposition 2) cannot: flips in both directions that cancel. Its p-value is the alpha at which its
     interval reaches the margin from above. An effect is ruled out only if all flips are few, chance flips included,
     since these may hide others. Counterparts are real people, found by exact transport on all features but the
     sensitive one.

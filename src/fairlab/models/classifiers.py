@@ -27,8 +27,8 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
     ----------
     rounded_loss : bool
         Whether the cross-entropy is ``-log(p_y)`` of a rounded probability, as in the paper's numbers: zero where p_y
-        rounds to 1, infinite where it rounds to 0. Ratios of such losses are not finite, and the tests drop them.
-        Otherwise it is computed from the log odds, accurate however confident the model is.
+        rounds to 1, infinite where it rounds to 0. Ratios of such losses may not be finite: published tests drop them,
+        sound ones raise an error. Otherwise it is computed from the log odds, accurate however confident the model is.
     classes_ : ndarray
         The labels 0 and 1.
 

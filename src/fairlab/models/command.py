@@ -48,9 +48,9 @@ class CommandModel:
     timeout : float or None
         Time limit of one call in seconds: by default 600, by row 10.
     missing : str
-        Text that stands for a missing value; an equal text in the same column raises an error.
+        Text that stands for a missing value; an equal text in a column with missing values raises an error.
     n_jobs : int
-        By row: number of parallel calls.
+        By row: number of parallel calls, by default one for each core.
 
     Raises
     ------

@@ -221,7 +221,7 @@ def from_table(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.random
     ----------
     case : Case
     names : tuple of str
-        Features to vary; a binned number takes the middle value of each bin.
+        Features to vary; a binned number takes the value that represents each bin.
     n_inputs : int
     rng : Generator
     """

@@ -4,7 +4,8 @@ The model is applied to each person twice as they are (decisions a and b) and tw
 batch of rows in random order. (a - c)(b - d) is 1 where both pairs differ in the same direction, -1 where they differ
 in opposite ones, and 0 otherwise. If the model favours the person with probability p and their counterpart with q, its
 mean is (p - q)². So the mean over people is 0 if and only if the values change nobody's probability, however noisy the
-model is; for a deterministic model it is the counterfactual flip rate.
+model is; for a deterministic model it is the share of people whose decision the drawn values change, with two values
+the counterfactual flip rate.
 """
 
 from functools import partial

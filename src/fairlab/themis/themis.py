@@ -153,7 +153,7 @@ class Themis(BaseEstimator, Method):
     table; such inputs are often unlike people. The third finding is the demographic parity difference among generated
     inputs, the largest minus the smallest selection rate of those values (the group score, definition 3.6). With three
     features or more, sets of some of them are tested, too, small ones first. Skipped are sets that contain one whose
-    flip rate is shown to be at least `min_score`, since theirs is no lower (theorem 4.1), and all of them if the flip
+    flip rate is shown to be at least `min_score`, since theirs is no lower (theorem 4.2), and all of them if the flip
     rate of all features together is shown to be below it.
 
     Intervals are exact (Clopper and Pearson), since the budget fixes sample sizes beforehand; they are for the
@@ -303,7 +303,8 @@ class Themis(BaseEstimator, Method):
         DomainTooLargeError
             If features have more than `MOST_ASSIGNMENTS` combinations of values.
         TypeError
-            For the group score with an output distance: shares of positive outputs need binary outputs.
+            If `sets` is not an iterable of sets, or for the group score with an output distance: shares of positive
+            outputs need binary outputs.
         """
         if isinstance(sets, str) or not isinstance(sets, Iterable):
             raise TypeError(f"sets: expected sets of features, found {sets!r}")
