@@ -204,8 +204,8 @@ def compare(
     TypeError
         If one is not a case.
     ValueError
-        If they have no sensitive column in common, decide on numbers without a threshold, take different labels for the
-        favourable one, or have different true labels of the same people.
+        If they have no sensitive column in common, give numbers without a threshold, have weights or several decisions
+        of one person, take different labels for the favourable one, or have different true labels of the same people.
 
     Examples
     --------

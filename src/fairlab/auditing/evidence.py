@@ -32,7 +32,7 @@ def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame
     Notes
     -----
     Generated inputs are binned as well: they are made from values of people, and some differ from one person in one
-    value only.
+    value only. People of a subgroup are shown only by "all", since without exact values they show nothing.
     """
     evidence = finding.evidence
     if rows == "none" or evidence is None or evidence.empty:

@@ -92,7 +92,7 @@ def audit_files(
         The favourable decision; None if decisions are booleans, or 0 and 1.
     confidence_level : float
     random_state : int
-        Of the split into halves, by the hash of the number of each row.
+        Of the split into halves, by the hash of the number of each row, or of the key of a folder that has one.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class Report(Result):
     warnings : tuple of str
         What a reader must know of the model and of the audit before the findings.
     budget : int
-        Rows that the model could be queried with, beside those of the determinism check.
+        Rows that the model could be queried with, besides those of the determinism check.
     confidence_level : float
     random_state : int
     n_queries : int
@@ -64,9 +64,9 @@ class Report(Result):
         cached count, as for a new case.
     seconds : float
     n_repeated : int
-        Rows among these that were queried a second time, for the determinism check.
+        Rows among `n_queries` that were queried a second time, for the determinism check.
     n_beside : int
-        Rows among these that were queried when the case was made, before a sample of its table was drawn.
+        Rows among `n_queries` that were queried when the case was made, before a sample of its table was drawn.
     margin : float
         Differences of rates, flip rates and correlations up to it are no finding; a loss ratio has a limit of its own.
     within : float
