@@ -179,7 +179,7 @@ class Client(AbstractContextManager):
         return self._send(number, decisions, "decisions")
 
     def send_labels(self, number: int, labels: pd.DataFrame) -> dict[str, int]:
-        """Send true labels, a row of ``event_id`` and label each; see `send`."""
+        """Send true labels, a row of ``event_id`` and label each; see `send`. Unknown events count as ``unknown``."""
         return self._send(number, labels, "labels")
 
     def _send(self, number, frame, kind) -> dict[str, int]:
@@ -298,9 +298,9 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     Parameters
     ----------
     frame : DataFrame
-        Decisions. ``event_id`` and ``person`` are not registered, nor are columns without a role that are different in
-        every row or are numbers with missing values. Sensitive features of up to ten different whole numbers, and
-        outputs and true labels of two, are categories, as in an audit.
+        Decisions. ``event_id`` and ``person`` are not registered, nor are columns without a role that identify rows,
+        are numbers with missing values, or have more than 1,000 different texts. Sensitive features of up to ten
+        different whole numbers, and outputs and true labels of two, are categories, as in an audit.
     sensitive_features : list of str
     output : str
     **fields
@@ -359,6 +359,11 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
     ------
     ValueError
         If the report does not name all groups (it omits those of fewer than five people), all labels, or an outcome.
+
+    Warns
+    -----
+    UserWarning
+        If the audit used weights.
 
     Examples
     --------

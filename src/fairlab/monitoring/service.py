@@ -407,8 +407,8 @@ def effects(
 ) -> dict:
     """Return the effect among everyone over time, one point for each bucket that has new rows.
 
-    By default it covers all rows, in buckets of a width that suits a page. Buckets begin at multiples of their width, a
-    power of two, so that past ones do not change.
+    By default it covers all rows, in buckets of a width that suits a page. These begin at multiples of their width, a
+    power of two, so that past ones do not change; buckets of a given width begin at the start.
     """
     found = store.investigation(number)
     first, last = found.created if start is None else start, found.time + 1 if end is None else end
