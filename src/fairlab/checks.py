@@ -66,6 +66,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
     Examples
     --------
+    >>> from fairlab.checks import suggestion
     >>> "unknown profile 'quik'" + suggestion("quik", ["smoke", "quick", "paper"])
     "unknown profile 'quik'; did you mean 'quick'? (known: smoke, quick, paper)"
     """

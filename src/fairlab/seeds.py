@@ -21,6 +21,7 @@ def derive_seed(*names: str | int, bits: int = 32) -> int:
 
     Examples
     --------
+    >>> from fairlab.seeds import derive_seed
     >>> derive_seed(0, "fliptest/lipton", 3, "gan") == derive_seed(0, "fliptest/lipton", 3, "gan")
     True
     """
