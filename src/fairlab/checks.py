@@ -596,7 +596,7 @@ def align(values, index: pd.Index, name: str) -> pd.Series:
     ----------
     values : Series or array-like of shape (n_rows,)
     index : Index
-        Of the table.
+        Row labels of the table.
     name : str
         What to call `values` in an error.
 

@@ -164,7 +164,7 @@ def difference_bounds(
         Counts of the first and the second rate.
     confidence_level : float
     factor : float
-        Of the second rate.
+        Multiple of the second rate that is subtracted.
     correlation : float or array-like of shape (...)
         Between both rates, where they are of one sample; see `exclusive_correlation`.
     """
@@ -200,7 +200,7 @@ def difference_p_value(hits, totals, margin: float = 0.0, **options) -> float:
     hits, totals : array-like of shape (2,)
     margin : float
     **options
-        Of `difference_bounds`.
+        Options of `difference_bounds`.
     """
     return level_beyond(lambda level: difference_bounds(hits, totals, confidence_level=level, **options), margin)
 
@@ -310,7 +310,7 @@ def smallest_excess(hits, n: int, alpha: float, margin: float = 0.0, *, factor: 
         Level of the test.
     margin : float
     factor : float
-        Of the other share.
+        Multiple of the other share that is subtracted.
 
     Returns
     -------
@@ -585,7 +585,7 @@ def over_last(combine: Callable, values):
     Parameters
     ----------
     combine : callable
-        Of two arrays or tensors, such as `numpy.maximum`.
+        Function of two arrays or tensors, such as `numpy.maximum`.
     values : array or tensor of shape (..., n)
         With n at least 1.
     """
@@ -632,7 +632,7 @@ def unseen_share(n, alpha: float):
 
 @dataclass(frozen=True, eq=False)
 class SampleMean:
-    """A mean of numbers, a few of which may be far below all that were seen.
+    """The mean of a sample, where a few numbers of the population may be far below all of the sample.
 
     The limits are Student's. The lower one also assumes that the `unseen_share` of everybody lies at `least`: if nearly
     all numbers are alike, the sample's spread does not reflect those that differ, and the mean would look certain.
@@ -640,7 +640,7 @@ class SampleMean:
     Attributes
     ----------
     mean, error : ndarray
-        Of the sample; the standard error has n - 1 degrees of freedom.
+        Mean and standard error of the sample; the error has n - 1 degrees of freedom.
     n : int or ndarray
         Numbers, at least two.
     least : ndarray

@@ -34,7 +34,7 @@ SHARE_OF_A_STEP = 0.1  # of the queries of a search, for one step of its walks
 
 @dataclass(frozen=True, repr=False)
 class DiscriminatoryInputs(Finding):
-    """A finding of ADF or AEQUITAS: how many discriminatory inputs the search found, beside chance.
+    """A finding of ADF or AEQUITAS: how many discriminatory inputs a search found, compared with random draws.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class SearchMethod(BaseEstimator, Method):
     has_tests = False
 
     def findings(self, examination: Examination) -> Iterator[Finding]:
-        """Yield the number of discriminatory inputs found, beside chance, for each sensitive feature of a case."""
+        """Yield the number of discriminatory inputs found, and at random, for each sensitive feature of a case."""
         check_parameters(self)
         check_count(self.random_state, "random_state", least=0)  # each feature has seeds of its own
         names = examination.variable()

@@ -356,8 +356,8 @@ def judge(
     Without rules and baseline, each significant finding that decides the verdict makes it fail. With rules, so does
     what is shown to be beyond a limit. With a baseline, a report of an earlier audit as JSON, so does each significant
     finding that was not significant then, or in the other direction (new), or whose interval lies beyond the earlier
-    one (worse). A rule is not judged by a sensitive feature for which its measure was not tested, a baseline not by one
-    that was tested then but not now; a flip rate of a feature that the model does not get is 0 without a test. With
+    one (worse). A rule is not judged for a sensitive feature by which its measure was not tested, a baseline not for
+    one that was tested then but not now; a flip rate of a feature that the model does not get is 0 without a test. With
     `require_within`, each comparison in which a large difference is found or undecided makes the audit fail, too, and
     sensitive features that were not assessed, and methods that did not finish, are not judged.
 

@@ -214,9 +214,9 @@ class Report(Result):
     def is_within(self) -> bool:
         """Whether every comparison that decides the verdict, even if found, is shown to be less than `within`.
 
-        It is not so if some were not made: if there are `unfinished` methods.
+        False if there are `unfinished` methods, since some comparisons were then not made.
 
-        If one is not less, this happens with a probability of at most ``1 - confidence_level``, however many there are:
+        If one is not less, this is True with a probability of at most ``1 - confidence_level``, however many there are:
         all of their tests would have to reject, including the test of that one (intersection-union).
         """
         p_values = self.tested["p_value_within"].fillna(1.0)

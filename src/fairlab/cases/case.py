@@ -80,8 +80,8 @@ class Case:
         or all but `y_true`.
     y_true : str, Series, array-like of shape (n_rows,), or None
         True labels: a column of the table, which the model then does not get; values in the order of the rows; or a
-        Series, aligned by its index, which must not just count from 0 if the table stands in another order. Labels may
-        be missing, as for rejected applicants.
+        Series, aligned by its index. An index that merely counts from 0 is an error if the table's rows are in another
+        order. Labels may be missing, as for rejected applicants.
     pos_label : object or None
         The favourable label, or class of a network (counted from 0). Not needed for labels 0 and 1, -1 and 1, and
         booleans. With more than two classes, all others count as unfavourable.
@@ -244,8 +244,8 @@ class Case:
             Survey weights: numbers above 0 that say how many people of the population a row stands for. They are not
             counts of decisions; a decision that occurred several times needs several rows.
         person : optional
-            Identifier of the person, where several decisions are about one person; intervals and tests then go by
-            person.
+            Identifier of the person, where several decisions are about one person; intervals and tests then treat
+            persons, not decisions, as independent.
         features : sequence of str or None
             Columns for matching people and for defining subgroups, besides the sensitive ones; all others by default.
         key : str or None

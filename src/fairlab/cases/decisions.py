@@ -41,13 +41,13 @@ class DecisionRecord(ModelAdapter):
     Parameters
     ----------
     index : Index
-        Of the table.
+        Row labels of the table.
     decisions : Series or array-like of shape (n_rows,)
         Labels, or numbers.
     scores, weights, person : Series, array-like of shape (n_rows,), or None
         Finite numbers; finite numbers above 0; labels.
     name : str
-        Of the outcome.
+        Name of the outcome.
 
     Attributes
     ----------

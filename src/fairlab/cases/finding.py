@@ -66,7 +66,7 @@ class Finding(Result):
         Name of the method, as "FlipTest".
     sensitive_features : tuple of str
     where : str
-        Of whom, as "everyone" or "age >= 40 and workclass = Private".
+        The people that it is about, as "everyone" or "age >= 40 and workclass = Private".
     effect : str
         Name of the measure in words, as "selection rate difference, women minus men".
     estimate : float

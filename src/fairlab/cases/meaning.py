@@ -220,14 +220,14 @@ def interpret(
     answers : ndarray of shape (n_rows,), DataFrame of shape (n_rows, n_classes), or None
         One value a row, or one a class; None of a model that decides by its own scores.
     labels : set
-        Of `y_true`.
+        Labels in `y_true`.
     pos_label : object or None
     decision_threshold : float or None
         As for `fairlab.cases.Case`.
     classes : tuple or None
         The model's labels, where it knows them.
     unit : str or None
-        Of the scores that the model has beside its answers.
+        Unit of the scores that the model has besides its answers.
 
     Raises
     ------

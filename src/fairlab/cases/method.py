@@ -111,7 +111,7 @@ class Examination:
         return self.case.confirms(pd.concat(sides, ignore_index=True))
 
     def large_groups(self, name: str, groups, fewest: int) -> list:
-        """Return the groups of a sensitive column with at least `fewest` people, and skip the others."""
+        """Return the groups of a sensitive column with at least `fewest` people; the others are recorded as skipped."""
         return self._large((name,), groups.value_counts(sort=False), fewest)
 
     def pairs_of_groups(self, features: Sequence[str], sizes, fewest: int, most: int) -> list[tuple[str, str]]:

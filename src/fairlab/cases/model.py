@@ -40,13 +40,13 @@ class ModelAdapter:
     Parameters
     ----------
     name : str
-        Of the model's type.
+        Name of the model's type.
     answer : callable or None
         The model's own answers: labels, or whatever a function returns.
     scorer : callable or None
         Takes rows and the index of a class, returns one score of that class for each row.
     unit : {"probability", "log odds", "score"} or None
-        Of the score.
+        Unit of the score.
     classes : tuple or None
         The labels, where the model knows them; the numbers 0, 1, ... of a network.
     columns : tuple of str or None

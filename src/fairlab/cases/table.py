@@ -114,7 +114,7 @@ class Encoding:
     Attributes
     ----------
     names : tuple of str
-        Of the columns, as ``age``, ``job = clerk``, ``age is missing``.
+        Names of the columns, as ``age``, ``job = clerk``, ``age is missing``.
     source : tuple of str
         The feature that each column is made of.
     is_number : ndarray of bool of shape (n_columns,)

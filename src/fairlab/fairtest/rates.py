@@ -262,7 +262,7 @@ def are_few(people: np.ndarray, n: int, times: float = LEAST_SKEWED) -> bool:
     Parameters
     ----------
     people : ndarray of shape (5, n_people)
-        Of `people_in_sums`.
+        As `people_in_sums` returns it.
     n : int
     times : float
         Factor of the squared skewness.
@@ -285,7 +285,7 @@ def mean_gap(people: np.ndarray, inside: np.ndarray, n: int, random_state: int =
     Parameters
     ----------
     people : ndarray of shape (5, n_people)
-        Of `people_in_sums`.
+        As `people_in_sums` returns it.
     inside : ndarray of bool of shape (n_people,)
     n : int
         Number of decisions behind it.

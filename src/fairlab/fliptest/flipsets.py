@@ -213,7 +213,7 @@ def compare_flipsets(flips: Mapping[str, Flipset]) -> pd.DataFrame:
     Parameters
     ----------
     flips : dict of str to Flipset
-        Of the same people and the same model, one per map.
+        One per map, of the same people and the same model.
 
     Returns
     -------

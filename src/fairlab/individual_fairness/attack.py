@@ -266,7 +266,7 @@ def euler(model, metric, points, labels, sizes, *, regularizer, trajectory=False
     points : ndarray of shape (..., n_points, n_features)
     labels : ndarray of shape (n_points,) or (..., n_points)
     sizes : ndarray of shape (n_steps,)
-        Of the steps.
+        Size of each step.
     regularizer : float
     trajectory : bool
         Whether losses are kept.

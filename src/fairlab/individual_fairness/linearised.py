@@ -339,7 +339,7 @@ def permuted(
     margin, slopes
         As in `loss_ratios`.
     n_permutations, n_further : int
-        As of `fairlab.fair_metric.chance_p_values`.
+        As in `fairlab.fair_metric.chance_p_values`.
     random_state : int or Generator
 
     Returns
@@ -539,18 +539,18 @@ def attacked_ratio(
     Parameters
     ----------
     X, membership, margin, slopes, fall
-        As of `linearised_ratio`.
+        As in `linearised_ratio`.
     ratios : ndarray of shape (n_people,)
-        Of the attack.
+        Loss ratios under the attack.
     shown : ndarray of bool of shape (n_groups,), optional
         The groups that the columns show, which span the subspace.
     n_dimensions : int
         Dimension of the subspace; 0 if the columns do not show the groups: for the upper bound, it may then lie
         anywhere.
     stopping_time, n_steps
-        Of the attack.
+        As in the attack.
     p_of_chance : float
-        As of `MeanRatio`.
+        As in `MeanRatio`.
     random_state : int
     """
     sums, direct, of_people = Sums.of(X, membership), loss(margin - fall) / loss(margin), _error_of_people(ratios)

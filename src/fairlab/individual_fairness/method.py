@@ -1,4 +1,4 @@
-"""Individual fairness of any model that gives scores: people beside their counterparts in another group."""
+"""Individual fairness of any model that gives scores: people and their counterparts in another group."""
 
 import warnings
 from collections.abc import Iterator

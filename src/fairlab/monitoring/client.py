@@ -353,7 +353,7 @@ def registration_of_audit(report: Mapping, *, output: str | None = None, **field
     output : str, optional
         Name that decisions will have; needed if the audit was of a model, since its table has no decisions.
     **fields
-        Further fields of a registration, as of `registration_of`.
+        Further fields of a registration, as in `registration_of`.
 
     Raises
     ------

@@ -55,7 +55,7 @@ def case_findings(
     ----------
     examination : Examination
     proxies, min_score, confidence_level, random_state
-        As of `fairlab.themis.Themis`.
+        As in `fairlab.themis.Themis`.
     """
     case, varied = examination.case, check_proxies(examination.case, proxies)
     try:

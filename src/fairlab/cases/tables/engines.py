@@ -44,7 +44,7 @@ class EngineTable(StoredTable):
     Parameters
     ----------
     frame : DataFrame or lazy frame
-        Of any library that narwhals reads.
+        A table of any library that narwhals reads.
     """
 
     def __init__(self, frame: Any):

@@ -116,7 +116,7 @@ class StoredTable(Table):
     Attributes
     ----------
     names : list of str
-        Of all columns.
+        Names of all columns.
     """
 
     names: list[str]
