@@ -64,6 +64,7 @@ def report(*results, table=None, model=people, **changes):
         sensitive_features=("sex",),
         features=tuple(table.columns),
         groups=lambda name: pd.Series(["f", "m", *table[name].unique()], dtype="category"),
+        named=lambda name: None,
         n_given=len(table),
         person=None,
         task="numbers",  # without decisions there are no rates by group

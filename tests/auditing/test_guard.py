@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from audited import finding, people, report_of
+from audited import finding, people, report, report_of
 from scipy.special import expit
 from scipy.stats import binom
 
 from fairlab import Case, audit
 from fairlab.auditing.guard import RATIO, Accepted, Judgement, Rule, judge
+from fairlab.cases import MethodResult
+from fairlab.cases.finding import Reason
 from fairlab.cli import main
 from fairlab.data.project import project
 from fairlab.statistics import difference_bounds, difference_p_value
@@ -251,6 +253,7 @@ TWO, THREE, SOME = {"f": 300, "m": 600}, {"f": 300, "m": 600, "x": 450}, {"f": 3
     [
         *((before, now, []) for before in (TWO, THREE) for now in (TWO, THREE, SOME)),
         (TWO, {"f": 600, "m": 300}, ["new: "]),
+        ({"a": 500, "b": 500, "c": 700}, {"a": 500, "b": 700, "c": 500}, ["new: "] * 2),  # "everyone else" is no group
         ({"a": 500, "b": 300, "c": 700}, {"a": 500, "b": 300}, []),  # then b alone, and c, differed from everyone else
         ({"f minus m": 300, "m": 600}, {"f minus m": 300, "m": 600}, []),  # names that read like a comparison
     ],
@@ -259,6 +262,61 @@ def test_the_same_difference_is_not_new_as_other_groups_come_and_go(judged_since
     judged = judged_since(decided(before, of=1_000), decided(now, of=1_000))
     assert [text[:5] for text in judged.failing] == beginnings
     assert (judged.not_judged == []) == (before.keys() <= now.keys())
+
+
+def sized(method, **sizes):
+    """Return the audit of as many people of each group as stated, every second one hired."""
+    rows = [(group, k % 2 == 0, k % 7) for group, n in sizes.items() for k in range(n)]
+    table = pd.DataFrame(rows, columns=["group", "hired", "points"])
+    return audit(Case.from_decisions(table, "hired", sensitive_features="group"), methods=[method], progress=False)
+
+
+@pytest.mark.parametrize("method", ["rates", "fliptest"])
+def test_a_group_that_is_not_compared_any_more_is_not_judged(method, judged_since):
+    many, few, none = (sized(method, f=60, m=60, **x) for x in ({"x": 40}, {"x": 8}, {}))
+    ends = ("group: fewer than 30 people are x (8).", "in this audit: the table has no x")
+    for now, end in zip((few, none), ends, strict=True):
+        [said] = judged_since(many, now).not_judged
+        assert said.endswith(end)
+    assert judged_since(few, few).not_judged == []
+
+
+@pytest.mark.parametrize(("before", "not_judged"), [((), 1), (("x",), 0)])
+def test_a_loss_ratio_of_fewer_groups_is_not_judged(before, not_judged, judged_since):
+    def audited(left_out):
+        skipped = [Reason.about(f"sex: fewer than 30 people are {name} (8).", ["sex"], [name]) for name in left_out]
+        ratio = finding(people(), 0.9, 1.1, measure="loss_ratio", method="individual fairness")
+        return report(MethodResult("individual fairness", (ratio,), skipped, 0, 0))
+
+    said = judged_since(audited(before), audited(["x"])).not_judged
+    assert [text.endswith("individual fairness: sex: fewer than 30 people are x (8).") for text in said] == (
+        [True] * not_judged
+    )
+
+
+def test_groups_between_given_edges_are_the_same_in_each_table(judged_since):
+    def audited(*ages, edges):
+        table = pd.DataFrame({"age": np.tile(ages, 40), "hired": [True, False] * (20 * len(ages))})
+        case = Case.from_decisions(table, "hired", sensitive_features="age", schema={"age": {"edges": edges}})
+        return audit(case, methods=["rates"], progress=False)
+
+    young, old = range(20, 50), range(51, 81)
+    [said] = judged_since(audited(*young, *old, edges=[35, 50]), audited(*young, edges=[35])).not_judged
+    assert said.startswith("selection_rate_difference by age was tested in the baseline but not in this audit: the tab")
+
+
+def test_a_flip_rate_through_proxies_that_are_not_varied_any_more_is_not_judged(judged_since):
+    flips = finding(people(), 0.9, 0.0, method="Themis", measure="counterfactual_flip_rate", through=("job",))
+    assert judged_since(report_of(CLEAR, flips), report_of(CLEAR, flips)).not_judged == []
+    said = "counterfactual_flip_rate by sex through proxies was tested in the baseline but not in this audit"
+    assert judged_since(report_of(CLEAR, flips), report_of(CLEAR)).not_judged == [f"{said}: no proxy was varied"]
+
+
+def test_a_finding_without_a_test_against_the_limit_neither_fails_a_rule_nor_passes_it():
+    report, rule = report_of(rate([400, 520], [1000, 1000], test=None)), Rule.of("selection_rate_difference > 0.5")
+    said = f"{rule}, by sex: Themis tests it against 0 only"
+    assert judge(report, rules=[rule]) == Judgement([], [said], [], [])
+    assert judge(report, rules=[Rule.of("selection_rate_difference > 0")]).failing
 
 
 def test_each_subgroup_of_a_baseline_can_be_worse(judged_since):
@@ -340,6 +398,10 @@ def test_subgroups_of_a_baseline_are_not_judged_by_an_audit_without_fairtest(aud
     full, _ = audits()
     rates = audit(full.case, methods=["rates"], progress=False)
     assert (rates.verdict, judge(rates, require_within=True).not_judged) == ("large differences ruled out", [])
+    alone = audit(full.case, methods=["fairtest"], progress=False)
+    assert alone.n_tests and judge(alone, rules=[LARGE_GAPS]).not_judged == [
+        f"{LARGE_GAPS}, by sex: group rates did not run"  # subgroups are not everyone
+    ]
     [said] = judged_since(full, rates).not_judged
     assert said.startswith("selection_rate_difference by sex in subgroups was tested in the baseline but not in")
     assert said.endswith(": FairTest did not run")
@@ -422,7 +484,7 @@ def damaged(**parts):
 def test_another_file_is_no_baseline_and_a_byte_order_mark_does_not_matter(baseline, change):
     text = baseline.read_text()
     baseline.write_text(text, encoding="utf-8-sig")
-    assert failures(report_of(CLEAR), baseline=baseline) == ([], [])
+    assert judge(report_of(CLEAR), baseline=baseline).failing == []
     baseline.write_text(change(json.loads(text)))
     with pytest.raises(ValueError, match="baseline: expected a report"):
         failures(report_of(CLEAR), baseline=baseline)
@@ -567,6 +629,9 @@ def test_a_configuration_has_the_options_and_the_command_line_comes_first(folder
     assert status == 0
     assert "\npasses: no rule is violated and nothing is new or worse than in before.json\n" in out
     assert run("--fail-on", "loss_ratio > 9", "--fail-on", "impact_ratio < 0.9")[0] == 3
+    (folder / "twice.toml").write_text(f'{CONFIG}fail-on = ["impact_ratio < 0.01"]\n')
+    assert main(["audit", "--config", "twice.toml"]) == 2
+    assert "expected each option once, found it in two spellings" in capsys.readouterr().err
     status, out = run("--fail-on", "loss_ratio > 9")
     not_judged, unused = out.splitlines()[-2:]
     assert (status, not_judged) == (4, "not judged: loss_ratio > 9, by sex: individual fairness did not run")

@@ -6,6 +6,7 @@ made again.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from fairlab.auditing.wording import comparable, line, settled_by
 from fairlab.cases import Case, Feature, Finding, MethodResult
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, listed
+from fairlab.cases.method import Examination
 from fairlab.checks import check_number, suggestion
 from fairlab.fairtest import FairTest
 from fairlab.statistics import bonferroni_level, holm
@@ -59,6 +61,13 @@ OF_BASELINE: dict[str, Any] = dict.fromkeys(ABOUT, str)
 OF_BASELINE |= dict.fromkeys(("estimate", "low", "high", "p_value"), float | int | None)
 OF_BASELINE |= {"significant": bool, "groups": list}
 LABELS = str | int | float | bool | None  # what a favourable label in a baseline may be
+# Names of all people but a group's, as methods call them.
+OTHERS = ("everyone else", "the others", "all others")
+FLIPS = "excess_flip_rate"  # which has no direction; its groups are those of `by_group`
+# Where a baseline tested a measure, in words.
+AMONG = {"everyone": "", "proxies": " through proxies", "subgroups": " in subgroups"}
+NOT_AGAIN = "was tested in the baseline but not in this audit"
+NO_FEATURE = "it is not a sensitive feature of this audit"
 KEYS = ("measure", "sensitive_features", "where", "reason", "expires")
 
 
@@ -133,15 +142,27 @@ class Rule:
         """
         if self.measure == RATIO:
             return self._ratios(report)
-        found = _tested(report, self.measure)
+        found = [each for each in _tested(report, self.measure) if self._is_tested_by(each)]
         p_values = holm([each.p_value_beyond(self.limit) for each in found])
         beyond = p_values <= 1 - report.confidence_level
         return [(_subject(each), f"{self}: {line(each)}") for each, is_so in zip(found, beyond, strict=True) if is_so]
 
     def not_judged(self, report: Report) -> list[tuple["Subject", str]]:
         """Return the sensitive features by which the measure was not tested, or not of all groups, with the reasons."""
-        missed = _untested(report, self.measure, report.case.sensitive_features)
-        return [(Subject(self.measure, name), f"{self}, by {name}: {why}") for name, why in missed.items()]
+        known, left_out = _compared_by(report, self.measure), _left_out(report, self.measure)
+        names = report.case.sensitive_features
+        missed = {name: _untested(report, self.measure, name, known) or left_out.get(name, "") for name in names}
+        found = [(Subject(self.measure, name), f"{self}, by {name}: {why}") for name, why in missed.items() if why]
+        others = [] if self.measure == RATIO else _tested(report, self.measure)
+        return found + [
+            (_subject(each), f"{self}, by {each.who}: {each.method} tests it against {each.limit:g} only")
+            for each in others
+            if not self._is_tested_by(each)
+        ]
+
+    def _is_tested_by(self, finding: Finding) -> bool:
+        """Return whether the p-value of a finding can be against the limit, or is against more."""
+        return finding.test is not None or finding.limit >= self.limit
 
     def _ratios(self, report) -> list[tuple["Subject", str]]:
         # Small groups, too: they are never the reference of a ratio, but their own ratio has an interval.
@@ -196,39 +217,39 @@ def _asked_for(report: Report, measure: str, *, any_size: bool = True) -> Method
     return run("rates", case, confidence_level=report.confidence_level, **options)
 
 
-def _untested(
-    report: Report, measure: str, names: Iterable[str], then: Mapping[str, Collection[str]] | None = None
-) -> dict[str, str]:
-    """Return the sensitive features by which a measure was not tested, or not in all groups, with the reasons.
+def _untested(report: Report, measure: str, name: str, known: Collection[str]) -> str:
+    """Return why a measure was not tested by a sensitive feature; "" if it was, as it is among those `known`."""
+    method = MEASURES.get(measure, "group rates")
+    if name not in report.case.sensitive_features:
+        return NO_FEATURE
+    if name not in known:
+        why = _why_untested(report, measure, method)
+        return why or " ".join(report.reasons(name, method)) or f"{method} did not test it"
+    if measure in OF_SUBGROUPS and FairTest.title in report.unfinished:
+        return f"{FairTest.title} did not finish: {report.unfinished[FairTest.title]}"
+    return ""
 
-    Of groups that an earlier audit compared, `then` by sensitive feature, only these have to be compared again.
-    """
-    case, method, known = report.case, MEASURES.get(measure, "group rates"), _compared_by(report, measure)
-    why = _why_untested(report, measure, method)
-    missed = {}
-    for name in names:
-        if name not in case.sensitive_features:
-            missed[name] = "it is not a sensitive feature of this audit"
-        elif name not in known:
-            missed[name] = why or " ".join(report.reasons(name, method)) or f"{method} did not test it"
-        elif measure in OF_SUBGROUPS and FairTest.title in report.unfinished:
-            missed[name] = f"{FairTest.title} did not finish: {report.unfinished[FairTest.title]}"
-    if measure != RATIO:
-        asked = _asked_for(report, measure)
-        skipped = [why for title, why in report.skipped if title == method] if asked is None else asked.skipped
-        for reason in skipped:
-            name, left_out = _left_out_by(reason), getattr(reason, "left_out", ())
-            if name and (then is None or {*then.get(name, ())}.intersection(left_out)):
-                missed.setdefault(name, f"{method}: {reason}")
+
+def _left_out(report: Report, measure: str) -> dict[str, str]:
+    """Return the sensitive features with groups that a rule on a measure left out, each with the first reason."""
+    if measure == RATIO:
+        return {}
+    method, asked = MEASURES[measure], _asked_for(report, measure)
+    skipped = [why for title, why in report.skipped if title == method] if asked is None else asked.skipped
+    missed: dict[str, str] = {}
+    for reason in skipped:
+        if name := _left_out_by(reason):
+            missed.setdefault(name, f"{method}: {reason}")
     return missed
 
 
 def _compared_by(report: Report, measure: str) -> set[str]:
-    """Return the sensitive features, alone and together, by which a measure was compared."""
+    """Return the sensitive features, alone and together, by which a measure was compared, not only in subgroups."""
     if measure == RATIO:
         return {features for features, table in report.groups.items() if len(comparable(table)) > 1}
     tested = _tested(report, measure, any_size=False)  # small groups can fail a rule, but cannot pass it
-    return {listed(each.sensitive_features) for each in tested} | set(report.case.unseen if measure in DIRECT else ())
+    of_all = [each for each in tested if each.where in ("everyone", each.population)]
+    return {listed(each.sensitive_features) for each in of_all} | set(report.case.unseen if measure in DIRECT else ())
 
 
 def _why_untested(report: Report, measure: str, method: str) -> str:
@@ -425,11 +446,14 @@ class Baseline(NamedTuple):
     sensitive_features : list of str
     outcome : dict
         ``name`` and ``favourable``, the label.
+    left_out : dict
+        By method and sensitive feature, how many groups were not compared.
     """
 
     findings: list[dict]
     sensitive_features: list[str]
     outcome: dict
+    left_out: Mapping[tuple[str, str], int]
 
     def check(self, case: Case, path: str | Path) -> None:
         """Raise a ValueError if it is about another outcome than a case, or the other label was favourable."""
@@ -453,9 +477,23 @@ def read_baseline(baseline: str | Path) -> Baseline:
         for row in rows:
             for name, kind in OF_BASELINE.items():
                 _check_kind(row[name], kind)
+            row["groups"] = _groups_of(row, row.get("by_group", ()))
+            for each in (*row["groups"], *row.get("through", ())):
+                _check_kind(each, str)
+        left_out: Counter[tuple[str, str]] = Counter()
+        for skipped in content["skipped"]:
+            _check_kind(skipped, dict)
+            _check_kind(groups := skipped.get("left_out", {}), dict)
+            for name, n in groups.items():
+                left_out[skipped["method"], name] += n
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"baseline: expected a report that to_json wrote, found {baseline} ({error!r})") from None
-    return Baseline(sorted(rows, key=lambda row: row["significant"]), names, outcome)
+    return Baseline(sorted(rows, key=lambda row: row["significant"]), names, outcome, left_out)
+
+
+def _groups_of(row: Mapping, by_group: Iterable[Mapping]) -> list[str]:
+    """Return the two groups that a finding compares; none if it is not about two."""
+    return list(row["groups"]) or ([each["group"] for each in by_group] if row["measure"] == FLIPS else [])
 
 
 def _are_two(first, second) -> bool:
@@ -471,20 +509,28 @@ def _check_kind(value, kind) -> None:
 
 
 def _sides(row: Mapping) -> list[tuple[tuple, Mapping]]:
-    """Return the subject and direction of a finding, with its numbers; for a baseline also in the opposite direction.
+    """Return the subject and direction of a finding, with its numbers; of two groups also in the opposite direction.
 
-    A difference has an entry for either group, since the reference (the other group, or everyone else) depends on which
-    groups there are. All subgroups have the same entry, since each audit finds new ones.
+    A difference has an entry for each of its groups, as they are compared with everyone else if there are more; that
+    reference has none, since it is another one for each group. All subgroups have the same entry, since each audit
+    finds new ones.
     """
     about, sign = (row["measure"], row["sensitive_features"], row["population"]), (row["estimate"] or 0) < 0
     if not _is_whole(row):
         return [((*about, "a subgroup", sign), row)]
     first, *second = row["groups"] or [row["effect"]]
-    turned = {
-        name: None if row[of] is None else -row[of]
-        for name, of in [("estimate",) * 2, ("low", "high"), ("high", "low")]
-    }
-    return [((*about, first, sign), row), *(((*about, group, not sign), {**row, **turned}) for group in second)]
+    sides = [((*about, first, sign), row)]
+    for group in second:
+        if group not in OTHERS:
+            is_turned = row["measure"] != FLIPS
+            sides.append(((*about, group, sign != is_turned), _turned(row) if is_turned else row))
+    return sides
+
+
+def _turned(row: Mapping) -> Mapping:
+    """Return a finding with the numbers of the opposite direction."""
+    ends = [("estimate", "estimate"), ("low", "high"), ("high", "low")]
+    return {**row, **{name: None if row[of] is None else -row[of] for name, of in ends}}
 
 
 def _is_whole(row: Mapping) -> bool:
@@ -500,10 +546,9 @@ def _since(report, before: list[dict]) -> list[tuple[Subject, str]]:
     sides = [side for row in before for side in _sides(row)]
     found, then = [], dict(sides)
     same = {(*key, *_subgroup(row)): row for key, row in sides}
-    frame = report.tested[report.tested["significant"]]
-    for row in frame.assign(sensitive_features=frame["who"]).to_dict(orient="records"):
+    for row in _rows_of(report.tested[report.tested["significant"]]):
         finding = row["finding"]
-        known = [side for side in _sides(row | {"groups": finding.groups}) if then.get(side[0], {}).get("significant")]
+        known = [side for side in _sides(row) if then.get(side[0], {}).get("significant")]
         if not known:
             found.append((_subject(finding), f"new: {line(finding)}"))
             continue
@@ -522,42 +567,88 @@ def _open(report) -> list[tuple[Subject, str]]:
     ]
 
 
+def _rows_of(frame) -> list[dict]:
+    """Return rows of a report's frame as those of a baseline."""
+    rows = frame.assign(sensitive_features=frame["who"]).to_dict(orient="records")
+    by_group = [row["finding"].by_group for row in rows]
+    of_groups = [() if each is None else each.reset_index().to_dict(orient="records") for each in by_group]
+    return [
+        row | {"groups": _groups_of(row | {"groups": row["finding"].groups}, each)}
+        for row, each in zip(rows, of_groups, strict=True)
+    ]
+
+
 def _not_again(report, before: Baseline) -> list[tuple[Subject, str]]:
-    """Return the tests by one sensitive feature, among everyone or in subgroups, that only an earlier audit made."""
-    then: dict[str, dict[str, list[list[str]]]] = {}
-    in_subgroups: dict[Subject, str] = {}
+    """Return the tests by one sensitive feature that only an earlier audit made, with the reasons."""
+    then: dict[Subject, list[dict]] = {}
     for row in before.findings:
-        measure, name = row["measure"], row["sensitive_features"]
+        through = f" (through {listed(row['through'])})" if row.get("through") else ""
+        name = row["sensitive_features"].removesuffix(through)
         decides = row["population"] == "people" or report.verdict_on == "all"
-        if not decides or row["p_value"] is None or name not in before.sensitive_features:
+        if decides and row["p_value"] is not None and name in before.sensitive_features:
+            where = "subgroups" if not _is_whole(row) else "proxies" if through else "everyone"
+            then.setdefault(Subject(row["measure"], name, where), []).append(row)
+    known = {measure: _compared_by(report, measure) for measure in {subject.measure for subject in then}}
+    missed: dict[Subject, str] = {}
+    for subject, rows in sorted(then.items(), key=lambda each: tuple(AMONG).index(each[0].where)):
+        measure, name, where = subject
+        if where == "everyone":
+            why = _untested(report, measure, name, known[measure]) or _lost(report, subject, rows, before)
+        elif Subject(measure, name) in missed:
             continue
-        if _is_whole(row):
-            then.setdefault(measure, {}).setdefault(name, []).append(row["groups"])
         else:
-            in_subgroups[Subject(measure, name, "subgroups")] = row["method"]
-    known = {name: _names_of_groups(report.case, name) for name in report.case.sensitive_features}
-    said, found = "was tested in the baseline but not in this audit", []
-    for measure, tested in then.items():
-        compared = {name: {group for groups in pairs for group in groups} for name, pairs in tested.items()}
-        missed = _untested(report, measure, tested, compared)
-        for name, pairs in tested.items():
-            first = [group for groups in pairs for group in groups[:1]]  # the second one may be everyone else
-            if gone := [group for group in first if known.get(name) and group not in known[name]]:
-                missed.setdefault(name, f"the table has no {listed(gone)}")
-        found += [(Subject(measure, name), f"{measure} by {name} {said}: {why}") for name, why in missed.items()]
-    ran = [result.method for result in report.results]
-    for subject, method in in_subgroups.items():
-        why = f"{method} did not {'finish' if method in ran else 'run'}"
-        if (method not in ran or method in report.unfinished) and subject[:2] not in [each[:2] for each, _ in found]:
-            found.append((subject, f"{subject.measure} by {subject.sensitive_features} in subgroups {said}: {why}"))
-    return found
+            why = _not_elsewhere(report, subject, rows[0]["method"])
+        if why:
+            missed[subject] = why
+    return [
+        (each, f"{each.measure} by {each.sensitive_features}{AMONG[each.where]} {NOT_AGAIN}: {why}")
+        for each, why in missed.items()
+    ]
+
+
+def _lost(report, subject: Subject, then: list[dict], before: Baseline) -> str:
+    """Return which groups are not compared any more by a measure that still is tested, and why; "" for none."""
+    measure, name, _ = subject
+    tested, method = report.tested, then[0]["method"]
+    now = _rows_of(tested[tested["measure"].eq(measure) & tested["who"].eq(name)])
+    now = [row for row in now if _is_whole(row)]
+    reasons = [why for title, why in report.skipped if title == method and _left_out_by(why) == name]
+    left_out = {group for why in reasons for group in getattr(why, "left_out", ())}
+    compared = [{group: None for row in rows for group in row["groups"] if group not in OTHERS} for rows in (then, now)]
+    names = _names_of_groups(report.case, name)
+    if not compared[0]:  # it does not say of which groups it is
+        lost = left_out if len(left_out) > before.left_out[method, name] else set()
+    elif not names:
+        lost = left_out if len(now) < len(then) else set()
+    else:
+        lost = {group for group in compared[0] if group not in compared[1]}
+        if gone := [group for group in compared[0] if group not in names]:
+            return f"the table has no {listed(gone)}"
+    why = " ".join(why for why in reasons if lost.intersection(getattr(why, "left_out", ())))
+    return f"{method}: {why}" if why else f"{listed(sorted(lost))} not compared" if lost else ""
+
+
+def _not_elsewhere(report, subject: Subject, method: str) -> str:
+    """Return why a measure could not be tested in subgroups, or was not through proxies; "" if it could, or was."""
+    measure, name, where = subject
+    if name not in report.case.sensitive_features:
+        return NO_FEATURE
+    if method in report.unfinished:
+        return f"{method} did not finish"
+    if why := _why_untested(report, measure, method):
+        return why
+    if where == "proxies":
+        found = [each.through for each in _tested(report, measure) if each.sensitive_features == (name,)]
+        return "" if any(found) else "no proxy was varied"
+    examination = Examination(report.case, 0)
+    return " ".join(examination.skipped) if method == FairTest.title and FairTest().is_skipped(examination) else ""
 
 
 def _names_of_groups(case: Case, name: str) -> set[str]:
-    """Return the groups of a sensitive feature; none for numbers, which each table cuts in its own way."""
-    if Feature.groups(name, case.table[name]).edges is not None:
-        return set()
-    return set(case.groups(name).dropna().astype(str))
+    """Return the groups of a sensitive feature; none for numbers that each table cuts in its own way."""
+    groups, feature = list(case.groups(name).cat.categories), Feature.groups(name, case.table[name])
+    is_own_cut = feature.edges is not None and groups == feature.named(case.named(name))
+    return set() if is_own_cut else set(groups)
 
 
 def _is_worse(now: Mapping, old: Mapping) -> bool:

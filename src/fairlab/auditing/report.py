@@ -397,7 +397,7 @@ class Report(Result):
             "groups": [] if self.group_counts is None else self.group_counts.reset_index().to_dict(orient="records"),
             "findings": findings,
             "not_assessed": {name: list(reasons) for name, reasons in self.not_assessed.items()},
-            "skipped": [{"method": method, "reason": reason} for method, reason in self.skipped],
+            "skipped": [{"method": method, "reason": reason} | _n_left_out(reason) for method, reason in self.skipped],
             "unfinished": list(self.unfinished),
             "methods": [
                 {
@@ -452,6 +452,12 @@ def answers(p_values, p_values_within, alpha: float) -> np.ndarray:
     small = np.nan_to_num(np.asarray(p_values_within, dtype=float), nan=1.0)
     within = (holm(small) <= alpha) | (small.max(initial=0) <= alpha)
     return np.where(holm(p_values) <= alpha, FOUND, np.where(within, RULED_OUT, UNDECIDED))
+
+
+def _n_left_out(reason: str) -> dict[str, dict[str, int]]:
+    """Return how many groups of one sensitive feature a reason leaves out, not their names; {} for none."""
+    names, left_out = getattr(reason, "sensitive_features", ()), getattr(reason, "left_out", ())
+    return {"left_out": {names[0]: len(left_out)}} if left_out and len(names) == 1 else {}
 
 
 def _rank(finding: Finding) -> tuple[int, float]:
