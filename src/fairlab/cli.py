@@ -159,6 +159,8 @@ def _configured(context, option, path):
         if name not in known:
             hint = suggestion(name, [name for name in known if name not in NEVER_CONFIGURED])
             raise click.BadParameter(f"{path} has an unknown key {key!r}{hint}")
+        if known[name].name in values:  # fail-on beside fail_on
+            raise click.BadParameter(f"{path}: {key}: expected each option once, found it in two spellings")
         values[known[name].name] = _of_kind(value, name, known[name])
     context.default_map = values
 
