@@ -239,6 +239,13 @@ def test_people_without_a_group_are_not_what_others_are_compared_with_in_files(a
     assert written.astype(ratios.dtypes).equals(ratios.rename_axis(None))
 
 
+def test_the_level_of_an_audit_of_files_is_that_of_its_tests_too(audit_in_files):
+    case = decided({"f": (440, 1_000), "m": (500, 1_000)})
+    reports = [audit_in_files(case, confidence_level=level).report for level in (0.95, 0.99)]
+    assert [report.counts()["significant"].any() for report in reports] == [True, False]
+    assert [report.significance for report in reports] == pytest.approx([0.05, 0.01])
+
+
 @pytest.mark.parametrize(
     ("counts", "not_assessed", "said"),
     [

@@ -91,6 +91,7 @@ def audit_files(
     pos_label : object
         The favourable decision; None if decisions are booleans, or 0 and 1.
     confidence_level : float
+        Of intervals, and of all tests together.
     random_state : int
         Of the split into halves, by the hash of the number of each row, or of the key of a folder that has one.
 
@@ -144,9 +145,8 @@ def audit_files(
                 warnings.append(f"Not assessed: {side.name}, as fewer than two groups have {LEAST_RATED} people.")
             options = {"unknown": unknown, "confidence_level": confidence_level}
             rates[side.name] = impact_table(frame[frame["people"] > 0], **options)
-        return FilesReport(
-            table.n_rows, rates, investigation.test(), table.left_out, tuple(warnings), tuple(not_assessed)
-        )
+        tested = investigation.test(significance=1 - confidence_level)
+        return FilesReport(table.n_rows, rates, tested, table.left_out, tuple(warnings), tuple(not_assessed))
 
 
 def _favourable(labels, decisions, pos_label) -> int:
