@@ -91,7 +91,7 @@ def audit_files(
     pos_label : object
         The favourable decision; None if decisions are booleans, or 0 and 1.
     confidence_level : float
-        Of intervals, and of all tests together.
+        Of each interval, and of the tests together.
     random_state : int
         Of the split into halves, by the hash of the number of each row, or of the key of a folder that has one.
 

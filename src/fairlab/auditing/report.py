@@ -456,7 +456,8 @@ def answers(p_values, p_values_within, alpha: float) -> np.ndarray:
 
 def _n_left_out(reason: str) -> dict[str, dict[str, int]]:
     """Return how many groups of one sensitive feature a reason leaves out, not their names; {} for none."""
-    names, left_out = getattr(reason, "sensitive_features", ()), getattr(reason, "left_out", ())
+    names: tuple[str, ...] = getattr(reason, "sensitive_features", ())
+    left_out = getattr(reason, "left_out", ())
     return {"left_out": {names[0]: len(left_out)}} if left_out and len(names) == 1 else {}
 
 
