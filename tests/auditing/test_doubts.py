@@ -184,6 +184,18 @@ def test_labels_that_are_the_decisions_are_said(n, wrong, is_said):
     assert bool(doubts(case, f"Decisions equal true labels for {n - wrong:,} of {n:,} people.")) is is_said
 
 
+@pytest.mark.parametrize(
+    ("wrong", "features", "is_said"), [(0, None, True), (1, None, False), (0, ["sex", "age"], False)]
+)
+def test_a_feature_that_is_the_true_label_in_other_words_is_said(wrong, features, is_said):
+    rng = np.random.default_rng(6)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "age": rng.integers(20, 60, 300)})
+    table["income"] = rng.choice(["low", "high"], 300)
+    labels = table["income"].eq("high") ^ (np.arange(300) < wrong)
+    case = Case(lambda rows: rows["age"] > 40, table, sensitive_features="sex", features=features, y_true=labels)
+    assert len(doubts(case, "income determines every true label.")) == is_said
+
+
 # exports
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import Case, Feature
-from fairlab.cases.decisions import why_no_error_rates
+from fairlab.cases.decisions import determines, why_no_error_rates
 from fairlab.cases.finding import decimals, few, percent
 from fairlab.cases.groups import missing_groups
 from fairlab.cases.queries import row_keys
@@ -56,6 +56,13 @@ def _of_labels(case: Case) -> list[str]:
             f"Decisions equal true labels for {(decided[known] == true).sum():,} of {len(true):,} people. If one is a "
             "copy of the other, or the model was fitted to these rows, error rates say nothing about other people."
         )
+    features = case.table.loc[known, list(case.features)] if len(true) >= LEAST_LABELS else pd.DataFrame()
+    said += [
+        f"{name} determines every true label. If it is the label itself, or follows from it, leave it out of the "
+        "features: methods vary it, and match people on it."
+        for name, column in features.items()
+        if determines(column, true)
+    ]
     low, high = _bounds(decided[known], true)
     rates = "of people with a favourable true label, {} have the favourable decision; of the others, {}".format(
         *map(percent, _shares(decided[known], true))

@@ -170,17 +170,24 @@ def doubts(table: pd.DataFrame, favourable: np.ndarray | None, has_person: bool)
                 f"{name} is {only}. If it follows from the "
                 "decision, leave it out of the features: people who are matched on it are decided alike."
             )
-        if favourable is not None and (len(values) == 2 or 2 < len(values) <= min(MAX_GROUP_VALUES, n / ROWS_A_VALUE)):
-            pairs = pd.DataFrame({"feature": column.array, "decision": favourable}).drop_duplicates()
-            if len(pairs) == len(values) and pairs["decision"].nunique() == 2:
-                yield (
-                    f"{name} determines every decision. If it is the decision itself, or follows from it, leave it out "
-                    "of the features: people who are matched on it are decided alike."
-                )
+        if favourable is not None and determines(column, favourable):
+            yield (
+                f"{name} determines every decision. If it is the decision itself, or follows from it, leave it out "
+                "of the features: people who are matched on it are decided alike."
+            )
         if len(values) > 2 and (kind := _kind_of_texts(values.dropna())):
             advice = f" (pd.to_datetime reads dates; in a shell --dtype {name}=date does, the year first)"
             found = f"texts such as {values.dropna().iloc[0]!r}, each taken as a category{advice * (kind == 'dates')}"
             yield f"{name}: expected {kind}, found {found}."
+
+
+def determines(column: pd.Series, favourable: np.ndarray) -> bool:
+    """Return whether each of a few values of a column occurs with one outcome only, and both outcomes occur."""
+    n_values = column.nunique(dropna=False)
+    if n_values != 2 and not 2 < n_values <= min(MAX_GROUP_VALUES, len(column) / ROWS_A_VALUE):
+        return False
+    pairs = pd.DataFrame({"feature": column.array, "favourable": favourable}).drop_duplicates()
+    return len(pairs) == n_values and pairs["favourable"].nunique() == 2
 
 
 def why_no_error_rates(case) -> str:
