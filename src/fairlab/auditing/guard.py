@@ -23,7 +23,7 @@ from fairlab.auditing.wording import comparable, line, settled_by
 from fairlab.cases import Case, Feature, Finding, MethodResult
 from fairlab.cases.decisions import why_no_error_rates
 from fairlab.cases.finding import decimals, listed
-from fairlab.cases.method import Examination
+from fairlab.cases.method import REST, Examination
 from fairlab.checks import check_number, suggestion
 from fairlab.fairtest import FairTest
 from fairlab.statistics import bonferroni_level, holm
@@ -61,8 +61,6 @@ OF_BASELINE: dict[str, Any] = dict.fromkeys(ABOUT, str)
 OF_BASELINE |= dict.fromkeys(("estimate", "low", "high", "p_value"), float | int | None)
 OF_BASELINE |= {"significant": bool, "groups": list}
 LABELS = str | int | float | bool | None  # what a favourable label in a baseline may be
-# Names of all people but a group's, as methods call them.
-OTHERS = ("everyone else", "the others", "all others")
 FLIPS = "excess_flip_rate"  # which has no direction; its groups are those of `by_group`
 # Where a baseline tested a measure, in words.
 AMONG = {"everyone": "", "proxies": " through proxies", "subgroups": " in subgroups"}
@@ -521,7 +519,7 @@ def _sides(row: Mapping) -> list[tuple[tuple, Mapping]]:
     first, *second = row["groups"] or [row["effect"]]
     sides = [((*about, first, sign), row)]
     for group in second:
-        if group not in OTHERS:
+        if group not in REST:
             is_turned = row["measure"] != FLIPS
             sides.append(((*about, group, sign != is_turned), _turned(row) if is_turned else row))
     return sides
@@ -614,7 +612,7 @@ def _lost(report, subject: Subject, then: list[dict], before: Baseline) -> str:
     now = [row for row in now if _is_whole(row)]
     reasons = [why for title, why in report.skipped if title == method and _left_out_by(why) == name]
     left_out = {group for why in reasons for group in getattr(why, "left_out", ())}
-    compared = [{group: None for row in rows for group in row["groups"] if group not in OTHERS} for rows in (then, now)]
+    compared = [{group: None for row in rows for group in row["groups"] if group not in REST} for rows in (then, now)]
     names = _names_of_groups(report.case, name)
     if not compared[0]:  # it does not say of which groups it is
         lost = left_out if len(left_out) > before.left_out[method, name] else set()

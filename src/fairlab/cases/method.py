@@ -38,6 +38,7 @@ NEEDS = {
 }
 CASE = partial(check_kind, kind=Case, advice="; wrap model and table in one first")  # of a parameter
 PAIRS_CONFIRMED = 10  # pairs of each finding, fewer for a slow model
+REST = ("all others", "everyone else", "the others")  # names of the people of all other groups
 LATE = "the seconds that the audit may take were over."
 
 
@@ -163,8 +164,8 @@ class Examination:
 
 
 def rest_of(groups: Collection[str], usual: str) -> str:
-    """Return a name for the people of all other groups that no group has."""
-    return usual if usual not in groups else "all others"
+    """Return a name for the people of all other groups that no group has: `usual`, or else one of `REST`."""
+    return next(name for name in (usual, *REST) if name not in groups)
 
 
 class Method(ABC):
